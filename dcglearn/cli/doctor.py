@@ -6,15 +6,16 @@ import platform
 import re
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-
-import typer
 
 from dcglearn.cli.command import examples
 from dcglearn.cli.options import AsJson, print_result
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.inputs import available
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import free_threads, threads
-from dcglearn.foundation.validation import Fields
+from dcglearn.foundation.validation import Fields, PolarsFrame
 from dcglearn.foundation.version import __version__
 
 
@@ -22,36 +23,69 @@ from dcglearn.foundation.version import __version__
 def doctor(as_json: AsJson = False) -> None:
     """Print versions, kernels, extras, threads and write rights: paste it into a report of a bug.
 
-    Nothing is sent or changed. A line that begins with "missing" or "cannot" says what to do.
+    Nothing is sent or changed. Notes below the table say what to do about what is missing.
     """
-    seen = facts()
-    if as_json:
-        print_result(seen, as_json)
-        return
+    print_result(Installation(facts()), as_json)
 
-    # the package and its libraries
-    libraries = [f"{name} {version or 'missing'}" for name, version in seen["libraries"].items()]
-    lines = [
-        f"dcglearn: {seen['dcglearn']} in {seen['folder']}",
-        f"python: {seen['python']} on {seen['system']}",
-        f"libraries: {', '.join(libraries)}",
-        f"kernels: {seen['kernels']}",
-    ]
-    lines += [f"extra {name}: {_extra(name, found)}" for name, found in seen["extras"].items()]
 
-    # the machine
-    omp = seen["OMP_NUM_THREADS"] or "not set"
-    for_trees = f"for trees {seen['free_threads']} (OMP_NUM_THREADS {omp})"
-    lines.append(f"threads: {seen['threads']}, {for_trees}")
-    lines.append(f"memory: {seen['memory'] / 1e9:.1f} GB can be used")
-    for name, folder in seen["folders"].items():
-        can = "can" if folder["writable"] else "cannot"
-        lines.append(f"{name}: {folder['path']} ({can} be written)")
-    typer.echo("\n".join(lines))
+@dataclass(frozen=True)
+class Installation(Finding):
+    """What is installed and what the machine offers, see `facts`."""
+
+    facts: Fields = field(repr=False)
+
+    @property
+    def sentence(self) -> str:
+        """Version, and how much is missing, in words."""
+        name = f"version {self.facts['dcglearn']} of dcglearn"
+        if not self.notes:
+            return f"{name} is installed with all extras, and can write where it must"
+        return (
+            f"{name} is installed; {number_of(len(self.notes), 'things')} it may need are missing"
+        )
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each part of the package and of the machine."""
+        values = self.facts
+        omp = values["OMP_NUM_THREADS"] or "not set"
+        free = f"{values['free_threads']} (OMP_NUM_THREADS {omp})"
+        extras = {f"extra {name}": _of_all(found) for name, found in values["extras"].items()}
+        folders = {name: _of_folder(folder) for name, folder in values["folders"].items()}
+
+        parts = {
+            "dcglearn": f"{values['dcglearn']} in {values['folder']}",
+            "python": f"{values['python']} on {values['system']}",
+            "libraries": _of_all(values["libraries"]),
+            "kernels": values["kernels"],
+            **extras,
+            "threads": f"{values['threads']}, for trees {free}",
+            "memory": f"{values['memory'] / 1e9:.1f} GB can be used",
+            **folders,
+        }
+        return table_of({"part": name, "value": value} for name, value in parts.items())
+
+    @property
+    def notes(self) -> list[str]:
+        """What is missing, with its remedy."""
+        notes = []
+        for name, libraries in self.facts["extras"].items():
+            missing = [library for library, version in libraries.items() if version is None]
+            if missing:
+                lacks = f"extra {name} lacks {', '.join(missing)}"
+                notes.append(f"{lacks}: pip install 'dcglearn[{name}]'")
+        for name, folder in self.facts["folders"].items():
+            if not folder["writable"]:
+                notes.append(f"{folder['path']}, for {name}, cannot be written: change its rights")
+        return notes
+
+    def to_dict(self) -> Fields:
+        """Return the finding, and the facts by name."""
+        return super().to_dict() | self.facts
 
 
 def facts() -> Fields:
-    """Return what `doctor` prints, as plain values."""
+    """Return versions, extras and folders as plain values."""
     from dcglearn.kernels.library import about
 
     needed = libraries_by_extra()
@@ -128,8 +162,11 @@ def _writable(folder: Path) -> bool:
         return False
 
 
-def _extra(name: str, versions: dict[str, str | None]) -> str:
-    missing = [library for library, version in versions.items() if version is None]
-    if missing:
-        return f"missing {', '.join(missing)} (pip install 'dcglearn[{name}]')"
-    return ", ".join(f"{library} {version}" for library, version in versions.items())
+def _of_all(versions: dict[str, str | None]) -> str:
+    """Return libraries with their versions, in words."""
+    return ", ".join(f"{library} {version or 'missing'}" for library, version in versions.items())
+
+
+def _of_folder(folder: Fields) -> str:
+    """Return a folder, and whether it can be written."""
+    return f"{folder['path']} ({'can' if folder['writable'] else 'cannot'} be written)"

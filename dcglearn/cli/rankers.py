@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -37,8 +37,9 @@ from dcglearn.cli.options import (
     write_lines,
 )
 from dcglearn.cli.saved import most_important
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import warn_of_scale
@@ -255,7 +256,7 @@ def train(
     checkpoint.unlink(missing_ok=True)
     if not (said or as_json):
         typer.echo(read)
-    _report(ranker, queries, validation, name, as_json)
+    print_result(_report(ranker, queries, validation, name), as_json)
     typer.echo(f"wrote: {output}", err=as_json)
 
 
@@ -415,36 +416,61 @@ def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:
     return [f"note: grade {scale - 1}, the top of the scale, does not occur; the largest is {top}"]
 
 
-def _report(
-    ranker: Ranker, queries: Queries, held: Queries | None, name: str, as_json: bool
-) -> None:
+@dataclass(frozen=True)
+class TrainingReport(Finding):
+    """How well a trained ranker and least squares rank the data, and how the training went.
+
+    `metric` is its name, `values` the mean normalised DCGs by data and model, `history` the stages
+    of the training, and `facts` sentences on the model.
+    """
+
+    metric: str
+    values: dict[str, dict[str, float]]
+    history: list[Fields]
+    facts: list[str] = field(repr=False)
+
+    @property
+    def sentence(self) -> str:
+        """The value on the data that were read last, in words."""
+        kind, values = [*self.values.items()][-1]
+        reached = f"the ranker has normalised DCG {values['model']:.4f} on the {kind} data"
+        squares = f", and least squares {values['ridge']:.4f}" if "ridge" in values else ""
+        return f"{reached}{squares}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for the training data, and one for the validation data."""
+        return table_of(
+            {"data": kind, "ranker": value["model"], "least_squares": value.get("ridge")}
+            for kind, value in self.values.items()
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """The metric, the stages of the training, and what is in the model."""
+        return [*map(_stage_line, self.history), *self.facts]
+
+
+def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str) -> TrainingReport:
+    """Return how well a ranker ranks its training and validation data."""
     from dcglearn.rankers.queries import has_missing
 
     # values of the model, and of least squares
-    rows = {"training": queries} | ({} if held is None else {"validation": held})
-    values = {kind: {"model": ranker.score(q)} for kind, q in rows.items()}
-    if not any(has_missing(q.features) for q in rows.values()):
+    data = {"training": queries} | ({} if held is None else {"validation": held})
+    values = {kind: {"model": ranker.score(q)} for kind, q in data.items()}
+    if not any(has_missing(q.features) for q in data.values()):
         plain = dl.RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
-        for kind, q in rows.items():
+        for kind, q in data.items():
             values[kind]["ridge"] = plain.score(q)
-    history = getattr(ranker, "history_", [])
-    if as_json:
-        print_result({"metric": name, "values": values, "history": history}, as_json)
-        return
 
-    # what was trained, stage by stage
-    lines = [f"metric: {name}, {ranker.metric_!r}", *map(_stage_line, history)]
+    # what is in the model
+    facts = [f"it was trained for {name}, {ranker.metric_!r}"]
     if hasattr(ranker, "n_trees_"):
-        lines.append(f"trees: {ranker.n_trees_} of {ranker.booster_.num_trees()} are used")
-        lines.append(f"important: {most_important(ranker)}")
+        facts.append(f"{ranker.n_trees_} of {ranker.booster_.num_trees()} trees are used")
+        facts.append(f"the most important features are {most_important(ranker)}")
     if hasattr(ranker, "features_"):
-        lines.append(f"features: {len(ranker.features_)} of {queries.shape[1]} remain")
-
-    # how good it is
-    for kind, value in values.items():
-        squares = f" (least squares: {value['ridge']:.4f})" if "ridge" in value else ""
-        lines.append(f"normalised DCG on the {kind} data: {value['model']:.4f}{squares}")
-    typer.echo("\n".join(lines))
+        facts.append(f"{len(ranker.features_)} of {queries.shape[1]} features remain")
+    return TrainingReport(name, values, getattr(ranker, "history_", []), facts)
 
 
 def _stage_line(row: Fields) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats, within
+from dcglearn.foundation.validation import Floats, PolarsFrame, within
 from dcglearn.losses import RSRank
 from dcglearn.metric.dcg import DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel, least_squares
@@ -18,7 +20,7 @@ from dcglearn.rankers.ranker import Training
 
 
 @dataclass(frozen=True)
-class PathPoint:
+class PathPoint(Finding):
     """One model of a regularisation path, with the weight `l1` of the penalty (the paper's g).
 
     `train` and `valid` are mean normalised DCGs (`valid` is None without a validation set), and
@@ -30,17 +32,37 @@ class PathPoint:
     n_features: int
     train: float
     valid: float | None
-    coef: Floats
+    coef: Floats = field(repr=False)
 
     @property
     def value(self) -> float:
         """Mean normalised DCG on the validation set, or on the training set without one."""
         return self.train if self.valid is None else self.valid
 
-    def __str__(self) -> str:
-        valid = "" if self.valid is None else f", {self.valid:.4f} on the validation set"
-        train = f"{self.n_features} features, {self.train:.4f} on the training set"
-        return f"l1 = {self.l1:.3g}: {train}{valid}"
+    @property
+    def sentence(self) -> str:
+        """How well the features that are left rank, in words."""
+        if not self.n_features:
+            return f"the penalty l1 = {self.l1:.3g} leaves no feature: give a smaller one"
+        data = "training" if self.valid is None else "validation"
+        features = number_of(self.n_features, "features", ",")
+        return f"a model of {features} has normalised DCG {self.value:.4f} on the {data} data"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """The features that are left, with their coefficients."""
+        left = np.flatnonzero(self.coef).tolist()
+        return table_of({"feature": str(i), "coefficient": float(self.coef[i])} for i in left)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The penalty, the value on the training data, and the unit of coefficients."""
+        return (
+            f"the penalty is l1 = {self.l1:.3g}; on the training data normalised DCG is "
+            f"{self.train:.4f}",
+            "features are numbered from 0; a coefficient is per unit of a feature's spread within "
+            "queries",
+        )
 
 
 @dataclass(eq=False, repr=False)

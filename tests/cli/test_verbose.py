@@ -89,7 +89,10 @@ def test_only_the_command_line_prints():
 def test_it_tells_versions_extras_threads_and_folders(dcglearn, here):
     status, out, err = dcglearn("doctor")
     assert (status, err) == (0, "")
-    labels = [line.partition(":")[0] for line in out.splitlines()]
+    assert out.startswith(f"Version {dl.__version__} of dcglearn is installed")
+    table = json.loads(dcglearn("doctor", "--json")[1])["table"]
+    labels = [row["part"] for row in table]
+    assert [label for label in labels if f"\n{label}  " not in out] == []
     first, last = labels.index("kernels") + 1, labels.index("threads")
     labels[first:last] = sorted(labels[first:last])
     extras = [f"extra {name}" for name in needed_by_extra() if name]
@@ -146,6 +149,10 @@ def test_it_names_what_is_missing_and_the_remedy(dcglearn, monkeypatch, tmp_path
         doctor, "_version", lambda library: None if library == "lightgbm" else "1.0"
     )
     monkeypatch.setattr(doctor.tempfile, "gettempdir", lambda: str(gone))
+    found = json.loads(dcglearn("doctor", "--json")[1])
+    assert "2 things it may need are missing" in found["sentence"]
+    lacks, folder = found["notes"]
+    assert lacks == "extra trees lacks lightgbm: pip install 'dcglearn[trees]'"
+    assert folder.startswith(f"{gone}, for temporary files, cannot be written")
     _, out, _ = dcglearn("doctor")
-    assert "extra trees: missing lightgbm (pip install 'dcglearn[trees]')" in out
-    assert f"temporary files: {gone} (cannot be written)" in out
+    assert f"{gone} (cannot be written)" in out and "- Extra trees lacks lightgbm: pip" in out

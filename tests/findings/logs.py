@@ -1,8 +1,12 @@
-"""Results about logs: what they can tell, how a metric agrees with them, how they were read."""
+"""Results about logs, of reading them, of rankers and of this machine."""
+
+from dataclasses import replace
 
 import numpy as np
 
 import dcglearn as dl
+from dcglearn.cli.doctor import Installation, facts
+from dcglearn.cli.rankers import TrainingReport
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.readers.winner_words import Winners
 from tests.makers import random_log
@@ -36,3 +40,15 @@ def results():
         yield recognised.winners
     yield dl.read_ratings([{"list": a, "rating": 3}, {"list": b, "rating": 1}]).recognised
     yield Winners(np.zeros(0, int), {})
+
+    # points of the path of a sparse ranker, the last without a feature
+    queries = dl.simulate.letor_queries(12, n_features=6, sizes=(5, 9), seed=0)
+    ranker = dl.SparseRanker(n_points=4, max_iter=20).fit(queries[:8], eval_set=queries[8:])
+    yield ranker.chosen_
+    yield replace(ranker.chosen_, n_features=0, valid=None, coef=np.zeros(6))
+
+    # what is installed, and a training on the command line
+    values = {"training": {"model": 0.8, "ridge": 0.7}, "validation": {"model": 0.75}}
+    stage = {"restart": 0, "stage": 1, "iterations": 9, "objective": 0.5, "train": 0.8}
+    yield Installation(facts())
+    yield TrainingReport("a|b", values, [stage], ["3 of 4 trees are used"])

@@ -90,7 +90,8 @@ class TestSparse:
         best = max(point.valid for point in ranker.path_)
         assert ranker.chosen_.valid >= (1 - ranker.tolerance) * best
         assert np.array_equal(np.flatnonzero(ranker.coef_), ranker.features_)
-        assert "features" in str(ranker.chosen_)
+        assert f"{ranker.chosen_.valid:.4f} on the validation data" in ranker.chosen_.sentence
+        assert ranker.chosen_.table["feature"].to_list() == list(map(str, ranker.features_))
 
     def test_three_in_five_features_go_for_three_in_a_hundred(self):
         gone, kept = [], []
