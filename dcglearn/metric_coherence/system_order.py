@@ -48,10 +48,10 @@ class Swaps(Finding):
 
     @property
     def sentence(self) -> str:
-        """How many pairs of systems the metrics swap, and how many of the swaps are chance."""
-        share = f", {self.noise:.0%} of them within chance" if self.pairs else ""
+        """How many pairs of systems the metrics swap, and how many of them beyond chance."""
+        beyond = f", {sum(self.solid)} of them beyond chance" if self.pairs else ""
         swapped = f"{len(self.pairs)} of {number_of(self.n_pairs, 'pairs')} of systems"
-        return f"the metrics {' and '.join(self.metrics)} swap {swapped}{share}"
+        return f"the metrics {' and '.join(self.metrics)} swap {swapped}{beyond}"
 
     @property
     def table(self) -> PolarsFrame:
@@ -170,8 +170,8 @@ class SystemOrder(Finding):
 
         # what is chance, and what every DCG says
         if notes:
-            share = f"less than {self.level:.0%} of the bootstrap samples of the topics"
-            notes.append(f"within chance: one of the metrics keeps its order in {share}")
+            share = f"at least {self.level:.0%} of the bootstrap samples of the topics"
+            notes.append(f"beyond chance: both metrics keep their order in {share}")
             notes.append(self._decided)
         notes.append(f"beats: how many systems each beats under {self.scope}")
         return [*notes, *self.evaluation.notes]

@@ -328,7 +328,7 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
     ((_, swaps),) = solid.swaps.items()
     assert swaps.pairs == [("top", "broad")] and swaps.solid == [True] and swaps.noise == 0
     assert swaps.sentence == (
-        "the metrics steep and flat swap 1 of 1 pair of systems, 0% of them within chance"
+        "the metrics steep and flat swap 1 of 1 pair of systems, 1 of them beyond chance"
     )
     assert swaps.table.rows() == [("top", "broad", True)]
     assert not solid.beats.any() and solid.share_decided == 0
