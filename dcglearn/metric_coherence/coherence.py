@@ -139,7 +139,7 @@ class Coherence(Finding):
         """Who chooses, who loses by it, between which lists, and how much."""
         a, b = self.names
         sides = (a, b, self.witness, self.regret), (b, a, self.witness_reverse, self.regret_reverse)
-        return [(*names, witness, regret) for *names, witness, regret in sides if witness]
+        return [(own, other, lists, loss) for own, other, lists, loss in sides if lists]
 
     @property
     def pictures(self) -> list[Fields]:
