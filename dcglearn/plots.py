@@ -331,7 +331,7 @@ def regret_figure(curve: RegretCurve) -> Figure:
         axes, (first, second) = figure.subplots(), _styles(2)
         axes.plot(curve.margin, curve.regret, label=f"{a} prefers, {b} loses", **first)
         axes.plot(curve.margin, curve.regret_reverse, label=f"{b} prefers, {a} loses", **second)
-        axes.set(xlabel="margin (share of the span)", ylabel="largest regret (share of the span)")
+        axes.set(xlabel="margin (share of the range)", ylabel="largest regret (share of the range)")
         axes.set_ylim(bottom=0)
         axes.legend()
     return figure

@@ -29,7 +29,6 @@ from dcglearn.metric.scales import warn_of_scale
 from dcglearn.plots import slope_figure, witness_figure
 
 if TYPE_CHECKING:
-    from dcglearn.metric_coherence.coherence import Coherence, Witness
     from dcglearn.metric_coherence.rankings import Metric
 
 
@@ -82,38 +81,22 @@ def coherence(
                 first, second, documents, margin, time_limit=time_limit, names=names
             )
     often = dl.disagreement(first, second, documents, names=names)
-    shares = {"disagreement": often.share, "disagreement_exact": often.exact}
+    values: Fields = {"disagreement": often.to_dict()}
     if not certified:
         reason = "these are only true of a DCG; disagreement is sampled"
         say(f"no certificate: {reason}")
-        print_result({"metrics": list(names), **shares} if as_json else often, as_json)
+        print_result(values if as_json else often, as_json)
         return
 
     # the verdict and its witness
-    print_result({**_proof(verdict), **shares} if as_json else f"{verdict}\n\n{often}", as_json)
+    both = f"{verdict}\n\n{often}"
+    print_result(verdict.to_dict() | values if as_json else both, as_json)
     if plot is not None and verdict.witness is None and verdict.witness_reverse is None:
         say(f"not written: {plot} (there is no disagreement to draw)")
     else:
         write_figure(lambda: witness_figure(verdict), plot, force=force)
     if exit_code:
         raise typer.Exit({True: 0, False: 1, None: 3}[verdict.coherent])
-
-
-def _proof(verdict: Coherence) -> Fields:
-    names = ("coherent", "margin", "regret", "regret_reverse", "bound", "bound_reverse")
-    return {
-        "metrics": list(verdict.names),
-        **{name: getattr(verdict, name) for name in names},
-        "witness": _witness_json(verdict.witness),
-        "witness_reverse": _witness_json(verdict.witness_reverse),
-        "method": verdict.method,
-    }
-
-
-def _witness_json(witness: Witness | None) -> Fields | None:
-    if witness is None:
-        return None
-    return {name: getattr(witness, name).tolist() for name in ("lists", "first", "second")}
 
 
 @examples(

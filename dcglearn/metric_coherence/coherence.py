@@ -5,13 +5,21 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import Fields, Floats, Grades, finite_array, scale_size, within
+from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    Grades,
+    PolarsFrame,
+    finite_array,
+    scale_size,
+    within,
+)
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric_coherence.rankings import (
@@ -34,7 +42,7 @@ from dcglearn.metric_coherence.regret import (
 _LOG = logging.getLogger(__name__)
 
 NEGLIGIBLE = 1e-5
-"""Regrets up to this share of a metric's span do not count as disagreement."""
+"""Regrets up to this share of a metric's range do not count as disagreement."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +60,12 @@ class Witness:
 
 
 @dataclass(frozen=True, eq=False)
-class Coherence(Shown):
-    """Whether two metrics ever disagree; prints as a verdict with its witness.
+class Coherence(Finding):
+    """Whether two metrics ever disagree, with the rankings on which they differ most.
 
     `coherent` is None if the search ended without a proof. `regret` is the largest loss of b, as a
-    share of b's span (best minus worst list), over pairs of which a prefers one list by at least
-    `margin` of a's span and b prefers the other; no pair has a larger regret than `bound`, and
+    share of b's range (best minus worst list), over pairs of which a prefers one list by at least
+    `margin` of a's range and b prefers the other; no pair has a larger regret than `bound`, and
     `witness` is the pair with this regret. `regret_reverse`, `bound_reverse` and `witness_reverse`
     are the same with the roles of a and b exchanged. `method` says how the verdict was proved, and
     `rankings` are the lists compared.
@@ -76,6 +84,9 @@ class Coherence(Shown):
     names: tuple[str, str]
     _pair: _Comparison = field(repr=False)
 
+    _formats: ClassVar = {"chooser": ".6g", "loser": ".6g", "loss": ".1%"}
+    _labels: ClassVar = {"chooser": "value to chooser", "loser": "value to loser"}
+
     @property
     def proved(self) -> bool:
         """Whether the regrets are proven to be the largest."""
@@ -84,72 +95,78 @@ class Coherence(Shown):
 
     @cached_property
     def tie_regret(self) -> float:
-        """Largest difference under b of lists that a ties, as a share of b's span.
+        """Largest difference under b of lists that a ties, as a share of b's range.
 
         Past 20 million lists it is a bound.
         """
         return self._pair.search.tie_regret().regret if self._pair.differ else 0.0
 
     @property
-    def pictures(self) -> list[Fields]:
-        """The two lists of the witness."""
-        if self.witness is None:
-            return []
-        lists = self.witness.lists.tolist()
-        labels = [f"preferred by {name}" for name in self.names]
-        rows = list(zip(labels, lists, strict=True))
-        n_grades = max(map(max, lists)) + 1
-        return [{"title": "grades by position", "lists": rows, "n_grades": n_grades}]
-
-    def __str__(self) -> str:
-        a, b = map(one_line, self.names)
-        by = f" by {self.margin:.1%} of its own range" if self.margin else ""
-        where = f"over {self.rankings}"
-
-        # the verdict in a sentence
-        verdict = f"not coherent: {a} and {b} disagree {where}"
+    def sentence(self) -> str:
+        """The verdict, with the largest loss of either metric."""
+        (a, b), where = self.names, f"over {self.rankings}"
+        by = f" by {self.margin:.1%} of its range" if self.margin else ""
         if self.coherent:
-            clear = f", where either prefers{by}" if by else ""
-            verdict = f"coherent: {a} and {b} never disagree {where}{clear}"
-        elif self.coherent is None:
+            clear = f", where either prefers a list{by}" if by else ""
+            return f"the metrics {a} and {b} never disagree {where}{clear}"
+
+        # a disagreement, or no proof
+        if self.coherent is None:
             most = max(self.bound, self.bound_reverse)
-            verdict = (
-                f"not proved: no disagreement of {a} and {b} was found {where}, but the search "
-                f"ended before its proof (no regret can exceed {most:.3g}); give it more time"
+            return (
+                f"it is not proved whether {a} and {b} ever disagree {where}: the search ended "
+                f"before it found where (no loss exceeds {most:.3g} of a range); give it more time"
             )
+        return (
+            f"the metrics {a} and {b} disagree: a list that {a} prefers{by} can be worse under {b} "
+            f"by {self.regret:.1%} of its range, and one that {b} prefers{by} can be worse under "
+            f"{a} by {self.regret_reverse:.1%}"
+        )
 
-        # the largest regret of either metric
-        lines = [verdict]
-        for names, witness, regret, bound in (
-            ((a, b), self.witness, self.regret, self.bound),
-            ((b, a), self.witness_reverse, self.regret_reverse, self.bound_reverse),
-        ):
-            if witness is not None:
-                lines += ["", *_witness_lines(names, witness, by, regret, bound)]
-        return "\n".join([*lines, "", f"proof: {self.method}"])
+    @property
+    def table(self) -> PolarsFrame:
+        """Two rows for each witness: the list that one metric chooses, and that of the other."""
+        rows = []
+        for chooser, loser, witness, regret in self._witnesses:
+            for i, name in enumerate((chooser, loser)):
+                row = {"preferred_by": name, "grades": " ".join(map(str, witness.lists[i]))}
+                row |= {"chooser": witness.first[i], "loser": witness.second[i]}
+                rows.append(row | {"loss": None if i else regret})
+        return table_of(rows)
 
+    @property
+    def _witnesses(self) -> list[tuple[str, str, Witness, float]]:
+        """Who chooses, who loses by it, between which lists, and how much."""
+        a, b = self.names
+        sides = (a, b, self.witness, self.regret), (b, a, self.witness_reverse, self.regret_reverse)
+        return [(own, other, lists, loss) for own, other, lists, loss in sides if lists]
 
-def _witness_lines(
-    names: tuple[str, str], witness: Witness, by: str, regret: float, bound: float
-) -> list[str]:
-    own, other = names
+    @property
+    def pictures(self) -> list[Fields]:
+        """The two lists of each witness."""
+        pictures = []
+        for *names, witness, _ in self._witnesses:
+            labels = [f"preferred by {name}" for name in names]
+            rows = list(zip(labels, witness.lists.tolist(), strict=True))
+            n_grades = self.rankings.n_grades
+            pictures.append({"title": "grades by position", "lists": rows, "n_grades": n_grades})
+        return pictures
 
-    # how large, and whether that is proved
-    proved = bound - regret < NEGLIGIBLE
-    best = "the largest" if proved else f"the largest found; at most {bound:.1%}"
-    width = max(map(len, names))
-    lists = "  ".join(" ".join(map(str, grades)) for grades in witness.lists)
-
-    # both lists, with their values under either metric
-    rows = [
-        f"a list that {own} prefers{by} can be worse under {other} by {regret:.1%} of what lies "
-        f"between its best and its worst list ({best}):",
-        f"  {'':{width}}  preferred by {own:<{width}}  preferred by {other}",
-        f"  {'grades':<{width}}  {lists}",
-    ]
-    for name, (better, worse) in zip(names, (witness.first, witness.second), strict=True):
-        rows.append(f"  {name:<{width}}  {better:.6g} against {worse:.6g}")
-    return rows
+    @property
+    def notes(self) -> list[str]:
+        """What the values and losses are, and how the verdict was proved."""
+        notes = [f"compared: {self.rankings}; method: {self.method}"]
+        if self._witnesses:
+            largest = "these losses are the largest"
+            if not self.proved:
+                most = f"{self.bound:.1%} and {self.bound_reverse:.1%}"
+                largest = f"the search ended before its proof: losses are at most {most}"
+            notes.append(
+                "of each two lists, the metric of the first chooses it; by this choice the metric "
+                "of the second loses a share of its range (its best list minus its worst one); "
+                + largest
+            )
+        return notes
 
 
 def coherence(
@@ -165,10 +182,10 @@ def coherence(
     """Prove that two metrics never disagree, or find the rankings on which they differ most.
 
     Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>``
-    over pairs of rankings with ``<W_a, x - y> >= margin``, each metric scaled to a span of 1.
+    over pairs of rankings with ``<W_a, x - y> >= margin``, each metric scaled to a range of 1.
     Metrics that differ by a factor and by terms that no comparison depends on are coherent without
     a search. Up to 300,000 lists are sorted, which is exact for any margin. More are searched by
-    integer programming (HiGHS), which ignores preferences below 2e-6 of the span; if that takes
+    integer programming (HiGHS), which ignores preferences below 2e-6 of the range; if that takes
     long, up to 20 million lists are sorted after all. Regrets up to 1e-5 do not count. Raises
     InputError if the numbers of grades differ, the documents do not fill the positions, a metric is
     constant, or the margin is not between 0 and 1. Warns with ScaleWarning if a metric has more
@@ -183,8 +200,8 @@ def coherence(
         Grades of the documents that are ranked (0 = worst), N >= K; by default every list of grades
         is a ranking, so that a proof holds for all queries.
     margin : float
-        Least preference that counts, as a share of a metric's span (best minus worst list). 0 finds
-        any disagreement; 0.01 to 0.05 leave out those that nobody would notice.
+        Least preference that counts, as a share of a metric's range (best minus worst list). 0
+        finds any disagreement; 0.01 to 0.05 leave out those that nobody would notice.
     time_limit : float
         Time limit of each of the two integer programmes, in seconds; used if there are too many
         lists to enumerate.
@@ -211,7 +228,7 @@ def coherence(
     array([[2, 3, 3, 2, 1, 1, 4, 4, 0, 0],
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
-    within(margin, "margin", 1, "it is a share of the span between best and worst list")
+    within(margin, "margin", 1, "it is a share of the range between best and worst list")
     (a, b), labels = resolved([a, b], names or "ab", grades, n_grades)
     names = names or (labels[0] or "a", labels[1] or "b")
     if n_grades is not None:
@@ -258,7 +275,7 @@ def coherence(
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    """Two metrics, scaled to spans of 1, over rankings; the time limit is in seconds."""
+    """Two metrics, scaled to ranges of 1, over rankings; the time limit is in seconds."""
 
     rankings: Rankings
     weights: list[Floats]
@@ -325,12 +342,12 @@ def _witness(first: Metric, second: Metric, largest: LargestRegret) -> Witness |
 
 
 @dataclass(frozen=True, eq=False)
-class RegretCurve:
+class RegretCurve(Finding):
     """Largest regret as a function of the margin by which one metric prefers a list.
 
-    All arrays have shape (n,). `margin` is a share of the span of the metric that prefers, `regret`
-    the largest regret of b where a prefers by it, `bound` its proven bound; `regret_reverse` and
-    `bound_reverse` exchange a and b.
+    All arrays have shape (n,). `margin` is a share of the range of the metric that prefers,
+    `regret` the largest regret of b where a prefers by it, `bound` its proven bound;
+    `regret_reverse` and `bound_reverse` exchange a and b.
     """
 
     margin: Floats
@@ -340,11 +357,55 @@ class RegretCurve:
     bound_reverse: Floats
     names: tuple[str, str]
 
-    def __str__(self) -> str:
-        a, b = map(one_line, self.names)
-        head = f"{'margin':>8}  {f'{b} loses':>16}  {f'{a} loses':>16}"
-        rows = zip(self.margin, self.regret, self.regret_reverse, strict=True)
-        return "\n".join([head, *(f"{m:>8.3f}  {r:>16.4f}  {s:>16.4f}" for m, r, s in rows)])
+    @property
+    def sentence(self) -> str:
+        """The largest losses at the smallest margin and at the largest one."""
+        (a, b), low, high = self.names, self.margin.argmin(), self.margin.argmax()
+        by = f" by {self.margin[low]:.1%} of its range" if self.margin[low] else ""
+        sentence = (
+            f"a list that {a} prefers{by} can be worse under {b} by {self.regret[low]:.1%} of the "
+            f"range of {b}"
+        )
+        if low == high:
+            return sentence
+        most = f"{self.margin[high]:.1%} of its range by {self.regret[high]:.1%}"
+        return f"{sentence}, and one that {a} prefers by {most}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each margin: `regret` is what b loses, `regret_reverse` what a loses."""
+        columns = ("margin", "regret", "regret_reverse", "bound", "bound_reverse")
+        return table_of({name: getattr(self, name) for name in columns})
+
+    @property
+    def cells(self) -> Cells:
+        """The margins, with the losses by the names of the metrics."""
+        a, b = self.names
+        labels = {"regret": f"{b} loses", "regret_reverse": f"{a} loses"}
+        shown = self.table.drop("bound", "bound_reverse")
+        return cells_of(shown, {"margin": ".3f"}, labels)
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The losses by margin."""
+        a, b = self.names
+        lines = {f"{b} loses": self.regret.tolist(), f"{a} loses": self.regret_reverse.tolist()}
+        ticks = [f"{margin:g}" for margin in self.margin]
+        return [{"title": "largest loss by margin", "ticks": ticks, "lines": lines}]
+
+    @property
+    def notes(self) -> list[str]:
+        """What margins and losses are, and whether the losses are proved."""
+        gaps = self.bound - self.regret, self.bound_reverse - self.regret_reverse
+        proof = "the losses are proved to be the largest"
+        if np.max(gaps) >= NEGLIGIBLE:
+            most = max(self.bound.max(), self.bound_reverse.max())
+            proof = f"the search ended before its proof: losses may reach {most:.1%}"
+        return [
+            "the margin is the least preference that counts; margins and losses are shares of a "
+            "metric's range, its best list minus its worst one",
+            proof,
+        ]
 
 
 def regret_curve(
@@ -374,7 +435,7 @@ def regret_curve(
     """
     taus = finite_array(margins, "margins", 1)
     for margin in taus:
-        within(margin, "margin", 1, "it is a share of the span between best and worst list")
+        within(margin, "margin", 1, "it is a share of the range between best and worst list")
     pair = _Comparison(*scaled_weights([a, b], names, grades), time_limit)
     regrets = [[LargestRegret()] * len(taus)] * 2
     if pair.differ:

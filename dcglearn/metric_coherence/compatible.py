@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, whole_number
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.reading import read_metric
@@ -52,7 +53,7 @@ def _dcgs(a: DCGLike, b: DCGLike) -> tuple[DCG, DCG]:
 
 
 @dataclass(frozen=True)
-class Theorem:
+class Theorem(Finding):
     """Whether a theorem proves coherence, and why it does or does not."""
 
     applies: bool
@@ -61,8 +62,11 @@ class Theorem:
     def __bool__(self) -> bool:
         return self.applies
 
-    def __str__(self) -> str:
-        return f"{'coherent' if self.applies else 'the theorem does not apply'}: {self.why}"
+    @property
+    def sentence(self) -> str:
+        """What the theorem says of the two metrics, and why."""
+        verdict = "proves that they never disagree" if self.applies else "does not apply"
+        return f"the theorem on two grades {verdict}: {self.why}"
 
 
 def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
@@ -79,10 +83,11 @@ def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
     Examples
     --------
     >>> print(two_grade_theorem(dl.DCG([0, 1], [1, 0.5]), dl.DCG([1, 4], [2, 1])))
-    coherent: two grades, gains that rise in both, discounts that are the same up to a factor
+    The theorem on two grades proves that they never disagree: two grades, gains that rise in both,
+    discounts that are the same up to a factor.
     >>> print(two_grade_theorem(dl.DCG([0, 1], [1, 0.5]), dl.DCG([0, 1], [1, 0.3])))
-    the theorem does not apply: the discounts differ, so that more at the top may outweigh one
-    below in one alone
+    The theorem on two grades does not apply: the discounts differ, so that more at the top may
+    outweigh one below in one alone.
     """
     a, b = _dcgs(a, b)
     if not is_compatible(a, b):

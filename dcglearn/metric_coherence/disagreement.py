@@ -3,19 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.finding import Cells, Finding, table_of
 from dcglearn.foundation.intervals import wilson
-from dcglearn.foundation.plain_text import aligned, one_line
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import (
+    Fields,
     Floats,
     Grades,
     Indices,
     InputError,
     Integers,
+    PolarsFrame,
     whole_number,
 )
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
@@ -37,8 +40,8 @@ _inversions_of = function("inversions", COUNT, *[ARRAY] * 4, result=NUMBER)
 
 
 @dataclass(frozen=True)
-class Disagreement:
-    """How two metrics order pairs of different rankings; prints as a sentence and a table.
+class Disagreement(Finding):
+    """How two metrics order pairs of different rankings.
 
     `share` of the pairs are ordered differently by a and b (neither ties them), `agree` are ordered
     alike by both; `tie_a`, `tie_b` and `tie_both` are tied by only a, only b, and both. `interval`
@@ -57,25 +60,43 @@ class Disagreement:
     rankings: Rankings
     names: tuple[str, str]
 
-    def __str__(self) -> str:
-        a, b = map(one_line, self.names)
-        how = f"exact, {self.n_pairs:,} pairs of {self.rankings}"
+    _formats: ClassVar = {"share": ".6f"}
+
+    @property
+    def sentence(self) -> str:
+        """The share of pairs that the metrics order differently."""
+        a, b = self.names
+        about = ""
         if not self.exact:
             low, high = self.interval
-            sample = f"{self.n_pairs:,} random pairs of {self.rankings}"
-            how = f"95% interval {low:.5f} to {high:.5f}, from {sample}"
+            about = f" (95% interval {low:.3%} to {high:.3%})"
+        return f"the metrics {a} and {b} order {self.share:.3%} of all pairs differently{about}"
 
-        # shares of all cases
-        rows = {
+    @property
+    def table(self) -> PolarsFrame:
+        """Shares of pairs by how the metrics order them."""
+        a, b = self.names
+        shares = {
             "ordered differently": self.share,
             "ordered alike": self.agree,
             f"tied by {a} only": self.tie_a,
             f"tied by {b} only": self.tie_b,
             "tied by both": self.tie_both,
         }
-        table = aligned([("  " + label, f"{value:.6f}") for label, value in rows.items()])
-        head = f"{a} and {b} order {self.share:.3%} of all pairs differently ({how})"
-        return "\n".join([head, *table])
+        return table_of({"pairs": list(shares), "share": list(shares.values())})
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The shares, that of pairs ordered differently with its interval."""
+        rows = [(name, share, share, share) for name, share in self.table.rows()]
+        rows[0] = (*rows[0][:2], *self.interval)
+        return [{"title": "share of all pairs", "rows": rows}]
+
+    @property
+    def notes(self) -> list[str]:
+        """Which pairs were compared."""
+        how = "exact: all" if self.exact else "a random sample:"
+        return [f"{how} {self.n_pairs:,} pairs of {self.rankings}"]
 
 
 def disagreement(
@@ -90,7 +111,7 @@ def disagreement(
     """Return the share of pairs of rankings that two metrics order differently.
 
     The number of pairs ordered differently is Kendall's distance, counted by merge sort, O(n log
-    n). Values closer than 1e-12 of a metric's span are tied. Two rankings are different if the
+    n). Values closer than 1e-12 of a metric's range are tied. Two rankings are different if the
     sequences of grades of all documents differ; if there are more documents than positions,
     rankings with the same top K are tied by both. Raises InputError if the metrics cannot be
     compared (see `coherence`), or `n_pairs` is not a positive integer.
@@ -174,7 +195,7 @@ def _sampled_counts(
 
 
 @dataclass(frozen=True, eq=False)
-class DisagreementMatrix:
+class DisagreementMatrix(Finding):
     """Shares of disagreement between several metrics.
 
     `share`, shape (M, M), is by pair of metrics, over pairs of `n_lists` rankings: all rankings if
@@ -204,19 +225,49 @@ class DisagreementMatrix:
         condensed = squareform(self.share, checks=False)
         return optimal_leaf_ordering(linkage(condensed, "average"), condensed)
 
-    def __str__(self) -> str:
-        rows = [
-            [name, *(f"{share:.4f}" for share in shares)]
-            for name, shares in zip(self.names, self.share, strict=True)
-        ]
+    @property
+    def sentence(self) -> str:
+        """The pairs of metrics that disagree most and least."""
+        pairs = self.table.rows()
+        (a, b, most), (c, d, least) = pairs[0], pairs[-1]
+        about = "" if self.exact else "about "
+        sentence = f"the metrics {a} and {b} order {about}{most:.1%} of all pairs differently"
+        if len(pairs) == 1:
+            return sentence
+        others = f"of {len(self.names)} metrics, and {c} and {d} the least, {least:.1%}"
+        return f"{sentence}, the most {others}"
 
-        # what was compared
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each two metrics, those that disagree most often first."""
+        first, second = np.triu_indices(len(self.names), 1)
+        names, shares = np.array(self.names), self.share[first, second]
+        table = table_of({"metric": names[first], "other": names[second], "share": shares})
+        return table.sort("share", descending=True, maintain_order=True)
+
+    @property
+    def cells(self) -> Cells:
+        """The matrix as text."""
+        rows = [["metric", *self.names]]
+        for name, shares in zip(self.names, self.share, strict=True):
+            rows.append([name, *(f"{share:.4f}" for share in shares)])
+        return rows
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The shares of the metrics that disagree most often."""
+        rows = [(f"{a} and {b}", *[share] * 3) for a, b, share in self.table.rows()]
+        return [{"title": "share of pairs ordered differently", "rows": rows}]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was compared, and which metrics were left out."""
         how = "all" if self.exact else "random"
-        note = f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"
+        notes = [f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"]
         if self.constant:
             left_out = "left out, since all rankings have the same value under them"
-            note += f"; {left_out}: {', '.join(self.constant)}"
-        return "\n".join([*aligned(rows), f"({note})"])
+            notes.append(f"{left_out}: {', '.join(self.constant)}")
+        return notes
 
 
 def disagreement_matrix(

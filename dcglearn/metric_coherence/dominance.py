@@ -8,25 +8,28 @@ grades of at least m down to position j.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
+    Fields,
     Floats,
     Grades,
     InputError,
+    PolarsFrame,
     graded_lists,
     scale_size,
     whole_number,
     within,
 )
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, as_curves
 from dcglearn.metric.textbook import textbook_discounts
 from dcglearn.parts.usable_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -35,7 +38,7 @@ SLACK = 1e-8
 """Tolerance of the linear programs, as a share of the unit of B."""
 
 ZERO = 1e-6
-"""Advantages up to this share of the span count as none."""
+"""Advantages up to this share of the range count as none."""
 
 
 def counts(lists: Grades, n_grades: int) -> Floats:
@@ -141,12 +144,12 @@ class Cone:
 
 
 @dataclass(frozen=True, eq=False)
-class Dominance:
-    """Whether one side is better under all allowed metrics; prints as a verdict.
+class Dominance(Finding):
+    """Whether one side is better under all allowed metrics.
 
     `verdict` names the side ("x", "y") that is at least as good under all of them and better under
     some, or is "equal", or "open" if neither is. `low` and `high` are the least and the largest
-    advantage of x over the allowed metrics, as shares of the span ``sum_k W[k, L-1]``. `deciding`
+    advantage of x over the allowed metrics, as shares of the range ``sum_k W[k, L-1]``. `deciding`
     holds the judgements that imply the verdict, the strongest first, and `multipliers`, shape (n,),
     the decrease of `low` if each were violated by 1; None without a log or if none is needed. If
     the verdict is open, x is better under the DCG `for_x` and y under `for_y`; None if none was
@@ -157,7 +160,7 @@ class Dominance:
     verdict: str
     low: float
     high: float
-    deciding: Preferences | None
+    deciding: Preferences | None = field(repr=False)
     multipliers: Floats
     for_x: DCG | None
     for_y: DCG | None
@@ -170,36 +173,72 @@ class Dominance:
         """Whether all metrics agree."""
         return self.verdict != "open"
 
-    def __str__(self) -> str:
-        x, y = map(one_line, self.names)
+    @property
+    def sentence(self) -> str:
+        """Which side is better, by how much, and under which metrics."""
+        (best, other), least, most = self.names, self.low, self.high
+        if self.verdict == "y":
+            best, other, least, most = other, best, -most, -least
         scope = scope_of(self.budget)
         if self.verdict == "equal":
-            return f"{x} and {y} have the same value under {scope}"
+            return f"{scope} gives {best} and {other} the same value"
 
-        # examples of either order
+        # by how much one side is ahead, or may be
+        lead = f"by {least:.4f} to {most:.4f} of the metric's range (best minus worst list)"
         if self.verdict == "open":
-            ahead = f"{x} is ahead by {self.low:+.4f} to {self.high:+.4f} of the span"
-            lines = [f"open: {scope} allows either; {ahead}"]
-            for name, dcg in ((x, self.for_x), (y, self.for_y)):
-                none = f"no DCG was found that prefers {name}"
-                lines.append(f"  {name} is better under {dcg!r}" if dcg else f"  {none}")
-            return "\n".join(lines)
+            either = f"the metric decides whether {best} or {other} is better"
+            return f"{either}: under {scope}, {best} leads {lead}"
+        return f"under {scope}, {best} beats {other} {lead}"
 
-        # by how much the better side wins
-        best, other, least, most = x, y, self.low, self.high
-        if self.verdict == "y":
-            best, other, least, most = y, x, -self.high, -self.low
-        lines = [f"{best} beats {other} under {scope}: by {least:.4f} to {most:.4f} of the span"]
+    @property
+    def table(self) -> PolarsFrame:
+        """The judgements that decide, the strongest first; or a DCG for which each is better."""
+        if self.deciding is None:
+            return table_of(
+                {"better": name, "gains": _numbers(dcg.gains), "discounts": _numbers(dcg.discounts)}
+                for name, dcg in self._examples.items()
+            )
+        rows = zip(self.deciding.preferred, self.deciding.other, self.multipliers, strict=True)
+        return table_of(
+            {"preferred": _numbers(best), "other": _numbers(worse), "strength": strength}
+            for best, worse, strength in rows
+        )
 
-        # which judgements say so
+    @property
+    def _examples(self) -> dict[str, DCG]:
+        """The DCGs of an open verdict by what is better under them."""
+        pairs = zip(self.names, (self.for_x, self.for_y), strict=True)
+        return {name: dcg for name, dcg in pairs if dcg is not None}
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The DCGs of an open verdict, or the judgement that decides most."""
+        if self._examples:
+            return as_curves({f"{name} is better": dcg for name, dcg in self._examples.items()})
+        if self.deciding is None or not len(self.deciding):
+            return []
+        lists = self.deciding.preferred[0].tolist(), self.deciding.other[0].tolist()
+        rows = list(zip(("preferred", "other"), lists, strict=True))
+        title, n_grades = "the strongest judgement", self.deciding.n_grades
+        return [{"title": title, "lists": rows, "n_grades": n_grades}]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the rows are, and of how much of a log the verdict is."""
+        notes = []
+        if self.verdict == "open":
+            missing = (name for name in self.names if name not in self._examples)
+            notes += [f"no DCG was found that prefers {name}" for name in missing]
         if self.deciding is not None and len(self.deciding):
             n = number_of(len(self.deciding), "judgements")
-            lines.append(f"decided by {n}, the strongest first:")
-            five = self.deciding[:5]
-            lists = five.preferred.tolist(), five.other.tolist()
-            for preferred, other, multiplier in zip(*lists, self.multipliers, strict=False):
-                lines.append(f"  {preferred} over {other}  ({multiplier:.3g})")
-        return "\n".join(lines)
+            notes.append(f"decided by {n}; strength: what the lead loses if one is violated by 1")
+        if self.used < 0.9995:
+            notes.append(f"the pairs used hold {self.used:.1%} of the weight of the log")
+        return notes
+
+
+def _numbers(values: Any) -> str:
+    return " ".join(f"{value:.4g}" for value in values)
 
 
 def scope_of(budget: float | None) -> str:
@@ -252,11 +291,9 @@ def dominance(
     --------
     >>> dominance([2, 1, 0], [1, 2, 0]).verdict, dominance([2, 0, 0], [1, 1, 1]).verdict
     ('x', 'open')
-    >>> print(dominance([2, 0, 0], [1, 1, 1], log=[[[2, 0, 0], [1, 2, 1]]]))
-    x beats y under every DCG that respects the log (mean violation up to 0): by 0.0000 to 1.0000
-    of the span
-    decided by 1 judgement, the strongest first:
-      [2, 0, 0] over [1, 2, 1]  (1)
+    >>> print(dominance([2, 0, 0], [1, 1, 1], log=[[[2, 0, 0], [1, 2, 1]]]).sentence)
+    under every DCG that respects the log (mean violation up to 0), x beats y by 0.0000 to 1.0000 of
+    the metric's range (best minus worst list)
     """
     first, second = (np.atleast_2d(graded_lists(*side)) for side in zip((x, y), names, strict=True))
     judged = None if log is None else as_preferences(log, n_grades)
@@ -433,8 +470,8 @@ def verdict_of(low: float, high: float) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
-    """Ranges of gains and discounts; prints as a table that names the wide ones.
+class Ranges(Finding):
+    """Ranges of gains and discounts over the DCGs that respect a log.
 
     `gains`, shape (2, L), holds the least and the largest gain of each grade (worst = 0, best = 1),
     `discounts`, shape (2, K), the same of each position's discount (the first = 1). `violation` is
@@ -447,23 +484,51 @@ class Ranges:
     violation: float
     used: float
 
+    _formats: ClassVar = {"low": ".3f"}
+    _labels: ClassVar = {"low": "range"}
+
     @property
-    def _rows(self) -> list[tuple[str, float, float]]:
-        """Name, least and largest value of every parameter."""
-        rows = [(f"gain of grade {grade}", *ends) for grade, ends in enumerate(self.gains.T)]
-        return rows + [(f"discount at {k}", *ends) for k, ends in enumerate(self.discounts.T, 1)]
+    def table(self) -> PolarsFrame:
+        """Least and largest value of every parameter."""
+        names = [f"gain of grade {grade}" for grade in range(self.gains.shape[1])]
+        names += [f"discount at {k}" for k in range(1, self.discounts.shape[1] + 1)]
+        low, high = np.hstack([self.gains, self.discounts])
+        return table_of({"parameter": names, "low": low, "high": high})
 
     @property
     def open_parameters(self) -> tuple[str, ...]:
         """The parameters with a range wider than 0.5, half of the scale."""
-        return tuple(name for name, low, high in self._rows if high - low > 0.5)
+        return tuple(name for name, low, high in self.table.rows() if high - low > 0.5)
 
-    def __str__(self) -> str:
-        rows = [f"{name:<18}{low:8.3f} to {high:.3f}" for name, low, high in self._rows]
-        note = "all are pinned down (none is wider than .5)"
-        if wide := ", ".join(self.open_parameters):
-            note = f"not pinned down (wider than .5): {wide}"
-        return "\n".join([*rows, note])
+    @property
+    def sentence(self) -> str:
+        """How many gains and discounts the log pins down."""
+        # the worst gain, the best one and the first discount are the scale
+        total = self.gains.shape[1] + self.discounts.shape[1] - 3
+        if not self.open_parameters:
+            return f"the log pins down all {total} gains and discounts (no range is wider than .5)"
+        n_open = f"{len(self.open_parameters)} of {total}"
+        return f"the log does not pin down {n_open} gains and discounts (ranges wider than .5)"
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The ranges of gains and of discounts."""
+        least, largest = map(DCG, self.gains, self.discounts)
+        return as_curves({"largest": largest, "least": least})
+
+    @property
+    def notes(self) -> list[str]:
+        """What is open, and which DCGs respect the log."""
+        notes = []
+        if self.open_parameters:
+            notes.append(f"not pinned down: {', '.join(self.open_parameters)}")
+        notes.append(
+            "gains are 0 for the worst grade and 1 for the best one, the discount at 1 is 1; the "
+            f"DCG that respects the log best has a mean violation of {self.violation:.3g}"
+        )
+        if self.used < 0.9995:
+            notes.append(f"the pairs used hold {self.used:.1%} of the weight of the log")
+        return notes
 
 
 def consistent_ranges(

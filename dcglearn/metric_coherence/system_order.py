@@ -1,7 +1,7 @@
 """Dependence of the order of systems on the metric, beyond chance."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -12,14 +12,23 @@ from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, Metrics, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.plain_text import aligned, number_of, one_line
-from dcglearn.foundation.validation import Fields, Flags, Floats, Indices, InputError, whole_number
+from dcglearn.foundation.finding import Cells, Finding, table_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import (
+    Fields,
+    Flags,
+    Floats,
+    Indices,
+    InputError,
+    PolarsFrame,
+    whole_number,
+)
 from dcglearn.metric_coherence.dominance import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 
 @dataclass(frozen=True)
-class Swaps:
+class Swaps(Finding):
     """Pairs of systems that two metrics order differently.
 
     Each of `pairs` names the system that is better under the first metric, then the one that is
@@ -37,15 +46,29 @@ class Swaps:
         """Share of the swaps that are noise; NaN without swaps."""
         return 1 - float(np.mean(self.solid)) if self.pairs else float("nan")
 
-    def __str__(self) -> str:
-        share = f", {self.noise:.0%} of them noise" if self.pairs else ""
-        swapped = f"{len(self.pairs)} of {number_of(self.n_pairs, 'pairs')}"
-        return f"{one_line(' and '.join(self.metrics))} swap {swapped}{share}"
+    @property
+    def sentence(self) -> str:
+        """How many pairs of systems the metrics swap, and how many of them beyond chance."""
+        beyond = f", {sum(self.solid)} of them beyond chance" if self.pairs else ""
+        swapped = f"{len(self.pairs)} of {number_of(self.n_pairs, 'pairs')} of systems"
+        return f"the metrics {' and '.join(self.metrics)} swap {swapped}{beyond}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each swap: the better system under the `first` and the `second` metric."""
+        first, second = zip(*self.pairs, strict=True) if self.pairs else ((), ())
+        return table_of(
+            {
+                "better_under_first": first,
+                "better_under_second": second,
+                "beyond_chance": self.solid,
+            }
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class SystemOrder:
-    """Systems under several metrics; prints as a table with the agreement of the orders.
+class SystemOrder(Finding):
+    """Systems under several metrics, and whether their order depends on the metric.
 
     `tau`, shape (M, M), is Kendall's tau (b) between the orders of the systems; `tau_ap` is tau_AP,
     which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
@@ -54,10 +77,10 @@ class SystemOrder:
     share of the bootstrap samples that must keep an order for it to be solid.
     """
 
-    evaluation: Evaluation
+    evaluation: Evaluation = field(repr=False)
     tau: Floats
     tau_ap: Floats
-    swaps: dict[tuple[str, str], Swaps]
+    swaps: dict[tuple[str, str], Swaps] = field(repr=False)
     beats: Flags
     scope: str
     level: float
@@ -77,69 +100,87 @@ class SystemOrder:
         return float(self.beats.sum() / self._n_pairs)
 
     @property
-    def conclusion(self) -> str:
-        """Whether the order of the systems depends on the metric, in one sentence."""
+    def sentence(self) -> str:
+        """Whether the order of the systems depends on the metric."""
+        if not self.swaps:
+            return self._decided
+
         # pairs that any two metrics swap, and those that they swap beyond chance
-        swapped: set[frozenset[str]] = set()
-        solid: set[frozenset[str]] = set()
+        solid: dict[frozenset[str], bool] = {}
         for swaps in self.swaps.values():
             for pair, sure in zip(map(frozenset, swaps.pairs), swaps.solid, strict=True):
-                swapped.add(pair)
-                solid.update([pair] * sure)
+                solid[pair] = sure or solid.get(pair, False)
 
-        pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems change it"
-        if solid:
-            return f"the order depends on the metric: {len(solid)} {pairs} beyond chance"
-        changed = f"{len(swapped)} {pairs} within chance" if swapped else "it is the same"
+        pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems change places"
+        if any(solid.values()):
+            n_solid = sum(solid.values())
+            return f"the order depends on the metric: {n_solid} {pairs} beyond chance"
+        changed = f"{len(solid)} {pairs}, within chance" if solid else "it is the same"
         return f"the order does not depend on the metric: {changed}"
 
-    def to_dict(self) -> Fields:
-        """Return plain Python values."""
-        evaluation = self.evaluation
-        columns = evaluation.means, self.ranks, self.beats.sum(axis=1)
-        rows = zip(evaluation.runs, *(column.tolist() for column in columns), strict=True)
-        names = ("run", "means", "ranks", "beats")
-        systems = [dict(zip(names, row, strict=True)) for row in rows]
-
-        # swaps by pair of metrics
-        all_swaps = []
-        for metrics, swaps in self.swaps.items():
-            pairs = [
-                {"first": a, "second": b, "solid": solid}
-                for (a, b), solid in zip(swaps.pairs, swaps.solid, strict=True)
-            ]
-            all_swaps.append({"metrics": list(metrics), "systems": pairs})
-
-        return {
-            "metrics": list(evaluation.metrics),
-            "systems": systems,
-            "tau": self.tau.tolist(),
-            "tau_ap": self.tau_ap.tolist(),
-            "swaps": all_swaps,
-            "conclusion": self.conclusion,
-            "decided": self.share_decided,
-            "scope": self.scope,
-        }
-
-    def __str__(self) -> str:
-        names, lines = self.evaluation.metrics, [str(self.evaluation), ""]
-        if len(names) > 1:
-            # agreement of the orders
-            lines.append(
-                "Kendall's tau between the orders (tau_AP, the row's order taken for true)"
-            )
-            rows = []
-            for name, taus, aps in zip(names, self.tau, self.tau_ap, strict=True):
-                cells = (f"{tau:.3f} ({ap:.3f})" for tau, ap in zip(taus, aps, strict=True))
-                rows.append([name, *cells])
-            lines += [*aligned(rows), ""]
-
-            # systems that change their order
-            share = f"in less than {self.level:.0%} of the bootstrap"
-            noise = f"(noise: one of the metrics keeps its order {share})"
-            lines += [*map(str, self.swaps.values()), noise, self.conclusion, ""]
+    @property
+    def _decided(self) -> str:
+        """The share of pairs of systems that need no choice of a metric."""
         decided = f"{self.share_decided:.1%} of the pairs of systems are decided"
-        return "\n".join([*lines, f"{decided} under {self.scope}"])
+        return f"{decided} under {self.scope}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each system and metric; `beats` counts the systems that it always beats."""
+        runs, metrics = self.evaluation.runs, self.evaluation.metrics
+        columns = {
+            "run": np.repeat(runs, len(metrics)),
+            "metric": np.tile(metrics, len(runs)),
+            "mean": self.evaluation.means.ravel(),
+            "rank": self.ranks.ravel(),
+            "beats": np.repeat(self.beats.sum(axis=1), len(metrics)),
+        }
+        return table_of(columns)
+
+    @property
+    def cells(self) -> Cells:
+        """A row for each system, with its mean and rank under each metric."""
+        rows = [["run", *(f"{name} (rank)" for name in self.evaluation.metrics), "beats"]]
+        columns = self.evaluation.runs, self.evaluation.means, self.ranks, self.beats.sum(axis=1)
+        for run, means, ranks, beats in zip(*columns, strict=True):
+            cells = (f"{mean:.4f} ({rank})" for mean, rank in zip(means, ranks, strict=True))
+            rows.append([run, *cells, str(beats)])
+        return rows
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Means of the systems, a line for each metric."""
+        names, means = self.evaluation.metrics, np.nan_to_num(self.evaluation.means)
+        lines = dict(zip(names, means.T.tolist(), strict=True))
+        return [{"title": "mean of each system", "ticks": [*self.evaluation.runs], "lines": lines}]
+
+    @property
+    def notes(self) -> list[str]:
+        """How far metrics agree on the order, what all DCGs agree on, and what was evaluated."""
+        notes = []
+        metrics = self.evaluation.metrics
+        for i, j in combinations(range(len(metrics)), 2):
+            swaps = self.swaps[metrics[i], metrics[j]].sentence
+            taus = f"{self.tau[i, j]:.3f} (tau_AP {self.tau_ap[i, j]:.3f}"
+            back = f"{self.tau_ap[j, i]:.3f} with that of {metrics[j]}"
+            notes.append(
+                f"{swaps}; Kendall's tau between their orders is {taus} with the order of "
+                f"{metrics[i]} taken for true, {back})"
+            )
+
+        # what is chance, and what every DCG says
+        if notes:
+            share = f"at least {self.level:.0%} of the bootstrap samples of the topics"
+            notes.append(f"beyond chance: both metrics keep their order in {share}")
+            notes.append(self._decided)
+        notes.append(f"beats: how many systems each beats under {self.scope}")
+        return [*notes, *self.evaluation.notes]
+
+    def to_dict(self) -> Fields:
+        """Return the values of a finding, with the metrics and their swaps."""
+        swaps = [one.to_dict() for one in self.swaps.values()]
+        values = {"metrics": list(self.evaluation.metrics), "swaps": swaps}
+        return super().to_dict() | values | {"decided": self.share_decided}
 
 
 def system_order(

@@ -35,7 +35,7 @@ def results():
     yield evaluate(runs, judgements), "nDCG@10", 1
     yield comparison, "minus", 1
     yield comparison.gate(), "gate: ", 1
-    yield coherence(STEEP, FLAT, names=(TAG, "flat")), "not coherent", 1
+    yield coherence(STEEP, FLAT, names=(TAG, "flat")), "disagree", 2
 
 
 @pytest.mark.parametrize(

@@ -757,5 +757,5 @@ def test_commands_read_the_file_of_a_list_utility(dcglearn, misuse, tmp_path):
     assert status == 0 and f"{values_of(ENOUGH).mean():.4f}" in out and "ERR@3" in out
     status, out, err = dcglearn("coherence", path, "exponential-log2", "--json")
     assert status == 0 and "only true of a DCG" in err
-    assert json.loads(out)["disagreement_exact"] is False
+    assert json.loads(out)["disagreement"]["exact"] is False
     misuse("can hold only a DCG", "export", path, "--to", "sql")

@@ -34,7 +34,14 @@ def test_published_shares(gain, discount, share):
     assert found.tie_a + found.tie_b + found.tie_both < 1.6e-4
     parts = found.share + found.agree + found.tie_a + found.tie_b + found.tie_both
     assert parts == pytest.approx(1, abs=1e-12)
-    assert "exact" in str(found)
+    assert "exact" in found.notes[0] and f"{found.share:.3%}" in found.sentence
+    assert found.table["share"].to_list() == [
+        found.share,
+        found.agree,
+        found.tie_a,
+        found.tie_b,
+        found.tie_both,
+    ]
 
 
 def slow_counts(first, second, weight):
@@ -105,7 +112,7 @@ def test_sampling_past_the_limit(monkeypatch):
     inside = 0
     for seed in range(20):
         found = disagreement(a, b, n_pairs=5000, seed=seed)
-        assert not found.exact and found.n_pairs == 5000 and "95% interval" in str(found)
+        assert not found.exact and found.n_pairs == 5000 and "95% interval" in found.sentence
         inside += found.interval[0] <= exact.share <= found.interval[1]
     assert inside >= 17
     assert disagreement(a, b, n_pairs=5000, seed=3) == disagreement(a, b, n_pairs=5000, seed=3)
@@ -125,7 +132,11 @@ def test_a_matrix_of_the_textbook():
     )
     assert found.share[i, j] == pair.share
     assert sorted(found.order()) == list(range(30))
-    assert "left out" in str(found)
+    assert "left out" in found.notes[1] and found.table["share"].is_sorted(descending=True)
+    assert found.table.filter(metric="linear-log2", other="exponential-log2")["share"].item() == (
+        pair.share
+    )
+    assert found.cells[1 + i][1 + j] == f"{pair.share:.4f}"
     assert len(disagreement_figure(found).axes) == 3
     two = {"a": standard("linear", "log2", 6), "b": standard("exponential", "log2", 6)}
     sampled = disagreement_matrix(two, max_lists=100, seed=1)

@@ -103,9 +103,10 @@ def test_the_judgements_that_decide():
         turned = dominance(y, x, log)
         assert turned.verdict == "y" and turned.low == pytest.approx(-found.high, abs=1e-6)
         assert (
-            "beats" in str(found)
-            and "decided by" in str(found)
-            and str(turned).startswith("y beats x")
+            "x beats y" in found.sentence
+            and "decided by" in found.notes[0]
+            and "y beats x" in turned.sentence
+            and found.table["strength"].to_list() == found.multipliers.tolist()
         )
 
 
@@ -186,9 +187,11 @@ def test_ranges_hold_the_truth_and_narrow():
         assert ranges.violation == pytest.approx(0, abs=1e-9) and ranges.used == 1
         widths.append(np.ptp(ranges.gains, axis=0).sum() + np.ptp(ranges.discounts, axis=0).sum())
     assert widths[1] < 0.5 * widths[0]
-    assert "not pinned down (wider than .5): gain of grade 1" in str(
-        consistent_ranges(random_log(8, "free"))
-    )
+    ranges = consistent_ranges(random_log(8, "free"))
+    assert "12 of 12 gains and discounts (ranges wider than .5)" in ranges.sentence
+    assert "not pinned down: gain of grade 1" in ranges.notes[0]
+    np.testing.assert_array_equal(ranges.table["low"][:5], ranges.gains[0])
+    np.testing.assert_array_equal(ranges.table["high"][5:], ranges.discounts[1])
 
 
 def test_ranges_agree_with_brute_force_over_dcgs():

@@ -303,6 +303,10 @@ def test_the_order_of_systems():
                 dominance(lists[first], lists[second], n_grades=4).verdict == "x"
             )
     assert "Kendall" in str(order) and "decided under every DCG" in str(order)
+    for name, mean, rank in zip(order.evaluation.runs, means[:, 0], order.ranks[:, 0], strict=True):
+        row = order.table.filter(run=name, metric="nDCG@10")
+        assert row.select("mean", "rank").row(0) == (mean, rank)
+        assert [f"{mean:.4f} ({rank})" in cells for cells in order.cells if cells[0] == name] == [1]
     assert len(slope_figure(order).axes) == 1
     again = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
     assert str(again) == str(order) and again.to_dict() == order.to_dict()
@@ -328,14 +332,18 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
     solid = system_order(both, judged, metrics)
     ((_, swaps),) = solid.swaps.items()
     assert swaps.pairs == [("top", "broad")] and swaps.solid == [True] and swaps.noise == 0
+    assert swaps.sentence == (
+        "the metrics steep and flat swap 1 of 1 pair of systems, 1 of them beyond chance"
+    )
+    assert swaps.table.rows() == [("top", "broad", True)]
     assert not solid.beats.any() and solid.share_decided == 0
     assert (
-        solid.conclusion
-        == "the order depends on the metric: 1 of 1 pair of systems change it beyond chance"
+        solid.sentence
+        == "the order depends on the metric: 1 of 1 pair of systems change places beyond chance"
     )
     same = system_order({"top": top, "copy": top}, judged, metrics)
     assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
-    assert same.conclusion.endswith("does not depend on the metric: it is the same")
+    assert same.sentence.endswith("does not depend on the metric: it is the same")
     prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", seed=0)
     decided = system_order(both, judged, metrics, log=prefer)
     assert decided.beats[
@@ -386,7 +394,7 @@ class TestOnTheCommandLine:
         )
         assert (
             status == 0
-            and "yours" in out.splitlines()[1]
+            and "yours" in out.splitlines()[3]
             and "swap 0 of 1 pair" in out
             and "wrote" in err
         )

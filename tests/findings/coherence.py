@@ -1,0 +1,57 @@
+"""Results that compare metrics and systems."""
+
+import numpy as np
+
+import dcglearn as dl
+from dcglearn import DCG
+from dcglearn.metric_coherence import regret
+from tests.makers import random_log
+
+DOCUMENTS = [3, 3, 2, 1, 0, 0]
+NAMES = ("<b>a|b</b>", "b_low")
+
+
+def results():
+    linear, exponential = DCG.standard(4, 6, "linear"), DCG.standard(4, 6, "exponential")
+    copy = DCG(linear.gains + 1, 2 * linear.discounts)
+    deep = DCG.standard(5, 30, "linear"), DCG.standard(5, 30, "exponential")
+
+    # verdicts: a disagreement, also of clear preferences; a proof; a search that has no time
+    yield dl.coherence(linear, exponential, DOCUMENTS, names=NAMES)
+    yield dl.coherence(linear, exponential, DOCUMENTS, 0.05)
+    yield dl.coherence(linear, copy, DOCUMENTS, 0.05)
+    with regret.quiet_solver():
+        stopped = dl.coherence(*deep, np.arange(40) % 5, time_limit=1e-3)
+    yield stopped
+
+    # the theory, and how much and how often metrics disagree
+    yield dl.two_grade_theorem(DCG([0, 1], [1, 0.5]), DCG([1, 4], [2, 1]))
+    yield dl.two_grade_theorem(linear, exponential)
+    yield dl.regret_curve(linear, exponential, DOCUMENTS, [0, 0.05, 0.1], names=NAMES)
+    yield dl.regret_curve(linear, exponential, DOCUMENTS, [0.1])
+    yield dl.disagreement(linear, exponential, DOCUMENTS, names=NAMES)
+    yield dl.disagreement(*deep, n_pairs=100)
+    yield dl.disagreement_matrix(dl.textbook_dcgs(4, 6), DOCUMENTS)
+    yield dl.disagreement_matrix(dict(zip(NAMES, deep, strict=True)), max_lists=10)
+
+    # under every metric: better by the grades, or by a log; the same; undecided
+    log = random_log(60, noise=0.1)
+    yield dl.dominance([2, 0, 0], [1, 0, 0], names=NAMES)
+    yield dl.dominance([2, 0, 0], [2, 0, 0])
+    yield dl.dominance([2, 0, 0], [1, 1, 1], names=NAMES)
+    yield dl.dominance([2, 0, 0], [1, 1, 1], log=[[[2, 0, 0], [1, 2, 1]]])
+    yield dl.consistent_ranges(log[:10], max_pairs=8)
+    yield dl.consistent_ranges([[[1, 0], [0, 1]]])
+
+    # systems that two metrics swap, and under one metric
+    judged = {f"q{i}": {"a": 3, "b": 1, "c": 1, "d": 0} for i in range(8)}
+    ranked = {NAMES[0]: (4, 1, 2, 3), NAMES[1]: (1, 4, 3, 0), "c": (0, 0, 0, 1)}
+    runs = {
+        name: {query: dict(zip("abcd", map(float, scores), strict=True)) for query in judged}
+        for name, scores in ranked.items()
+    }
+    metrics = {"steep": DCG([0, 0, 0, 1], [1, 0.9]), "flat": DCG([0, 1, 1, 1.0], [1, 1.0])}
+    order = dl.system_order(runs, judged, metrics, n_resamples=50)
+    yield order
+    yield from order.swaps.values()
+    yield dl.system_order(runs, judged, "nDCG@5", n_resamples=50)
