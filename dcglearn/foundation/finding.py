@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -68,7 +69,8 @@ class Finding(Shown):
         texts = [x for x in before if table.schema[x] == pl.String and self._labels.get(x) != ""]
         numbers = table.select(first, *texts, value, "low", "high").drop_nulls().rows()
         rows = [(", ".join(map(str, row[:-3])), *row[-3:]) for row in numbers]
-        return [{"title": value.replace("_", " "), "rows": rows}] if rows else []
+        title = self._labels.get(value, value.replace("_", " "))
+        return [{"title": title, "rows": rows}] if rows else []
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -133,7 +135,9 @@ class Finding(Shown):
     def __str__(self) -> str:
         parts = [one_line(whole(self.sentence))]
         if len(self.cells) > 1:
-            parts.append("\n".join(aligned(self.cells)))
+            # columns of names are flush left
+            n_names = len([*takewhile(lambda kind: str(kind) == "String", self.table.dtypes)])
+            parts.append("\n".join(aligned(self.cells, max(n_names, 1))))
         if self.notes:
             parts.append("\n".join(f"- {one_line(whole(note))}" for note in self.notes))
         return "\n\n".join(parts)
