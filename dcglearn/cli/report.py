@@ -31,7 +31,7 @@ from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.form_choice import OF_FORMS, fit_in_form, scores_table
+from dcglearn.trust.form_choice import OF_FORMS, FormChoice, fit_in_form
 from dcglearn.trust.proxy import ProxyReport, proxy_dcg, proxy_report
 
 if TYPE_CHECKING:
@@ -417,7 +417,7 @@ def _bias_lines(learner: DirectFit) -> list[str]:
 def _form_lines(learner: DirectFit) -> list[str]:
     """Return the scores of the forms and, in a form beyond the DCG, its metric."""
     scores = learner.form_scores
-    lines = [scores_table(scores, learner.form)] if scores else []
+    lines = [str(FormChoice(scores, learner.form))] if scores else []
     if learner.form == "dcg":
         return lines
     head = f"learned metric: {OF_FORMS[learner.form]}"
