@@ -15,7 +15,7 @@ from dcglearn.metric.list_utility import ListUtility
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.form_choice import OF_FORMS, scores_table
+from dcglearn.trust.form_choice import OF_FORMS
 from dcglearn.trust.held_out import metric_in_use
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def learned_section(fit: DirectFit) -> Section:
 
     # what it is made of, how the judges err, and what stays open
     notes += [*_of_members(fit), *_of_judges(fit), *fit.dcg.notes]
-    texts = {"Forms": scores_table(fit.form_scores, fit.form)} if fit.form_scores else {}
+    texts = {}
     if fit.form != "dcg":
         notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
         texts["Learned metric"] = fit.utility.table()

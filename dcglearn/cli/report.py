@@ -20,6 +20,7 @@ from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.form_choice import FormChoice
 from dcglearn.trust.held_out import CURRENT
 from dcglearn.trust.proxy import ProxyReport
 
@@ -190,6 +191,8 @@ class Report(Findings):
         # what belongs to some logs and methods
         parts |= {"factored": self.factoring, "LLM judge": self.machine, "raters": self.raters}
         parts["ranges"] = self.ranges
+        if isinstance(self.learner, DirectFit) and self.learner.form_scores:
+            parts["form"] = FormChoice(self.learner.form_scores, self.learner.form)
         return {name: part for name, part in parts.items() if part is not None}
 
     def _learned(self) -> Section:

@@ -69,7 +69,8 @@ class Finding(Shown):
         texts = [x for x in before if table.schema[x] == pl.String and self._labels.get(x) != ""]
         numbers = table.select(first, *texts, value, "low", "high").drop_nulls().rows()
         rows = [(", ".join(map(str, row[:-3])), *row[-3:]) for row in numbers]
-        return [{"title": value.replace("_", " "), "rows": rows}] if rows else []
+        title = self._labels.get(value, value.replace("_", " "))
+        return [{"title": title, "rows": rows}] if rows else []
 
     @property
     def texts(self) -> Mapping[str, str]:

@@ -139,8 +139,8 @@ class Bands(Finding):
     @property
     def sentence(self) -> str:
         """How wide the bands are on average, and the widest."""
-        free = np.flatnonzero(np.ptp(self._draws, axis=0) > 0)
-        if not len(free):
+        free = np.flatnonzero(np.ptp(self._draws, axis=0) > 0).tolist()
+        if not free:
             return "every gain and discount is fixed: there is nothing to learn"
         rows = [self.table.row(i, named=True) for i in free]
         widths = [row["high"] - row["low"] for row in rows]

@@ -4,13 +4,14 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats, Seed
+from dcglearn.foundation.validation import Fields, Floats, PolarsFrame, Seed
 from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
@@ -35,8 +36,61 @@ RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
 """Strengths of the prior that `ridge_path` tries."""
 
 
+class _Tried(Finding):
+    """Base of results of cross-validation: the values tried, their shares, and the best one."""
+
+    mean: Floats
+    error: Floats
+
+    _of: ClassVar[str]
+    """What the values are of."""
+
+    _formats: ClassVar = {"value": ".3g"}
+
+    @property
+    def _values(self) -> tuple[Floats, float]:
+        """The values tried, shape (n,), and the best of these."""
+        raise NotImplementedError
+
+    @property
+    def sentence(self) -> str:
+        """The best value, and the share that it reaches."""
+        values, best = self._values
+        place = int(np.flatnonzero(values == best)[0])
+        return (
+            f"{self._of}={best:g} is the best of {len(values)}: learned with it, metrics order "
+            f"{self.mean[place]:.1%} ± {self.error[place]:.1%} of the held-out preferences rightly"
+        )
+
+    @property
+    def table(self) -> PolarsFrame:
+        """The share of each value, with its standard error."""
+        columns = np.column_stack([self._values[0], self.mean, self.error]).tolist()
+        keys = ("value", "held_out_share", "standard_error")
+        return table_of(dict(zip(keys, row, strict=True)) for row in columns)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the shares are."""
+        return ("shares are means over the folds, ± their standard error",)
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The shares, and one standard error on either side."""
+        ends = [[(self.mean - self.error).tolist(), (self.mean + self.error).tolist()]]
+        return [
+            {
+                "title": f"share of held-out preferences by {self._of}",
+                "ticks": [f"{value:.3g}" for value in self._values[0]],
+                "lines": {"ordered rightly, ± a standard error": self.mean.tolist()},
+                "bands": ends,
+                "start": 1.0,
+            }
+        ]
+
+
 @dataclass(frozen=True)
-class ChosenC:
+class ChosenC(_Tried):
     """The C with the best mean (the smallest of equals), and the scores of all.
 
     For each C of `grid`, `mean` is the mean share of held-out preferences respected, and `error`
@@ -47,6 +101,12 @@ class ChosenC:
     grid: Floats
     mean: Floats
     error: Floats
+
+    _of: ClassVar = "C"
+
+    @property
+    def _values(self) -> tuple[Floats, float]:
+        return self.grid, self.C
 
 
 # The parameter is called C.
@@ -134,7 +194,7 @@ def _c_path(
 
 
 @dataclass(frozen=True, eq=False)
-class RidgePath:
+class RidgePath(_Tried):
     """Gains, discounts and held-out shares at every strength of the prior.
 
     At each `ridge`, shape (n,), increasing, `gains`, shape (n, L), and `discounts`, shape (n, K),
@@ -150,15 +210,16 @@ class RidgePath:
     error: Floats
     further: Floats | None = None
 
+    _of: ClassVar = "ridge"
+
     @property
     def best(self) -> float:
         """The strength with the best mean (the largest of equals)."""
         return float(self.ridge[np.flatnonzero(self.mean >= self.mean.max() - 1e-12)[-1]])
 
-    def __str__(self) -> str:
-        rows = zip(self.ridge, self.mean, self.error, strict=True)
-        lines = [f"{ridge:8.3g}  {mean:.4f} ± {error:.4f}" for ridge, mean, error in rows]
-        return "\n".join(["   ridge  held-out share", *lines])
+    @property
+    def _values(self) -> tuple[Floats, float]:
+        return self.ridge, self.best
 
 
 def ridge_path(

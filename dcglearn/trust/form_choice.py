@@ -7,15 +7,16 @@ standard error, since a real log may contradict both.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.plain_text import aligned
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.descriptions import (
     FORMS,
@@ -131,32 +132,57 @@ def form_of(scores: Mapping[str, FormScore]) -> str:
     return best if p_value is not None and p_value <= FALSE_POSITIVE_RATE else "dcg"
 
 
-def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
-    """Return the scores of the forms as a text table."""
-    # a row for each form
-    head = "value of a list", "ordered rightly", "log probability", "minus the DCG's", "better fit"
-    rows = [[*head, "p"]]
-    for form, score in scores.items():
-        name = OF_FORMS[form] + ", chosen" * (form == chosen)
-        ahead = f"{score.ahead:+.4f} ± {score.ahead_error:.4f}"
-        numbers = f"{score.share:.1%}", f"{score.log_likelihood:.4f}", ahead, f"{score.gain:.2f}"
-        rows.append([name, *numbers, "" if score.p_value is None else f"{score.p_value:.3f}"])
+@dataclass(frozen=True)
+class FormChoice(Finding):
+    """Why a form was chosen: `scores` of all forms by name, and the one `chosen`."""
 
-    # what the columns mean
-    lines = [
-        *aligned(rows),
-        "(ordered rightly, log probability: of held-out judgements, the mean of each one)",
-        "(better fit: log probability of the whole log, with the prior on the curves, minus the "
-        "DCG's)",
-    ]
+    scores: Mapping[str, FormScore]
+    chosen: str
 
-    # the p-value, where there is one
-    if any(score.p_value is not None for score in scores.values()):
-        lines.append(
-            "(p: how often another form fits a log better by as much, where the log is simulated "
-            "from the DCG)"
-        )
-    return "\n".join(lines)
+    _formats: ClassVar = {
+        **dict.fromkeys(("minus_the_DCGs", "low", "high"), "+.4f"),
+        **{"ordered_rightly": ".1%", "better_fit": ".2f", "p": ".3f"},
+    }
+    _labels: ClassVar = {"minus_the_DCGs": "minus the DCG's", "low": f"{LEVEL:.0%} interval"}
+
+    @property
+    def sentence(self) -> str:
+        """Which form the log needs."""
+        p_value = self.scores[self.chosen].p_value
+        if self.chosen == "dcg":
+            return "a DCG is enough: no other value of a list is shown to fit these judgements"
+        shown = "" if p_value is None else f" (p = {p_value:.3f})"
+        return f"the value of a list is {OF_FORMS[self.chosen]}: it fits better than a DCG{shown}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each form."""
+        rows = []
+        for form, score in self.scores.items():
+            reach = normal_quantile() * score.ahead_error
+            row: dict[str, Any] = {"value_of_a_list": OF_FORMS[form], "chosen": form == self.chosen}
+            row |= {"ordered_rightly": score.share, "log_probability": score.log_likelihood}
+            row |= {"minus_the_DCGs": None, "low": None, "high": None}
+            if form != "dcg":
+                ends = score.ahead, score.ahead - reach, score.ahead + reach
+                row |= dict(zip(("minus_the_DCGs", "low", "high"), ends, strict=True))
+            rows.append(row | {"better_fit": score.gain, "p": score.p_value})
+        return table_of(rows)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the columns mean."""
+        notes = [
+            "ordered rightly, log probability: of held-out judgements, the mean of each one",
+            "better fit: log probability of the whole log, with the prior on the curves, minus the "
+            "DCG's",
+        ]
+        if any(score.p_value is not None for score in self.scores.values()):
+            notes.append(
+                "the p-value is how often another form fits a log better by as much, where the log is "
+                "simulated from the DCG"
+            )
+        return notes
 
 
 def cross_validated_forms(

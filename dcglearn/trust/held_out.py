@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL, percentile_interval
-from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats, Grades, InputError
+from dcglearn.foundation.validation import Fields, Floats, Grades, InputError, PolarsFrame
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, QPDescription, warn_of
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
@@ -65,15 +65,30 @@ class Row:
     low: float
     high: float
 
-    def __str__(self) -> str:
-        first = self.low == self.high == self.difference == 0
-        interval = "" if first else f"{self.difference:+.4f}  ({self.low:+.4f} to {self.high:+.4f})"
-        return f"  {self.share:.4f}  {one_line(self.name):<56}{interval}".rstrip()
+    @property
+    def cells(self) -> Fields:
+        """The row of a table: without a lead if it is the first metric, which has none over itself."""
+        shown: Fields = {"metric": self.name, "share": self.share}
+        if self.low == self.high == self.difference == 0:
+            return shown | dict.fromkeys(("lead", "low", "high"))
+        return shown | {"lead": self.difference, "low": self.low, "high": self.high}
+
+    @property
+    def lead(self) -> str:
+        """How far the first metric is ahead of this one, in words."""
+        return (
+            f"by {self.difference:+.4f}, {LEVEL:.0%} interval {self.low:+.4f} to {self.high:+.4f}"
+        )
+
+
+LEAD_FORMATS = dict.fromkeys(("lead", "low", "high"), "+.4f")
+LEAD_LABELS = {"low": f"{LEVEL:.0%} interval"}
+"""How tables of rows show leads."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """How metrics order held-out pairs; prints as a table with a verdict.
+class Comparison(Finding):
+    """How metrics order held-out pairs.
 
     `rows` hold the learned metric first; `current` and `textbook` name the metric used now, and the
     textbook DCG that is best on the training pairs. `n_train` and `n_held_out` count the decided
@@ -101,6 +116,9 @@ class Comparison:
     with_learned: float = 0.5
     p_value: float = 1.0
 
+    _formats: ClassVar = LEAD_FORMATS
+    _labels: ClassVar = LEAD_LABELS
+
     def __getitem__(self, name: str) -> Row:
         """Return the row of this name, or else the first whose name begins with it."""
         rows = [row for row in self.rows if row.name.startswith(name)]
@@ -114,7 +132,7 @@ class Comparison:
         return f"the {self.rows[0].name.partition(' (')[0]}"
 
     @property
-    def verdict(self) -> str:
+    def sentence(self) -> str:
         """Whether the learned metric is better than the others, the one used now last, in words."""
         # a third metric that is ahead comes first
         row, best = self[self.current], self[self.textbook]
@@ -122,8 +140,7 @@ class Comparison:
         first = ""
         if others:
             ahead = min(others, key=lambda other: other.difference)
-            lead = _difference(ahead)
-            first = f"{ahead.name} is ahead of {self.learned} on held-out pairs ({lead}); "
+            first = f"{ahead.name} is ahead of {self.learned} on held-out pairs ({ahead.lead}); "
 
         # the metric used now
         if row.low > 0:
@@ -135,15 +152,16 @@ class Comparison:
             )
         else:
             how = f"these pairs cannot tell whether {self.learned} is better than {self.current}"
-        sentence = f"{how} ({_difference(row)})"
+        shares = f"{self.rows[0].share:.1%} of {self.n_held_out:,} against {row.share:.1%}"
+        usual = f"{how} ({shares}, {row.lead})"
 
         # the best textbook DCG, where it is not behind
         if self.textbook == self.current or best.low > 0:
-            return first + sentence
+            return first + usual
         place = "ahead of" if best.high < 0 else "level with"
         return (
             f"{first}{self.textbook}, the best textbook DCG in training, is {place} {self.learned} "
-            f"on held-out pairs ({_difference(best)}); {sentence}"
+            f"on held-out pairs ({best.lead}); {usual}"
         )
 
     @property
@@ -173,53 +191,39 @@ class Comparison:
             f"{100 * (share - self.reached):.1f} points are left"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values."""
-        values = {**vars(self), "rows": [vars(row) for row in self.rows], "verdict": self.verdict}
-        if self.ceiling is not None:
-            values["ceiling"] = {**self.ceiling.to_dict(), "room": self.room}
-        if self.lack_of_fit is not None:
-            values["lack_of_fit"] = self.lack_of_fit.to_dict()
-        return values
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each metric: its share, and the first one's lead over it with its interval."""
+        return table_of(row.cells for row in self.rows)
 
-    def __str__(self) -> str:
-        head = (
-            f"share of {self.n_held_out} held-out pairs that each metric orders as the judges did"
-        )
-        lead = f"the lead of {self.learned}, learned from {self.n_train} other pairs"
-        ahead = f"(right: {lead}, with its {LEVEL:.0%} interval by {self.by})"
-        rows = [*map(str, self.rows), f"  ({OF_QP})"]
-        return escaped("\n".join([head, ahead, *rows, self.verdict, *self._ceiling_lines()]))
-
-    def _ceiling_lines(self) -> list[str]:
-        """Return how far the noise ceiling is, and why, as lines."""
-        ceiling = self.ceiling
-        if ceiling is None or self.reached is None:
-            return [self.no_ceiling] if self.no_ceiling else []
+    @property
+    def notes(self) -> list[str]:
+        """What the columns mean, how far the noise ceiling is, and whether a DCG is enough."""
+        notes = [
+            f"share of {self.n_held_out:,} held-out pairs that each metric orders as the judges "
+            "did; its ties count half",
+            f"lead of {self.learned}, learned from {self.n_train:,} other pairs, over each metric, "
+            f"with its {LEVEL:.0%} interval by {self.by}",
+        ]
+        if any(row.name.startswith("QP") for row in self.rows):
+            notes.append(OF_QP)
 
         # the ceiling, between two shares that are reached
-        (low, high), unit = ceiling.interval, ceiling.unit
-        lines = [
-            "noise ceiling: the most that people's disagreement leaves to reach, on "
-            f"{ceiling.about}",
-            f"  {self.reached:.4f}  {self.rows[0].name}",
-            f"  {ceiling.share:.4f}  {'any function of the grades, at most':<56}"
-            f"({low:.4f} to {high:.4f})",
-            f"  {ceiling.lower:.4f}  reached by the lists' own values, on held-out {unit}s",
-            f"  {ceiling.upper:.4f}  reached by the lists' own values, on the same {unit}s "
-            "(too high)",
-            self.room,
-        ]
+        ceiling = self.ceiling
+        if ceiling is not None and self.reached is not None:
+            unit = ceiling.unit
+            notes += [
+                f"noise ceiling, the most that people's disagreement leaves to reach, on "
+                f"{ceiling.about}: {ceiling.sentence}",
+                f"the lists' own values reach {ceiling.lower:.1%} on held-out {unit}s, and "
+                f"{ceiling.upper:.1%} on the same {unit}s (too high)",
+            ]
+        notes += [self.room] if self.room else []
 
         # what a DCG cannot express
         if self.lack_of_fit is not None:
-            lines += ["", f"is a DCG enough? {self.lack_of_fit}"]
-        return lines
-
-
-def _difference(row: Row) -> str:
-    """Return how far the learned metric is ahead of a metric, in words."""
-    return f"by {row.difference:+.4f}, {LEVEL:.0%} interval {row.low:+.4f} to {row.high:+.4f}"
+            notes.append(f"is a DCG enough? {self.lack_of_fit.sentence}")
+        return notes
 
 
 def compare_learners(

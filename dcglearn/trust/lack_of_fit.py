@@ -5,14 +5,15 @@ grades at all.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Floats
+from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.held_out_values import held_out_values
@@ -63,14 +64,29 @@ class Part:
         """Whether preferences are more likely under it than under the DCG, beyond error."""
         return _beyond_error(self.likelihood_ahead, self.likelihood_error)
 
-    def __str__(self) -> str:
-        lead = likelihood = ""
+    @property
+    def points(self) -> str:
+        """How many percentage points the share is ahead of the DCG's, with its interval."""
+        lead, low, high = (100 * x for x in _with_ends("", self.ahead, self.ahead_error).values())
+        return f"{lead:.1f} points more ({LEVEL:.0%} interval {low:.1f} to {high:.1f})"
+
+    @property
+    def cells(self) -> Fields:
+        """The row of a table; the DCG has no lead over itself."""
+        shown: Fields = {"learned_without_the_pair": self.name, "share": self.share}
+        shown |= {"lead": None, "low": None, "high": None, "recurring": self.covered_share}
+        shown |= {"log_likelihood": self.log_likelihood}
+        ahead = {"likelihood_lead": None, "likelihood_low": None, "likelihood_high": None}
         if self.name != DCG_NAME:
-            lead = f"{self.ahead:+.4f} ± {self.ahead_error:.4f}"
-            likelihood = f"{self.likelihood_ahead:+.4f} ± {self.likelihood_error:.4f}"
-        covered = "" if self.covered_share is None else f"{self.covered_share:.4f}"
-        row = f"  {self.share:.4f}  {covered:<6}  {self.name:<40}{lead:<16}"
-        return f"{row}  {self.log_likelihood:.4f}  {likelihood}".rstrip()
+            shown |= _with_ends("", self.ahead, self.ahead_error)
+            ahead = _with_ends("likelihood_", self.likelihood_ahead, self.likelihood_error)
+        return shown | ahead
+
+
+def _with_ends(kind: str, lead: float, error: float) -> Fields:
+    """Return a lead and its interval as cells."""
+    reach = normal_quantile() * error
+    return {f"{kind}lead": lead, f"{kind}low": lead - reach, f"{kind}high": lead + reach}
 
 
 def _beyond_error(lead: float, error: float) -> bool:
@@ -79,52 +95,111 @@ def _beyond_error(lead: float, error: float) -> bool:
 
 
 @dataclass(frozen=True)
-class LackOfFit:
-    """What a DCG cannot express of a log; prints as a table with sentences.
+class LackOfFit(Finding):
+    """What a DCG cannot express of a log.
 
-    `parts` are the DCG, weights free at each grade and position, and the list utilities;
-    `sentences` say what they mean. `form` is the form of `DCGLearner` that closes part of the gap,
-    and `utility` its fit to the whole log; None where none is shown to. `ceiling` is the noise
-    ceiling of the held-out pairs, None where too few lists recur. `n_pairs` counts the held-out
-    pairs, and `by` is the unit that was held out and that standard errors are by.
+    `parts` are the DCG, weights free at each grade and position, and the list utilities. `form` is
+    the form of `DCGLearner` that closes part of the gap, and `utility` its fit to the whole log;
+    None where none is shown to. `ceiling` is the noise ceiling of the held-out pairs; where too few
+    lists recur, it is None, and `no_ceiling` says so. `n_pairs` counts the held-out pairs, and `by`
+    is the unit that was held out and that standard errors are by.
     """
 
     parts: tuple[Part, ...]
-    sentences: tuple[str, ...]
     form: str | None
     utility: ListUtility | None
     ceiling: NoiseCeiling | None
     n_pairs: int
     by: str
+    no_ceiling: str = ""
+
+    _formats: ClassVar = dict.fromkeys(
+        ("lead", "low", "high", "likelihood_lead", "likelihood_low", "likelihood_high"), "+.4f"
+    )
+    _labels: ClassVar = {
+        "lead": "ahead of the DCG",
+        "low": f"{LEVEL:.0%} interval",
+        "recurring": "share where lists recur",
+        "likelihood_lead": "ahead of the DCG",
+        "likelihood_low": f"{LEVEL:.0%} interval",
+    }
 
     def __getitem__(self, name: str) -> Part:
         """Return the part whose name begins so."""
         return next(part for part in self.parts if part.name.startswith(name))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values."""
-        values = {**vars(self), "sentences": list(self.sentences)}
-        values["parts"] = [{**vars(part), "shown": part.shown} for part in self.parts]
-        for name in ("utility", "ceiling"):
-            values[name] = None if values[name] is None else values[name].to_dict()
-        return values
+    @property
+    def sentence(self) -> str:
+        """What orders more pairs rightly than a DCG, or that nothing is shown to."""
+        free = self.parts[1]
+        if self.form is not None and self.utility is not None:
+            return (
+                f"{meaning(self.utility)}: a DCG cannot express this, and a metric with "
+                f'form="{self.form}", which can, orders {self[FORM_NAMES[self.form]].points} of '
+                "the held-out preferences rightly"
+            )
+        if free.shown:
+            return (
+                f"weights free at each grade and position order {free.points} of the held-out "
+                "preferences rightly than a DCG: what a grade is worth depends on its position by "
+                "more than a common discount"
+            )
+        return "a DCG is all one needs here: no form beyond it is shown to order more pairs rightly"
 
-    def __str__(self) -> str:
-        # what the columns are
-        lines = [f"{self.n_pairs:,} pairs of the log, held out by {self.by}"]
-        recur = ""
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each utility, and one for the noise ceiling."""
+        rows = [part.cells for part in self.parts]
         if self.ceiling is not None:
-            recur = "recur"
-            lines.append(f"recur: {self.ceiling.about}")
-        columns = f"{'ahead of the DCG':<18}log likelihood, ahead of the DCG"
-        lines.append(f"   share  {recur:<6}  {'learned without the pair':<40}{columns}")
+            name = "any function of the grades, at most"
+            rows.append({"learned_without_the_pair": name, "recurring": self.ceiling.share})
+        return table_of(rows)
 
-        # the parts, and what they mean
-        lines += map(str, self.parts)
-        if self.ceiling is not None:
-            share = f"{self.ceiling.share:.4f}"
-            lines.append(f"  {'':<6}  {share}  any function of the grades, at most")
-        return "\n".join([*lines, *self.sentences])
+    @property
+    def notes(self) -> list[str]:
+        """What else the parts mean, and what they are measured on."""
+        dcg, free, *forms = self.parts
+        notes = []
+
+        # the form to learn with
+        if self.form is not None:
+            part, more = self[FORM_NAMES[self.form]], ""
+            if part.covered_share is not None and dcg.covered_share is not None:
+                points = 100 * (part.covered_share - dcg.covered_share)
+                more = f": where lists recur, it orders {points:+.1f} points more rightly"
+            notes.append(f'learn with form="{self.form}" (--form {self.form}){more}')
+            if free.shown:
+                notes.append(
+                    f"weights free at each grade and position order {free.points} rightly than "
+                    "the DCG"
+                )
+
+        # forms that tell better how sure an order is
+        likely = [part for part in forms if part.more_likely]
+        if self.form is None and likely:
+            name = max(likely, key=lambda part: part.log_likelihood).name
+            notes.append(
+                f"preferences are more likely under {name}, which is not shown to order more of "
+                "them rightly: it tells better how sure an order is"
+            )
+
+        # what is left to the ceiling
+        ceiling = self.ceiling
+        if ceiling is not None and dcg.covered_share is not None:
+            gap = "no gap beyond error"
+            if ceiling.interval[0] > dcg.covered_share:
+                gap = f"{100 * (ceiling.share - dcg.covered_share):.1f} points are left"
+            notes.append(
+                f"where lists recur, the learned DCG orders {dcg.covered_share:.1%} of pairs "
+                f"rightly, and any function of the grades at most about {ceiling.share:.1%}: {gap}"
+            )
+            notes.append(f"the noise ceiling holds for {ceiling.about}")
+        notes += [self.no_ceiling] if self.no_ceiling else []
+        notes.append(
+            f"measured on {self.n_pairs:,} pairs, each held out, by {self.by}, from what was "
+            "learned: the share ordered rightly, and the mean log probability of a preference"
+        )
+        return notes
 
 
 def lack_of_fit(
@@ -192,11 +267,8 @@ def lack_of_fit(
         # the whole log's fit may use nothing of the form
         if utility is not None and utility.form == "dcg":
             form = utility = None
-    sentences = _sentences(parts, form, utility, ceiling)
-    if no_ceiling:
-        sentences.append(no_ceiling)
     n_pairs = len(frame.rows)
-    return LackOfFit(tuple(parts), tuple(sentences), form, utility, ceiling, n_pairs, unit)
+    return LackOfFit(tuple(parts), form, utility, ceiling, n_pairs, unit, no_ceiling)
 
 
 def _held_out(
@@ -245,59 +317,6 @@ def _parts(frame: HeldOut, ceiling: NoiseCeiling | None) -> list[Part]:
     names = [DCG_NAME, "weights free at each grade and position", *FORM_NAMES.values()]
     rows = np.transpose(numbers).tolist()
     return [Part(name, *row) for name, row in zip(names, rows, strict=True)]
-
-
-def _sentences(
-    parts: list[Part], form: str | None, utility: ListUtility | None, ceiling: NoiseCeiling | None
-) -> list[str]:
-    """Return what the parts mean in words."""
-    dcg, free, *forms = parts
-    sentences = []
-
-    # what is left to the ceiling
-    if ceiling is not None and dcg.covered_share is not None:
-        gap = "no gap beyond error"
-        if ceiling.interval[0] > dcg.covered_share:
-            gap = f"{100 * (ceiling.share - dcg.covered_share):.1f} points are left"
-        sentences.append(
-            f"where lists recur, the learned DCG orders {dcg.covered_share:.1%} of pairs rightly, "
-            f"and any function of the grades at most about {ceiling.share:.1%}: {gap}"
-        )
-
-    # what free weights reach
-    if free.shown:
-        sentences.append(
-            f"weights free at each grade and position order {100 * free.ahead:.1f} points more "
-            "rightly: what a grade is worth depends on its position by more than a common discount"
-        )
-
-    # what a form reaches
-    if form is not None and utility is not None:
-        part = forms[[*FORM_NAMES].index(form)]
-        more = f"{100 * part.ahead:.1f} points more of all held-out preferences than the DCG"
-        if part.covered_share is not None and dcg.covered_share is not None:
-            more += f" ({100 * (part.covered_share - dcg.covered_share):+.1f} where lists recur)"
-        return [
-            *sentences,
-            f"{meaning(utility)}: a DCG cannot express this",
-            f'form="{form}" (--form {form}) orders {more} rightly: learn with it',
-        ]
-
-    # nothing is shown to
-    if not free.shown:
-        sentences.append(
-            "a DCG is all one needs here: no form beyond it is shown to order more pairs rightly"
-        )
-
-    # forms that tell better how sure an order is
-    likely = [part for part in forms if part.more_likely]
-    if likely:
-        name = max(likely, key=lambda part: part.log_likelihood).name
-        sentences.append(
-            f"preferences are more likely under {name}, which is not shown to order more of them "
-            "rightly: it tells better how sure an order is"
-        )
-    return sentences
 
 
 def meaning(utility: ListUtility) -> str:

@@ -10,17 +10,21 @@ that of logs simulated from DCGs (`nested_test`).
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
     EMPTY,
     UNKNOWN,
+    Fields,
     Floats,
     Grades,
     InputError,
+    PolarsFrame,
     filled,
     whole_number,
 )
@@ -37,8 +41,8 @@ from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, nested_test, with_bl
 
 
 @dataclass(frozen=True)
-class PositionTest:
-    """The result of the test; prints as a sentence.
+class PositionTest(Finding):
+    """The result of the test.
 
     `statistic` is the likelihood ratio (twice the log likelihood of free weights minus that of
     gains times discounts), `df` the number of extra parameters of the free weights, `null` the
@@ -55,17 +59,51 @@ class PositionTest:
     product: DCG
     free: Utility
 
-    def __str__(self) -> str:
+    _formats: ClassVar = {"likelihood_ratio": ".1f", "p": ".3f"}
+
+    @property
+    def sentence(self) -> str:
+        """Whether the log speaks against gains times discounts."""
         verdict = "the log does not speak against gains times discounts"
         if self.p_value <= FALSE_POSITIVE_RATE:
             verdict = (
                 "the log speaks against one gain per grade: how much a grade is worth depends on "
                 "its position by more than a common discount"
             )
-        return (
-            f"{verdict} (likelihood ratio {self.statistic:.1f}, {self.df} more parameters, "
-            f"p = {self.p_value:.3f} from {len(self.null)} simulated logs)"
+        return f"{verdict} (p = {self.p_value:.3f})"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """The one test."""
+        row = {"weights": "free at each grade and position", "likelihood_ratio": self.statistic}
+        row |= {"more_parameters": self.df, "p": self.p_value, "simulated_logs": len(self.null)}
+        return table_of([row])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the p-value is, and what it does not say."""
+        notes = (
+            "the p-value is how often free weights fit a log better by as much, where it is simulated "
+            f"from gains times discounts; at most {FALSE_POSITIVE_RATE} speaks against these",
         )
+        if self.p_value <= FALSE_POSITIVE_RATE:
+            return (*notes, "UtilityLearner learns a weight for each grade at each position")
+        return (*notes, "more judgements can show what these do not")
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The worth of the best grade and of a middle one, by position, under both fits."""
+        pictures, ticks = [], [str(k + 1) for k in range(self.product.depth)]
+        top = self.product.n_grades - 1
+        for grade in dict.fromkeys((top, top // 2)):
+            fits = {"gains times discounts": self.product.utility, "free weights": self.free}
+            lines = {}
+            for name, fit in fits.items():
+                # the fits have units of their own
+                lines[name] = (fit.weights[:, grade] / (fit.weights.max() or 1.0)).tolist()
+            title = f"worth of grade {grade}, by position"
+            pictures.append({"title": title, "ticks": ticks, "lines": lines})
+        return pictures
 
 
 def position_dependence(

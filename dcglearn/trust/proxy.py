@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.plain_text import aligned, number_of
-from dcglearn.foundation.validation import Grades, InputError
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import Fields, Grades, InputError, PolarsFrame
 from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectLearner, Member, fit_of
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, as_curves
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import OpenLog, PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -65,14 +66,14 @@ def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG 
 
 
 @dataclass(frozen=True, eq=False)
-class ProxyReport:
-    """How far a machine can be trusted in place of people; prints as a table and sentences.
+class ProxyReport(Finding):
+    """How far a machine can be trusted in place of people.
 
     `people` and `machine` are members of the blend: shares of people's verdicts that they were not
     learned from, and what they are. `both` is what was learned, in which the machine and the fits
     near it have this `weight`. `bands` are those of people's verdicts by themselves, and `worth` is
-    about how many more of these would teach as much as the `n_machine` of the machine do; None
-    where there are too few.
+    about how many more of these would teach as much as the `n_machine` of the machine do; where
+    there are too few, both are None, and `no_bands` says so.
     """
 
     people: Member
@@ -80,102 +81,105 @@ class ProxyReport:
     both: DCG
     weight: float
     n_machine: int | None
-    bands: Bands | None = None
+    bands: Bands | None = field(default=None, repr=False)
     worth: float | None = None
+    no_bands: str = ""
 
-    def table(self) -> list[dict[str, Any]]:
-        """Return a row for each parameter: people's value and band, the machine's, and both's.
-
-        The band is for all parameters at once.
-        """
-        if self.bands is None:
-            return []
-        dcgs = self.machine.dcg, self.both
-        machine, both = (np.concatenate([dcg.gains, dcg.discounts]).tolist() for dcg in dcgs)
-        rows = []
-        for row, of_machine, of_both in zip(self.bands.table(), machine, both, strict=True):
-            people = {"people": row["estimate"], "low": row["all_low"], "high": row["all_high"]}
-            rows.append(
-                {"parameter": row["parameter"], **people, "machine": of_machine, "both": of_both}
-            )
-        return rows
+    _labels: ClassVar = {"low": "band of all at once", "machine": "LLM judge", "differs": "it is"}
 
     @property
-    def sentences(self) -> tuple[str, str]:
-        """What differs, and how many verdicts of people the machine's are worth."""
+    def sentence(self) -> str:
+        """How well the machine's DCG orders people's verdicts, and what it rates otherwise."""
+        shares = [f"{one.share:.1%} ± {one.error:.1%}" for one in (self.machine, self.people)]
+        if self.machine.share >= self.people.share:
+            return (
+                f"the LLM judge's DCG orders people's verdicts as well ({shares[0]}) as one "
+                f"learned from these does ({shares[1]})"
+            )
+        return (
+            f"the LLM judge's DCG orders fewer of people's verdicts rightly ({shares[0]}) than one "
+            f"learned from these ({shares[1]}){self._differences()}"
+        )
+
+    def _differences(self) -> str:
+        """Return what the machine rates otherwise than people, in words."""
+        if self.bands is None:
+            return ""
+
+        # discounts are relative to that of the top result
+        told: dict[str, dict[str, None]] = {"overrates": {}, "underrates": {}}
+        for parameter, differs in self.table.select("parameter", "differs").drop_nulls().rows():
+            kind, _, place = parameter.rpartition(" ")
+            of_grade = kind == "gain of grade"
+            verb = "overrates" if (differs == "over") == of_grade else "underrates"
+            told[verb][f"grade {place}" if of_grade else "the top result"] = None
+
+        # name each once
+        named = [f"{verb} {', '.join(names)}" for verb, names in told.items() if names]
+        if not named:
+            return "; its DCG lies within people's bands"
+        return f"; beyond people's bands it {' and '.join(named)}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each parameter: people's value and band, the machine's, and both's.
+
+        The band is for all parameters at once; `differs` tells where the machine lies over or under
+        it.
+        """
+        if self.bands is None:
+            return table_of([])
+        dcgs = self.machine.dcg, self.both
+        values = (np.concatenate([dcg.gains, dcg.discounts]).tolist() for dcg in dcgs)
+        rows = []
+        for row, machine, both in zip(self.bands.table.rows(named=True), *values, strict=True):
+            # rounding is no difference
+            low, high, differs = row["all_low"], row["all_high"], None
+            if machine > high + 1e-9:
+                differs = "over"
+            elif machine < low - 1e-9:
+                differs = "under"
+            people = {"people": row["estimate"], "low": low, "high": high}
+            own = {"machine": machine, "both": both, "differs": differs}
+            rows.append({"parameter": row["parameter"], **people, **own})
+        return table_of(rows)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the machine's verdicts are worth, and what they weigh."""
+        notes = [
+            self._worth(),
+            f"the LLM judge's DCG, and what is drawn to it, make up {self.weight:.0%} of the result",
+            "shares are of people's verdicts that a DCG was not learned from, ± their standard "
+            "error",
+        ]
+        if self.bands is not None:
+            notes.append(
+                f"people's bands hold all numbers at once in {self.bands.level:.0%} of such logs; "
+                "a number over or under them is not what people's verdicts say"
+            )
+        return notes
+
+    def _worth(self) -> str:
+        """Return how many verdicts of people the machine's are worth, in words."""
         if self.worth is None:
             unknown = "people's verdicts are too few to say what the LLM judge's are worth"
-            return self._difference(), unknown
+            return f"{unknown} ({self.no_bands}): judge more"
         its, more = "its verdicts", "less than one more of people's"
         if self.n_machine is not None:
             its = f"its {number_of(self.n_machine, 'verdicts', ',')}"
         if self.worth >= 1:
             rounded = f"{float(f'{self.worth:.0g}'):,.0f}"
             more = f"about {rounded} more of people's, give or take an order of magnitude"
-        return self._difference(), f"{its} are worth {more}"
+        return f"{its} are worth {more}"
 
-    def _difference(self) -> str:
-        """Return what the machine rates otherwise than people, in words."""
-        if self.machine.share >= self.people.share:
-            return (
-                "the LLM judge's DCG orders people's verdicts as well as one learned from these "
-                "does"
-            )
-
-        # discounts are relative to that of the top result
-        over: list[str] = []
-        under: list[str] = []
-        for row in self.table():
-            if beyond := _beyond(row):
-                kind, _, place = row["parameter"].rpartition(" ")
-                name = f"grade {place}" if kind == "gain of grade" else "the top result"
-                (over if (beyond > 0) == (name != "the top result") else under).append(name)
-
-        # name each once
-        told = []
-        for verb, names in (("overrates", over), ("underrates", under)):
-            if names:
-                told.append(f"{verb} {', '.join(dict.fromkeys(names))}")
-
-        # where they differ
-        where = "its DCG lies within people's bands"
-        if told:
-            where = f"beyond people's bands it {' and '.join(told)}"
-        return (
-            "the LLM judge's DCG orders fewer of people's verdicts rightly than one learned from "
-            f"these; {where}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, for JSON."""
-        counts = {name: getattr(self, name) for name in ("weight", "n_machine", "worth")}
-        members = {name: getattr(self, name).to_dict() for name in ("people", "machine")}
-        return {**counts, **members, "parameters": self.table(), "sentences": list(self.sentences)}
-
-    def __str__(self) -> str:
-        # the parameters, where there are bands
-        rows = [["parameter", "people", "90% band", "LLM judge", "both", ""]]
-        for row in self.table():
-            people, machine, both = (f"{row[name]:.4f}" for name in ("people", "machine", "both"))
-            band, side = f"{row['low']:.3f} to {row['high']:.3f}", ("", "over", "under")
-            rows.append([row["parameter"], people, band, machine, both, side[_beyond(row)]])
-
-        # the shares above them, the sentences below
-        members = self.people, self.machine
-        people, machine = (f"{member.share:.1%} ± {member.error:.1%}" for member in members)
-        lines = [
-            f"LLM judge: its DCG, and what is drawn to it, make up {self.weight:.0%} of the result",
-            f"share of people's verdicts followed: by its DCG {machine}, by one learned from "
-            f"others of them {people}",
-            *(aligned(rows) if len(rows) > 1 else []),
-        ]
-        lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in self.sentences]
-        return "\n".join(lines)
-
-
-def _beyond(row: dict[str, Any]) -> int:
-    """Return whether the machine's value lies above people's band, 1, below it, -1, or within."""
-    return int(row["machine"] > row["high"] + 1e-9) - int(row["machine"] < row["low"] - 1e-9)
+    @property
+    def pictures(self) -> list[Fields]:
+        """People's gains and discounts with their bands, the machine's, and both's."""
+        if self.bands is None:
+            return []
+        dcgs = {"people": self.bands.dcg, "LLM judge": self.machine.dcg, "both": self.both}
+        return as_curves(dcgs, self.bands)
 
 
 def proxy_report(
@@ -229,8 +233,8 @@ def proxy_report(
     weights = [member.weight for member in near]
     weight = sum(weights)
     report = ProxyReport(fit.members[0], fit.machine, fit.dcg, weight, n_machine)
-    if why_no_bands(log):
-        return report
+    if problem := why_no_bands(log):
+        return replace(report, no_bands=problem)
 
     # truths: draws for each member that is a fit
     draw = partial(bootstrap_bands, log, n_resamples=20, method="posterior", seed=seed)

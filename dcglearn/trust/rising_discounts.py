@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Fields, Floats, InputError, PolarsFrame
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.pair_loss import JudgedPairs
@@ -27,8 +28,8 @@ from dcglearn.trust.nested_test import (
 
 
 @dataclass(frozen=True)
-class DiscountTest:
-    """The result of the test; prints as a sentence.
+class DiscountTest(Finding):
+    """The result of the test.
 
     `statistic` is by how much free discounts lower the objective, `falling` and `free` are the two
     fits.
@@ -39,11 +40,45 @@ class DiscountTest:
     falling: DCG
     free: DCG
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """Whether the log speaks against falling discounts."""
         verdict = "the log does not speak against falling discounts"
         if self.p_value <= FALSE_POSITIVE_RATE:
-            verdict = 'the log speaks against falling discounts: learn with discounts="free"'
-        return f"{verdict} (objective lower by {self.statistic:.2f}, p = {self.p_value:.3f})"
+            verdict = (
+                "the log speaks against falling discounts: a position counts for more than one "
+                "above it"
+            )
+        return f"{verdict} (p = {self.p_value:.3f})"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """The discount of each position, under both fits."""
+        both = zip(self.falling.discounts.tolist(), self.free.discounts.tolist(), strict=True)
+        return table_of(
+            {"position": k, "falling": falling, "free": free}
+            for k, (falling, free) in enumerate(both, start=1)
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers are, and what to do."""
+        notes = [
+            f"free discounts lower what the fit minimises, loss and prior, by {self.statistic:.2f}",
+            "the p-value is how often they do so by as much, in logs simulated with falling discounts; "
+            f"at most {FALSE_POSITIVE_RATE} speaks against these",
+        ]
+        if self.p_value <= FALSE_POSITIVE_RATE:
+            notes.append('learn with discounts="free"')
+        return notes
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Both curves of discounts."""
+        table = self.table
+        lines = {name: table[name].to_list() for name in ("falling", "free")}
+        ticks = [str(k) for k in table["position"]]
+        return [{"title": "discount by position", "ticks": ticks, "lines": lines}]
 
 
 def rising_discounts(

@@ -7,16 +7,15 @@ on held-out preferences.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
-from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, Indices, InputError
+from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.direct_search import warm_fit
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
@@ -52,8 +51,8 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class SegmentTest:
-    """Whether segments differ, and the gain of a DCG for each; prints as a table and a sentence.
+class SegmentTest(Finding):
+    """Whether segments differ, and the gain of a DCG for each.
 
     `p_value` is the share of logs of one DCG, this one included, that fit as much better with a DCG
     for each segment. All else is of held-out preferences: `gain` is the share respected by the
@@ -84,10 +83,9 @@ class SegmentTest:
     def sentence(self) -> str:
         """The verdict in words."""
         low, high = self.interval
-        n = sum(segment.own is not None for segment in self.segments)
         numbers = (
             f"p = {self.p_value:.3f}; {self.gain:+.4f} of the held-out preferences, "
-            f"{LEVEL:.0%} interval {low:+.4f} to {high:+.4f}; {n} of them"
+            f"{LEVEL:.0%} interval {low:+.4f} to {high:+.4f}"
         )
         own = f"a DCG for each {self.by}"
         if self.found and high < 0:
@@ -101,20 +99,39 @@ class SegmentTest:
             return f"one DCG for all is better than {own} ({numbers})"
         return f"one DCG for all is enough: {own} is not shown to be better ({numbers})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values."""
-        segments = [vars(segment) for segment in self.segments]
-        return {**vars(self), "segments": segments, "found": self.found, "sentence": self.sentence}
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each segment: its pairs, and the shares that both DCGs respect of these."""
+        return table_of(
+            {
+                self.by: part.name or "(none)",
+                "pairs": part.n_pairs,
+                "with_its_own_DCG": part.own,
+                "with_the_common_DCG": part.common,
+            }
+            for part in self.segments
+        )
 
-    def __str__(self) -> str:
-        lines = [f"  {'pairs':>8}  {'own':>6}  {'common':>6}  {self.by}"]
-        for part in self.segments:
-            shares, few = f"{'':6}  {'':6}", " (too few: the common DCG)"
-            if part.own is not None:
-                shares, few = f"{part.own:.4f}  {part.common:.4f}", ""
-            name = one_line(part.name) or "(none)"
-            lines.append(f"  {part.n_pairs:>8,}  {shares}  {name}{few}")
-        return "\n".join([*lines, self.sentence])
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers are, and which segments have no DCG of their own."""
+        own = [part for part in self.segments if part.own is not None]
+        notes = [
+            "the p-value is how often DCGs of their own fit a log better by as much, where one DCG "
+            f"made it; at most {FALSE_POSITIVE_RATE} shows that segments differ",
+            f"shares of preferences ordered rightly are of {self.n_pairs:,} pairs of {len(own)} "
+            f"segments, held out by {self.unit}",
+        ]
+        if len(own) < len(self.segments):
+            few = len(self.segments) - len(own)
+            notes.append(f"without shares: {few} with too few pairs, for which the common DCG does")
+        return notes
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The gain of a DCG for each segment, with its interval."""
+        row = ("held-out preferences ordered rightly", self.gain, *self.interval)
+        return [{"title": f"gain of a DCG for each {self.by}", "rows": [row]}]
 
 
 def segment_test(

@@ -23,7 +23,7 @@ from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.verdicts import verdicts_in_memory
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import form_choice
-from dcglearn.trust.form_choice import candidate, form_of, scores_table
+from dcglearn.trust.form_choice import FormChoice, candidate, form_of
 from dcglearn.trust.nested_test import LogsOfDCG, nested_test, share_of_lists
 from tests.makers import refused
 
@@ -257,15 +257,18 @@ def test_the_table_says_what_was_tested():
         "dcg": FormScore(-0.5, 0.1, 0.8, 0, 0),
         "best": FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0),
     }
-    assert "(p:" not in scores_table(scores, "dcg")
+    one = FormChoice(scores, "dcg")
+    assert "a DCG is enough" in one.sentence and len(one.notes) == 2
     scores["best"] = FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0, 0.025)
-    head, dcg, row, *notes = scores_table(scores, "best").split("\n")
-    assert head.endswith("ordered rightly  log probability   minus the DCG's  better fit      p")
-    assert dcg.startswith("a DCG  ") and row.startswith(
-        "a DCG mixed with the gain of the best result (best), chosen  "
-    )
-    assert row.split()[-7:] == ["80.0%", "-0.4000", "+0.1000", "±", "0.0200", "7.00", "0.025"]
-    assert [note[:8] for note in notes] == ["(ordered", "(better ", "(p: how "]
+    choice = FormChoice(scores, "best")
+    assert "a DCG mixed with the gain of the best result (best): it fits better" in choice.sentence
+    assert choice.sentence.endswith("(p = 0.025)")
+    dcg, row = choice.table.rows(named=True)
+    assert dcg["value_of_a_list"] == "a DCG" and dcg["minus_the_DCGs"] is None and not dcg["chosen"]
+    assert row["chosen"] and (row["log_probability"], row["p"]) == (-0.4, 0.025)
+    assert row["low"] == pytest.approx(0.1 - 1.645 * 0.02, abs=1e-4)
+    assert choice.cells[2][-5:] == ["-0.4000", "+0.1000", "+0.0671 to +0.1329", "7.00", "0.025"]
+    assert [note[:8] for note in choice.notes] == ["ordered ", "better f", "the p-va"]
 
 
 def test_impossible_forms_are_refused():
@@ -339,12 +342,12 @@ def test_slopes_of_values_are_those_of_finite_differences(beyond):
 )
 def test_bands_of_a_form_hold_its_further_parameters(saturated, form, names):
     bands = dl.bootstrap_bands(saturated[1][:120], dl.DCGLearner(form=form), n_resamples=4)
-    rows = {row["parameter"]: row for row in bands.table()}
+    rows = {row["parameter"]: row for row in bands.table.to_dicts()}
     assert bands.form == form and set(names) < set(rows) and names[0] in str(bands)
     low, high = bands.further_band[:, 0]
     assert low <= high and (low, high) == (rows[names[0]]["low"], rows[names[0]]["high"])
     if form == "saturation":  # a stop common to all grades is a discount
-        assert (bands.further[:, 0] == 0).all() and "grade 0 is taken never to stop" in str(bands)
+        assert (bands.further[:, 0] == 0).all() and "grade 0 is taken never to stop" in bands.notes[-1]
 
 
 def test_pairs_to_judge_are_near_ties_of_the_list_utility(saturated):

@@ -14,23 +14,28 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     truth = DCG([0, 0.1, 1, 4, 4.2], 1 / np.arange(1.0, 11))
     log = preference_pairs(truth, 1500, lists="free", n_flips=100, seed=0)
     comparison = compare_learners(*log.split(0.6, seed=0), current="linear-log2")
-    assert "orders held-out pairs better than linear-log2" in comparison.verdict
+    assert "orders held-out pairs better than linear-log2" in comparison.sentence
     assert comparison["learned DCG"].difference == 0
     row = comparison["linear-log2"]
     assert 0 < row.low < row.difference < row.high
     assert row.difference == pytest.approx(comparison["learned DCG"].share - row.share)
     same = compare_learners(*log.split(0.6, seed=0), current=truth)
-    assert "cannot tell" in same.verdict or "worse" in same.verdict
+    assert "cannot tell" in same.sentence or "worse" in same.sentence
+    table = comparison.table
+    assert table["metric"].to_list()[:2] == ["learned DCG", "QP + SVD"]
+    assert table["lead"].to_list()[1:] == [one.difference for one in comparison.rows[1:]]
+    assert table.row(0) == ("learned DCG", comparison.rows[0].share, None, None, None)
     assert (
-        "QP + SVD" in str(comparison) and comparison.to_dict()["rows"][0]["name"] == "learned DCG"
+        "600 held-out pairs" in comparison.notes[0] and "no noise ceiling" in comparison.notes[-1]
     )
+    assert comparison.to_dict()["rows"][0]["name"] == "learned DCG"
     with pytest.raises(KeyError):
         comparison["nothing"]
 
 
 def verdict_of(textbook, *others):
     rows = (Row(LEARNED, 0.8, 0.8, 0.0, 0.0, 0.0), *others)
-    return Comparison(rows, "exponential-log2@5", textbook, 100, 50, "pair").verdict
+    return Comparison(rows, "exponential-log2@5", textbook, 100, 50, "pair").sentence
 
 
 def test_a_textbook_dcg_that_is_as_good_is_named_first():
@@ -46,7 +51,7 @@ def test_a_textbook_dcg_that_is_as_good_is_named_first():
 
     usual = (
         "the learned DCG orders held-out pairs better than exponential-log2@5 "
-        "(by +0.1000, 90% interval +0.0500 to"
+        "(80.0% of 50 against 70.0%, by +0.1000, 90% interval +0.0500 to"
     )
     assert verdict(0.01, 0.03).startswith(usual)
     best = (
@@ -109,6 +114,7 @@ def test_the_chosen_c_is_small_under_noise_and_repeats():
     assert chosen.C < 1
     assert len(chosen.mean) == len(C_GRID) == 11
     assert chosen.mean.max() == chosen.mean[np.flatnonzero(chosen.grid == chosen.C)[0]]
+    assert chosen.sentence.startswith(f"C={chosen.C:g} is the best of 11")
     refused("folds", choose_C, noisy[:3])
 
 
@@ -118,7 +124,9 @@ def test_the_ridge_path_goes_from_the_data_to_straight_curves():
     bends = np.abs(np.diff(np.log(np.diff(path.gains, axis=1)), 2, axis=1)).sum(axis=1)
     assert bends[2] < 1e-2 < bends[0]
     assert path.best in path.ridge and (path.mean > 0.6).all()
-    assert "held-out share" in str(path)
+    assert path.table.rows() == [*zip(path.ridge, path.mean, path.error, strict=True)]
+    assert path.sentence.startswith(f"ridge={path.best:g} is the best of 3")
+    assert f"order {path.mean.max():.1%}" in path.sentence
 
 
 def test_a_held_out_part_without_a_winner_is_refused():

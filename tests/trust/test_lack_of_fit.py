@@ -64,25 +64,26 @@ def test_saturation_is_found_where_one_good_answer_is_enough(of_enough):
     assert of_enough.form == "saturation" and of_enough.utility.stops[-1] > 0.5
     part = of_enough["saturation"]
     assert part.shown and part.ahead > 0 and part.likelihood_ahead > 0
-    assert "two good results are rated hardly better than one: a DCG cannot express this" in str(
-        of_enough
-    )
-    assert "--form saturation" in str(of_enough)
+    said = "two good results are rated hardly better than one: a DCG cannot express this"
+    assert of_enough.sentence.startswith(said)
+    assert f"orders {100 * part.ahead:.1f} points more" in of_enough.sentence
+    assert "--form saturation" in of_enough.notes[0]
 
 
 def test_the_ceiling_is_compared_with_shares_of_the_same_pairs(of_enough):
     ceiling, dcg = of_enough.ceiling, of_enough["gains times"]
-    assert of_enough.n_pairs > len(ceiling.pairs) and "any function of the grades, at most" in str(
-        of_enough
-    )
+    assert of_enough.n_pairs > len(ceiling.pairs)
+    last = of_enough.table.row(-1, named=True)
+    assert last["learned_without_the_pair"] == "any function of the grades, at most"
+    assert last["recurring"] == ceiling.share and last["share"] is None
     assert dcg.covered_share < ceiling.share and "points are left" in str(of_enough)
 
 
 def test_logs_without_lists_that_recur_have_no_ceiling_and_a_dcg_is_not_refused():
     result = lack_of_fit(random_log(60, noise=0.1))
     assert result.ceiling is None and result.form is None
-    assert "a DCG is all one needs here" in str(result)
-    assert "no noise ceiling: it takes lists with several judgements" in str(result)
+    assert "a DCG is all one needs here" in result.sentence
+    assert result.notes[0].startswith("no noise ceiling: it takes lists with several judgements")
 
 
 def test_a_part_is_shown_only_if_it_orders_more_pairs_right_and_is_more_likely():
@@ -150,7 +151,7 @@ def test_the_parts_are_drawn_with_their_intervals_and_the_ceiling(of_enough):
     names = [text.get_text() for text in left.get_yticklabels()]
     assert names == [*(part.name for part in of_enough.parts), "noise ceiling"]
     assert of_enough.ceiling.share in right.lines[-1].get_xdata()
-    assert len(fit_figure(LackOfFit(of_enough.parts, (), None, None, None, 1, "pair")).axes) == 1
+    assert len(fit_figure(LackOfFit(of_enough.parts, None, None, None, 1, "pair")).axes) == 1
 
 
 def test_meanings():
@@ -163,10 +164,12 @@ def test_meanings():
 def test_a_table_is_plain_values(of_enough):
     values = json.loads(json.dumps(of_enough.to_dict(), allow_nan=False))
     assert [part["name"] for part in values["parts"]] == [part.name for part in of_enough.parts]
-    assert [part["shown"] for part in values["parts"]] == [part.shown for part in of_enough.parts]
-    assert values["ceiling"]["share"] == of_enough.ceiling.share and values["sentences"] == [
-        *of_enough.sentences
+    rows = values["table"][:-1]
+    assert [row["lead"] for row in rows[1:]] == [part.ahead for part in of_enough.parts[1:]]
+    assert [row["low"] is not None and row["low"] > 0 for row in rows] == [
+        part.shown for part in of_enough.parts
     ]
+    assert values["ceiling"]["share"] == of_enough.ceiling.share
     assert (values["form"], values["n_pairs"]) == ("saturation", of_enough.n_pairs)
     assert values["parts"][0]["ahead"] == 0 and values["utility"] == of_enough.utility.to_dict()
 
@@ -210,7 +213,7 @@ def two_segments(second, n=150, column="segment"):
 
 def test_two_populations_are_found_and_one_is_not():
     found = segment_test(two_segments(READERS))
-    assert found.found and found.gain > 0 and "learn one for each" in str(found)
+    assert found.found and found.gain > 0 and "learn one for each" in found.sentence
     assert [part.name for part in found.segments] == ["one", "two"]
     drawn = [text.get_text() for text in segments_figure(found).axes[0].get_yticklabels()]
     assert drawn == ["one (150 pairs)", "two (150 pairs)"]
@@ -218,9 +221,10 @@ def test_two_populations_are_found_and_one_is_not():
     by_rater = segment_test(two_segments(READERS, column="rater"), "rater")
     assert by_rater.found and by_rater.unit == "pair"
     one = segment_test(two_segments(LOOKERS))
-    assert (
-        not one.found and one.to_dict()["found"] is False and "one DCG for all is" in one.sentence
-    )
+    assert not one.found and one.to_dict()["p_value"] > 0.05
+    assert "one DCG for all is" in one.sentence
+    shares = [(part.name, part.n_pairs, part.own, part.common) for part in one.segments]
+    assert one.table.rows() == shares and one.table.columns[0] == "segment"
 
 
 def test_segments_that_cannot_be_compared_are_refused_in_words():
@@ -242,11 +246,8 @@ def test_a_segment_of_three_judgements_keeps_the_common_dcg():
     segment[:3] = "three"
     result = segment_test(Preferences(log.preferred, log.other, n_grades=5, segment=segment))
     small = result.segments[-1]
-    assert (small.name, small.n_pairs, small.own) == (
-        "three",
-        3,
-        None,
-    ) and "too few: the common DCG" in str(result)
+    assert (small.name, small.n_pairs, small.own) == ("three", 3, None)
+    assert "1 with too few pairs, for which the common DCG does" in result.notes[-1]
 
 
 def test_the_test_accepts_products_and_detects_position_dependence():
@@ -256,8 +257,8 @@ def test_the_test_accepts_products_and_detects_position_dependence():
     log = preference_pairs(truth, 500, lists="free", temperature=0.2, seed=1)
     dependent = preference_pairs(Utility(weights), 1500, lists="free", temperature=0.1, seed=1)
     quiet, again, loud = (position_dependence(one, n_resamples=39) for one in (log, log, dependent))
-    assert quiet.p_value > 0.05 and "does not speak against" in str(quiet)
-    assert loud.p_value < 0.05 and "depends on its position" in str(loud)
+    assert quiet.p_value > 0.05 and "does not speak against" in quiet.sentence
+    assert loud.p_value < 0.05 and "depends on its position" in loud.sentence
     assert quiet.df == 9 * 3 and loud.statistic > 2 * loud.null.mean()
     assert again.p_value == quiet.p_value
 

@@ -201,7 +201,7 @@ def test_a_report_compares_people_machine_and_both(reports, with_machine):
     near = sum(member.weight for member in with_machine.members_ if "machine" in member.name)
     assert report.weight == near > machine.weight
     low, high = report.bands.simultaneous.discount_band
-    for k, row in enumerate(report.table()[5:]):
+    for k, row in enumerate(report.table.to_dicts()[5:]):
         assert (row["parameter"], row["machine"]) == (
             f"discount at {k + 1}",
             machine.dcg.discounts[k],
@@ -217,18 +217,21 @@ def test_a_report_compares_people_machine_and_both(reports, with_machine):
 def test_a_report_says_what_the_machine_is_worth_and_where_it_differs(reports):
     near, far = reports
     assert 5 < near.worth <= 800 and far.worth < near.worth / 2
-    assert "Its 800 verdicts are worth about" in str(near) and "over" not in near.sentences[0]
-    assert (
-        "beyond people's bands it overrates" in far.sentences[0]
-        and "the top result" in far.sentences[0]
-    )
-    assert any(row["machine"] < row["low"] for row in far.table()[5:])
-    assert far.sentences[1].startswith("its verdicts are worth")
+    assert "Its 800 verdicts are worth about" in str(near) and "overrates" not in near.sentence
+    assert "beyond people's bands it overrates" in far.sentence
+    assert "the top result" in far.sentence and f"({far.machine.share:.1%} ±" in far.sentence
+    assert any(row["machine"] < row["low"] for row in far.table.to_dicts()[5:])
+    assert far.notes[0].startswith("its verdicts are worth")
+    for row in far.table.to_dicts():
+        side = {"over": row["machine"] > row["high"], "under": row["machine"] < row["low"]}
+        assert side.get(row["differs"], True)
 
 
 def test_a_report_of_few_verdicts_has_no_bands(with_machine, people):
     report = proxy_report(people[:12], with_machine)
-    assert report.bands is report.worth is None and "People's verdicts are too few" in str(report)
+    assert report.bands is report.worth is None and len(report.table) == 0
+    assert report.notes[0].startswith("people's verdicts are too few")
+    assert "holds 12 preferences" in report.notes[0]
     assert json.dumps(report.to_dict(), allow_nan=False)
 
 
@@ -253,7 +256,7 @@ def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglear
         and "learned, drawn to the LLM judge's DCG with strength 16" in err
     )
     assert "beyond people's bands it overrates" in err and "Its 300 verdicts are worth" in err
-    assert report["sentences"][1][1:] in err and (here / "dcg.png").stat().st_size > 10_000
+    assert report["notes"][0][1:] in err and (here / "dcg.png").stat().st_size > 10_000
     misuse("--proxy goes with --method dcg", *words, "--method", "qp")
     misuse("machine.jsonl is an input of this command", *words, "-o", "machine.jsonl", "--force")
     misuse(

@@ -19,7 +19,9 @@ def test_only_readers_of_both_ends_speak_against_falling_discounts(discounts, re
         dl.simulate.preference_pairs(truth, 150, lists="free", temperature=0.1, seed=1)
     )
     assert (result.p_value <= 0.05) is rejected
-    assert ("speaks against" in str(result)) is rejected
+    assert ("speaks against" in result.sentence) is rejected
+    assert ('learn with discounts="free"' in result.notes) is rejected
+    assert result.table["free"].to_list() == result.free.discounts.tolist()
     assert (np.diff(result.falling.discounts) <= 0).all()
     assert (result.free.discounts[2] > result.free.discounts[1]) is np.bool_(rejected)
 
