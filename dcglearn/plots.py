@@ -459,7 +459,10 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
 
         # raters by name, and how far they agree
         _name_rows(panels[0], [rater.rater for rater in agreement.raters])
-        figure.suptitle(f"Agreement of raters (ordinal alpha): {agreement.ordinal}", fontsize=9)
+        alpha, said = agreement.ordinal, "not known"
+        if alpha.is_known:
+            said = f"{alpha.value:.3f} ({alpha.low:.3f} to {alpha.high:.3f})"
+        figure.suptitle(f"Agreement of raters (ordinal alpha): {said}", fontsize=9)
     return figure
 
 

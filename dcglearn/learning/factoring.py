@@ -5,19 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, Indices, InputError
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.dcg import DCG, Utility, as_curves, as_rows
 
 
 @dataclass(frozen=True)
-class Factoring:
+class Factoring(Finding):
     """The DCG nearest to a utility, and how near it is.
 
     The worst grade of `dcg` has gain 0, its first discount is 1 (where positive). `visible_weights`
     is the factored matrix, shape (K, L), `rank_one` its nearest rank-one matrix (both NaN for
     grades that never occur), `explained` the share of its squared norm, and `ratio` the second
-    singular value over the first. `sentences` are notes on the DCG.
+    singular value over the first.
     """
 
     dcg: DCG
@@ -25,7 +26,6 @@ class Factoring:
     ratio: float
     visible_weights: Floats
     rank_one: Floats
-    sentences: tuple[str, ...]
 
     @property
     def gains(self) -> Floats:
@@ -41,13 +41,28 @@ class Factoring:
         """Score graded lists with the DCG; see `dcglearn.metric.dcg.DCG.score`."""
         return self.dcg.score(lists)
 
-    def __str__(self) -> str:
-        head = (
+    @property
+    def sentence(self) -> str:
+        """How near the DCG is to the utility."""
+        return (
             f"gains times discounts reproduce {self.explained:.1%} of these weights (of their sum "
             "of squares)"
         )
-        notes = [f"  - {sentence}" for sentence in self.sentences]
-        return "\n".join([head, *notes, "", self.dcg.table()])
+
+    @property
+    def table(self) -> PolarsFrame:
+        """Gains and discounts, a row each."""
+        return table_of(as_rows(self.dcg))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What in the factors is convention, and what is unlike a DCG."""
+        return self.dcg.notes
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Gains and discounts as curves."""
+        return as_curves({"nearest DCG": self.dcg})
 
 
 def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = False) -> Factoring:
@@ -89,7 +104,6 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
         ratio=float(singular[1] / singular[0]) if len(singular) > 1 else 0.0,
         visible_weights=_on_all_grades(core, seen, n_grades),
         rank_one=_on_all_grades(rank_one, seen, n_grades),
-        sentences=notes,
     )
 
 

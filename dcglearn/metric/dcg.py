@@ -384,6 +384,16 @@ def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:
     return pictures
 
 
+def as_rows(dcg: DCG) -> list[Fields]:
+    """Return the rows of a table: each gain and discount by the name of its grade or position."""
+    names = dcg.grade_names or ("",) * dcg.n_grades
+    grades = [f"gain of grade {grade} {name}".rstrip() for grade, name in enumerate(names)]
+    positions = [f"discount at {k}" for k in range(1, dcg.depth + 1)]
+    values = [*dcg.gains.tolist(), *dcg.discounts.tolist()]
+    both = zip([*grades, *positions], values, strict=True)
+    return [{"parameter": name, "value": value} for name, value in both]
+
+
 DCGLike: TypeAlias = "DCG | PathLike"
 """A DCG, its file, or the name of a textbook DCG."""
 

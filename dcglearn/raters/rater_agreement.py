@@ -1,14 +1,15 @@
 """Agreement of raters with each other, with themselves and with a learned DCG."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import percentile_interval, wilson
-from dcglearn.foundation.plain_text import number_of, one_line
-from dcglearn.foundation.validation import Indices, InputError, Integers
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import Fields, Indices, InputError, Integers, PolarsFrame
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.logs.columns import ties_of, weights_of
@@ -36,11 +37,6 @@ class Estimate:
     def is_known(self) -> bool:
         """Whether the judgements tell the value."""
         return not np.isnan(self.value)
-
-    def __str__(self) -> str:
-        if not self.is_known:
-            return "-"
-        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
 UNKNOWN = Estimate()
@@ -77,8 +73,8 @@ class RaterSummary:
 
 
 @dataclass(frozen=True)
-class RaterAgreement:
-    """How far the raters of a log agree; prints as a table, a row a rater.
+class RaterAgreement(Finding):
+    """How far the raters of a log agree.
 
     `nominal` and `ordinal` are Krippendorff's alpha between raters of the values first list, tie,
     second list, unordered and ordered (strengths of preference are further ordered values), each
@@ -103,49 +99,84 @@ class RaterAgreement:
             "favour the list shown second": [r.rater for r in self.raters if r.bias.high < 0],
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, None for what is not known."""
-        raters = [asdict(rater, dict_factory=_without_nan) for rater in self.raters]
-        return {**asdict(self, dict_factory=_without_nan), "raters": raters}
+    _formats: ClassVar = {
+        f"{name}{end}": ".3f" for name in OF_COLUMNS for end in ("", "_low", "_high")
+    }
+    _labels: ClassVar = {
+        **{name: meaning.partition(":")[0] for name, meaning in OF_COLUMNS.items()},
+        **{f"{name}_low": "interval" for name in OF_COLUMNS},
+    }
 
-    def __str__(self) -> str:
-        # agreement and consistency of all
-        lines = [f"agreement: {number_of(self.n_units, 'pairs', ',')} judged by two raters or more"]
-        if self.n_units:
-            lines += [
-                f"Krippendorff's alpha (1: all agree, 0: as by chance): {self.nominal}",
-                "the same, where a tie is nearer to either list than they are to each other: "
-                f"{self.ordinal}",
-            ]
-
-        # pairs that a rater judged twice
-        if self.both_ways:
-            lines.append(
-                f"shown both ways: {self.both_ways:,} pairs, same verdict on a share of "
-                f"{self.consistency}"
+    @property
+    def sentence(self) -> str:
+        """Whether raters agree beyond chance; what it takes to tell, where too few judged twice."""
+        alpha = self.nominal
+        pairs = f"{number_of(self.n_units, 'pairs', ',')} that two or more of them judged"
+        if not self.n_units:
+            return (
+                "nobody can say how far raters agree: no pair was judged by two of them, so let "
+                "raters judge the same pairs"
             )
+        if not alpha.is_known:
+            return f"nobody can say how far raters agree: all verdicts on {pairs} are alike"
+        agree = "agree beyond chance" if alpha.low > 0 else "are not shown to agree beyond chance"
+        return f"raters {agree} on {pairs} (Krippendorff's alpha {_in_words(alpha, self.level)})"
 
-        # columns that something is known of
-        shown = [name for name in OF_COLUMNS if any(getattr(r, name).is_known for r in self.raters)]
-        titles = [OF_COLUMNS[name].partition(":")[0] for name in shown]
+    @property
+    def known(self) -> list[str]:
+        """The columns that something is known of, by some rater."""
+        return [name for name in OF_COLUMNS if any(getattr(r, name).is_known for r in self.raters)]
 
-        # a row for each rater
-        names = [one_line(rater.rater) for rater in self.raters]
-        width = max(len("rater"), *map(len, names))
-        head = [f"{'rater':<{width}}", "verdicts", f"{'ties':>6}", *(f"{x:>23}" for x in titles)]
-        lines.append("  ".join(head))
-        for name, rater in zip(names, self.raters, strict=True):
-            row = [f"{name:<{width}}", f"{rater.judgements:>8,}", f"{rater.ties:>6,}"]
-            row += [f"{getattr(rater, column)!s:>23}" for column in shown]
-            lines.append("  ".join(row))
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each rater: verdicts, ties, and estimates with the ends of their intervals."""
+        rows = []
+        for rater in self.raters:
+            row: Fields = {"rater": rater.rater, "verdicts": rater.judgements, "ties": rater.ties}
+            for name in self.known:
+                estimate = getattr(rater, name)
+                ends = {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+                row |= {name: estimate.value} | ends
+            rows.append(row)
+        return table_of(rows)
 
-        # who favours a side, and what the columns mean
+    @property
+    def notes(self) -> list[str]:
+        """Agreement of ordered verdicts, consistency, who favours a side, and the columns."""
+        notes = []
+        if self.nominal.is_known:
+            notes.append(
+                "alpha is 1 where all agree and 0 where they do by chance; where a tie is nearer "
+                "to either list than these are to each other, it is "
+                f"{_in_words(self.ordinal, self.level)}"
+            )
+        if self.both_ways:
+            notes.append(
+                f"of {number_of(self.both_ways, 'pairs', ',')} that a rater saw both ways round, "
+                f"the verdict is the same on a share of {_in_words(self.consistency, self.level)}"
+            )
         for verb, raters in self.favouring.items():
             if raters:
-                lines.append(f"{verb}: {', '.join(map(one_line, raters))}")
-        notes = [OF_COLUMNS[name] for name in shown]
-        notes.append(f"in brackets: {self.level:.0%} intervals")
-        return "\n".join([*lines, f"({'; '.join(notes)})"])
+                notes.append(f"{verb}: {', '.join(raters)}")
+
+        # what the columns mean
+        columns = [OF_COLUMNS[name] for name in self.known]
+        return [*notes, *columns, *[f"intervals are {self.level:.0%} intervals"] * bool(columns)]
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """What is known of the raters, with intervals; a picture for each column."""
+        pictures = []
+        for name in self.known:
+            estimates = [(rater.rater, getattr(rater, name)) for rater in self.raters]
+            rows = [(rater, x.value, x.low, x.high) for rater, x in estimates if x.is_known]
+            pictures.append({"title": f"{self._labels[name]}, by rater", "rows": rows})
+        return pictures
+
+
+def _in_words(estimate: Estimate, level: float) -> str:
+    """Return a value with its interval, in words."""
+    return f"{estimate.value:.3f}, {level:.0%} interval {estimate.low:.3f} to {estimate.high:.3f}"
 
 
 def rater_agreement(
@@ -368,12 +399,3 @@ def _summaries(
         )
         for r, name in enumerate(names)
     )
-
-
-def _without_nan(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the fields, None for NaN."""
-    values = dict(fields)
-    for key, value in fields:
-        if isinstance(value, float) and np.isnan(value):
-            values[key] = None
-    return values

@@ -2,24 +2,33 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL, normal_quantile, percentile_interval
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import UNKNOWN, Floats, Indices, InputError, filled
+from dcglearn.foundation.validation import (
+    UNKNOWN,
+    Fields,
+    Floats,
+    Indices,
+    InputError,
+    PolarsFrame,
+    filled,
+)
 from dcglearn.learning.answer_likelihood import JudgedAnswers
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, warn_of
 from dcglearn.learning.fit_dcg import fit_dcg, zero_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
-from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metric.dcg import DCG, DCGLike, as_curves, as_rows
 from dcglearn.metric.reading import read_metric
 from dcglearn.readers.answers import Answers
-from dcglearn.trust.held_out import CURRENT, LEARNED, Row
+from dcglearn.trust.held_out import CURRENT, LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
 from dcglearn.trust.resampling import FOLDS, Clusters, bootstrap_counts, mean_and_error
 
 FEWEST_QUESTIONS = 30
@@ -30,30 +39,68 @@ N_RESAMPLES = 500
 
 
 @dataclass(frozen=True)
-class OutcomesFit:
-    """A DCG learned from outcomes, with facts and held-out shares; prints as a report.
+class OutcomesFit(Finding):
+    """A DCG learned from outcomes, with facts and held-out shares.
 
-    The facts are by name, and the shares, of held-out outcomes, by kind of outcome.
+    The facts are by name, and the shares, of held-out outcomes, by kind of outcome. `source` says
+    what was learned from, `claim` what the first kind of shares are, and `missing` what it takes
+    to hold something out, where nothing was.
     """
 
     dcg: DCG
     facts: dict[str, Any]
     held_out: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+    source: str = field(default="outcomes", repr=False)
+    claim: str = field(default="of held-out outcomes", repr=False)
+    missing: str = field(default="", repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values."""
-        tables = {name: [vars(row) for row in rows] for name, rows in self.held_out.items()}
-        return {"dcg": self.dcg.to_dict(), **self.facts, "held_out": tables, "level": LEVEL}
+    _formats: ClassVar = LEAD_FORMATS
+    _labels: ClassVar = LEAD_LABELS
 
-    def __str__(self) -> str:
-        lines = []
+    @property
+    def sentence(self) -> str:
+        """What the learned DCG reaches on held-out outcomes, beside the metric used now."""
+        learned = f"a DCG was learned from {self.source}"
+        if not self.held_out:
+            return f"{learned}, and not tested: {self.missing}"
+
+        # the last metric is the usual one
+        first, *_, usual = next(iter(self.held_out.values()))
+        return (
+            f"{learned}; it {self.claim.format(f'{first.share:.1%}')}, and {usual.name} "
+            f"{usual.share:.1%} ({usual.lead})"
+        )
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each kind of held-out outcomes and metric; gains and discounts without any."""
+        if not self.held_out:
+            return table_of(as_rows(self.dcg))
+        return table_of(
+            {"held_out": kind} | row.cells for kind, rows in self.held_out.items() for row in rows
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """The gains and discounts, the facts, and what the columns mean."""
+        notes = []
         for name, fact in self.facts.items():
-            lines.append(f"{name}: {f'{fact:,.4g}' if isinstance(fact, float) else fact}")
-        for name, rows in self.held_out.items():
-            head = f"{name} (right: the learned DCG minus this, {LEVEL:.0%} interval)"
-            lines += ["", head, *map(str, rows)]
-        lines += [f"  - {note}" for note in self.dcg.notes]
-        return "\n".join([*lines, "", self.dcg.table()])
+            notes.append(f"{name}: {f'{fact:,.4g}' if isinstance(fact, float) else fact}")
+        if self.held_out:
+            values = [f"{row['parameter']}: {row['value']:.4f}" for row in as_rows(self.dcg)]
+            n_gains = self.dcg.n_grades
+            notes = [", ".join(values[:n_gains]), ", ".join(values[n_gains:]), *notes]
+            notes.append(
+                f"lead of the learned DCG over each metric, with its {LEVEL:.0%} interval, on "
+                "outcomes that it was not learned from"
+            )
+        return [*notes, *self.dcg.notes]
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Gains and discounts as curves, and the leads with their intervals."""
+        leads = super().pictures if self.held_out else []
+        return [*as_curves({"learned": self.dcg}), *leads]
 
 
 def compared_rows(
@@ -149,7 +196,14 @@ def learn_from_answers(
     facts["left out, questions whose answers are equally right with every list"] = n_alike
     explained = "share of the answers' variance that retrieval explains at most"
     facts[explained] = explained_at_most(answers, seed)
-    return OutcomesFit(fit.dcg, facts, _held_out(answers, description, current, seed))
+    return OutcomesFit(
+        dcg=fit.dcg,
+        facts=facts,
+        held_out=_held_out(answers, description, current, seed),
+        source=f"{len(answers):,} answers to {facts['questions']:,} questions",
+        claim="orders {} of the comparisons of held-out answers as these are",
+        missing=f"it takes at least {FEWEST_QUESTIONS} questions whose answers can be compared",
+    )
 
 
 def _n_different(numbers: Indices) -> int:

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.logs.preference_pairs import divided
@@ -73,9 +74,13 @@ def learn_from_experiments(
     # with few, nothing is held out
     facts: dict[str, Any] = {"experiments": len(experiments), "with a known outcome": len(decided)}
     facts |= {f"left out, {reason}": n for reason, n in experiments.dropped.items()}
+    about: Fields = {
+        "source": f"{number_of(len(decided), 'experiments', ',')} with a known outcome",
+        "claim": "makes {} of the known outcomes that were held out significant",
+        "missing": f"it takes at least {fewest} known outcomes",
+    }
     if len(decided) < fewest:
-        facts["held out"] = f"nothing, with fewer than {fewest} known outcomes"
-        return OutcomesFit(dcg, facts)
+        return OutcomesFit(dcg, facts, **about)
 
     # the metrics to compare with
     usual = read_metric(current, len(dcg.gains), dcg.depth).utility.weights
@@ -115,7 +120,7 @@ def learn_from_experiments(
     for name, mean in zip(names[1:], means.T[1:], strict=True):
         share = with_interval((mean / means[:, 0]) ** 2, ".2g")
         facts[f"users that an experiment needs, as a share of those with {name}"] = share
-    return OutcomesFit(dcg, facts, held_out)
+    return OutcomesFit(dcg, facts, held_out, **about)
 
 
 def _signed(known: Experiments) -> MeanEncodings:

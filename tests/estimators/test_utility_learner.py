@@ -214,7 +214,7 @@ class TestFactoring:
             )
             assert factoring.explained == pytest.approx(1)
             assert factoring.ratio < 1e-12
-            assert factoring.sentences == ()
+            assert factoring.notes == ()
 
     def test_offsets_the_log_cannot_see_do_not_matter(self):
         rng = np.random.default_rng(0)
@@ -223,7 +223,7 @@ class TestFactoring:
         plain, factoring = factor(TRUTH.utility, visible), factor(moved, visible)
         np.testing.assert_allclose(factoring.dcg.gains, plain.dcg.gains)
         np.testing.assert_allclose(factoring.dcg.discounts, plain.dcg.discounts)
-        assert "convention" in factoring.sentences[0]
+        assert "convention" in factoring.notes[0]
         assert factoring.dcg.discounts.min() == 0
 
     def test_levels_of_some_positions_give_the_gains_their_offset(self):
@@ -268,7 +268,7 @@ class TestFactoring:
     def test_odd_shapes_are_said(self, discounts, gains, notes):
         weights = np.outer([*discounts, *[0.1] * 6], gains)
         factoring = factor(Utility(weights), random_log(600, "free").visible())
-        assert all(note in " ".join(factoring.sentences) for note in notes)
+        assert all(note in " ".join(factoring.notes) for note in notes)
         assert factoring.dcg.discounts.max() == pytest.approx(1)
 
     def test_notes_travel_with_the_metric_and_gains_can_be_normalised(self, tmp_path):
@@ -276,9 +276,9 @@ class TestFactoring:
         assert learner.factor(normalise_gains=True).dcg.gains[-1] == 1
         factoring = learner.factor()
         factoring.dcg.save(tmp_path / "dcg.json")
-        assert DCG.load(tmp_path / "dcg.json").notes == factoring.sentences
+        assert DCG.load(tmp_path / "dcg.json").notes == factoring.notes
         share = f"{factoring.explained:.1%} of these weights"
-        assert f"gains times discounts reproduce {share}" in str(factoring)
+        assert f"gains times discounts reproduce {share}" in factoring.sentence
 
 
 @pytest.mark.filterwarnings("error")

@@ -66,7 +66,7 @@ def test_alpha_is_its_definition(ordinal):
 def test_alpha_is_one_zero_or_not_defined():
     assert krippendorff_alpha([0, 0, 1, 1], [1, 1, 2, 2]).value == 1
     assert np.isnan(krippendorff_alpha([0, 1, 2], [1, 1, 2]).value)
-    assert str(krippendorff_alpha([0, 0, 1, 1], [1, 1, 1, 1])) == "-"
+    assert not krippendorff_alpha([0, 0, 1, 1], [1, 1, 1, 1]).is_known
     rng = np.random.default_rng(0)
     by_chance = krippendorff_alpha(np.repeat(np.arange(4000), 2), rng.integers(0, 3, 8000))
     assert by_chance.low < 0 < by_chance.high
@@ -153,25 +153,31 @@ def test_a_log_of_raters_asked_twice(biased_log):
     )  # the fit's is drawn to the others
     assert cy.consistency.value < min(ann.consistency.value, bob.consistency.value)
     assert ann.bias.low < 0 < ann.bias.high and ann.error.low < 0.1 < ann.error.high
-    assert "position bias" in str(agreement) and agreement.to_dict()["raters"][2]["rater"] == "cy"
+    assert agreement.to_dict()["raters"][2]["rater"] == "cy"
+    row = agreement.table.row(2, named=True)
+    assert (row["rater"], row["bias"], row["bias_low"]) == ("cy", cy.bias.value, cy.bias.low)
+    assert "raters agree beyond chance on 120 pairs" in agreement.sentence
+    assert f"{agreement.nominal.value:.3f}, 95% interval" in agreement.sentence
     assert agreement.favouring == {
         "favour the list shown first": ["cy"],
         "favour the list shown second": [],
     }
-    assert str(agreement).count("favour the list shown") == 1 and "shown first: cy" in str(
-        agreement
-    )
+    assert [note for note in agreement.notes if note.startswith("favour")] == [
+        "favour the list shown first: cy"
+    ]
 
 
 def test_without_a_fit_and_without_raters(biased_log):
     named = rater_agreement(biased_log, errors=False)
-    assert np.isnan(named.raters[0].error.value) and "error" not in str(named)
+    assert np.isnan(named.raters[0].error.value) and "error" not in named.table.columns
     assert named.to_dict()["raters"][0]["error"]["value"] is None
     nameless = Preferences(biased_log.preferred, biased_log.other, n_grades=5)
     agreement = rater_agreement(nameless, errors=False)
     assert (
         agreement.n_units == 120 and agreement.both_ways == 0 and agreement.raters[0].rater == "all"
     )
+    alone = rater_agreement(nameless[:100], errors=False)
+    assert "no pair was judged by two of them, so let" in alone.sentence
     refused("agreement cannot be measured", rater_agreement, biased_log[:0])
     hinge = DCGLearner("squared_hinge", n_starts=1, max_iter=5).fit(biased_log[:40])
     refused("no likelihood", rater_agreement, biased_log, hinge)

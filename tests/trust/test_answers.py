@@ -71,7 +71,19 @@ def test_a_mixture_uses_both_kinds_and_counts_them():
     alike = fit.facts["left out, questions whose answers are equally right with every list"]
     assert alike + len(set(answers.question[answers.within_questions[0]])) == several
     assert json.dumps(fit.to_dict()) and all(row.high > 0 for _, row in fit.held_out.values())
-    assert "grade" in str(fit) and "held-out comparisons across questions" in str(fit)
+    assert fit.notes[0].startswith(f"gain of grade 0: {fit.dcg.gains[0]:.4f}")
+    kinds, leads = fit.table["held_out"].unique().to_list(), fit.table["lead"].to_list()
+    assert {*kinds} == {*fit.held_out} and "held-out comparisons across questions" in str(kinds)
+    assert leads[1] == next(iter(fit.held_out.values()))[1].difference and leads[0] is None
+    assert fit.sentence.startswith(
+        f"a DCG was learned from {len(answers):,} answers to 350 questions"
+    )
+
+
+def test_few_answers_say_what_it_takes_to_test_a_dcg():
+    fit = dl.learn_from_answers(dl.read_answers(lines_of(25)))
+    assert fit.held_out == {} and "not tested: it takes at least 30 questions" in fit.sentence
+    assert fit.table["value"].to_list() == [*fit.dcg.gains, *fit.dcg.discounts]
 
 
 def test_comparisons_within_questions_are_not_confounded_by_hard_questions():
@@ -111,7 +123,7 @@ def test_the_command_learns_and_refuses_options_of_verdicts(tmp_path, monkeypatc
         status, out, err = call(
             monkeypatch, capsys, "learn", "--answers", path, "-o", tmp_path / "dcg.json"
         )
-    assert status == 0 and "comparisons within questions:" in out and not err.count("Traceback")
+    assert status == 0 and "Comparisons within questions: " in out and not err.count("Traceback")
     assert dl.DCG.load(tmp_path / "dcg.json").depth == 3
     status, _, err = call(monkeypatch, capsys, "learn", "--answers", path, "--bands", 20)
     assert status == 2 and "--bands does not go with --answers" in err

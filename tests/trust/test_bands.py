@@ -57,13 +57,15 @@ def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_
         assert (far[0] <= band[0]).all() and (band[1] <= far[1]).all()
         inside &= ((draws >= far[0]) & (draws <= far[1])).all(axis=1)
     assert inside.mean() == pytest.approx(0.9, abs=0.01)
-    rows = bands.table()
+    rows = bands.table.to_dicts()
     assert len(rows) == 15 and rows[1]["parameter"] == "gain of grade 1"
     assert rows[7]["all_low"] < rows[7]["low"] < rows[7]["high"] < rows[7]["all_high"]
-    assert "from 2,000 draws of what the log allows; 120 pairs are taken as independent)" in str(
-        bands
-    ) and "all at once" in str(bands)
-    assert bands.to_dict()["parameters"] == rows
+    assert bands.sentence == "90% bands of 12 numbers that 120 pairs tell of"
+    assert bands.notes[1] == (
+        "from 2,000 draws of what the log allows: pairs are taken as independent"
+    )
+    assert bands.cells[0][-2:] == ["band of each", "band of all at once"]
+    assert bands.to_dict()["table"] == rows
 
 
 def test_what_was_learned_lies_within_its_bands():
@@ -80,7 +82,7 @@ def test_what_was_learned_lies_within_its_bands():
             low, high = np.hstack([part.gain_band, part.discount_band])
             assert ((low <= learned) & (learned <= high)).all(), seed
             assert np.array_equal(
-                [low, high], [[row[name] for row in bands.table()] for name in names]
+                [low, high], [[row[name] for row in bands.table.to_dicts()] for name in names]
             )
             draws = np.quantile(
                 np.hstack([bands.gains, bands.discounts]), (part.tail, 1 - part.tail), axis=0
@@ -166,7 +168,7 @@ def test_bootstrap_bands_do_not_depend_on_processes():
     )
     one, two = (bootstrap_bands(log, jobs=jobs, **settings) for jobs in (1, 2))
     np.testing.assert_array_equal(one.gains, two.gains)
-    assert "(from 12 fits to samples of the log; 120 pairs are taken as independent)" in str(one)
+    assert one.notes[1] == "from 12 fits to samples of the log: pairs are taken as independent"
 
 
 def test_a_loss_without_a_likelihood_is_drawn_by_the_bootstrap():

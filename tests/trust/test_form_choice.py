@@ -347,7 +347,9 @@ def test_bands_of_a_form_hold_its_further_parameters(saturated, form, names):
     low, high = bands.further_band[:, 0]
     assert low <= high and (low, high) == (rows[names[0]]["low"], rows[names[0]]["high"])
     if form == "saturation":  # a stop common to all grades is a discount
-        assert (bands.further[:, 0] == 0).all() and "grade 0 is taken never to stop" in bands.notes[-1]
+        assert (bands.further[:, 0] == 0).all() and "grade 0 is taken never to stop" in bands.notes[
+            -1
+        ]
 
 
 def test_pairs_to_judge_are_near_ties_of_the_list_utility(saturated):

@@ -194,7 +194,14 @@ def test_copies_of_ratings_are_noticed():
     ratings = np.concatenate([np.repeat(ratings, 3), rng.integers(0, 5, 1500)])
     log = Preferences.from_ratings(lists, ratings)
     ceiling = noise_ceiling(log)
-    assert ceiling.fewest == 5 and ceiling.share < 0.56 and "at least 5 ratings" in str(ceiling)
+    assert ceiling.fewest == 5 and ceiling.share < 0.56 and "at least 5 ratings" in ceiling.about
+    assert ceiling.notes == (f"this holds for {ceiling.about}",)
+    assert ceiling.table["value"].to_list() == [ceiling.lower, ceiling.share, ceiling.upper]
+    low, high = ceiling.interval
+    assert f"at most about {ceiling.share:.1%} of the preferences (90% interval {low:.1%} to" in (
+        ceiling.sentence
+    )
+    assert ceiling.pictures[0]["rows"] == [("noise ceiling", ceiling.share, low, high)]
     assert noise_ceiling(log, fewest=2).share > 0.7
 
 

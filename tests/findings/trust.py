@@ -1,0 +1,89 @@
+"""Results of trust, raters and factoring, from small logs."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+import dcglearn as dl
+from dcglearn.learning.descriptions import FormScore
+from dcglearn.trust.form_choice import FormChoice
+from dcglearn.trust.lack_of_fit import DCG_NAME, FORM_NAMES, LackOfFit, Part
+from tests.makers import random_log
+
+TAG = "<b>|x\n[y](z)"
+"""A name that is markup in every form of a report."""
+
+TRUTH = dl.DCG([0, 0.3, 1], [1, 0.4, 0.9])
+
+
+def results():
+    """Return one result of each class, and some of logs that cannot tell."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [*_of_logs(), *_of_outcomes()]
+
+
+def _of_logs():
+    log, rng = random_log(120, "free", seed=1, noise=0.1), np.random.default_rng(0)
+    named = {"rater": np.tile(["ann", TAG], 60), "segment": np.repeat([TAG, ""], 60)}
+    yield dl.bootstrap_bands(log, n_resamples=4)
+    yield dl.bootstrap_bands(log, dl.DCGLearner(form="saturation"), n_resamples=4)
+    yield dl.segment_test(log.changed(**named))
+
+    # lists that recur have a ceiling
+    lists = (rng.integers(0, 32, (400, 1)) >> np.arange(5)) & 1
+    rated = dl.Preferences.from_ratings(lists, lists.sum(axis=1) + rng.integers(-1, 2, 400))
+    ceiling = dl.noise_ceiling(rated, fewest=2)
+    yield ceiling
+    comparison = dl.compare_learners(*log.split(0.5, seed=0), C=1.0, n_resamples=20)
+    yield comparison
+
+    # what a DCG cannot express
+    numbers = (0.7, -0.5, 0.1, 0.01, 0.1, 0.01, 0.8)
+    names = (DCG_NAME, "weights free at each grade and position", *FORM_NAMES.values())
+    parts = tuple(Part(name, *numbers) for name in names)
+    enough = dl.ListUtility([0, 0.5, 1], [1, 0.9, 0.8], stops=[0, 0, 1])
+    lack = LackOfFit(parts, "saturation", enough, ceiling, 120, "list")
+    yield lack
+    yield LackOfFit(parts, None, None, None, 120, "pair", "no noise ceiling: too few lists recur")
+    yield replace(comparison, ceiling=ceiling, reached=0.6, lack_of_fit=lack)
+    score = FormScore(-0.5, 0.1, 0.8, 0.1, 0.02, 7.0)
+    scores = {"dcg": replace(score, ahead=0.0, gain=0.0), "best": replace(score, p_value=0.025)}
+    yield FormChoice(scores, "dcg")
+    yield FormChoice(scores, "best")
+
+    # tests, and parameters by cross-validation
+    small = dl.simulate.preference_pairs(TRUTH, 150, lists="free", temperature=0.1, seed=1)
+    yield dl.position_dependence(small, n_resamples=2)
+    yield dl.rising_discounts(small)
+    yield dl.choose_C(small, grid=[0.1, 1.0], folds=2, seed=0)
+    yield dl.ridge_path(small, grid=[0.1, 10.0], folds=2)
+    yield dl.UtilityLearner().fit(small).factor()
+
+    # raters, and a machine beside people
+    both = log.changed(rater=named["rater"], swapped=rng.random(120) < 0.5)
+    yield dl.rater_agreement(both)
+    yield dl.rater_agreement(both[:60].changed(rater=None), errors=False)
+    twice = np.tile(np.arange(60), 2)
+    again = log[twice].changed(rater=np.repeat(["ann", TAG], 60))
+    yield dl.rater_agreement(again, errors=False)
+    learner = dl.DCGLearner().fit(log[:40], proxy=random_log(100, "free", seed=2))
+    yield dl.proxy_report(log[:40], learner, n_machine=100)
+    yield dl.proxy_report(log[:10], learner)
+
+
+def _of_outcomes():
+    rng = np.random.default_rng(0)
+    lists = rng.integers(0, 2, (200, 2))
+    lines = [
+        {"question": i // 2, "list": grades, "right": bool(rng.random() < 0.2 + 0.6 * grades[0])}
+        for i, grades in enumerate(lists.tolist())
+    ]
+    yield dl.learn_from_answers(dl.read_answers(lines))
+    yield dl.learn_from_answers(dl.read_answers(lines[:40]))
+    arms = {"control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
+    line = {**arms, "outcome": "better", "covariance": (np.eye(4) / 100).tolist()}
+    lines = [{**line, "experiment": i} for i in range(12)]
+    yield dl.learn_from_experiments(dl.read_experiments(lines))
+    yield dl.learn_from_experiments(dl.read_experiments(lines[:3]))
