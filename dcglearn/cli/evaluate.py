@@ -1,6 +1,6 @@
 """Commands that evaluate runs: ``evaluate`` and ``compare``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path

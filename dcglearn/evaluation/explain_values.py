@@ -567,7 +567,7 @@ def _of_missing(
         if lacking.any():
             absent = np.isnan(evaluation.values[r, 0][lacking]).all()
             reason = ", which the run does not have (--missing skip)" if absent else ""
-            yield f"{run}: no value of {n}{reason}"
+            yield f"no value of {n} of {run}{reason}"
 
         # the mean
         if mean is not None:
@@ -576,4 +576,4 @@ def _of_missing(
                 relation = f"counts {n} as 0"
             if abs(np.nanmean(values) - mean) <= 2 * theirs.close:
                 relation = "is that of the values"
-            yield f"{run}: the mean {mean:g} {relation}"
+            yield f"the mean {mean:g} of {run} {relation}"
