@@ -28,9 +28,9 @@ from in_turn import in_turn
 import dcglearn as dl
 
 PEERS = {
-    "dcglearn": "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, 'nDCG@10').frame()",
+    "dcglearn": "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, 'nDCG@10').by_query()",
     "dcglearn, 36 metrics": (
-        "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, dl.textbook_dcgs(4, 10)).frame()"
+        "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, dl.textbook_dcgs(4, 10)).by_query()"
     ),
     "pytrec_eval": (
         "import pytrec_eval as p; "
@@ -94,7 +94,7 @@ def beside_reading(paths: dict[str, str], repeats: int) -> None:
     import polars as pl
 
     def ours() -> Any:
-        return dl.evaluate(paths["run"], paths["qrels"], "nDCG@10").frame()
+        return dl.evaluate(paths["run"], paths["qrels"], "nDCG@10").by_query()
 
     def reading() -> Any:
         return [pl.read_csv(path, separator=" ", has_header=False) for path in paths.values()]

@@ -127,7 +127,7 @@ class SystemComparison(Finding):
         # queries that a run lacks, or that do not count
         rows = self.table.rows(named=True)
         absent = dict.fromkeys(map(mostly_absent, rows))
-        notes += [f"{fact}; the others count as 0" for fact in absent if fact]
+        notes += [f"the topics that a run lacks count as 0: {fact}" for fact in absent if fact]
         few = [row["n_measured"] for row in rows if row["n_measured"] < row["n_topics"]]
         if few:
             fewest = f"{'at least ' if len(rows) > 1 else ''}{min(few)} of {self.n_queries}"

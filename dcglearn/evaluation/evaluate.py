@@ -283,9 +283,10 @@ def evaluate(
     --------
     >>> judged, run = {"q": {"d": 3, "e": 1}}, {"mine": {"q": {"e": 2.0, "d": 1.0}}}
     >>> print(evaluate(run, judged, ["nDCG@10", "exponential-log2@10"]))
+    Over 1 query, the mean nDCG@10 of mine is 0.7967.
+    <BLANKLINE>
     run   nDCG@10  exponential-log2@10
     mine   0.7967               0.7098
-    (1 query)
     """
     _check_settings(unjudged, missing, ideal, ties)
     if residuals and unjudged != "worst":

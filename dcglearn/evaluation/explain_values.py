@@ -168,9 +168,9 @@ def explain_values(
     --------
     >>> judged = {"q1": {"a": 3, "b": 1}, "q2": {"a": 2, "b": 1, "c": 0}}
     >>> run = {"mine": {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 3.0, "b": 2.0, "a": 1.0}}}
-    >>> print(explain_values({"q1": 0.7098, "q2": 0.5869}, run, judged))
-    0 of 2 values agree with nDCG@10 to 0.0001; furthest is q1: 0.7098 there, 0.7967 here
-    explained: all agree with gain 2^g - 1 (exponential) in place of gain g (linear)
+    >>> found = explain_values({"q1": 0.7098, "q2": 0.5869}, run, judged)
+    >>> found.n_agreeing, found.explained, found.changes
+    (0, True, ('gain 2^g - 1 (exponential) in place of gain g (linear)',))
     """
     duplicates = settings.get("duplicates", "error")
     judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
@@ -567,7 +567,7 @@ def _of_missing(
         if lacking.any():
             absent = np.isnan(evaluation.values[r, 0][lacking]).all()
             reason = ", which the run does not have (--missing skip)" if absent else ""
-            yield f"{run}: no value of {n}{reason}"
+            yield f"no value of {n} of {run}{reason}"
 
         # the mean
         if mean is not None:
@@ -576,4 +576,4 @@ def _of_missing(
                 relation = f"counts {n} as 0"
             if abs(np.nanmean(values) - mean) <= 2 * theirs.close:
                 relation = "is that of the values"
-            yield f"{run}: the mean {mean:g} {relation}"
+            yield f"the mean {mean:g} of {run} {relation}"

@@ -33,8 +33,8 @@ def results():
     yield Preferences(np.zeros((0, 2, 3), int)), "Preferences(0 pairs", 0
     yield Bands(NAMED, level=0.9, by="pair", n_units=30, **draws), "discount at 2", 2
     yield evaluate(runs, judgements), "nDCG@10", 1
-    yield comparison, "minus", 1
-    yield comparison.gate(), "gate: ", 1
+    yield comparison, "is worse than", 1
+    yield comparison.gate(), "The gate fails", 1
     yield coherence(STEEP, FLAT, names=(TAG, "flat")), "disagree", 2
 
 

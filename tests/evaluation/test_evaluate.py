@@ -4,6 +4,7 @@ comparisons.
 
 import gzip
 import json
+import re
 from types import MappingProxyType
 
 import numpy as np
@@ -377,22 +378,24 @@ def systems(n_queries=40):
 def test_comparisons():
     judged, runs = systems()
     found = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], seed=1)
-    assert found.frame["run"].to_list() == ["same", "better"] * 2
-    for row in found.frame.iter_rows(named=True):
+    assert found.table["run"].to_list() == ["same", "better"] * 2
+    for row in found.table.iter_rows(named=True):
         assert row["low"] < row["difference"] < row["high"]
         assert row["p_corrected"] >= row["p_permutation"]
         assert (row["p_corrected"] < 0.01) == (row["run"] == "better")
         assert abs(row["p_t"] - row["p_permutation"]) < 0.05
     again = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], seed=1)
-    assert again.frame.equals(found.frame)
+    assert again.table.equals(found.table)
     turned = compare_systems(runs, judged, baseline="better")
-    assert (turned.frame["difference"] < 0).all()
+    assert (turned.table["difference"] < 0).all()
     for text in (str(found), found.to_markdown(), found.to_latex()):
         assert "better" in text and "nDCG@5" in text
-    assert r"\%" in found.to_latex() and found.to_markdown().count("\n") == 5
+    assert r"nDCG@5 & 0.9355 & +0." in found.to_latex() and found.to_markdown().count("\n| ") == 6
+    assert found.sentence.startswith("2 of 4 differences from base are beyond chance; the clearest")
+    assert "better is better than base (mean difference +0." in found.sentence
     assert len(forest_figure(found).axes) == 1
     same = compare_systems({"a": runs["base"], "b": runs["base"]}, judged)
-    assert same.frame["p_permutation"][0] == 1.0 and same.frame["difference"][0] == 0.0
+    assert same.table["p_permutation"][0] == 1.0 and same.table["difference"][0] == 0.0
 
 
 def test_corrections_by_hand():
@@ -428,11 +431,9 @@ class TestOnTheCommandLine:
     def test_evaluate(self, dcglearn, misuse, files):
         both = ("evaluate", "qrels.txt", "base.txt", "better.txt")
         status, out, err = dcglearn(*both, "--metric", "dcg.json", "--metric", "nDCG@10")
-        assert (status, err) == (0, "") and out.splitlines()[0].split() == [
-            "run",
-            "dcg.json",
-            "nDCG@10",
-        ]
+        assert (status, err) == (0, "")
+        assert out.startswith("Over 12 queries, better has the highest mean dcg.json: 0.")
+        assert out.splitlines()[2].split() == ["run", "dcg.json", "nDCG@10"]
         status, out, _ = dcglearn(*both, "-q", "--format", "jsonl")
         values = [json.loads(line) for line in out.splitlines()]
         assert len(values) == 2 * 13 and set(values[0]) == {"run", "query_id", "measure", "value"}
@@ -463,7 +464,7 @@ class TestOnTheCommandLine:
         runs = ("base.txt", "same.txt", "better.txt")
         arguments = ("compare", "qrels.txt", *runs, "--metric", "dcg.json", "--resamples", 500)
         status, out, err = dcglearn(*arguments, "--plot", "forest.png")
-        assert status == 0 and "minus base" in out and "wrote: forest.png" in err
+        assert status == 0 and "differences from base" in out and "wrote: forest.png" in err
         marks = {
             "csv": "p_corrected",
             "markdown": "| --- |",
@@ -553,16 +554,14 @@ def test_judging_everything_keeps_the_dcg_within_the_residual_and_the_ndcg_below
 def test_how_residuals_are_shown():
     pytest.importorskip("ir_measures")
     result = evaluate(FOUND, PARTLY, ["exponential-log2@3", "P@2"], residuals=True, missing="skip")
-    head, row, *notes = str(result).splitlines()
-    assert (
-        head.split() == ["run", "exponential-log2@3", "residual", "P@2", "residual"]
-        and row.split()[-1] == "-"
-    )
-    assert any("could still add" in note for note in notes)
-    frame = result.frame()
+    names = ["exponential-log2@3", "residual of exponential-log2@3", "P@2"]
+    assert result.cells[0] == ["run", *names]
+    assert result.table["residual of P@2"].to_list() == [None]
+    assert any("could still add" in note for note in result.notes)
+    frame = result.by_query()
     assert frame.columns == ["run", "query_id", "measure", "value", "residual"]
     assert frame.filter(measure="P@2")["residual"].null_count() == len(frame) // 2
-    assert str(result.ordered()).splitlines()[0] == head
+    assert result.ordered().cells[0] == result.cells[0]
     refused(
         'residuals start from unjudged="worst"',
         evaluate,
@@ -579,7 +578,8 @@ def test_the_command_shows_residuals(dcglearn, tmp_path, monkeypatch):
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
     both = ("evaluate", "qrels.json", "run.json", "--metric", "linear-log2@3", "--residuals")
     status, out, _ = dcglearn(*both)
-    assert status == 0 and out.split()[:3] == ["run", "linear-log2@3", "residual"]
+    head = ["run", "linear-log2@3", "residual of linear-log2@3"]
+    assert status == 0 and re.split("  +", out.splitlines()[2]) == head
     status, out, _ = dcglearn(*both, "--format", "jsonl", "-q")
     assert status == 0 and json.loads(out.splitlines()[0])["residual"] > 0
 
@@ -666,7 +666,7 @@ def test_the_object_of_a_textbook_metric_has_the_values_of_its_name(name, tmp_pa
     by_object, by_name = (
         compare_systems({"x": RANKED, "y": other}, GRADED, {"m": way}) for way in (metric, name)
     )
-    assert by_object.frame.equals(by_name.frame) and by_object.gate() == by_name.gate()
+    assert by_object.table.equals(by_name.table) and by_object.gate() == by_name.gate()
     if hasattr(metric, "save"):
         metric.save(tmp_path / "metric.json")
         np.testing.assert_array_equal(values_of(tmp_path / "metric.json"), values_of(name))
@@ -681,7 +681,7 @@ def test_objects_and_names_go_together():
         np.testing.assert_array_equal(value, values_of(metric))
     machine = GRADED | {"s": {"a": 1}, "t": {"a": 2}}
     pair = compare_systems({"x": RANKED, "y": RANKED}, GRADED, iter([dcg, "RPP"]), proxy=machine)
-    assert pair.frame["measure"].to_list() == ["DCG", "RPP"]
+    assert pair.table["measure"].to_list() == ["DCG", "RPP"]
     arrays = evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], [dcg, "nDCG@3"])
     assert list(arrays) == ["DCG", "nDCG@3"]
     refused("a dict; give a DCG", evaluate, RANKED, GRADED, [{"m": dcg}])

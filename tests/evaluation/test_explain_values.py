@@ -70,20 +70,25 @@ def by_hand(gain=lambda g: g, discount=lambda i: np.log2(i + 1), k=4, ideal="all
 def test_hand_made_values_are_explained(settings, words):
     found = explain_values(by_hand(**settings), {"mine": RUN}, JUDGED, "nDCG@4")
     assert found.explained and found.n_agreeing < found.n == 24
-    assert words in found.changes[0] and f"explained: all agree with {found.changes[0]}" in str(
-        found
-    )
+    assert words in found.changes[0]
+    assert found.sentence.endswith(f", but all agree with {found.changes[0]}")
+    assert found.table["convention"].to_list() == ["nDCG@4 as it is", *found.changes]
+    assert found.table["agreeing"].to_list() == [found.n_agreeing, *[24] * len(found.changes)]
 
 
 def test_values_that_agree_need_no_explanation():
     rounded = {q: round(value, 3) for q, value in by_hand().items()}
     assert (
-        str(explain_values(rounded, {"mine": RUN}, JUDGED, "nDCG@4"))
+        explain_values(rounded, {"mine": RUN}, JUDGED, "nDCG@4").sentence
         == "24 of 24 values agree with nDCG@4 to 0.0005"
     )
     wrong = {q: float(x) for q, x in zip(RUN, np.random.default_rng(0).random(24), strict=True)}
     found = explain_values(wrong, {"mine": RUN}, JUDGED, "nDCG@4")
-    assert not found.explained and "not explained by one or two changes" in str(found)
+    assert not found.explained and "one or two changes of convention do not explain" in str(found)
+    furthest = max(RUN, key=lambda q: abs(by_hand()[q] - wrong[q]))
+    row = found.table.row(0, named=True)
+    assert (row["query"], row["there"]) == (furthest, wrong[furthest])
+    assert row["here"] == pytest.approx(by_hand()[furthest])
 
 
 @pytest.mark.parametrize(
@@ -179,8 +184,8 @@ def test_missing_queries_and_means_are_told(tmp_path):
     found = explain_values({**values, "mean": mean_of_all, "other": 0.5}, runs, JUDGED, "nDCG@4")
     assert found.notes == (
         "left out, as they are not judged: other",
-        "mine: no value of 4 judged queries, which the run does not have (--missing skip)",
-        f"mine: the mean {mean_of_all:g} counts 4 judged queries as 0",
+        "no value of 4 judged queries of mine, which the run does not have (--missing skip)",
+        f"the mean {mean_of_all:g} of mine counts 4 judged queries as 0",
     )
     found = explain_values(
         {**values, "all": mean_of_all * 24 / 20, "q20": "-"}, runs, JUDGED, "nDCG@4"
@@ -261,9 +266,6 @@ def test_the_command_explains_in_one_line(dcglearn, misuse, tmp_path, monkeypatc
     )
     call = ("evaluate", "qrels.txt", "mine.txt", "--metric", "nDCG@4", "--against", "values.csv")
     status, out, err = dcglearn(*call)
-    assert (status, err) == (
-        0,
-        "",
-    ) and "explained: all agree with gain 2^g - 1 (exponential)" in out
+    assert (status, err) == (0, "") and "but all agree with gain 2^g - 1 (exponential)" in out
     misuse("leave out -q", *call, "-q")
     misuse("values.csv", *call, "-o", "values.csv")

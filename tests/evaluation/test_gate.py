@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[2]
 MARGIN, LEVEL, TOPICS, SPREAD = -0.005, 0.9, 53, 0.1
 
 
-def frames(*intervals, n_shared=TOPICS):
-    """Return the frames of a comparison whose intervals are these."""
+def table(*intervals, n_shared=TOPICS):
+    """Return the table of a comparison whose intervals are these."""
     rows = [
         {
             "run": f"new{i}",
@@ -43,7 +43,7 @@ def frames(*intervals, n_shared=TOPICS):
         "n_measured": TOPICS,
         "spread": SPREAD,
     }
-    return pl.DataFrame(rows), pl.DataFrame([sample] * len(rows))
+    return pl.DataFrame([row | sample for row in rows])
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def frames(*intervals, n_shared=TOPICS):
 )
 def test_decisions_by_hand(interval, verdict, harm, non_inferior):
     for rule, passed in (("harm", harm), ("non-inferior", non_inferior)):
-        gate = gated(*frames(interval), LEVEL, MARGIN, rule)
+        gate = gated(table(interval), LEVEL, MARGIN, rule)
         assert (gate.verdicts[0].verdict, gate.passed) == (verdict, passed)
         assert gate.error == pytest.approx(0.05)
-    both = gated(*frames(interval, (0.0, 0.1)), LEVEL, MARGIN, "non-inferior")
+    both = gated(table(interval, (0.0, 0.1)), LEVEL, MARGIN, "non-inferior")
     assert both.passed == non_inferior and both.verdicts[1].passed
 
 
@@ -77,7 +77,7 @@ def intervals():
 
 
 def shares(intervals, margin):
-    verdicts = [row.verdict for row in gated(*frames(*intervals), LEVEL, margin, "harm").verdicts]
+    verdicts = [row.verdict for row in gated(table(*intervals), LEVEL, margin, "harm").verdicts]
     return {word: verdicts.count(word) / len(verdicts) for word in ("worse", "not worse")}
 
 
@@ -96,19 +96,27 @@ def test_the_detectable_difference_is_detected_four_times_in_five(intervals):
 
 
 def test_words_say_rule_and_power():
-    harm = str(gated(*frames((-0.03, 0.03)), LEVEL, MARGIN, "harm"))
-    assert "gate: passed" in harm and "undecided against old under nDCG@10" in harm
+    harm = str(gated(table((-0.03, 0.03)), LEVEL, MARGIN, "harm"))
+    assert harm.startswith("The gate passes: it is undecided whether new0 is worse than old under")
     assert "one-sided" in harm and "upper limit of its 90% interval is below -0.0050" in harm
-    loss = detectable_difference(SPREAD, TOPICS, LEVEL) - MARGIN
-    assert f"these 53 topics can show a loss of {loss:.4f} four times in five" in harm
-    other = str(gated(*frames((-0.03, 0.03), n_shared=50), LEVEL, MARGIN, "non-inferior"))
-    assert "gate: failed" in other and "lower limit of its 90% interval is above -0.0050" in other
-    assert "only 50 of 53 topics are in both runs" in other
+    shown = MARGIN - detectable_difference(SPREAD, TOPICS, LEVEL)
+    power = f"These 53 topics show a true difference of {shown:.4f} to be worse four times in five"
+    assert power in harm
+    other = str(gated(table((-0.03, 0.03), n_shared=50), LEVEL, MARGIN, "non-inferior"))
+    assert other.startswith("The gate fails: ")
+    assert "lower limit of its 90% interval is above -0.0050" in other
+    shown = MARGIN + detectable_difference(SPREAD, TOPICS, LEVEL)
+    assert f"a true difference of {shown:+.4f} to be not worse" in other
+    assert "opics that are not in both runs count as 0" in other and " 53            50 " in other
+    several = gated(table((-0.03, -0.02), (0.0, 0.1), (-0.02, -0.01)), LEVEL, MARGIN, "harm")
+    assert several.sentence.startswith(
+        "the gate fails in 2 of 3 comparisons; at the lowest difference, new0 is worse than old"
+    )
 
 
 def test_an_unknown_rule_is_refused():
     words = "rule='superior': give one of harm, non-inferior"
-    refused(words, gated, *frames((0.0, 1.0)), LEVEL, MARGIN, "superior")
+    refused(words, gated, table((0.0, 1.0)), LEVEL, MARGIN, "superior")
 
 
 @pytest.fixture
@@ -146,7 +154,7 @@ def test_exit_status(dcglearn, files):
     compare, options = files
     for (run, wanted), rule in product((("new", 0), ("bad", 1)), ("harm", "non-inferior")):
         status, out, err = dcglearn(*compare, f"{run}.txt", *options, "--gate", rule, "--exit-code")
-        assert (status, err) == (wanted, "") and f"gate: {'failed' if wanted else 'passed'}" in out
+        assert (status, err) == (wanted, "") and f"gate {'fails' if wanted else 'passes'}" in out
     assert (
         dcglearn(*compare, "bad.txt", *options)[0] == 0
     )  # a decision, but no exit status was asked for
@@ -205,14 +213,16 @@ def test_a_gate_that_measured_nothing_stops(case):
             {"old": BELOW, "new": BELOW}, judged, metrics, n_resamples=100
         )
         refused("measures nothing of new and old: in each of the 5 topics", comparison.gate)
-        assert "queries that count: 0 of 5" in str(comparison)
+        assert comparison.sentence.startswith("nothing was compared, since no query counts: check")
+        assert "queries that count: 0 of 5" in " ".join(comparison.notes)
 
 
 def test_the_gate_says_how_many_topics_count():
     runs = {"old": BELOW, "new": BELOW}
     whole = dl.compare_systems(runs, JUDGED, ["nDCG@10", "RPP"], n_resamples=100)
-    assert whole.gate().passed and str(whole.gate()).count("; 5 of 5 topics count)") == 2
-    assert "queries that count" not in str(whole)
+    assert whole.gate().passed and "; 5 of 5 topics count)" in whole.gate().sentence
+    assert whole.gate().table["n_measured"].to_list() == [5, 5]
+    assert "ueries that count" not in str(whole)
     part = {**JUDGED, "q0": {"d0": 0}, "q1": {"other": 3}}
     for words in ("nDCG@10", "ERR@10", "RPP"):
         comparison = dl.compare_systems(runs, part, words, n_resamples=100)
@@ -220,10 +230,10 @@ def test_the_gate_says_how_many_topics_count():
         assert gate.passed and gate.verdicts[0].n_measured == 3
         assert (
             "; 3 of 5 topics count)" in str(gate)
-            and "in 2 of 5 topics every judged document" in gate.to_markdown()
+            and "In topics that do not count, every judged document" in gate.to_markdown()
         )
-        assert "queries that count: 3 of 5; in the others every judged" in str(comparison)
-    assert gate.to_dict()["verdicts"][0]["n_measured"] == 3
+        assert "ueries that count: 3 of 5; in the others every judged" in str(comparison)
+    assert gate.to_dict()["table"][0]["n_measured"] == 3 and gate.to_dict()["passed"]
     one = {
         **runs,
         "new": {q: {"other": 1.0} for q in JUDGED},
@@ -269,9 +279,8 @@ def test_only_topics_that_the_other_run_has_stop_the_gate(dcglearn, files):
     assert (
         dcglearn(*compare, "first.txt", *options, "--exit-code")[0] == 1
     )  # half of them is not most
-    assert dcglearn(*compare, "few.txt")[1].endswith(
-        "few has 14 of the 30 judged topics; the others count as 0\n"
-    )
+    lines = dcglearn(*compare, "few.txt")[1].splitlines()
+    assert lines[-1].endswith("that a run lacks count as 0: few has 14 of the 30 judged topics.")
     assert dcglearn("compare", "qrels.txt", "few.txt", "first.txt", *options, "--exit-code")[0] == 0
 
 
@@ -289,9 +298,10 @@ def test_a_junit_report(dcglearn, files, tmp_path):
         "bad against old: exponential-log2@5",
     ]
     failure = cases["bad against old: nDCG@5"].find("failure")
-    assert failure.get("type") == "worse" and "bad: worse than old" in failure.get("message")
+    assert failure.get("type") == "worse" and "bad is worse than old" in failure.get("message")
     assert (
-        "n<e>w|: not worse than old" in cases["n<e>w| against old: nDCG@5"].find("system-out").text
+        "n<e>w| is not worse than old"
+        in cases["n<e>w| against old: nDCG@5"].find("system-out").text
     )
     assert {item.get("name") for item in suites.iter("property")} == {
         "rule",
@@ -303,12 +313,12 @@ def test_a_junit_report(dcglearn, files, tmp_path):
 def test_forms_of_the_decision(dcglearn, files):
     compare, options = files
     status, out, err = dcglearn(*compare, "new.txt", *options, "--format", "markdown")
-    assert (status, err) == (0, "") and "| --- |" in out and "**Gate passed**" in out
-    assert r"✅ n\<e\>w\|: not worse" in out
+    assert (status, err) == (0, "") and "| --- |" in out and "The gate passes: " in out
+    assert r"n\<e\>w\| is not worse" in out
     status, out, err = dcglearn(*compare, "bad.txt", *options, "--format", "jsonl")
-    assert json.loads(out)["verdict"] == "worse" and "gate: failed" in err
+    assert json.loads(out)["verdict"] == "worse" and "The gate fails" in err
     status, out, err = dcglearn(*compare, "bad.txt", *options, "-o", "table.txt")
-    assert out == "" and "gate: failed" in err and "wrote: table.txt" in err
+    assert out == "" and "The gate fails" in err and "wrote: table.txt" in err
     plain = dcglearn(*compare, "bad.txt", "--format", "csv")[1]
     assert "verdict" not in plain
 
@@ -322,9 +332,10 @@ def test_names_are_no_markup_in_markdown(dcglearn, files, tmp_path):
     )
     for options in ((), ("--gate", "harm")):
         status, out, _ = dcglearn(*files[0], "evil.txt", "--format", "markdown", *options)
-        (row,) = [line for line in out.splitlines() if line.startswith("| ") and "nDCG" in line]
-        assert status == 0 and len(re.split(r"(?<!\\)\|", row)) == 10
-        assert not re.search(r"(?<!\\)[<>\[\]&~]", out.replace("✅", ""))
+        rows = [line for line in out.splitlines() if line.startswith("| ")]
+        assert status == 0 and len(rows) == 3 * (1 + bool(options))
+        assert {len(re.split(r"(?<!\\)\|", row)) for row in rows[:3]} == {10}
+        assert not re.search(r"(?<!\\)[<>\[\]&~]", out)
     frame = pl.DataFrame({"query": ["q", "q"], "document": ["a", "b"], "score": [1.0, 0.5]})
     judged = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
     both = [dl.Run(frame, "two\nlines | `of`"), dl.Run(frame, "b")]
@@ -356,7 +367,7 @@ def test_the_example_workflow_runs_the_gate(dcglearn, files):
     words = shlex.split(command.replace("\\\n", " ").partition(">>")[0])[1:]
     assert "--exit-code" in words
     status, out, _ = dcglearn(*words)
-    assert status == 0 and "**Gate passed**" in out
+    assert status == 0 and "The gate passes: " in out
     assert dcglearn(*[word.replace("new.txt", "bad.txt") for word in words], "--force")[0] == 1
 
 

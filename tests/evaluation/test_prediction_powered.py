@@ -134,18 +134,17 @@ def test_comparisons_rest_on_people_and_machine():
         "difference": [v[1] - v[0] for v in values],
         "mean": [v[1] for v in values],
     }.items():
-        assert both.frame[column][0] == pytest.approx(powered_mean(d, p[places], p[further]).mean)
-    width = [(found.frame["high"] - found.frame["low"]).to_list() for found in (alone, both)]
-    assert width[1][0] < 0.9 * width[0][0] and both.frame["worth"][0] > 8
-    assert both.frame["p_permutation"].null_count() == 2 and both.frame["mean"][1] is None
-    assert "p (perm.)" not in str(both) and "(25 queries; t test corrected (holm)" in str(both)
-    assert (
-        f"new, nDCG@10: the machine is worth {both.frame['worth'][0]:.0f} more queries judged"
-        in str(both)
-    )
+        assert both.table[column][0] == pytest.approx(powered_mean(d, p[places], p[further]).mean)
+    width = [(found.table["high"] - found.table["low"]).to_list() for found in (alone, both)]
+    assert width[1][0] < 0.9 * width[0][0] and both.table["worth"][0] > 8
+    assert both.table["p_permutation"].null_count() == 2 and both.table["mean"][1] is None
+    assert "p (permutation)" not in str(both)
+    assert "25 queries; 90% intervals; t test corrected (holm) for 2 rows" in both.notes[0]
+    assert both.cells[0][-1] == "worth" and both.cells[1][-1] == f"{both.table['worth'][0]:.0f}"
+    assert "as many more queries judged by people as it is worth" in both.notes[-1]
     gates = [found.gate().verdicts[0] for found in (alone, both)]
     assert gates[1].detectable < 0.9 * gates[0].detectable and gates[1].n_topics == 25
-    same = dl.compare_systems({"old": runs["old"], "new": runs["old"]}, people, proxy=machine).frame
+    same = dl.compare_systems({"old": runs["old"], "new": runs["old"]}, people, proxy=machine).table
     assert (same["difference"][0], same["low"][0], same["p_t"][0]) == (0, 0, 1)
 
 
@@ -171,7 +170,7 @@ def test_the_command_and_its_gate(dcglearn, here):
     status, out, err = dcglearn(
         "compare", *files, "--exit-code", "--gate", "non-inferior", "--min-difference", "-.01"
     )
-    assert (status, err) == (0, "") and "gate: passed" in out and "the machine is worth" in out
+    assert (status, err) == (0, "") and "The gate passes" in out and "  worth\n" in out
     status, out, _ = dcglearn("compare", *files, "--format", "jsonl")
     row = json.loads(out)
     assert (

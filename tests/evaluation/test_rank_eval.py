@@ -121,7 +121,7 @@ def test_two_responses_are_compared(dcglearn, files):
     (files / "new.json").write_text(json.dumps(other))
     both = ("--rank-eval", "response.json", "--rank-eval", "new.json", "--qrels", "request.json")
     status, out, _ = dcglearn("compare", *both, "--metric", "dcg.json", "--resamples", 100)
-    assert status == 0 and "minus response.json" in out and "new.json" in out
+    assert status == 0 and "from response.json" in out and "new.json" in out
 
 
 def test_what_differs_from_the_judgements_is_said(dcglearn, files):

@@ -98,13 +98,13 @@ def test_runs_are_compared_by_the_definition():
     found = compare_systems(
         {"one": one, "two": two}, judged, ["RPP", "lexi_precision", "nDCG@5", "dcgRPP"]
     )
-    rows = {row["measure"]: row for row in found.frame.iter_rows(named=True)}
+    rows = {row["measure"]: row for row in found.table.iter_rows(named=True)}
     assert list(rows) == ["nDCG@5", "RPP", "lexi-precision", "dcgRPP"]
     expected = np.mean([by_definition(judged[q], two[q], one[q]) for q in judged])
     assert rows["RPP"]["difference"] == pytest.approx(expected) and rows["RPP"]["mean"] is None
     assert rows["RPP"]["low"] < expected < rows["RPP"]["high"] and rows["nDCG@5"]["mean"] > 0
     turned = compare_systems({"one": one, "two": two}, judged, {"RPP": "RPP"}, baseline="two")
-    assert turned.frame["difference"][0] == pytest.approx(-expected)
+    assert turned.table["difference"][0] == pytest.approx(-expected)
     assert "RPP" in str(turned) and "None" not in str(found)
 
 
@@ -114,8 +114,8 @@ def test_queries_that_a_run_lacks():
     zero = compare_systems({"one": one, "two": two}, judged, "RPP")
     skip = compare_systems({"one": one, "two": two}, judged, "RPP", missing="skip")
     lost = by_definition(judged["q03"], {}, one["q03"])
-    assert zero.frame["difference"][0] * 12 == pytest.approx(
-        skip.frame["difference"][0] * 11 + lost
+    assert zero.table["difference"][0] * 12 == pytest.approx(
+        skip.table["difference"][0] * 11 + lost
     )
 
 
@@ -133,7 +133,7 @@ def test_the_command(dcglearn, misuse, tmp_path, monkeypatch):
     write_trec(tmp_path, judged, {"one": one, "two": two})
     both = ("qrels.txt", "one.txt", "two.txt", "--metric", "RPP", "--metric", "lexi-recall")
     status, out, _ = dcglearn("compare", *both, "--resamples", 200, "--plot", "forest.png")
-    assert status == 0 and [line.split()[1] for line in out.splitlines()[1:3]] == [
+    assert status == 0 and [line.split()[1] for line in out.splitlines()[3:5]] == [
         "RPP",
         "lexi-recall",
     ]

@@ -191,12 +191,12 @@ class TestRuns:
         assert np.isnan(other.trials[0].measures["best"][0]).all()
         assert "(1 test queries without a relevant document are left out)" in str(other)
         assert "left out" not in str(letor)
-        assert other.tests("ridge").frame["difference"].is_finite().all()
+        assert other.tests("ridge").table["difference"].is_finite().all()
         json.dumps(other.to_dict(), allow_nan=False)
 
     def test_paired_tests(self, folder):
         result = letor_experiment(folder, QUICK, grid="quick")
-        frame = result.tests("RankSVM", ["NDCG@10", "MAP"]).frame
+        frame = result.tests("RankSVM", ["NDCG@10", "MAP"]).table
         assert set(frame["run"]) == {"ridge", "AdaRank.MAP"}
         each = np.concatenate(
             [trial.measures["blend"] for trial in result.trials if trial.method == "ridge"]
@@ -224,7 +224,7 @@ class TestCommand:
         ]
         status, out, err = dcglearn(*arguments, "-o", tmp_path / "out")
         assert status == 0
-        assert "mean of NDCG" in out and "published" in out and "minus ridge" in out
+        assert "mean of NDCG" in out and "published" in out and "differ from ridge" in out
         assert f"wrote: {tmp_path / 'out'}" in err
         as_json = ("--resume", "--format", "json", "--baseline", "RankSVM")
         status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", *as_json)
