@@ -137,8 +137,8 @@ def test_the_depth_used_is_printed(dcglearn, files):
         assert "exponential-log2@2" in out and err == ""
     assert "exponential-log2@2\n" in dcglearn("show", "five.json", "exponential-log2")[1]
     train = ("train", "train.svm", "--method", "ridge", "-o", "model", "--metric")
-    assert "metric: exponential-log2@4, " in dcglearn(*train, "exponential-log2")[1]
-    assert dcglearn(*train, "nDCG@4", "--force")[1].splitlines()[1].startswith("metric: nDCG@4, ")
+    assert "trained for exponential-log2@4, " in dcglearn(*train, "exponential-log2")[1]
+    assert "trained for nDCG@4, " in dcglearn(*train, "nDCG@4", "--force")[1]
 
 
 @pytest.mark.parametrize(
