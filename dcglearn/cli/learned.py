@@ -136,7 +136,7 @@ def unseen_section(report: Report) -> Section:
     share = usable_pairs(log).agreement(current).share
     return Section(
         "of judgements that it was not learned from, the learned DCG orders "
-        f"{learned.share:.1%} (± {learned.error:.1%}) as people did, and {name}, the metric in use, "
-        f"{share:.1%}",
+        f"{learned.share:.1%} (± {learned.error:.1%}) as people did, and {name}, the metric in "
+        f"use, {share:.1%}",
         ["--holdout 0.3 says whether one is ahead beyond chance"],
     )

@@ -149,7 +149,7 @@ class ProxyReport(Finding):
         """What the machine's verdicts are worth, and what they weigh."""
         notes = [
             self._worth(),
-            f"the LLM judge's DCG, and what is drawn to it, make up {self.weight:.0%} of the result",
+            f"the LLM judge's DCG and what is drawn to it make up {self.weight:.0%} of the result",
             "shares are of people's verdicts that a DCG was not learned from, ± their standard "
             "error",
         ]
