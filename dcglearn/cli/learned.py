@@ -19,8 +19,7 @@ from dcglearn.trust.form_choice import OF_FORMS
 from dcglearn.trust.held_out import metric_in_use
 
 if TYPE_CHECKING:
-    from dcglearn.cli.report import Report
-    from dcglearn.learning.descriptions import DirectFit
+    from dcglearn.learning.descriptions import DirectFit, QPFit
 
 POSITIONS = (1, 2, 3, 5, 10, 20, 50, 100)
 """Positions whose discounts a sentence names."""
@@ -120,19 +119,19 @@ def _of_judges(fit: DirectFit) -> list[str]:
     return notes
 
 
-def unseen_section(report: Report) -> Section:
+def unseen_section(log: Preferences | PartedLog, fit: DirectFit | QPFit, in_use: str) -> Section:
     """Return how the learned DCG does on judgements that it has not seen, beside that in use.
 
     The folds by which a blend weighs its members tell it; without them, the sentence says how to
     measure it.
     """
-    log, members = report.log, getattr(report.learner, "members", ())
+    members = getattr(fit, "members", ())
     learned = max((one for one in members if one.fit), key=lambda one: one.weight, default=None)
     if learned is None or not isfinite(learned.share) or not isinstance(log, Preferences):
         return Section("not measured; --holdout 0.3 measures on judgements that are held out")
 
     # a metric in use learns nothing, so all judgements are new to it
-    name, current = metric_in_use(report.current, log)
+    name, current = metric_in_use(in_use, log)
     share = usable_pairs(log).agreement(current).share
     return Section(
         "of judgements that it was not learned from, the learned DCG orders "

@@ -184,7 +184,8 @@ class Report(Findings):
             "read": read_section(self.log, self.contradicted),
             "learned": self._learned(),
             "how sure": self.bands or Section(self.no_bands or NO_BANDS),
-            "new judgements": self.comparison or unseen_section(self),
+            "new judgements": self.comparison
+            or unseen_section(self.log, self.learner, self.current),
             "not told": self.learner.visible,
         }
 
@@ -221,8 +222,8 @@ class Report(Findings):
         """Return the lines of the report, or all its parts in full; `read` leaves out the first."""
         if full:
             return "\n".join([*self.remarks, "", self.in_full])
-        lines = [f"{name}: {self.parts[name].sentence}" for name in SIX[1 if read else 0 :]]
-        return "\n".join([*self.remarks, *map(one_line, lines)])
+        first, *lines = [one_line(f"{name}: {self.parts[name].sentence}") for name in SIX]
+        return "\n".join([*([] if read else [first]), *self.remarks, *lines])
 
     def __str__(self) -> str:
         return self.text()

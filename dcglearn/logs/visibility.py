@@ -112,9 +112,9 @@ class Visibility(Finding):
         if self.free_rows:
             everywhere = len(self.free_rows) == self.invisible.shape[1]
             where = "every position" if everywhere else f"positions {_ranks(self.free_rows)}"
-            things[f"what a {thing} is worth beside an empty place"] = (
+            things[f"whether a result of the worst {thing} is better than no result"] = (
                 f"both lists of a pair always have a {thing} at {where}, so only differences "
-                f"between {thing}s are learned, and the worst counts as 0"
+                f"between {thing}s are learned, and the worst is taken to be worth 0"
             )
 
         # the level of discounts
