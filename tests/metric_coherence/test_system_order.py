@@ -379,12 +379,7 @@ class TestOnTheCommandLine:
         status, out, err = dcglearn(
             "systems", files[0], files[1], other, *metrics, "--plot", picture
         )
-        assert (
-            status == 0
-            and "yours" in out
-            and "swap 0 of 1 pair" in out
-            and "wrote" in err
-        )
+        assert status == 0 and "yours" in out and "swap 0 of 1 pair" in out and "wrote" in err
         assert b"<svg" in picture.read_bytes()
         status, out, _ = dcglearn("systems", files[0], files[1], other, "--json")
         assert status == 0 and '"decided": 1.0' in out
