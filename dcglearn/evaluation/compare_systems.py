@@ -305,11 +305,10 @@ def compared(
             tests = _tests(differences, level, n_resamples, seed)
 
         # with the numbers of queries
+        names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
         rows.append(
             {
-                "run": evaluation.runs[r],
-                "baseline": base,
-                "measure": measure,
+                **names,
                 "mean": means[1] if len(means) > 1 else None,
                 **tests,
                 "n_topics": len(differences),

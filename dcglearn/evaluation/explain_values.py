@@ -194,6 +194,8 @@ def explain_values(
     if n_ours < theirs.n:
         tried = _tried(base, [systems[r] for r in present], judged, own, theirs)
     n_nearest = theirs.fit(tried[0][1])[0]
+
+    # in words
     best = {
         change: values
         for definition, values in tried
