@@ -193,11 +193,14 @@ class Dominance(Finding):
     @property
     def table(self) -> PolarsFrame:
         """The judgements that decide, the strongest first; or a DCG for which each is better."""
+        # an open verdict
         if self.deciding is None:
             return table_of(
                 {"better": name, "gains": _numbers(dcg.gains), "discounts": _numbers(dcg.discounts)}
                 for name, dcg in self._examples.items()
             )
+
+        # a verdict of the log
         rows = zip(self.deciding.preferred, self.deciding.other, self.multipliers, strict=True)
         return table_of(
             {"preferred": _numbers(best), "other": _numbers(worse), "strength": strength}
