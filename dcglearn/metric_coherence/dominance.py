@@ -527,7 +527,7 @@ class Ranges(Finding):
             notes.append(f"not pinned down: {', '.join(self.open_parameters)}")
         notes.append(
             "gains are 0 for the worst grade and 1 for the best one, the discount at 1 is 1; the "
-            f"DCG that respects the log best has a mean violation of {self.violation:.3g}"
+            f"DCG that follows the log best has a mean violation of {self.violation:.3g}"
         )
         if self.used < 0.9995:
             notes.append(f"the pairs used hold {self.used:.1%} of the weight of the log")
