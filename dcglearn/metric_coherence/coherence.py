@@ -128,6 +128,7 @@ class Coherence(Finding):
         """Two rows for each witness: the list that one metric chooses, and that of the other."""
         rows = []
         for chooser, loser, witness, regret in self._witnesses:
+            # the loss stands beside the choice
             for i, name in enumerate((chooser, loser)):
                 row = {"preferred_by": name, "grades": " ".join(map(str, witness.lists[i]))}
                 row |= {"chooser": witness.first[i], "loser": witness.second[i]}
@@ -156,6 +157,8 @@ class Coherence(Finding):
     def notes(self) -> list[str]:
         """What the values and losses are, and how the verdict was proved."""
         notes = [f"compared: {self.rankings}; method: {self.method}"]
+
+        # how to read the lists
         if self._witnesses:
             largest = "these losses are the largest"
             if not self.proved:

@@ -67,6 +67,8 @@ class Disagreement(Finding):
         """The share of pairs that the metrics order differently."""
         a, b = self.names
         about = ""
+
+        # a sample has an interval
         if not self.exact:
             low, high = self.interval
             about = f" (95% interval {low:.3%} to {high:.3%})"
@@ -89,6 +91,8 @@ class Disagreement(Finding):
     def pictures(self) -> list[Fields]:
         """The shares, that of pairs ordered differently with its interval."""
         rows = [(name, share, share, share) for name, share in self.table.rows()]
+
+        # the others have no interval
         rows[0] = (*rows[0][:2], *self.interval)
         return [{"title": "share of all pairs", "rows": rows}]
 
@@ -234,6 +238,8 @@ class DisagreementMatrix(Finding):
         sentence = f"the metrics {a} and {b} order {about}{most:.1%} of all pairs differently"
         if len(pairs) == 1:
             return sentence
+
+        # how far the others are apart
         others = f"of {len(self.names)} metrics, and {c} and {d} the least, {least:.1%}"
         return f"{sentence}, the most {others}"
 

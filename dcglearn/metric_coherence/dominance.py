@@ -193,11 +193,14 @@ class Dominance(Finding):
     @property
     def table(self) -> PolarsFrame:
         """The judgements that decide, the strongest first; or a DCG for which each is better."""
+        # an open verdict
         if self.deciding is None:
             return table_of(
                 {"better": name, "gains": _numbers(dcg.gains), "discounts": _numbers(dcg.discounts)}
                 for name, dcg in self._examples.items()
             )
+
+        # a verdict of the log
         rows = zip(self.deciding.preferred, self.deciding.other, self.multipliers, strict=True)
         return table_of(
             {"preferred": _numbers(best), "other": _numbers(worse), "strength": strength}
@@ -524,7 +527,7 @@ class Ranges(Finding):
             notes.append(f"not pinned down: {', '.join(self.open_parameters)}")
         notes.append(
             "gains are 0 for the worst grade and 1 for the best one, the discount at 1 is 1; the "
-            f"DCG that respects the log best has a mean violation of {self.violation:.3g}"
+            f"DCG that follows the log best has a mean violation of {self.violation:.3g}"
         )
         if self.used < 0.9995:
             notes.append(f"the pairs used hold {self.used:.1%} of the weight of the log")

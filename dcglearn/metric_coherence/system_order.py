@@ -111,6 +111,7 @@ class SystemOrder(Finding):
             for pair, sure in zip(map(frozenset, swaps.pairs), swaps.solid, strict=True):
                 solid[pair] = sure or solid.get(pair, False)
 
+        # how many change places
         pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems change places"
         if any(solid.values()):
             n_solid = sum(solid.values())
@@ -128,6 +129,8 @@ class SystemOrder(Finding):
     def table(self) -> PolarsFrame:
         """A row for each system and metric; `beats` counts the systems that it always beats."""
         runs, metrics = self.evaluation.runs, self.evaluation.metrics
+
+        # systems outside, metrics within
         columns = {
             "run": np.repeat(runs, len(metrics)),
             "metric": np.tile(metrics, len(runs)),
@@ -159,6 +162,8 @@ class SystemOrder(Finding):
         """How far metrics agree on the order, what all DCGs agree on, and what was evaluated."""
         notes = []
         metrics = self.evaluation.metrics
+
+        # agreement of every two orders
         for i, j in combinations(range(len(metrics)), 2):
             swaps = self.swaps[metrics[i], metrics[j]].sentence
             taus = f"{self.tau[i, j]:.3f} (tau_AP {self.tau_ap[i, j]:.3f}"

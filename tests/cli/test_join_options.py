@@ -105,7 +105,7 @@ def test_learn_reports_raters_who_judged_the_same(dcglearn, folder):
     write_lines(folder / "twice.jsonl", lines)
     half = ("convert", "twice.jsonl", "--inconsistent", "half", "-o", "half.jsonl")
     assert dcglearn(*half)[0] == 0
-    status, out, words = dcglearn("learn", "half.jsonl", "--json")
+    status, out, words = dcglearn("learn", "half.jsonl", "--json", "-v")
     report = json.loads(out)
     assert (
         status == 0
