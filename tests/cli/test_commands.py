@@ -538,7 +538,9 @@ def test_learn_says_of_what_the_result_is_mixed_and_how_judges_err(dcglearn, log
     status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--json")
     members = json.loads(out)["members"]
     text = dcglearn("learn", log, "-v")[2]
-    rows = re.findall(r"^- ([\d.]+)% of it is (.+), and orders ([\d.]+)% ±", text, flags=re.MULTILINE)
+    rows = re.findall(
+        r"^- ([\d.]+)% of it is (.+), and orders ([\d.]+)% ±", text, flags=re.MULTILINE
+    )
     assert status == 0 and json.loads(out)["objective"] > 0
     assert [row[0] for row in rows] == [f"{100 * member['weight']:.1f}" for member in members]
     assert [row[2] for row in rows] == [f"{100 * member['share']:.1f}" for member in members]
