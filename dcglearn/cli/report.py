@@ -223,7 +223,8 @@ class Report(Findings):
         if full:
             return "\n".join([*self.remarks, "", self.in_full])
         first, *lines = [one_line(f"{name}: {self.parts[name].sentence}") for name in SIX]
-        return "\n".join([*([] if read else [first]), *self.remarks, *lines])
+        head = [] if read else [first, *map(one_line, self.parts["read"].notes)]
+        return "\n".join([*head, *self.remarks, *lines])
 
     def __str__(self) -> str:
         return self.text()
