@@ -202,6 +202,8 @@ class Report:
             lines += ["", f"range of each number {over}:", str(self.ranges)]
         if self.comparison is not None:
             lines += ["", f"held out, by {self.held_out_by}: {self.comparison}"]
+            if self.comparison.lack_of_fit is not None:
+                lines += ["", f"is a DCG enough? {self.comparison.lack_of_fit}"]
         return "\n".join(lines)
 
     def _method_lines(self) -> list[str]:
