@@ -179,8 +179,8 @@ class FormChoice(Finding):
         ]
         if any(score.p_value is not None for score in self.scores.values()):
             notes.append(
-                "the p-value is how often another form fits a log better by as much, where the log is "
-                "simulated from the DCG"
+                "the p-value is how often another form fits a log better by as much, where the log "
+                "is simulated from the DCG"
             )
         return notes
 

@@ -67,7 +67,7 @@ class Row:
 
     @property
     def cells(self) -> Fields:
-        """The row of a table: without a lead if it is the first metric, which has none over itself."""
+        """The row of a table; the first metric has no lead over itself."""
         shown: Fields = {"metric": self.name, "share": self.share}
         if self.low == self.high == self.difference == 0:
             return shown | dict.fromkeys(("lead", "low", "high"))

@@ -61,8 +61,8 @@ class NoiseCeiling(Finding):
         """The ceiling, with its interval, in words."""
         low, high = self.interval
         return (
-            f"any function of the grades respects at most about {self.share:.1%} of the "
-            f"preferences ({LEVEL:.0%} interval {low:.1%} to {high:.1%})"
+            f"any function of the grades orders at most about {self.share:.1%} of the preferences "
+            f"rightly ({LEVEL:.0%} interval {low:.1%} to {high:.1%})"
         )
 
     @property

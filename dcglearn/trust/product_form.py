@@ -83,8 +83,8 @@ class PositionTest(Finding):
     def notes(self) -> tuple[str, ...]:
         """What the p-value is, and what it does not say."""
         notes = (
-            "the p-value is how often free weights fit a log better by as much, where it is simulated "
-            f"from gains times discounts; at most {FALSE_POSITIVE_RATE} speaks against these",
+            "the p-value is how often free weights fit a log better by as much, where it is "
+            f"simulated from gains times discounts; at most {FALSE_POSITIVE_RATE} speaks against these",
         )
         if self.p_value <= FALSE_POSITIVE_RATE:
             return (*notes, "UtilityLearner learns a weight for each grade at each position")

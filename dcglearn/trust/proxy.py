@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,7 +85,11 @@ class ProxyReport(Finding):
     worth: float | None = None
     no_bands: str = ""
 
-    _labels: ClassVar = {"low": "band of all at once", "machine": "LLM judge", "differs": "LLM judge is"}
+    _labels: ClassVar = {
+        "low": "band of all at once",
+        "machine": "LLM judge",
+        "differs": "LLM judge is",
+    }
 
     @property
     def sentence(self) -> str:
@@ -149,14 +153,15 @@ class ProxyReport(Finding):
         """What the machine's verdicts are worth, and what they weigh."""
         notes = [
             self._worth(),
-            f"the LLM judge's DCG, and what is drawn to it, make up {self.weight:.0%} of the result",
+            f"the LLM judge's DCG, and what is drawn to it, make up {self.weight:.0%} of the "
+            "result",
             "shares are of people's verdicts that a DCG was not learned from, ± their standard "
             "error",
         ]
         if self.bands is not None:
             notes.append(
-                f"the bands of people hold all numbers at once in {self.bands.level:.0%} of such logs; "
-                "a number over or under them is not what people's verdicts say"
+                f"the bands of people hold all numbers at once in {self.bands.level:.0%} of such "
+                "logs; a number over or under them is not what people's verdicts say"
             )
         return notes
 

@@ -65,8 +65,8 @@ class DiscountTest(Finding):
         """What the numbers are, and what to do."""
         notes = [
             f"free discounts lower what the fit minimises, loss and prior, by {self.statistic:.2f}",
-            "the p-value is how often they do so by as much, in logs simulated with falling discounts; "
-            f"at most {FALSE_POSITIVE_RATE} speaks against these",
+            "the p-value is how often they do so by as much, in logs simulated with falling "
+            f"discounts; at most {FALSE_POSITIVE_RATE} speaks against these",
         ]
         if self.p_value <= FALSE_POSITIVE_RATE:
             notes.append('learn with discounts="free"')

@@ -51,7 +51,7 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_j
         "300 pairs",
         "5 raters",
         "name the worse",
-        "std error",
+        "standard error",
         "range of each",
         "held-out pairs",
         "linear-log2@10",
@@ -68,7 +68,7 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_j
     assert {"learned DCG", "QP utility", "linear-log2@10"} <= {
         row["name"] for row in report["held_out"]["rows"]
     }
-    assert len(report["bands"]["parameters"]) == 15
+    assert len(report["bands"]["table"]) == 15
     assert len(report["ranges"]["gains"][0]) == 5
 
 
@@ -478,7 +478,7 @@ def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_pa
     )
     assert (
         "any function of the grades, at most" in out
-        and "the learned DCG orders" in out
+        and "The learned DCG orders" in out
         and "respect" not in out
     )
     held_out = json.loads(report)["held_out"]
@@ -557,11 +557,11 @@ def test_learn_says_how_often_the_list_shown_first_wins(dcglearn, tmp_path):
     assert (
         f"position bias: of two equal lists, the one shown first wins {won:.0%} (50% is no" in out
     )
-    assert "names first: share of wins of the list shown first" in out and "Krippendorff" not in out
+    assert "Names first: share of wins of the list shown first" in out and "Krippendorff" not in out
 
 
 def test_learn_says_why_there_is_no_ceiling(dcglearn, tmp_path):
     log = tmp_path / "log.jsonl"
     dcglearn("simulate", "--pairs", 100, "--lists", "free", "-o", log)
     status, out, _ = dcglearn("learn", log, "--holdout", 0.3, "-o", tmp_path / "dcg.json")
-    assert status == 0 and "no noise ceiling: it takes lists with several judgements" in out
+    assert status == 0 and "No noise ceiling: it takes lists with several judgements" in out
