@@ -192,6 +192,8 @@ class Report(Findings):
         # what belongs to some logs and methods
         parts |= {"factored": self.factoring, "LLM judge": self.machine, "raters": self.raters}
         parts["ranges"] = self.ranges
+        if self.comparison is not None:
+            parts["is a DCG enough"] = self.comparison.lack_of_fit
         if isinstance(self.learner, DirectFit) and self.learner.form_scores:
             parts["form"] = FormChoice(self.learner.form_scores, self.learner.form)
         return {name: part for name, part in parts.items() if part is not None}

@@ -198,7 +198,7 @@ class Comparison(Finding):
 
     @property
     def notes(self) -> list[str]:
-        """What the columns mean, how far the noise ceiling is, and whether a DCG is enough."""
+        """What the columns mean, and how far the noise ceiling is."""
         notes = [
             f"share of {self.n_held_out:,} held-out pairs that each metric orders as the judges "
             "did; its ties count half",
@@ -218,12 +218,7 @@ class Comparison(Finding):
                 f"the lists' own values reach {ceiling.lower:.1%} on held-out {unit}s, and "
                 f"{ceiling.upper:.1%} on the same {unit}s (too high)",
             ]
-        notes += [self.room] if self.room else []
-
-        # what a DCG cannot express
-        if self.lack_of_fit is not None:
-            notes.append(f"is a DCG enough? {self.lack_of_fit.sentence}")
-        return notes
+        return [*notes, self.room] if self.room else notes
 
 
 def compare_learners(

@@ -85,7 +85,11 @@ class ProxyReport(Finding):
     worth: float | None = None
     no_bands: str = ""
 
-    _labels: ClassVar = {"low": "band of all at once", "machine": "LLM judge", "differs": "it is"}
+    _labels: ClassVar = {
+        "low": "band of all at once",
+        "machine": "LLM judge",
+        "differs": "LLM judge is",
+    }
 
     @property
     def sentence(self) -> str:
@@ -155,8 +159,8 @@ class ProxyReport(Finding):
         ]
         if self.bands is not None:
             notes.append(
-                f"people's bands hold all numbers at once in {self.bands.level:.0%} of such logs; "
-                "a number over or under them is not what people's verdicts say"
+                f"the bands of people hold all numbers at once in {self.bands.level:.0%} of such "
+                "logs; a number over or under them is not what people's verdicts say"
             )
         return notes
 

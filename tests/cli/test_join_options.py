@@ -109,7 +109,7 @@ def test_learn_reports_raters_who_judged_the_same(dcglearn, folder):
     report = json.loads(out)
     assert (
         status == 0
-        and "shown both ways: 4 pairs" in words
+        and "Of 4 pairs that a rater saw both ways round, the verdict is the same" in words
         and report["raters"]["consistency"]["value"] == 0
     )
     assert report["total_weight"] == 8

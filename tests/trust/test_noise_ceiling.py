@@ -198,8 +198,9 @@ def test_copies_of_ratings_are_noticed():
     assert ceiling.notes == (f"this holds for {ceiling.about}",)
     assert ceiling.table["value"].to_list() == [ceiling.lower, ceiling.share, ceiling.upper]
     low, high = ceiling.interval
-    assert f"at most about {ceiling.share:.1%} of the preferences (90% interval {low:.1%} to" in (
-        ceiling.sentence
+    assert (
+        f"at most about {ceiling.share:.1%} of the preferences rightly (90% interval {low:.1%}"
+        in (ceiling.sentence)
     )
     assert ceiling.pictures[0]["rows"] == [("noise ceiling", ceiling.share, low, high)]
     assert noise_ceiling(log, fewest=2).share > 0.7
