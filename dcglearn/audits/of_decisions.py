@@ -76,17 +76,12 @@ def systems_section(inputs: Inputs, runs: Any, qrels: Any) -> Section:
         "survive": survive,
         "overturned": overturned,
     }
-    head = ["system", inputs.name, "rank", "learned", "rank"]
-    table = [
-        (run, f"{means[0]:.4f}", ranks[0], f"{means[1]:.4f}", ranks[1])
-        for run, means, ranks in rows
-    ]
     return Section(
         *worded("systems", **numbers),
         numbers,
         heading=OF_SYSTEMS,
         caption="All systems",
-        shown=cells(head, table),
+        shown=order.cells,
         drawn=_swaps_drawn(shown),
         longer=_swaps_told(shown),
     )

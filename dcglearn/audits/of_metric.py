@@ -199,24 +199,14 @@ def held_out_section(inputs: Inputs) -> Section:
         "room": "" if inputs.tells_nothing else comparison.room,
     }
 
-    # every metric that was compared
-    head = ["metric", "ordered as people did", "learned ahead by", "90% interval"]
-    table = [
-        (
-            row.name,
-            f"{row.share:.1%}",
-            f"{row.difference:+.4f}",
-            f"{row.low:+.4f} to {row.high:+.4f}",
-        )
-        for row in comparison.rows
-    ]
+    # every metric that was compared is in the table
     held, trained = comparison.n_held_out, comparison.n_train
     return Section(
         *worded("held_out", **numbers),
         numbers,
         heading=OF_HELD_OUT,
         caption=f"{held} judgements, each held out from about {trained}",
-        shown=cells(head, table),
+        shown=comparison.cells,
         drawn=[{"title": "how far the learned DCG is ahead (90% intervals)", "rows": rows}],
     )
 
