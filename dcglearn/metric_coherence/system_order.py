@@ -179,7 +179,8 @@ class SystemOrder(Finding):
             notes.append(f"beyond chance: both metrics keep their order in {share}")
             notes.append(self._decided)
         notes.append(f"beats: how many systems each beats under {self.scope}")
-        return [*notes, *self.evaluation.notes]
+        queries = number_of(len(self.evaluation.queries), "queries", ",")
+        return [*notes, f"means are over {queries}", *self.evaluation.notes]
 
     def to_dict(self) -> Fields:
         """Return the values of a finding, with the metrics and their swaps."""
