@@ -30,7 +30,8 @@ def read_section(log: Preferences | PartedLog, contradicted: float | None) -> Se
     read, *notes = describe(log, log.dropped)
     if contradicted and isinstance(log, Preferences):
         share = contradicted / log.decided.total_weight
-        notes.append(f"{contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
+        of_all = f"{contradicted:g} pairs, {share:.1%} of those with a winner"
+        notes.append(f"contradicted: {of_all}, say the opposite of another pair")
     return Section(read.removeprefix("read: "), notes)
 
 
@@ -56,14 +57,13 @@ def learned_section(fit: DirectFit) -> Section:
 def _in_words(metric: DCG | ListUtility) -> str:
     """Return the gains of all grades and the discounts of some positions in a sentence."""
     names = metric.grade_names or [str(grade) for grade in range(metric.n_grades)]
-    worth = [f"{name} {gain:.2f}" for name, gain in zip(names, metric.gains, strict=True)][::-1]
+    gains = [f"{name} {gain:.2f}" for name, gain in zip(names, metric.gains, strict=True)]
     places = sorted({k for k in POSITIONS if k <= metric.depth} | {metric.depth})
-    counts = [f"{k} {metric.discounts[k - 1]:.2f}" for k in places]
-
-    # the best grade and the first position say what is meant
-    worth[0] = f"{names[-1]} is worth {metric.gains[-1]:.2f}"
-    counts[0] = f"1 counts {metric.discounts[0]:.2f}"
-    return f"grade {', '.join(worth)}; position {', '.join(counts)}"
+    discounts = [f"{k} {metric.discounts[k - 1]:.2f}" for k in places]
+    return (
+        f"what a result is worth by its grade (gain): {', '.join(gains[::-1])}; times what its "
+        f"position counts (discount): {', '.join(discounts)}"
+    )
 
 
 def _table(dcg: DCG) -> Cells:

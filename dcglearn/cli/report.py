@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from dcglearn.trust.cross_validation import ChosenC
     from dcglearn.trust.held_out import Comparison
 
-SIX = ("read", "learned", "how sure", "new judgements", "not told")
+SIX = ("read", "learned", "how sure", "new judgements", "left open")
 """Parts that are printed; the sixth line says what was written."""
+
+ASKED = ("LLM judge", "ranges", "form")
+"""Parts that are printed too where an option asks for them."""
 
 NO_BANDS = "not measured; --bands 200 gives 90% bands of every gain and discount"
 
@@ -186,14 +189,14 @@ class Report(Findings):
             "how sure": self.bands or Section(self.no_bands or NO_BANDS),
             "new judgements": self.comparison
             or unseen_section(self.log, self.learner, self.current),
-            "not told": self.learner.visible,
+            "left open": self.learner.visible,
         }
 
         # what belongs to some logs and methods
         parts |= {"factored": self.factoring, "LLM judge": self.machine, "raters": self.raters}
         parts["ranges"] = self.ranges
         if self.comparison is not None:
-            parts["is a DCG enough"] = self.comparison.lack_of_fit
+            parts["is a DCG enough?"] = self.comparison.lack_of_fit
         if isinstance(self.learner, DirectFit) and self.learner.form_scores:
             parts["form"] = FormChoice(self.learner.form_scores, self.learner.form)
         return {name: part for name, part in parts.items() if part is not None}
@@ -224,7 +227,8 @@ class Report(Findings):
         """Return the lines of the report, or all its parts in full; `read` leaves out the first."""
         if full:
             return "\n".join([*self.remarks, "", self.in_full])
-        first, *lines = [one_line(f"{name}: {self.parts[name].sentence}") for name in SIX]
+        names = [*SIX, *(name for name in ASKED if name in self.parts)]
+        first, *lines = [one_line(f"{name}: {self.parts[name].sentence}") for name in names]
         head = [] if read else [first, *map(one_line, self.parts["read"].notes)]
         return "\n".join([*head, *self.remarks, *lines])
 

@@ -112,7 +112,10 @@ class Visibility(Finding):
         if self.free_rows:
             everywhere = len(self.free_rows) == self.invisible.shape[1]
             where = "every position" if everywhere else f"positions {_ranks(self.free_rows)}"
-            things[f"whether a result of the worst {thing} is better than no result"] = (
+            level = "how much better a document is than none"
+            if self.graded:
+                level = "whether a result of the worst grade is better than none (both count 0)"
+            things[level] = (
                 f"both lists of a pair always have a {thing} at {where}, so only differences "
                 f"between {thing}s are learned, and the worst is taken to be worth 0"
             )

@@ -68,7 +68,7 @@ class OutcomesFit(Finding):
         first, *_, usual = next(iter(self.held_out.values()))
         return (
             f"{learned}; it {self.claim.format(f'{first.share:.1%}')}, and {usual.name} "
-            f"{usual.share:.1%} ({usual.lead})"
+            f"{usual.beside}"
         )
 
     @property

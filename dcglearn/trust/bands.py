@@ -146,9 +146,9 @@ class Bands(Finding):
         widths = [row["high"] - row["low"] for row in rows]
         widest = rows[int(np.argmax(widths))]
         return (
-            f"gains and discounts are known to within ±{np.mean(widths) / 2:.2f} on average "
-            f"({self.level:.0%} bands); the least sure is the {widest['parameter']}, between "
-            f"{widest['low']:.2f} and {widest['high']:.2f}"
+            f"a gain or discount is uncertain by ±{np.mean(widths) / 2:.2f} on average, half the "
+            f"width of its {self.level:.0%} band; the least sure is the {widest['parameter']}, "
+            f"between {widest['low']:.2f} and {widest['high']:.2f}"
         )
 
     @property

@@ -74,11 +74,14 @@ class Row:
         return shown | {"lead": self.difference, "low": self.low, "high": self.high}
 
     @property
-    def lead(self) -> str:
-        """How far the first metric is ahead of this one, in words."""
-        return (
-            f"by {self.difference:+.4f}, {LEVEL:.0%} interval {self.low:+.4f} to {self.high:+.4f}"
-        )
+    def beside(self) -> str:
+        """The share, and how it differs from that of the first metric, in words."""
+        verdict = "which may be chance"
+        if self.low > 0 or self.high < 0:
+            verdict = "which is worse" if self.low > 0 else "which is better"
+        gap, low, high = -100 * self.difference, -100 * self.high, -100 * self.low
+        interval = f"{LEVEL:.0%} interval {low:+.1f} to {high:+.1f}"
+        return f"{self.share:.1%}, {verdict} ({gap:+.1f} percentage points, {interval})"
 
 
 LEAD_FORMATS = dict.fromkeys(("lead", "low", "high"), "+.4f")
@@ -133,36 +136,22 @@ class Comparison(Finding):
 
     @property
     def sentence(self) -> str:
-        """Whether the learned metric is better than the others, the one used now last, in words."""
-        # a third metric that is ahead comes first
+        """What share each metric orders as people did, the one used now last, in words."""
         row, best = self[self.current], self[self.textbook]
+        head = f"of {self.n_held_out:,} held-out pairs, {self.learned} orders"
+        clauses = [f"{head} {self.rows[0].share:.1%} as people did"]
+
+        # a third metric that is ahead, and the best textbook DCG where it is not behind
         others = [other for other in self.rows[1:] if other.high < 0 and other not in (row, best)]
-        first = ""
         if others:
             ahead = min(others, key=lambda other: other.difference)
-            first = f"{ahead.name} is ahead of {self.learned} on held-out pairs ({ahead.lead}); "
+            clauses.append(f"{ahead.name} {ahead.beside}")
+        if self.textbook != self.current and best.low <= 0:
+            clauses.append(f"{self.textbook}, the best textbook DCG in training, {best.beside}")
 
         # the metric used now
-        if row.low > 0:
-            how = f"{self.learned} orders held-out pairs better than {self.current}"
-        elif row.high < 0:
-            how = (
-                f"{self.learned} orders held-out pairs worse than {self.current}: keep that, or "
-                "get more judgements"
-            )
-        else:
-            how = f"these pairs cannot tell whether {self.learned} is better than {self.current}"
-        shares = f"{self.rows[0].share:.1%} of {self.n_held_out:,} against {row.share:.1%}"
-        usual = f"{how} ({shares}, {row.lead})"
-
-        # the best textbook DCG, where it is not behind
-        if self.textbook == self.current or best.low > 0:
-            return first + usual
-        place = "ahead of" if best.high < 0 else "level with"
-        return (
-            f"{first}{self.textbook}, the best textbook DCG in training, is {place} {self.learned} "
-            f"on held-out pairs ({best.lead}); {usual}"
-        )
+        advice = ": keep that, or get more judgements" if row.high < 0 else ""
+        return "; ".join([*clauses, f"{self.current}, the metric in use, {row.beside}{advice}"])
 
     @property
     def below_ceiling(self) -> bool:

@@ -108,8 +108,8 @@ class TestWhatTheLogCanSee:
         visible = random_log(600, "permutations").visible()
         head, *_, level, steps, counts = str(visible).split("\n")
         assert head == (
-            "The log cannot tell whether a result of the worst grade is better than no result "
-            "or how high the discounts are."
+            "The log cannot tell whether a result of the worst grade is better than none "
+            "(both count 0) or how high the discounts are."
         )
         assert "worst is taken to be worth 0" in level and "steps between" in steps
         assert counts.startswith("- 5 grades at 10 positions make 50 numbers; ")

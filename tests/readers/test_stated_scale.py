@@ -196,7 +196,7 @@ def test_convert_keeps_what_it_was_told_and_learn_prints_the_names(dcglearn, mis
         assert dcglearn("convert", sheet, "--scale", ",".join(NAMES), "-o", tmp_path / name)[0] == 0
         log = dl.read_preferences(tmp_path / name)
         assert (log.n_grades, log.grade_names) == (4, NAMES)
-        status, out, err = dcglearn("learn", tmp_path / name)
+        status, out, err = dcglearn("learn", tmp_path / name, "-v")
         assert status == 0 and all(
             f"{grade} {name}" in out + err for grade, name in enumerate(NAMES)
         )

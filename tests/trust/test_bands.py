@@ -60,9 +60,15 @@ def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_
     rows = bands.table.to_dicts()
     assert len(rows) == 15 and rows[1]["parameter"] == "gain of grade 1"
     assert rows[7]["all_low"] < rows[7]["low"] < rows[7]["high"] < rows[7]["all_high"]
-    assert bands.sentence == "90% bands of 12 numbers that 120 pairs tell of"
+    widths = [row["high"] - row["low"] for row in rows if row["low"] < row["high"]]
+    widest = max(rows, key=lambda row: row["high"] - row["low"])
+    assert f"uncertain by ±{np.mean(widths) / 2:.2f} on average" in bands.sentence
+    assert (
+        f"the least sure is the {widest['parameter']}, between {widest['low']:.2f}"
+        in bands.sentence
+    )
     assert bands.notes[1] == (
-        "from 2,000 draws of what the log allows: pairs are taken as independent"
+        "from 2,000 draws of what the log allows: 120 pairs are taken as independent"
     )
     assert bands.cells[0][-2:] == ["band of each", "band of all at once"]
     assert bands.to_dict()["table"] == rows
@@ -168,7 +174,7 @@ def test_bootstrap_bands_do_not_depend_on_processes():
     )
     one, two = (bootstrap_bands(log, jobs=jobs, **settings) for jobs in (1, 2))
     np.testing.assert_array_equal(one.gains, two.gains)
-    assert one.notes[1] == "from 12 fits to samples of the log: pairs are taken as independent"
+    assert one.notes[1] == "from 12 fits to samples of the log: 120 pairs are taken as independent"
 
 
 def test_a_loss_without_a_likelihood_is_drawn_by_the_bootstrap():

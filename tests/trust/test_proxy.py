@@ -248,7 +248,7 @@ def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglear
     people.to_polars().write_ndjson("human.jsonl")
     verdicts(FAR, 300, 3).to_polars().write_ndjson("machine.jsonl")
     words = ("learn", "human.jsonl", "--proxy", "machine.jsonl")
-    status, out, err = dcglearn(*words, "--json", "-o", "dcg.json", "--plot", "dcg.png")
+    status, out, err = dcglearn(*words, "--json", "-v", "-o", "dcg.json", "--plot", "dcg.png")
     report = json.loads(out)["machine"]
     assert (
         status == 0
