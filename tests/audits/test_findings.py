@@ -1,6 +1,5 @@
 """Every sentence of an audit is true of some logs and comes out the other way on others."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -300,11 +299,3 @@ def test_disputed_pairs_are_the_shortest_with_what_judges_said():
     pairs = disputed(log, mine, theirs)
     assert [pair["lists"].tolist() for pair in pairs] == [[a, b], [a, c]]
     assert [pair["verdicts"] for pair in pairs] == [[2.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
-
-
-def test_the_audit_and_the_report_of_learn_print_the_same_bands(here, dcglearn):
-    log = judged(40, seed=5)
-    log.save(here / "log.jsonl")
-    words = ("learn", "log.jsonl", "-o", "dcg.json", "--bands", 200, "--json")
-    learned = json.loads(dcglearn(*words)[1])["bands"]
-    assert json.loads(dcglearn("audit", "log.jsonl", "--json")[1])["curves"]["bands"] == learned

@@ -576,3 +576,11 @@ def test_learn_says_why_there_is_no_ceiling(dcglearn, tmp_path):
     dcglearn("simulate", "--pairs", 100, "--lists", "free", "-o", log)
     status, out, _ = dcglearn("learn", log, "--holdout", 0.3, "-o", tmp_path / "dcg.json", "-v")
     assert status == 0 and "o noise ceiling: it takes lists with several judgements" in out
+
+
+def test_the_audit_and_learn_print_the_same_bands(dcglearn, tmp_path):
+    log = tmp_path / "log.jsonl"
+    dcglearn("simulate", "--pairs", 40, "--lists", "free", "-o", log)
+    words = ("learn", log, "-o", tmp_path / "dcg.json", "--bands", 200, "--json")
+    learned = json.loads(dcglearn(*words)[1])["bands"]
+    assert json.loads(dcglearn("audit", log, "--json")[1])["curves"]["bands"] == learned
