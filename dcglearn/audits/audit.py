@@ -38,8 +38,8 @@ from dcglearn.foundation.validation import Fields, PathLike
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metric.dcg import DCGLike
+from dcglearn.metric.reading import CURRENT
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.held_out import CURRENT
 
 
 @dataclass(frozen=True, eq=False)

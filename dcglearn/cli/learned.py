@@ -12,11 +12,11 @@ from dcglearn.foundation.finding import Cells
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.reading import metric_in_use
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import OF_FORMS
-from dcglearn.trust.held_out import metric_in_use
 
 if TYPE_CHECKING:
     from dcglearn.learning.descriptions import DirectFit, QPFit
@@ -131,7 +131,7 @@ def unseen_section(log: Preferences | PartedLog, fit: DirectFit | QPFit, in_use:
         return Section("not measured; --holdout 0.3 measures on judgements that are held out")
 
     # a metric in use learns nothing, so all judgements are new to it
-    name, current = metric_in_use(in_use, log)
+    name, current = metric_in_use(in_use, log.n_grades, log.depth)
     share = usable_pairs(log).agreement(current).share
     return Section(
         "of judgements that it was not learned from, the learned DCG orders "

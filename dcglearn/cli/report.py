@@ -18,10 +18,10 @@ from dcglearn.learning.descriptions import DirectFit, QPFit
 from dcglearn.learning.factoring import Factoring
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.reading import CURRENT
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import FormChoice
-from dcglearn.trust.held_out import CURRENT
 from dcglearn.trust.proxy import ProxyReport
 
 if TYPE_CHECKING:

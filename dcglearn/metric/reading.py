@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.saved_metric import SavedMetric, load_metric
 from dcglearn.metric.textbook import NAMES, MetricName, NamedMetric, is_metric_file
 from dcglearn.metric.textbook_lists import LIST_NAMES, AdaptiveMetric, ListMetricName
+
+CURRENT = "exponential-log2"
+"""The metric that most people use now."""
 
 SCORING = (DCG, ListUtility)
 """Metrics with an ideal value, by which lists can be normalised."""
@@ -109,3 +112,16 @@ def _refuse(metric: Any, accept: Sequence[type], name: str) -> None:
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept if issubclass(kind, SavedMetric))
     forms = f"{kinds}, its file, or a name such as exponential-log2@10"
     raise InputError(f"{name} is a {kind}; give {forms}")
+
+
+def metric_in_use(current: DCGLike, n_grades: int, depth: int) -> tuple[str, DCG]:
+    """Return the name of the metric used now, and the metric, for lists of this depth.
+
+    Raises InputError if it is no DCG, or has fewer grades.
+    """
+    metric = metric_or_name(current, name="current")
+    if isinstance(metric, MetricName):
+        return metric.at(depth), read_metric(metric, n_grades, depth)
+    if metric.n_grades < n_grades:
+        raise InputError(f"the metric used now has {metric.n_grades} grades, the log {n_grades}")
+    return "the metric used now", metric

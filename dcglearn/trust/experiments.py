@@ -12,10 +12,10 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.metric.dcg import DCGLike
-from dcglearn.metric.reading import read_metric
+from dcglearn.metric.reading import CURRENT, read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import N_RESAMPLES, OutcomesFit, compared_rows, with_interval
-from dcglearn.trust.held_out import CURRENT, LEARNED, UTILITY
+from dcglearn.trust.held_out import LEARNED, UTILITY
 from dcglearn.trust.resampling import FOLDS, bootstrap_counts
 
 

@@ -15,8 +15,7 @@ from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import metric_or_name, read_metric
-from dcglearn.metric.textbook import MetricName
+from dcglearn.metric.reading import CURRENT, metric_in_use
 from dcglearn.metric.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
@@ -33,9 +32,6 @@ from dcglearn.trust.resampling import (
     sign_test,
     unit_of,
 )
-
-CURRENT = "exponential-log2"
-"""The metric that most people use now."""
 
 LEARNED, UTILITY = "learned DCG", "learned utility"
 """Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then
@@ -76,7 +72,7 @@ class Row:
     @property
     def beside(self) -> str:
         """The share, and how it differs from that of the first metric, in words."""
-        verdict = "which may be chance"
+        verdict = "not clearly different"
         if self.low > 0 or self.high < 0:
             verdict = "which is worse" if self.low > 0 else "which is better"
         gap, low, high = -100 * self.difference, -100 * self.high, -100 * self.low
@@ -321,7 +317,7 @@ def compare_dcg(
     metrics["QP utility"] = qp.utility
 
     # then textbooks and the metric used now
-    current_name, current_dcg = metric_in_use(current, train)
+    current_name, current_dcg = metric_in_use(current, train.n_grades, train.depth)
     name, textbook = best_textbook(train.decided)
     best = f"{name}@{train.depth}"
     metrics[_named(best, current_name)] = textbook
@@ -353,7 +349,7 @@ def cross_fitted(
     pairs = decided_pairs(log)
     description = replace(DirectDescription.of(learner), n_grades=pairs.n_grades)
     unit = unit_of(pairs, fewest=FEWEST_UNITS)
-    current_name, current_dcg = metric_in_use(current, pairs)
+    current_name, current_dcg = metric_in_use(current, pairs.n_grades, pairs.depth)
 
     # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
     verdicts = np.zeros((2, len(pairs)), np.int8)
@@ -437,18 +433,6 @@ def _of_lists(train: Preferences) -> dict[str, Metric]:
         name = max(shares, key=shares.__getitem__)
         chosen[f"{name} (fitted in training)" if len(family) > 1 else name] = family[name]
     return chosen
-
-
-def metric_in_use(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
-    """Return the metric used now, and its name."""
-    metric = metric_or_name(current, name="current")
-    if isinstance(metric, MetricName):
-        return metric.at(log.depth), read_metric(metric, log.n_grades, log.depth)
-    if metric.n_grades < log.n_grades:
-        raise InputError(
-            f"the metric used now has {metric.n_grades} grades, the log {log.n_grades}"
-        )
-    return "the metric used now", metric
 
 
 def _intervals(

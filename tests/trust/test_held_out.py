@@ -24,7 +24,7 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     assert 0 < row.low < row.difference < row.high
     assert row.difference == pytest.approx(comparison["learned DCG"].share - row.share)
     same = compare_learners(*log.split(0.6, seed=0), current=truth)
-    assert re.search("in use, [0-9.]+%, which (may be chance|is better)", same.sentence)
+    assert re.search("in use, [0-9.]+%, (not clearly different|which is better)", same.sentence)
     table = comparison.table
     assert table["metric"].to_list()[:2] == ["learned DCG", "QP + SVD"]
     assert table["lead"].to_list()[1:] == [one.difference for one in comparison.rows[1:]]
@@ -59,11 +59,11 @@ def test_a_textbook_dcg_that_is_as_good_is_named_first():
         "(-10.0 percentage points, 90% interval -15.0 to -5.0)"
     )
     assert verdict(0.01, 0.03) == head + usual
-    best = "linear-log2@5, the best textbook DCG in training, 80.0%, which {} ({} percentage points"
+    best = "linear-log2@5, the best textbook DCG in training, 80.0%, {} ({} percentage points"
     level = verdict(-0.01, 0.03)
-    assert level.startswith(head + best.format("may be chance", "-1.0"))
+    assert level.startswith(head + best.format("not clearly different", "-1.0"))
     assert level.endswith(f"); {usual}")
-    assert verdict(-0.03, -0.01).startswith(head + best.format("is better", "+2.0"))
+    assert verdict(-0.03, -0.01).startswith(head + best.format("which is better", "+2.0"))
     assert verdict(0.0, 0.0, textbook="exponential-log2@5") == head + usual
 
 
