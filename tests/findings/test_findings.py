@@ -1,6 +1,8 @@
 """Every result is a finding: a sentence, a table, pictures, in every form, with names escaped."""
 
+import inspect
 import json
+import re
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import dcglearn
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError
 
@@ -84,3 +87,25 @@ def test_it_is_saved_in_the_form_of_the_suffix(result, suffix, tmp_path):
         result.save(path, force=False)
     with pytest.raises(InputError, match="end the name with"):
         result.save(tmp_path / "result.docx")
+
+
+DATA = {"Preferences", "Questions", "Answers", "Experiments", "Queries", "Ranker", "RankEval"}
+DATA |= {"Judgements", "Run", "DCG", "ListUtility", "AdaptiveMetric"}
+"""Classes of data and models, which are no findings."""
+
+
+def returned(function):
+    """Return the classes of the package that a public function's annotation names."""
+    words = str(inspect.signature(function).return_annotation)
+    names = {*re.findall(r"[A-Z]\w+", words)} - DATA
+    values = [function.__globals__.get(name) for name in names]
+    return {one for one in values if "dcglearn" in getattr(one, "__module__", "")}
+
+
+def test_all_results_of_public_functions_are_findings_that_are_tested_here():
+    functions = [getattr(dcglearn, name) for name in dir(dcglearn)]
+    classes = set().union(*(returned(one) for one in functions if inspect.isfunction(one)))
+    assert len(classes) > 15
+    assert {one.__name__ for one in classes if not issubclass(one, Finding)} == set()
+    tested = {type(result).__name__ for result in RESULTS} | {"Audit"}
+    assert {one.__name__ for one in classes} - tested == set()
