@@ -239,10 +239,6 @@ class Member:
             return f"learned, drawn to the LLM judge's DCG with strength {ridge:g}"
         return f"textbook {self.name}: {textbook_formula(self.name)}"
 
-    def __str__(self) -> str:
-        share = f"{self.share:.1%} ± {self.error:.1%}" if np.isfinite(self.share) else ""
-        return f"{self.weight:>7.1%}  {share:>13}  {self.meaning}"
-
     def to_dict(self) -> dict[str, Any]:
         """Return name, weight, share and error, None for numbers that there are not, for JSON."""
         numbers = {"weight": self.weight, "share": self.share, "error": self.error}
