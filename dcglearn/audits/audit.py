@@ -161,8 +161,11 @@ def _numbered(log: Preferences) -> Preferences:
 
 def _made(log: Preferences, seed: int, more: Mapping[str, str], numbers: Fields) -> Section:
     """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
+    # all columns of the log, for its digest
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
     values = {name: None if column is None else column.tolist() for name, column in columns.items()}
+
+    # what makes the same bytes again
     facts = {
         **more,
         "dcglearn": __version__,
@@ -171,6 +174,8 @@ def _made(log: Preferences, seed: int, more: Mapping[str, str], numbers: Fields)
         "seed": str(seed),
         "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest(),
     }
+
+    # the numbers go with the page, for a later audit
     same = "the same command with the same versions and files writes the same bytes"
     return Section(
         f"on the same day, {same}",

@@ -15,7 +15,6 @@ from dcglearn.foundation.validation import Fields, InputError, PathLike
 FILE = "audit.json"
 """Name of the numbers that a page carries."""
 
-
 Ends = tuple[float, float, float]
 """A value, and the ends of its interval."""
 
@@ -50,9 +49,16 @@ def earlier_audit(source: PathLike | Mapping[str, Any]) -> Fields:
             values = json.loads(unquote(link[1]) if link else text)
         except ValueError:
             values = None
-    if not isinstance(values, dict) or not {"verdict", "curves", "held_out"} <= set(values):
-        reason = f"{source}: no numbers of an audit"
-        raise InputError(f"{reason}; give a page (.html) or .json that `dcglearn audit` wrote")
+
+    # an audit can be compared with itself
+    try:
+        _compared(values, values)
+    except (KeyError, TypeError, ValueError):
+        name = "the mapping" if isinstance(source, Mapping) else source
+        reason = f"{name}: no numbers of an audit, or not all of them"
+        raise InputError(
+            f"{reason}; give a page (.html) or .json that `dcglearn audit` wrote"
+        ) from None
     return values
 
 
@@ -65,24 +71,10 @@ def changes_section(now: Mapping[str, Finding], before: Fields | None) -> Sectio
     if before is None:
         return Section(*worded("changes", before=None))
 
-    # compare what both audits know
-    both = (before, {name: part.to_dict() for name, part in now.items()})
-    curves = _curves(*both)
-    changes = [*curves, *_lead(*both), *_agreement(*both)]
+    changes, numbers = _compared(before, {name: part.to_dict() for name, part in now.items()})
     beyond = [change for change in changes if change.is_beyond]
 
-    # what the sentences are made of
-    verdicts = [one["verdict"] for one in both]
-    numbers: Fields = {
-        "date": verdicts[0]["date"],
-        "verdicts": [verdict["sentence"] for verdict in verdicts],
-        "judgements": [one["log"]["judgements"] for one in both],
-        "same_metric": verdicts[0]["name"] == verdicts[1]["name"],
-        "same_shape": bool(curves),
-        # numbers then and now
-        "n_compared": len(changes),
-        "beyond": [vars(change) for change in beyond],
-    }
+    # a row for each number
     rows = []
     for change in changes:
         differs = "beyond chance" if change in beyond else ""
@@ -97,10 +89,30 @@ def changes_section(now: Mapping[str, Finding], before: Fields | None) -> Sectio
     )
 
 
+def _compared(before: Fields, now: Fields) -> tuple[list[Change], Fields]:
+    """Return the numbers that both audits know, and what the sentences are made of."""
+    curves = _curves(before, now)
+    changes = [*curves, *_lead(before, now), *_agreement(before, now)]
+    verdicts = before["verdict"], now["verdict"]
+    return changes, {
+        "date": verdicts[0]["date"],
+        "verdicts": [verdict["sentence"] for verdict in verdicts],
+        "judgements": [int(one["log"]["judgements"]) for one in (before, now)],
+        "same_metric": verdicts[0]["name"] == verdicts[1]["name"],
+        "same_shape": bool(curves),
+        # numbers then and now
+        "n_compared": len(changes),
+        "beyond": [vars(change) for change in changes if change.is_beyond],
+    }
+
+
 def _curves(before: Fields, now: Fields) -> list[Change]:
-    """Return the changes of learned gains and discounts; none where grades or depth differ."""
+    """Return the changes of learned gains and discounts.
+
+    There are none where grades or depth differ, or one of the logs has nothing to learn from.
+    """
     bands = [one["curves"]["bands"] for one in (before, now)]
-    if None in bands:
+    if None in bands or any(one["curves"]["no_signal"] for one in (before, now)):
         return []
     tables = [
         {row["parameter"]: _ends(row, "estimate", "all_") for row in one["table"]} for one in bands
@@ -129,7 +141,7 @@ def _agreement(before: Fields, now: Fields) -> list[Change]:
 
 
 def _ends(row: Fields, value: str, ends: str = "") -> Ends:
-    return row[value], row[f"{ends}low"], row[f"{ends}high"]
+    return float(row[value]), float(row[f"{ends}low"]), float(row[f"{ends}high"])
 
 
 def _drawn(beyond: list[Change]) -> list[Fields]:

@@ -9,8 +9,9 @@ import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
 from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs, print_result, say
 from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
+from dcglearn.foundation.finding import FORMS
 from dcglearn.foundation.inputs import read_bytes
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, suffix_among
 from dcglearn.metric.reading import metric_or_name
 from dcglearn.metric.textbook import is_metric_file
 
@@ -61,6 +62,8 @@ def audit(
     if is_metric_file(metric):
         files.append(metric)
     check_outputs(output, force=force, inputs=[*files, reading.read])
+    if output is not None:
+        suffix_among(output, FORMS, "findings")
     from dcglearn.readers.joined_files import log_files
 
     # how the page was made: the command, and the digest of every file

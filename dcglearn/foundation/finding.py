@@ -8,13 +8,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import Shown, rendered
 from dcglearn.foundation.plain_text import aligned, markdown, one_line, spreadsheet, whole
-from dcglearn.foundation.validation import Fields, InputError, PathLike, PolarsFrame
+from dcglearn.foundation.validation import Fields, PathLike, PolarsFrame, suffix_among
 
 Cells = list[list[str]]
 """Rows of a table as text, the names of the columns first."""
@@ -110,7 +109,6 @@ class Finding(Shown):
         if rows:
             table = [head, ["---"] * len(head), *rows]
             lines = ["| " + " | ".join(map(markdown, row)) + " |" for row in table]
-            lines[1] = lines[1].replace("\\", "")
             parts.append("\n".join(lines))
         if self.notes:
             parts.append("\n".join(f"- {markdown(whole(note))}" for note in self.notes))
@@ -126,18 +124,9 @@ class Finding(Shown):
         Suffixes are .txt, .json, .md and .html, and .csv for the table alone. ``force=False``
         refuses an existing file. Raises InputError if the suffix is another.
         """
-        forms: dict[str, Callable[[], str]] = {
-            ".txt": lambda: f"{self}\n",
-            ".json": lambda: json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n",
-            ".md": self.to_markdown,
-            ".html": self.to_html,
-            ".csv": lambda: spreadsheet(self.table),
-        }
-        suffix = Path(path).suffix.lower()
-        if suffix not in forms:
-            raise InputError(f"{path}: end the name with {', '.join(forms)}")
+        form = FORMS[suffix_among(path, FORMS, "findings")]
         with written_beside(path, force=force) as temporary:
-            temporary.write_text(forms[suffix](), encoding="utf-8")
+            temporary.write_text(form(self), encoding="utf-8")
 
     def __str__(self) -> str:
         parts = [one_line(whole(self.sentence))]
@@ -149,6 +138,16 @@ class Finding(Shown):
 
     def _repr_html_(self) -> str:
         return rendered("foundation/cell.html", finding=self)
+
+
+FORMS: dict[str, Callable[[Finding], str]] = {
+    ".txt": lambda finding: f"{finding}\n",
+    ".json": lambda finding: json.dumps(finding.to_dict(), indent=2, ensure_ascii=False) + "\n",
+    ".md": lambda finding: finding.to_markdown(),
+    ".html": lambda finding: finding.to_html(),
+    ".csv": lambda finding: spreadsheet(finding.table),
+}
+"""The text of a file, by its suffix."""
 
 
 def table_of(rows: Iterable[Mapping[str, Any]] | Mapping[str, Any], **schema: Any) -> PolarsFrame:
@@ -210,14 +209,19 @@ def values_of(data: Any) -> Fields:
 
 def plain(value: Any) -> Any:
     """Return a value as JSON has it: arrays as lists, None for numbers that there are not."""
+    # numbers and words
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | int | bool):
         return value
+
+    # what has a form of its own, and arrays
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
         return plain(value.tolist())
+
+    # collections and data classes
     if isinstance(value, Mapping):
         return {key if isinstance(key, str) else str(key): plain(one) for key, one in value.items()}
     if is_dataclass(value):

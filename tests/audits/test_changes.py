@@ -48,10 +48,31 @@ def test_a_page_its_json_and_the_numbers_are_one(march, tmp_path):
     assert page["verdict"] == saved["verdict"]
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", "<html></html>", '{"verdict": 1}', "\xff"])
+def test_of_a_log_of_coins_no_gain_or_discount_is_said_to_have_changed(march):
+    coins = audit(judged(300, noise=0.5, seed=1000), "linear-log2", before=march.to_dict())
+    assert coins["curves"]["no_signal"] and not coins["changes"]["same_shape"]
+    assert not any("gain" in row[0] or "discount at" in row[0] for row in coins["changes"].cells)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[1]",
+        '{"verdict": {}, "curves": {}, "log": {}}',
+        "<html></html>",
+        '{"verdict": 1}',
+        "\xff",
+    ],
+)
 def test_a_file_that_is_no_audit_is_refused(tmp_path, text):
     (tmp_path / "other.html").write_bytes(text.encode("latin-1"))
-    refused("no numbers of an audit; give a page", earlier_audit, tmp_path / "other.html")
+    refused(
+        "no numbers of an audit, or not all of them; give a page",
+        earlier_audit,
+        tmp_path / "other.html",
+    )
 
 
 def test_the_command_takes_an_earlier_page(here, dcglearn):
