@@ -71,7 +71,7 @@ peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoos
 	$(PIP) --no-deps xgboost  # NCCL is for GPUs
 	$(PIP) torch --index-url https://download.pytorch.org/whl/cpu \
 	  || $(PIP) $(TORCH)
-	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metric/test_list_utility.py tests/evaluation/test_prediction_powered.py tests/test_docs.py -k "exports or textbook or cwl or ppi or torch or docstrings or pages"
+	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metrics/test_list_utility.py tests/evaluation/test_prediction_powered.py tests/test_docs.py -k "exports or textbook or cwl or ppi or torch or docstrings or pages"
 
 oldest newest:   ## run the tests with the lowest versions of all dependencies that pyproject.toml allows, or with the newest
 	$(PYTHON) -m venv --clear $(VENV)-$@

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import dcglearn as dl
-from dcglearn.metric_coherence.regret import quiet_solver
+from dcglearn.coherence.regret import quiet_solver
 
 PAPER_LIST = np.repeat(np.arange(5), 2)
 

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dcglearn.evaluation.compare_systems import SystemComparison
+    from dcglearn.coherence.pair_shares import DisagreementMatrix
+    from dcglearn.coherence.rank_changes import SystemOrder
+    from dcglearn.coherence.verdict import Coherence, RegretCurve, Witness
+    from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
-    from dcglearn.metric.dcg import DCG
-    from dcglearn.metric_coherence.coherence import Coherence, RegretCurve, Witness
-    from dcglearn.metric_coherence.disagreement import DisagreementMatrix
-    from dcglearn.metric_coherence.system_order import SystemOrder
+    from dcglearn.metrics.dcg import DCG
     from dcglearn.raters.rater_agreement import RaterAgreement
-    from dcglearn.trust.bands import Bands
+    from dcglearn.trust.band_draws import Bands
     from dcglearn.trust.held_out import Comparison
-    from dcglearn.trust.lack_of_fit import LackOfFit
-    from dcglearn.trust.segment_test import SegmentTest
+    from dcglearn.trust.misfit import LackOfFit
+    from dcglearn.trust.segments import SegmentTest
 
 LINE_STYLES: tuple[Fields, ...] = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from dcglearn.cli.app import main
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

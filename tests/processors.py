@@ -36,7 +36,7 @@ COMPUTING = (
         "trust",
         "raters",
     ),
-    *("estimators", "joins", "metric_coherence", "simulations"),
+    *("estimators", "joins", "coherence", "simulations"),
 )
 """Folders of the tests that compute."""
 

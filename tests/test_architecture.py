@@ -21,31 +21,30 @@ DESIGN = ROOT / "docs" / "design.md"
 # docs/design.md shows this table.
 WINGS = {
     "cli": (
-        "audits judge simulate plots rankers metric_coherence exports joins estimators raters "
-        "trust learning evaluation parts readers losses logs metric kernels foundation"
+        "audits judge simulate plots rankers coherence exports joins estimators raters "
+        "trust learning evaluation parts readers losses logs metrics kernels foundation"
     ),
     "audits": (
-        "metric_coherence exports raters trust learning evaluation parts readers logs metric "
-        "foundation"
+        "coherence exports raters trust learning evaluation parts readers logs metrics foundation"
     ),
-    "judge": "plots estimators raters trust learning evaluation readers logs metric foundation",
-    "simulate": "rankers readers logs metric foundation",
-    "plots": "metric_coherence raters trust learning evaluation metric foundation",
-    "rankers": "losses metric foundation",
-    "metric_coherence": "evaluation parts readers logs metric kernels foundation",
-    "exports": "torch_losses evaluation losses metric foundation",
-    "torch_losses": "losses metric foundation",
-    "joins": "evaluation readers logs metric foundation",
-    "estimators": "raters trust learning parts readers logs metric foundation",
-    "raters": "trust learning readers logs metric foundation",
-    "trust": "learning parts readers logs metric foundation",
-    "learning": "parts logs metric kernels foundation",
-    "evaluation": "readers logs metric kernels foundation",
-    "parts": "readers logs metric foundation",
-    "readers": "logs metric foundation",
-    "losses": "metric kernels foundation",
+    "judge": "plots estimators raters trust learning evaluation readers logs metrics foundation",
+    "simulate": "rankers readers logs metrics foundation",
+    "plots": "coherence raters trust learning evaluation metrics foundation",
+    "rankers": "losses metrics foundation",
+    "coherence": "evaluation parts readers logs metrics kernels foundation",
+    "exports": "torch_losses evaluation losses metrics foundation",
+    "torch_losses": "losses metrics foundation",
+    "joins": "evaluation readers logs metrics foundation",
+    "estimators": "raters trust learning parts readers logs metrics foundation",
+    "raters": "trust learning readers logs metrics foundation",
+    "trust": "learning parts readers logs metrics foundation",
+    "learning": "parts logs metrics kernels foundation",
+    "evaluation": "readers logs metrics kernels foundation",
+    "parts": "readers logs metrics foundation",
+    "readers": "logs metrics foundation",
+    "losses": "metrics kernels foundation",
     "logs": "kernels foundation",
-    "metric": "kernels foundation",
+    "metrics": "kernels foundation",
     "kernels": "foundation",
     "foundation": "",
 }
@@ -127,7 +126,7 @@ def test_a_cycle_or_an_import_by_string_would_be_seen(tmp_path: Path) -> None:
     file = tmp_path / "late.py"
     file.write_text(
         "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    from dcglearn.trust.bands import Bands\n"
+        "if TYPE_CHECKING:\n    from dcglearn.trust.band_draws import Bands\n"
         "def f(kind):\n    import_module(f'dcglearn.rankers.{kind}')\n"
     )
     assert wings_named(file) == {"trust", "rankers"}

@@ -11,7 +11,7 @@ from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.learn_report import learn_report
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.plots import (
     dcg_figure,
     learned_figure,

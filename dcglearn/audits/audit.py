@@ -37,8 +37,8 @@ from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.validation import Fields, PathLike
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.metric.dcg import DCGLike
-from dcglearn.metric.reading import CURRENT
+from dcglearn.metrics.dcg import DCGLike
+from dcglearn.metrics.reading import CURRENT
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
-from dcglearn.metric.dcg import DCG, DCGLike
-from dcglearn.metric.reading import metric_or_name, read_metric
-from dcglearn.metric.textbook import MetricName
+from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.reading import metric_or_name, read_metric
+from dcglearn.metrics.textbook import MetricName
 from dcglearn.parts.coin_test import tells_nothing
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
+from dcglearn.trust.band_draws import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out import Comparison, cross_fitted
 

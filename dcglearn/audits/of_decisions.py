@@ -11,23 +11,23 @@ import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section, cells, interval, worded
-from dcglearn.evaluation.compare_systems import interval_of_mean
-from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.coherence.rank_changes import system_order
+from dcglearn.evaluation.run_values import evaluate
+from dcglearn.evaluation.system_tests import interval_of_mean
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
 from dcglearn.foundation.plain_text import aligned
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.reading import read_metric
-from dcglearn.metric.scales import ScaleWarning
-from dcglearn.metric_coherence.system_order import system_order
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import read_metric
+from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.parts.parted_log import joined
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.bands import Bands
+from dcglearn.trust.band_draws import Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
-from dcglearn.trust.segment_test import segment_test
+from dcglearn.trust.segments import segment_test
 
 OF_SYSTEMS = "Would the leaderboard change?"
 

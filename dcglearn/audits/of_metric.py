@@ -10,16 +10,16 @@ import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Cells, Section, cells, worded
+from dcglearn.coherence.pair_shares import disagreement_matrix
+from dcglearn.coherence.verdict import coherence
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades, InputError
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.metric.dcg import as_curves
-from dcglearn.metric_coherence.coherence import coherence
-from dcglearn.metric_coherence.disagreement import disagreement_matrix
+from dcglearn.metrics.dcg import as_curves
 from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.lack_of_fit import lack_of_fit
+from dcglearn.trust.misfit import lack_of_fit
 
 OF_HELD_OUT = "Does it follow the users?"
 ENDS = (("low", "high"), ("all_low", "all_high"))

@@ -12,8 +12,8 @@ from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
 from dcglearn.foundation.finding import FORMS
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError, suffix_among
-from dcglearn.metric.reading import metric_or_name
-from dcglearn.metric.textbook import is_metric_file
+from dcglearn.metrics.reading import metric_or_name
+from dcglearn.metrics.textbook import is_metric_file
 
 
 @examples(

@@ -23,13 +23,13 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.reading import Read
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import SAVED
-from dcglearn.metric.scales import warn_of_scale
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import SAVED
+from dcglearn.metrics.scales import warn_of_scale
 from dcglearn.plots import slope_figure, witness_figure
 
 if TYPE_CHECKING:
-    from dcglearn.metric_coherence.rankings import Metric
+    from dcglearn.coherence.rankings import Metric
 
 
 @examples(
@@ -66,7 +66,7 @@ def coherence(
     check_outputs(force=force, picture=plot, inputs=[a, b])
     documents = None if grades is None else _numbers(grades)
     (first, second), names = _two_metrics(a, b, documents, n_grades, depth, scale)
-    from dcglearn.metric_coherence.regret import quiet_solver
+    from dcglearn.coherence.regret import quiet_solver
 
     # a list utility has no certificate
     certified = not any(isinstance(metric, ListUtility) for metric in (first, second))
@@ -164,7 +164,7 @@ def _two_metrics(
     scale: ScaleOptions,
 ) -> tuple[list[Metric], tuple[str, str]]:
     """Return both metrics, those of files mapped, and their names with their depths."""
-    from dcglearn.metric_coherence.rankings import resolved
+    from dcglearn.coherence.rankings import resolved
 
     by_name = files_and_names([a, b], scale, SAVED)
     files = {name: metric for name, metric in by_name.items() if not isinstance(metric, str)}

@@ -24,25 +24,25 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw, drawn
-from dcglearn.evaluation.compare_systems import (
+from dcglearn.evaluation.conventions import explain_values
+from dcglearn.evaluation.gate import Gate
+from dcglearn.evaluation.recall_paired import companion_of
+from dcglearn.evaluation.run_values import Ideal, Missing, as_metrics
+from dcglearn.evaluation.run_values import evaluate as evaluated
+from dcglearn.evaluation.system_tests import (
     MAX_RESAMPLES,
     SystemComparison,
     compared,
     evaluated_and_paired,
 )
-from dcglearn.evaluation.evaluate import Ideal, Missing, as_metrics
-from dcglearn.evaluation.evaluate import evaluate as evaluated
-from dcglearn.evaluation.explain_values import explain_values
-from dcglearn.evaluation.gate import Gate
-from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.plots import forest_figure
 
 Result = TypeVar("Result")

@@ -23,8 +23,8 @@ from dcglearn.cli.options import (
 from dcglearn.cli.reading import LogOptions, describe, one_or_all, recognised_lines, say_reading
 from dcglearn.cli.terminal import log_is_shown
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.metric.dcg import Utility
-from dcglearn.metric.reading import metric_or_name
+from dcglearn.metrics.dcg import Utility
+from dcglearn.metrics.reading import metric_or_name
 
 
 @dataclass(frozen=True)

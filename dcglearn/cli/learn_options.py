@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from dcglearn.cli.command import first_row, model_row, option_name
 from dcglearn.cli.options import Seed
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.reading import read_metric
+from dcglearn.metrics.reading import read_metric
 
 if TYPE_CHECKING:
     from dcglearn.learning.descriptions import DirectDescription, QPDescription

@@ -23,7 +23,7 @@ from dcglearn.learning.descriptions import (
     warn_of,
 )
 from dcglearn.learning.fit_utility import fit_qp
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.coin_test import NO_SIGNAL, tells_nothing
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
@@ -34,10 +34,10 @@ from dcglearn.trust.proxy import proxy_dcg, proxy_report
 
 if TYPE_CHECKING:
     from dcglearn.raters.rater_agreement import RaterAgreement
-    from dcglearn.trust.bands import Bands
+    from dcglearn.trust.band_draws import Bands
     from dcglearn.trust.cross_validation import ChosenC
     from dcglearn.trust.held_out import Comparison
-    from dcglearn.trust.lack_of_fit import LackOfFit
+    from dcglearn.trust.misfit import LackOfFit
 
 
 def learn_report(
@@ -112,7 +112,7 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
     """Return the bands that are asked for, or why there are none."""
     if not trust.bands:
         return None, ""
-    from dcglearn.trust.bands import why_no_bands
+    from dcglearn.trust.band_draws import why_no_bands
 
     reason = why_no_bands(log)
     if reason:

@@ -10,9 +10,9 @@ from dcglearn.audits.section import Section
 from dcglearn.cli.reading import describe
 from dcglearn.foundation.finding import Cells
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import metric_in_use
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import metric_in_use
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from dcglearn.cli.command import input_row
 from dcglearn.cli.options import say
 from dcglearn.foundation.validation import Fields, InputError, errors_in, pointer
-from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import SCORING, metric_or_name
-from dcglearn.metric.scales import ScaleWarning, example_map, grades_of
-from dcglearn.metric.textbook import is_metric_file
+from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import SCORING, metric_or_name
+from dcglearn.metrics.scales import ScaleWarning, example_map, grades_of
+from dcglearn.metrics.textbook import is_metric_file
 
 Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
@@ -106,7 +106,7 @@ def files_and_names(
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
     """Return DCGs by name; names take the files' grades (5 without a file) and largest depth."""
-    from dcglearn.metric_coherence.rankings import resolved
+    from dcglearn.coherence.rankings import resolved
 
     parsed: list[Any] = [metric_or_name(name) for name in names]
     if not any(isinstance(metric, DCG) for metric in parsed):

@@ -40,10 +40,10 @@ from dcglearn.cli.saved import most_important
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
-from dcglearn.metric.scales import warn_of_scale
-from dcglearn.metric.textbook import MetricName, has_textbook_gains
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import SCORING, metric_or_name, read_metric
+from dcglearn.metrics.scales import warn_of_scale
+from dcglearn.metrics.textbook import MetricName, has_textbook_gains
 
 if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries

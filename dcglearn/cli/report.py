@@ -16,9 +16,9 @@ from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import DirectFit, QPFit
 from dcglearn.learning.factoring import Factoring
-from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import CURRENT
+from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import CURRENT
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import FormChoice
@@ -27,9 +27,9 @@ from dcglearn.trust.proxy import ProxyReport
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dcglearn.metric_coherence.dominance import Ranges
+    from dcglearn.coherence.cone import Ranges
     from dcglearn.raters.rater_agreement import RaterAgreement
-    from dcglearn.trust.bands import Bands
+    from dcglearn.trust.band_draws import Bands
     from dcglearn.trust.cross_validation import ChosenC
     from dcglearn.trust.held_out import Comparison
 

@@ -20,9 +20,9 @@ from dcglearn.learning.dcg_model import Curves
 from dcglearn.learning.descriptions import FORMS, DirectDescription, DirectFit, FormScore, Member
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metric.dcg import DCG, DCGLike
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.saved_metric import check_format, check_numbers, fields_of, read_saved
+from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.saved_metric import check_format, check_numbers, fields_of, read_saved
 from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form

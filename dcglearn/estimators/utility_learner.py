@@ -17,7 +17,7 @@ from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences

@@ -1,5 +1,5 @@
 """Evaluation of runs by judgements: (N)DCG of every query, paired tests between systems.
 
-Read `evaluate.py` first. `tables.py` and `trec.py` read the files, `ranked.py` joins runs with
-judgements, `arrays.py` evaluates plain arrays, and `compare_systems.py` tests differences.
+Read `run_values.py` first. `tables.py` and `trec.py` read the files, `ranked.py` joins runs with
+judgements, `arrays.py` evaluates plain arrays, and `system_tests.py` tests differences.
 """

@@ -13,8 +13,8 @@ from dcglearn.evaluation.ranked import averaged
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, graded_lists
 from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
-from dcglearn.metric.dcg import DCG, DCGLike, normalised_values
-from dcglearn.metric.reading import labelled, metric_or_name, read_metric
+from dcglearn.metrics.dcg import DCG, DCGLike, normalised_values
+from dcglearn.metrics.reading import labelled, metric_or_name, read_metric
 
 _shares_of_grades = function("grade_shares", *[COUNT] * 5, *[ARRAY] * 5)
 _work_of_shares = function("work_of_shares", COUNT, COUNT, result=COUNT)

@@ -10,7 +10,7 @@ import numpy as np
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
-from dcglearn.metric.textbook import NAMES
+from dcglearn.metrics.textbook import NAMES
 
 ALIASES = {
     "ndcg": "nDCG",

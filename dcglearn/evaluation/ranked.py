@@ -19,9 +19,9 @@ from dcglearn.foundation.validation import (
     one_of,
 )
 from dcglearn.logs.unique_rows import places
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.textbook_lists import AdaptiveMetric, ListMetric
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.textbook_lists import AdaptiveMetric, ListMetric
 
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)

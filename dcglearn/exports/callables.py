@@ -11,7 +11,7 @@ from dcglearn.exports.settings import carried
 from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, query_offsets
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
-from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG, DCGLike
 
 Callables = tuple[Callable[..., Any], Callable[..., Any]]
 Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries

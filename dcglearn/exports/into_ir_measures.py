@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import ir_measures
 from ir_measures import Metric, providers, util
 
-from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.evaluation.run_values import evaluate
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 
 
 class LearnedMeasure(ir_measures.measures.Measure):

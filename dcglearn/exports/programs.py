@@ -10,7 +10,7 @@ from dcglearn.exports.settings import carried
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.foundation.version import __version__
-from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG, DCGLike
 
 TEMPLATES = Path(__file__).parent / "templates"
 """The programs, with places for the metric.

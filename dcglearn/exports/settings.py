@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import Fields, InputError, whole_number
-from dcglearn.metric.dcg import DCG, DCGLike, Utility
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import SAVED, read_metric
-from dcglearn.metric.textbook import textbook_discounts
+from dcglearn.metrics.dcg import DCG, DCGLike, Utility
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import SAVED, read_metric
+from dcglearn.metrics.textbook import textbook_discounts
 
 
 def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | None = None) -> DCG:

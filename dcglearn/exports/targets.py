@@ -14,8 +14,8 @@ from dcglearn.exports.settings import (
 )
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.textbook import is_metric_file
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.textbook import is_metric_file
 
 TARGETS = {
     "quepid": "a JavaScript scorer: any gains, discounts of 0 or more",

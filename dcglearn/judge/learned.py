@@ -13,9 +13,9 @@ from scipy.special import bdtrc
 
 from dcglearn.foundation.validation import Grades, InputError, Integers
 from dcglearn.learning.descriptions import DirectDescription, DirectFit
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.bands import FEWEST_DRAWN, Bands, bootstrap_bands
+from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands, bootstrap_bands
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.next_pairs import MOST_PAIRS, values_of
 from dcglearn.trust.resampling import unit_of

@@ -17,7 +17,7 @@ from dcglearn.judge.learned import LatestFit, Newest
 from dcglearn.judge.study import Study
 from dcglearn.judge.verdict_log import Verdict
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.plots import banded_figure
 from dcglearn.raters.rater_agreement import Estimate, rater_agreement
 from dcglearn.readers.preferences import Preferences

@@ -18,7 +18,7 @@ from dcglearn.foundation.validation import Fields, InputError, PathLike, whole_n
 from dcglearn.judge.candidates import Candidates, known_pairs, pair_key, seen_items
 from dcglearn.judge.learned import Chooser, Learned
 from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 
 CHOICES = {

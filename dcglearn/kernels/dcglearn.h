@@ -135,7 +135,7 @@ INLINE double logarithm_of_1_and(double x) {
     return log_with(sum, x - (sum - 1.0));
 }
 
-/* Kinds of discounts at real-valued ranks; see dcglearn/metric/smooth_discount.py. */
+/* Kinds of discounts at real-valued ranks; see dcglearn/metrics/smooth_discount.py. */
 enum { TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC };
 
 typedef struct {

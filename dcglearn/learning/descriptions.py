@@ -20,10 +20,10 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
-from dcglearn.metric.dcg import DCG, DCGLike, Utility
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import read_metric
-from dcglearn.metric.textbook import textbook_formula
+from dcglearn.metrics.dcg import DCG, DCGLike, Utility
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import read_metric
+from dcglearn.metrics.textbook import textbook_formula
 
 if TYPE_CHECKING:
     from dcglearn.learning.dcg_model import Curves

@@ -18,7 +18,7 @@ from dcglearn.learning.dcg_model import Curves, DirectObjective, Model
 from dcglearn.learning.judgement_kernel import SIGMOID
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.trust_region import Descents, descend
-from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metrics.list_utility import ListUtility
 
 
 @dataclass(frozen=True)

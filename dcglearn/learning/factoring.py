@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metric.dcg import DCG, Utility, as_curves, as_rows
+from dcglearn.metrics.dcg import DCG, Utility, as_curves, as_rows
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Factoring(Finding):
         return self.dcg.discounts
 
     def score(self, lists: ArrayLike) -> Floats:
-        """Score graded lists with the DCG; see `dcglearn.metric.dcg.DCG.score`."""
+        """Score graded lists with the DCG; see `dcglearn.metrics.dcg.DCG.score`."""
         return self.dcg.score(lists)
 
     @property

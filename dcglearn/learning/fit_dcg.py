@@ -34,7 +34,7 @@ from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verd
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.parted_log import OpenLog, PartedLog, with_grades
 
 _LOG = logging.getLogger(__name__)

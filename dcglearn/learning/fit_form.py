@@ -15,8 +15,8 @@ from dcglearn.learning.direct_search import Fit
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.minimise import Minimum, minimised
 from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.list_utility import ListUtility
 
 
 def fit_form(

@@ -16,7 +16,7 @@ from dcglearn.learning.descriptions import DirectDescription, QPDescription, QPF
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.parts.parted_log import (
     OpenLog,
     PartedLog,

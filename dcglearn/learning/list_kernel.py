@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, Grades, filled
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int8s
-from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metrics.list_utility import ListUtility
 
 Tables = tuple[Floats, Floats, Floats, Floats]
 """Gains, shape (B, L + 1), discounts, (B, K), stops, (B, L + 1), and shares of the best, (B,)."""

@@ -12,7 +12,7 @@ from dcglearn.learning.margin_qp import newton
 from dcglearn.learning.minimise import minimised
 from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metrics.dcg import DCG, Utility
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, InputError, finite_array
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metrics.dcg import DCG, Utility
 
 
 def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:

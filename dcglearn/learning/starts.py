@@ -23,7 +23,7 @@ from dcglearn.learning.descriptions import DirectFit, Member, QPDescription
 from dcglearn.learning.fit_form import parameters_of
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 if TYPE_CHECKING:
     from dcglearn.learning.verdicts import Verdicts

@@ -16,7 +16,7 @@ from dcglearn.losses.listwise import Regression
 from dcglearn.losses.objective import Batch, PrecisionObjective, ValueAndGradient, check, positive
 from dcglearn.losses.pair_kernel import PairStep
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 
 
 def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None) -> Floats:

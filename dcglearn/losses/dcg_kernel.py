@@ -7,7 +7,7 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
 from dcglearn.losses.objective import Batch, ValueAndGradient
-from dcglearn.metric.smooth_discount import SmoothDiscount
+from dcglearn.metrics.smooth_discount import SmoothDiscount
 
 _truncated_sums = function("truncated_sums", *[COUNT] * 3, *[NUMBER] * 2, *[ARRAY] * 2)
 _over_soft_rank_ideals = function("over_soft_rank_ideals", *[COUNT] * 2, *[ARRAY] * 8)

@@ -12,8 +12,8 @@ from dcglearn.kernels.library import floats, int64s
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, ValueAndGradient, positive
 from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.smooth_discount import SmoothDiscount
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.smooth_discount import SmoothDiscount
 
 LastRank: TypeAlias = int | Literal["depth"] | None
 """The last rank that counts: that of the DCG ("depth"), a number, or None for all ranks."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.losses.objective import Batch, Objective, ValueAndGradient
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 
 
 @dataclass(frozen=True)

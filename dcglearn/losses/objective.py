@@ -18,9 +18,9 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.reading import metric_or_name
-from dcglearn.metric.textbook import MetricName
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import metric_or_name
+from dcglearn.metrics.textbook import MetricName
 
 ValueAndGradient: TypeAlias = tuple[float, Floats]
 """A value, and its derivative in each score, rank or mean."""

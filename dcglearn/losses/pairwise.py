@@ -11,7 +11,7 @@ from dcglearn.losses.class_kernel import Classes
 from dcglearn.losses.dcg_objective import LastRank, WholeRankObjective
 from dcglearn.losses.objective import Batch, Objective, ValueAndGradient
 from dcglearn.losses.rank_kernel import n_chunks_of, unsorted
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 
 
 @dataclass(frozen=True)

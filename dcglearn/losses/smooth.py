@@ -13,7 +13,7 @@ from dcglearn.losses.dcg_objective import LastRank, WholeRankObjective
 from dcglearn.losses.objective import Batch, PrecisionObjective, ValueAndGradient
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
 from dcglearn.losses.smooth_kernel import SoftPositions
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
-from dcglearn.metric.textbook_scores import textbook_scores
+from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import OpenLog, PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.upside_down import CHECKED_PAIRS, sampled

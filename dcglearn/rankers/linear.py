@@ -13,7 +13,7 @@ from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import Fields, Floats, InputError, one_of, whole_number, within
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
-from dcglearn.metric.dcg import DCGLike
+from dcglearn.metrics.dcg import DCGLike
 from dcglearn.rankers.linear_model import (
     Design,
     LinearModel,

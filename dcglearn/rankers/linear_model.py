@@ -24,7 +24,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.losses.objective import positive
 from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
-from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG, DCGLike
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training
 

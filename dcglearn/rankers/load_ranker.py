@@ -1,7 +1,7 @@
 """Reading a saved model of any kind (`load_ranker`)."""
 
 from dcglearn.foundation.validation import PathLike
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.model_files import read_model
 from dcglearn.rankers.ranker import Ranker
 

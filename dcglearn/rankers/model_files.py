@@ -17,7 +17,7 @@ from dcglearn.foundation import disk
 from dcglearn.foundation.files import try_to_write, write_json, written_beside
 from dcglearn.foundation.inputs import read_bytes, read_json_object
 from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.feature_columns import FeatureColumns
 
 CHECKPOINT = "training.checkpoint"

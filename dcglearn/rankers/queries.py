@@ -24,7 +24,7 @@ from dcglearn.foundation.validation import (
     query_offsets,
     scale_size,
 )
-from dcglearn.metric.dcg import DCG, normalised_values
+from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 
 LARGEST_FEATURE = 1e100

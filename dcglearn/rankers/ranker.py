@@ -16,8 +16,8 @@ from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Fields, Floats, InputError, PathLike, whole_number
 from dcglearn.losses import Objective
-from dcglearn.metric.dcg import DCG, DCGLike
-from dcglearn.metric.reading import read_metric
+from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.reading import read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 from dcglearn.rankers.model_files import read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, has_missing

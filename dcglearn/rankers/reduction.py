@@ -20,7 +20,7 @@ from dcglearn.foundation.validation import (
     query_offsets,
     whole_number,
 )
-from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training

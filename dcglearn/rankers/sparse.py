@@ -13,7 +13,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, PolarsFrame, within
 from dcglearn.losses import RSRank
-from dcglearn.metric.dcg import DCGLike
+from dcglearn.metrics.dcg import DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel, least_squares
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training

@@ -17,7 +17,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import check_words
-from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG, DCGLike
 from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names, threads_of
 from dcglearn.rankers.linear_model import coefficients_of
 from dcglearn.rankers.queries import Queries, has_missing

@@ -19,7 +19,7 @@ from dcglearn.foundation.validation import (
     errors_in,
     finite_array,
 )
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Counts, Table
 from dcglearn.readers.line_formats import Opener, shown
 from dcglearn.readers.mapping import LogMapping, ReadingOptions

@@ -11,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.validation import Flags, Floats, Grades, Indices, Integers, UpsideDownError
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.metric.textbook_scores import textbook_scores
+from dcglearn.metrics.textbook_scores import textbook_scores
 
 CHECKED_PAIRS = 5_000
 """Number of judgements, about, that are checked in a larger log."""

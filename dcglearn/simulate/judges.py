@@ -30,7 +30,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate.lists import (
     PAPER_LIST,

@@ -25,8 +25,8 @@ from dcglearn.learning.fit_dcg import fit_dcg, zero_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
-from dcglearn.metric.dcg import DCG, DCGLike, as_curves, as_rows
-from dcglearn.metric.reading import CURRENT, read_metric
+from dcglearn.metrics.dcg import DCG, DCGLike, as_curves, as_rows
+from dcglearn.metrics.reading import CURRENT, read_metric
 from dcglearn.readers.answers import Answers
 from dcglearn.trust.held_out import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
 from dcglearn.trust.resampling import FOLDS, Clusters, bootstrap_counts, mean_and_error

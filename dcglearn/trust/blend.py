@@ -25,8 +25,8 @@ from dcglearn.learning.fit_utility import fit_settings
 from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.textbook_scores import textbook_scores
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, with_grades
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.trust.held_out_frame import Rows, held_out_frame

@@ -22,8 +22,8 @@ from dcglearn.learning.descriptions import (
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.fit_form import parameters_of
 from dcglearn.learning.fit_utility import fit_qp
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
 

@@ -11,8 +11,8 @@ from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.logs.preference_pairs import divided
-from dcglearn.metric.dcg import DCGLike
-from dcglearn.metric.reading import CURRENT, read_metric
+from dcglearn.metrics.dcg import DCGLike
+from dcglearn.metrics.reading import CURRENT, read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import N_RESAMPLES, OutcomesFit, compared_rows, with_interval
 from dcglearn.trust.held_out import LEARNED, UTILITY

@@ -31,7 +31,7 @@ from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import PreferencePairs, divided
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.parted_log import OpenLog, with_grades
 from dcglearn.trust.blend import fit_blend
 from dcglearn.trust.held_out_frame import Rows, held_out_frame

@@ -13,17 +13,17 @@ from dcglearn.foundation.validation import Fields, Floats, Grades, InputError, P
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, QPDescription, warn_of
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
-from dcglearn.metric.dcg import DCG, DCGLike
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import CURRENT, metric_in_use
-from dcglearn.metric.textbook_lists import textbook_list_metrics
+from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import CURRENT, metric_in_use
+from dcglearn.metrics.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
+from dcglearn.trust.ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out_frame import HeldOut
-from dcglearn.trust.lack_of_fit import LackOfFit
-from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
+from dcglearn.trust.misfit import LackOfFit
 from dcglearn.trust.resampling import (
     FEWEST_UNITS,
     decided_pairs,

@@ -31,8 +31,8 @@ from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import gram_matrix, refuse_too_deep
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences, write_frame
 from dcglearn.trust.form_choice import fit_in_form
 

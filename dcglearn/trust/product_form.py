@@ -34,7 +34,7 @@ from dcglearn.learning.minimise import Minimum, minimised
 from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.logs.columns import weights_of
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.parts.usable_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, nested_test, with_blunter_judges

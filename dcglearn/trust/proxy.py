@@ -15,12 +15,12 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, Grades, InputError, PolarsFrame
 from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectLearner, Member, fit_of
-from dcglearn.metric.dcg import DCG, as_curves
+from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import OpenLog, PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
-from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
+from dcglearn.trust.band_draws import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, mean_dcg
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, flag, one_of
-from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training

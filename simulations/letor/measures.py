@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.reading import metric_or_name, read_metric
-from dcglearn.metric.scales import warn_of_scale
-from dcglearn.metric.textbook import MetricName
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import metric_or_name, read_metric
+from dcglearn.metrics.scales import warn_of_scale
+from dcglearn.metrics.textbook import MetricName
 from dcglearn.rankers.queries import Queries, as_ranked
 
 DEPTH = 10

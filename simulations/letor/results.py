@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from dcglearn.evaluation.compare_systems import SystemComparison, compared
-from dcglearn.evaluation.evaluate import Evaluation
+from dcglearn.evaluation.run_values import Evaluation
+from dcglearn.evaluation.system_tests import SystemComparison, compared
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import aligned, spreadsheet
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dcglearn.trust.bands import bootstrap_bands
+from dcglearn.trust.band_draws import bootstrap_bands
 
 
 def few_bands(log, fit, **options):

@@ -4,7 +4,7 @@ import numpy as np
 
 from dcglearn.audits.inputs import Inputs
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
 

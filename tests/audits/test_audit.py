@@ -11,7 +11,7 @@ import pytest
 
 from dcglearn.audits.audit import audit
 from dcglearn.audits.inputs import Inputs
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 

@@ -17,10 +17,10 @@ from dcglearn.audits.of_decisions import (
     tools_section,
 )
 from dcglearn.audits.of_log import log_section
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.bands import bootstrap_bands
-from dcglearn.trust.segment_test import SegmentTest
+from dcglearn.trust.band_draws import bootstrap_bands
+from dcglearn.trust.segments import SegmentTest
 from tests.audits.makers import FLAT, STEEP, judged, known_of
 from tests.makers import noisy_runs, refused
 

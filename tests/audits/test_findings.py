@@ -17,11 +17,11 @@ from dcglearn.audits.of_metric import (
 from dcglearn.audits.section import worded
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.logs.triads import intransitive_triads
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.bands import bootstrap_bands
+from dcglearn.trust.band_draws import bootstrap_bands
 from tests.audits.makers import FLAT, STEEP, judged, known_of
 
 RATERS = np.array(["ann", "bob", "cy", "di", "ed"])

@@ -5,13 +5,13 @@ import html
 import numpy as np
 import pytest
 
+from dcglearn.coherence.verdict import coherence
 from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.evaluation.compare_systems import compare_systems
-from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.metric_coherence.coherence import coherence
+from dcglearn.evaluation.run_values import evaluate
+from dcglearn.evaluation.system_tests import compare_systems
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.bands import Bands
+from dcglearn.trust.band_draws import Bands
 from tests.audits.makers import FLAT, STEEP, judged
 from tests.audits.test_audit import Page
 from tests.makers import noisy_runs

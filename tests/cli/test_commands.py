@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dcglearn.cli.options import refuse_overwriting
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metrics.dcg import DCG, Utility
 from tests.makers import refused, write_lines, write_trec
 
 GOOD = (
@@ -463,7 +463,7 @@ def ratings(tmp_path):
 
 
 def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_path, monkeypatch):
-    monkeypatch.setattr("dcglearn.trust.lack_of_fit.N_PARTITIONS", 1)
+    monkeypatch.setattr("dcglearn.trust.misfit.N_PARTITIONS", 1)
     options = (
         "--ratings",
         ratings,

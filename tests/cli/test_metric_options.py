@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 
 
 @pytest.fixture

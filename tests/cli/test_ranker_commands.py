@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.checkpoints import write_checkpoint
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.synthetic import letor_queries

@@ -399,7 +399,7 @@ def test_comparisons():
 
 
 def test_corrections_by_hand():
-    from dcglearn.evaluation.compare_systems import _corrected
+    from dcglearn.evaluation.system_tests import _corrected
 
     values = np.array([0.01, 0.04, 0.03, 0.5])
     np.testing.assert_allclose(_corrected(values, "holm"), [0.04, 0.09, 0.09, 0.5])
@@ -478,7 +478,7 @@ class TestOnTheCommandLine:
 
 
 @pytest.mark.filterwarnings(
-    "ignore::dcglearn.metric.scales.ScaleWarning"
+    "ignore::dcglearn.metrics.scales.ScaleWarning"
 )  # the top grade does not occur
 @pytest.mark.parametrize("ideal", ["judgements", "list"])
 @pytest.mark.parametrize("unjudged", ["worst", 0.4])

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
-from dcglearn.evaluation import explain_values as module
-from dcglearn.evaluation.explain_values import (
+from dcglearn.evaluation import conventions as module
+from dcglearn.evaluation.conventions import (
     changes_of,
     definition_of,
     differences,
@@ -17,7 +17,7 @@ from dcglearn.evaluation.explain_values import (
     valued,
 )
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.metric.reading import read_metric
+from dcglearn.metrics.reading import read_metric
 from tests.makers import refused, write_trec
 
 RNG = np.random.default_rng(4)

@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 import dcglearn as dl
 from dcglearn import LinearRanker, exports
 from dcglearn.evaluation.arrays import evaluate_arrays
-from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.metric.dcg import DCG
+from dcglearn.evaluation.run_values import evaluate
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.synthetic import letor_queries
 from tests.makers import refused
 

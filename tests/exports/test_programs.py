@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from dcglearn import exports
-from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.metric.dcg import DCG
+from dcglearn.evaluation.run_values import evaluate
+from dcglearn.metrics.dcg import DCG
 from tests.makers import refused
 
 METRICS = {

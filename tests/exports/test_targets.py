@@ -7,8 +7,8 @@ import pytest
 
 from dcglearn import exports
 from dcglearn.exports.targets import TARGETS, target_of
-from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.list_utility import ListUtility
 from tests.makers import refused
 
 SATURATION = ListUtility([0, 0.4, 1], [1, 0.5], stops=[0, 0.2, 0.9])

@@ -4,7 +4,7 @@ import numpy as np
 
 import dcglearn as dl
 from dcglearn import DCG
-from dcglearn.metric_coherence import regret
+from dcglearn.coherence import regret
 from tests.makers import random_log
 
 DOCUMENTS = [3, 3, 2, 1, 0, 0]

@@ -8,7 +8,7 @@ import numpy as np
 import dcglearn as dl
 from dcglearn.learning.descriptions import FormScore
 from dcglearn.trust.form_choice import FormChoice
-from dcglearn.trust.lack_of_fit import DCG_NAME, FORM_NAMES, LackOfFit, Part
+from dcglearn.trust.misfit import DCG_NAME, FORM_NAMES, LackOfFit, Part
 from tests.makers import random_log
 
 TAG = "<b>|x\n[y](z)"

@@ -28,7 +28,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.joins.read_answers import read_answers
 from dcglearn.judge.progress import Progress
 from dcglearn.judge.study import Study
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries

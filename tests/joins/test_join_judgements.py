@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
 from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
 from tests.makers import refused, write_lines

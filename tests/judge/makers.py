@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from dcglearn.judge.candidates import Pair, distinct
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 
 TRUTH = DCG([0, 0.1, 0.3, 0.6, 1.0], [1, 0.7, 0.5, 0.35, 0.25])
 

@@ -25,7 +25,7 @@ import pytest
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import read_candidates
 from dcglearn.judge.learned import Chooser, LatestFit
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
 from tests.judge.makers import lines

@@ -30,7 +30,7 @@ from dcglearn.judge.progress import (
     wins,
 )
 from dcglearn.judge.study import Refused, Rules, Study, as_log
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
 from tests.judge.makers import TRUTH, answer, candidates, lines, verdict

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dcglearn.coherence import pair_shares
 from dcglearn.evaluation import arrays
 from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s, int64s
 from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, trust_region
@@ -22,8 +23,7 @@ from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIG
 from dcglearn.logs import pair_sums
 from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
 from dcglearn.losses.objective import Batch as ObjectiveBatch
-from dcglearn.metric.smooth_discount import SmoothDiscount
-from dcglearn.metric_coherence import disagreement
+from dcglearn.metrics.smooth_discount import SmoothDiscount
 
 N_CASES = 200
 """Logs, each with its points, curves, pairs and rankings."""
@@ -384,7 +384,7 @@ def add_rankings(digests, rng):
 
     n = pick(rng, LENGTHS)
     keys, sizes = rng.integers(-5, pick(rng, (5, 10**9)), n), between(rng, 0, 3, n)
-    total = disagreement._inversions(keys, sizes)
+    total = pair_shares._inversions(keys, sizes)
     digests.add("inversions", np.array([total]), keys, sizes)
 
 

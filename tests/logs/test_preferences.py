@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.logs.preference_pairs import Agreement, encode
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences, as_preferences
 from tests.makers import TRUTH, random_log, refused, rows
 

@@ -14,7 +14,7 @@ from dcglearn.kernels.library import ARRAY, COUNT, floats, function
 from dcglearn.losses import rank_kernel, soft_ranks
 from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.losses.rank_kernel import SoftRanks
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from tests.losses import twins
 
 SHAPES = {

@@ -15,7 +15,7 @@ import dcglearn as dl
 from dcglearn.foundation import threads as chunks
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import rank_kernel
-from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.metrics.dcg import DCG, textbook_dcgs
 from tests.losses import twins
 from tests.makers import refused
 

@@ -20,7 +20,7 @@ from dcglearn.losses import (
     RSRank,
 )
 from dcglearn.losses.objective import check
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 
 STEEP = DCG([0, 1, 4, 30], [1, 0.95, 0.9, 0.85, 0.8])
 PENALTY = DCG([-1.0, 0.5, 0.5, 2.0], [1, 0.4, 0.2])

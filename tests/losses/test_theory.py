@@ -10,7 +10,7 @@ from scipy.stats import binom, norm
 
 import dcglearn as dl
 from dcglearn.losses import soft_ranks
-from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 TABLE_1 = np.array([4.20074, 3.12378, 4.40918, 1.55258, 4.13330])
 N_LISTS = 10_000

@@ -3,7 +3,7 @@
 import functools
 
 from dcglearn.losses import ApproxNDCG
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.synthetic import letor_queries
 

@@ -21,7 +21,7 @@ from dcglearn.losses import (
     RegSHFSDCG,
     SmoothNDCG,
 )
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear import LinearRanker, stages_of
 from dcglearn.rankers.linear_model import Design, RidgeRanker, spread_of_scores
 from dcglearn.rankers.queries import Queries

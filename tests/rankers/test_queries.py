@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.queries import Queries, group_labels, ndcg_by_query
 from dcglearn.rankers.synthetic import letor_queries
 from tests.makers import refused

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.reduction import PairwiseRanker, weighted_pairs
 from tests.rankers.makers import MINE, by_query, small
 

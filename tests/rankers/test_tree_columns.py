@@ -10,7 +10,7 @@ import pytest
 
 from dcglearn.foundation import threads
 from dcglearn.losses import LambdaRank, RegSHFSDCG
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RidgeRanker

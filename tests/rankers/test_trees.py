@@ -21,7 +21,7 @@ from dcglearn.losses import (
     SmoothNDCG,
 )
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries

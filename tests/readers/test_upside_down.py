@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
-from dcglearn.metric.textbook_scores import textbook_scores
+from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.readers.upside_down import Agreements, check_sense
 from tests.makers import SHARED, call, random_lists, refused, write
 

@@ -21,8 +21,8 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.plots import fit_figure, segments_figure
 from dcglearn.simulate import ground_truth, preference_pairs
-from dcglearn.trust import lack_of_fit as module
-from dcglearn.trust.lack_of_fit import LackOfFit, Part, meaning
+from dcglearn.trust import misfit as module
+from dcglearn.trust.misfit import LackOfFit, Part, meaning
 from dcglearn.trust.resampling import (
     decided_pairs,
     folds_of,

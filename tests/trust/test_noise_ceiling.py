@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
 from dcglearn import Preferences, noise_ceiling
-from dcglearn.trust import noise_ceiling as module
+from dcglearn.trust import ceiling as module
 from dcglearn.trust.list_values import JudgedLists, RatedLists, Variances, indicators
 from dcglearn.trust.repeated_lists import RecurringJudgements, RecurringRatings
 from tests.makers import random_log, refused

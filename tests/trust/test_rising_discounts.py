@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.trust.rising_discounts import _made_falling
+from dcglearn.trust.falling_test import _made_falling
 from tests.makers import refused
 
 FALLING = np.array([1, 0.6, 0.4])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.queries import Queries
 from simulations.letor.measures import MEASURES, Convention
 from tests.makers import refused

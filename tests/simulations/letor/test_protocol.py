@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 import simulations.__main__
-from dcglearn.metric.dcg import DCG
+from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.synthetic import letor_queries
 from simulations.letor.folds import find_folds, letor_folds, read_fold
 from simulations.letor.measures import MEASURES, Convention

@@ -1,0 +1,339 @@
+"""Dependence of the order of systems on the metric, beyond chance."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import kendalltau
+
+from dcglearn.coherence.cone import AllowedMetrics, counts, scope_of, verdict_of
+from dcglearn.evaluation.ranked import ranked_grades
+from dcglearn.evaluation.run_values import Evaluation, Metrics, as_metrics, evaluate
+from dcglearn.evaluation.system_tests import MAX_RESAMPLES
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.foundation.finding import Cells, Finding, table_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import (
+    Fields,
+    Flags,
+    Floats,
+    Indices,
+    InputError,
+    PolarsFrame,
+    whole_number,
+)
+from dcglearn.readers.preferences import Preferences, as_preferences
+
+
+@dataclass(frozen=True)
+class Swaps(Finding):
+    """Pairs of systems that two metrics order differently.
+
+    Each of `pairs` names the system that is better under the first metric, then the one that is
+    better under the second; it is `solid` if both metrics keep their order in nearly all bootstrap
+    samples of the topics, else noise. `n_pairs` counts all pairs of systems.
+    """
+
+    metrics: tuple[str, str]
+    pairs: list[tuple[str, str]]
+    solid: list[bool]
+    n_pairs: int
+
+    @property
+    def noise(self) -> float:
+        """Share of the swaps that are noise; NaN without swaps."""
+        return 1 - float(np.mean(self.solid)) if self.pairs else float("nan")
+
+    @property
+    def sentence(self) -> str:
+        """How many pairs of systems the metrics swap, and how many of them beyond chance."""
+        beyond = f", {sum(self.solid)} of them beyond chance" if self.pairs else ""
+        swapped = f"{len(self.pairs)} of {number_of(self.n_pairs, 'pairs')} of systems"
+        return f"the metrics {' and '.join(self.metrics)} swap {swapped}{beyond}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each swap: the better system under the `first` and the `second` metric."""
+        first, second = zip(*self.pairs, strict=True) if self.pairs else ((), ())
+        return table_of(
+            {
+                "better_under_first": first,
+                "better_under_second": second,
+                "beyond_chance": self.solid,
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SystemOrder(Finding):
+    """Systems under several metrics, and whether their order depends on the metric.
+
+    `tau`, shape (M, M), is Kendall's tau (b) between the orders of the systems; `tau_ap` is tau_AP,
+    which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
+    whether the row's system is at least as good as the column's under every allowed DCG
+    (described by `scope`), and better under some. `swaps` are by pair of metrics; `level` is the
+    share of the bootstrap samples that must keep an order for it to be solid.
+    """
+
+    evaluation: Evaluation = field(repr=False)
+    tau: Floats
+    tau_ap: Floats
+    swaps: dict[tuple[str, str], Swaps] = field(repr=False)
+    beats: Flags
+    scope: str
+    level: float
+
+    @property
+    def ranks(self) -> Indices:
+        """Rank of every system under every metric, 1 = best, shape (R, M)."""
+        return np.argsort(np.argsort(-self.evaluation.means, axis=0, kind="stable"), axis=0) + 1
+
+    @property
+    def _n_pairs(self) -> int:
+        return len(self.beats) * (len(self.beats) - 1) // 2
+
+    @property
+    def share_decided(self) -> float:
+        """Share of the pairs of systems of which one beats the other under every allowed DCG."""
+        return float(self.beats.sum() / self._n_pairs)
+
+    @property
+    def sentence(self) -> str:
+        """Whether the order of the systems depends on the metric."""
+        if not self.swaps:
+            return self._decided
+
+        # pairs that any two metrics swap, and those that they swap beyond chance
+        solid: dict[frozenset[str], bool] = {}
+        for swaps in self.swaps.values():
+            for pair, sure in zip(map(frozenset, swaps.pairs), swaps.solid, strict=True):
+                solid[pair] = sure or solid.get(pair, False)
+
+        # how many change places
+        pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems change places"
+        if any(solid.values()):
+            n_solid = sum(solid.values())
+            return f"the order depends on the metric: {n_solid} {pairs} beyond chance"
+        changed = f"{len(solid)} {pairs}, within chance" if solid else "it is the same"
+        return f"the order does not depend on the metric: {changed}"
+
+    @property
+    def _decided(self) -> str:
+        """The share of pairs of systems that need no choice of a metric."""
+        decided = f"{self.share_decided:.1%} of the pairs of systems are decided"
+        return f"{decided} under {self.scope}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each system and metric; `beats` counts the systems that it always beats."""
+        runs, metrics = self.evaluation.runs, self.evaluation.metrics
+
+        # systems outside, metrics within
+        columns = {
+            "run": np.repeat(runs, len(metrics)),
+            "metric": np.tile(metrics, len(runs)),
+            "mean": self.evaluation.means.ravel(),
+            "rank": self.ranks.ravel(),
+            "beats": np.repeat(self.beats.sum(axis=1), len(metrics)),
+        }
+        return table_of(columns)
+
+    @property
+    def cells(self) -> Cells:
+        """A row for each system, with its mean and rank under each metric."""
+        rows = [["run", *(f"{name} (rank)" for name in self.evaluation.metrics), "beats"]]
+        columns = self.evaluation.runs, self.evaluation.means, self.ranks, self.beats.sum(axis=1)
+        for run, means, ranks, beats in zip(*columns, strict=True):
+            cells = (f"{mean:.4f} ({rank})" for mean, rank in zip(means, ranks, strict=True))
+            rows.append([run, *cells, str(beats)])
+        return rows
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Means of the systems, a line for each metric."""
+        names, means = self.evaluation.metrics, np.nan_to_num(self.evaluation.means)
+        lines = dict(zip(names, means.T.tolist(), strict=True))
+        return [{"title": "mean of each system", "ticks": [*self.evaluation.runs], "lines": lines}]
+
+    @property
+    def notes(self) -> list[str]:
+        """How far metrics agree on the order, what all DCGs agree on, and what was evaluated."""
+        notes = []
+        metrics = self.evaluation.metrics
+
+        # agreement of every two orders
+        for i, j in combinations(range(len(metrics)), 2):
+            swaps = self.swaps[metrics[i], metrics[j]].sentence
+            taus = f"{self.tau[i, j]:.3f} (tau_AP {self.tau_ap[i, j]:.3f}"
+            back = f"{self.tau_ap[j, i]:.3f} with that of {metrics[j]}"
+            notes.append(
+                f"{swaps}; Kendall's tau between their orders is {taus} with the order of "
+                f"{metrics[i]} taken for true, {back})"
+            )
+
+        # what is chance, and what every DCG says
+        if notes:
+            share = f"at least {self.level:.0%} of the bootstrap samples of the topics"
+            notes.append(f"beyond chance: both metrics keep their order in {share}")
+            notes.append(self._decided)
+        notes.append(f"beats: how many systems each beats under {self.scope}")
+        queries = number_of(len(self.evaluation.queries), "queries", ",")
+        return [*notes, f"means are over {queries}", *self.evaluation.notes]
+
+    def to_dict(self) -> Fields:
+        """Return the values of a finding, with the metrics and their swaps."""
+        swaps = [one.to_dict() for one in self.swaps.values()]
+        values = {"metrics": list(self.evaluation.metrics), "swaps": swaps}
+        return super().to_dict() | values | {"decided": self.share_decided}
+
+
+def system_order(
+    runs: RunsLike,
+    judgements: JudgementsLike,
+    metrics: Metrics,
+    *,
+    log: Preferences | ArrayLike | None = None,
+    budget: float | None = None,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    ties: str = "docno-desc",
+    missing: str = "zero",
+    normalise: bool = True,
+) -> SystemOrder:
+    """Order systems by several metrics, and test which differences of the orders are chance.
+
+    Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one
+    if both do. Raises InputError as in `evaluate`, and if there are fewer than two systems.
+
+    Parameters
+    ----------
+    runs, judgements, metrics, ties, missing, normalise
+        See `evaluate`; two systems or more.
+    log : Preferences, or array_like of int, shape (n, 2, K), optional
+        Preferences of users. One system beats another if its mean DCG (not NDCG) is larger under
+        every DCG that respects them; by default under every DCG with increasing gains and
+        decreasing discounts.
+    budget : float, optional
+        Mean violation of the log that a DCG may have, see `dominance`; a larger one decides fewer
+        pairs of systems.
+    n_resamples, seed : int
+        Number of bootstrap samples of the topics, and their seed.
+    level : float
+        Share of the samples in which both metrics must keep their order for a swap to be solid.
+
+    See Also
+    --------
+    compare_systems : Paired tests of two or more systems.
+    plots.slope_figure : Draw it.
+
+    Examples
+    --------
+    >>> judged = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "b": 2, "c": 1}}
+    >>> old = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"b": 1.0}}
+    >>> new = {"q1": {"a": 2.0, "c": 1.0}, "q2": {"c": 1.0}}
+    >>> metrics = ["linear-log2", "exponential-log2"]
+    >>> order = dl.system_order({"old": old, "new": new}, judged, metrics, n_resamples=100)
+    >>> order.tau.round(1).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    whole_number(n_resamples, "n_resamples", 1, MAX_RESAMPLES)
+    whole_number(seed, "seed", 0)
+    if not 0.5 < level < 1:
+        raise InputError(f"level={level!r} must lie between 0.5 and 1")
+    judged, systems = read_judgements(judgements), read_runs(runs)
+    if len(systems) < 2:
+        raise InputError("an order needs two systems or more; give another run")
+    by_name = as_metrics(metrics, judged, systems)
+    evaluation = evaluate(
+        systems, judged, by_name, normalise=normalise, ties=ties, missing=missing
+    ).ordered()
+
+    # metrics that are allowed, on the scale and the depth of all
+    preferences, n_grades = None, max(judged.n_grades, 2)
+    depths = (metric.depth for metric in by_name.values() if not isinstance(metric, str))
+    depth = max(depths, default=10)
+    if log is not None:
+        preferences = as_preferences(log)
+        n_grades, depth = max(judged.n_grades, preferences.n_grades), preferences.depth
+    allowed = AllowedMetrics.of(preferences, n_grades, depth, budget, 3000)
+
+    # mean counts of grades of each system
+    runs_by_name = {run.name: run for run in systems}
+    mean_counts = []
+    for name in evaluation.runs:
+        lists = ranked_grades(runs_by_name[name], judged, depth, ties).grades
+        mean_counts.append(counts(lists, n_grades).mean(axis=0))
+
+    return SystemOrder(
+        evaluation=evaluation,
+        tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
+        tau_ap=_between(evaluation.means, tau_ap),
+        swaps=_swaps(evaluation, n_resamples, level, np.random.default_rng(seed)),
+        beats=_beats(allowed, mean_counts),
+        scope=scope_of(allowed.budget),
+        level=level,
+    )
+
+
+def tau_ap(truth: Floats, other: Floats) -> float:
+    """Return tau_AP of two arrays of means, shape (R,), by the order of the second."""
+    order = np.argsort(-other, kind="stable")
+    above = np.sign(truth[order][:, None] - truth[order][None, :])  # of the row over the column
+    tied = (other[order][:, None] == other[order][None, :]) & (above == 0)
+    right = np.where(tied, 1.0, 0.5 + 0.5 * above)
+
+    # share of the systems above each that are there in truth (Yilmaz et al. 2008)
+    shares = [right[:i, i].mean() for i in range(1, len(order))]
+    return 2 * float(np.mean(shares)) - 1
+
+
+def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Floats:
+    columns = means.T
+    return np.array([[measure(a, b) for b in columns] for a in columns])
+
+
+def _swaps(
+    evaluation: Evaluation, n_resamples: int, level: float, rng: np.random.Generator
+) -> dict[tuple[str, str], Swaps]:
+    """Return the swaps of every two metrics; a swap is solid in `level` of the samples."""
+    # means of bootstrap samples, without topics that have no value
+    runs, values = evaluation.runs, evaluation.filled
+    n_topics = values.shape[2]
+    draws = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples)
+    valued = ~np.isnan(values)
+    sums, weight = (
+        np.einsum("rmq,bq->mrb", x, draws.astype(np.float64))
+        for x in (np.where(valued, values, 0.0), valued.astype(np.float64))
+    )
+    samples = sums / np.maximum(weight, 1.0)
+
+    # share of the samples that keep the order of a pair, (M, pairs)
+    first, second = np.tril_indices(len(runs), -1)
+    gaps = (evaluation.means[first] - evaluation.means[second]).T
+    differences = samples[:, first] - samples[:, second]
+    kept = (differences * np.sign(gaps)[..., None] > 0).mean(axis=2)
+
+    # pairs that two metrics order differently
+    swaps = {}
+    for a, b in combinations(range(len(gaps)), 2):
+        names = evaluation.metrics[a], evaluation.metrics[b]
+        pairs, solid = [], []
+        for pair in np.flatnonzero(gaps[a] * gaps[b] < 0):
+            better, worse = runs[first[pair]], runs[second[pair]]
+            pairs.append((better, worse) if gaps[a, pair] > 0 else (worse, better))
+            solid.append(bool(min(kept[a, pair], kept[b, pair]) >= level))
+        swaps[names] = Swaps(names, pairs, solid, len(first))
+    return swaps
+
+
+def _beats(allowed: AllowedMetrics, mean_counts: list[Floats]) -> Flags:
+    """Return whether the row's system beats the column's under all allowed DCGs."""
+    n = len(mean_counts)
+    beats = np.zeros((n, n), dtype=bool)
+    for i, j in combinations(range(n), 2):
+        verdict = verdict_of(*allowed.range(mean_counts[i] - mean_counts[j]))
+        beats[i, j], beats[j, i] = verdict == "x", verdict == "y"
+    return beats

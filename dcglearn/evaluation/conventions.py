@@ -1,0 +1,581 @@
+"""Values of a DCG from elsewhere beside ours, and the conventions that explain differences."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcglearn.evaluation.other_measures import usual_name
+from dcglearn.evaluation.ranked import TIES, in_order
+from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate, longest_list
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.trec import Judgements, Run
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.sources import content
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    PolarsFrame,
+    errors_in,
+    listed,
+)
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
+from dcglearn.readers.column_roles import Role, Roles, first_names
+from dcglearn.readers.line_formats import NUMBER, shown
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.openers import opener_of, opener_of_bytes, records_of
+
+MOST_SEARCHED = 100
+"""Number of queries on which all conventions are tried."""
+
+WORDS: dict[str, dict[Any, str]] = {
+    "gain": {
+        "linear": "gain g (linear)",
+        "exponential": "gain 2^g - 1 (exponential)",
+        "2^g": "gain 2^g",
+        "binary1": "gain 1 from grade 1 on (binary1)",
+        "binary2": "gain 1 from grade 2 on (binary2)",
+    },
+    "discount": {
+        "log2": "discount 1/log2(i + 1) (log2)",
+        "off by one": "discount 1/log2(i + 2), off by one",
+        "letor": "discount 1/log2(i) from rank 2 on (letor)",
+        "ln": "discount 1/ln(i + 1)",
+        "log10": "discount 1/log10(i + 1)",
+        "reciprocal": "discount 1/i (reciprocal)",
+        "sqrt": "discount 1/sqrt(i) (sqrt)",
+        "flat": "no discount",
+    },
+    "scale": {1: "shares", 100: "percentages"},
+    "normalise": {True: "division by an ideal", False: "no division by an ideal (--raw)"},
+    "ideal": {
+        "judgements": "the ideal of all judged documents",
+        "list": "the ideal of the run's own documents (--ideal list)",
+        "top": "the ideal of the run's documents above the cut-off",
+        "uncut": "an ideal that continues below the cut-off",
+    },
+    "ties": {
+        "docno-desc": "ties by descending names (--ties docno-desc)",
+        "docno-asc": "ties by ascending names",
+        "stable": "ties in the order of the file (--ties stable)",
+        "reversed": "ties in the reverse order of the file",
+        "average": "tied documents that share their gains",
+        "file": "the order of the file, regardless of scores",
+        "ascending": "the lowest score first",
+    },
+    "unjudged": {
+        "worst": "unjudged documents as the worst",
+        "drop": "unjudged documents left out (--unjudged drop)",
+    },
+    "empty": {
+        0.0: "0 for a query without a relevant document",
+        1.0: "1 for a query without a relevant document",
+    },
+}
+"""Conventions of each kind in words, those of `evaluate` first."""
+
+ROLES = {
+    "query": Role(
+        "name",
+        ("query", "query_id", "qid", "q_id", "topic", "topic_id", "id", "index", "unnamed: 0", ""),
+        required=True,
+    ),
+    "run": Role("name", ("run", "run_id", "tag", "system", "name", "model")),
+    "measure": Role("name", ("measure", "metric")),
+    "value": Role("name", ("value", "score"), required=True),
+}
+"""The columns of values, of which the first name that a table has counts.
+
+The column of values may also be called as its measure.
+"""
+
+Definition = Mapping[str, Any]
+"""Conventions of a (N)DCG, one of each kind ("" for the metric's own curves), and the cut-off."""
+
+Tried = list[tuple[Definition, Floats]]
+"""Definitions with their values, shape (R, Q)."""
+
+
+@dataclass(frozen=True)
+class ExplainedValues(Finding):
+    """Values from elsewhere beside ours, and the conventions that explain the differences.
+
+    `n_agreeing` of the `n` values agree with our values of `metric` to `tolerance`. `explained`
+    tells whether some convention agrees with all values; `changes` say where such conventions or,
+    if there is none, the nearest differ from ours, the best first. `table` has a row for ours and
+    one for each change: how many values agree, and the value that differs most. `notes` are on
+    missing queries and on the mean.
+    """
+
+    n: int
+    n_agreeing: int
+    explained: bool
+    changes: tuple[str, ...]
+    notes: tuple[str, ...] = field(repr=False)
+    table: PolarsFrame = field(repr=False, compare=False)
+    metric: str
+    tolerance: float
+
+    _labels: ClassVar = {"query": "furthest query"}
+
+    @property
+    def sentence(self) -> str:
+        """How many values agree, and with which convention all do."""
+        values = number_of(self.n, "values")
+        agreeing = f"{self.n_agreeing} of {values} agree with {self.metric} to {self.tolerance:.1g}"
+        if self.n_agreeing == self.n:
+            return agreeing
+        if self.explained:
+            return f"{agreeing}, but all agree with {self.changes[0]}"
+        return f"{agreeing}; one or two changes of convention do not explain the others"
+
+
+def explain_values(
+    values: Any,
+    runs: RunsLike,
+    judgements: JudgementsLike,
+    metric: Any = "nDCG@10",
+    **settings: Any,
+) -> ExplainedValues:
+    """Compare values of a (N)DCG from elsewhere with ours, and name the conventions that differ.
+
+    Single changes of convention are tried first, then any two: gains, discounts (base of the
+    logarithm, off by one), cut-off, the ideal ranking, order of ties, unjudged documents, queries
+    without a relevant one. Raises InputError as in `evaluate`; if the metric is no DCG, or the
+    values cannot be read or are of other queries, runs, measures.
+
+    Parameters
+    ----------
+    values : path, data frame, or dict of query to value
+        A table with columns of queries and values, and perhaps of runs and measures, under any of
+        the usual names, or the output of ``trec_eval -q``, ir_measures or PyTerrier. A query "all"
+        or "mean" is the mean.
+    runs, judgements, metric, **settings
+        As in `evaluate`, with one metric, a DCG.
+
+    See Also
+    --------
+    evaluate : The values themselves.
+
+    Examples
+    --------
+    >>> judged = {"q1": {"a": 3, "b": 1}, "q2": {"a": 2, "b": 1, "c": 0}}
+    >>> run = {"mine": {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 3.0, "b": 2.0, "a": 1.0}}}
+    >>> found = explain_values({"q1": 0.7098, "q2": 0.5869}, run, judged)
+    >>> found.n_agreeing, found.explained, found.changes
+    (0, True, ('gain 2^g - 1 (exponential) in place of gain g (linear)',))
+    """
+    duplicates = settings.get("duplicates", "error")
+    judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+    evaluation = evaluate(systems, judged, metric, **settings)
+    own = next(iter(as_metrics(metric, judged, systems).values()))
+    if len(evaluation.metrics) > 1 or not isinstance(own, DCG):
+        raise InputError(
+            f"values are explained for one DCG or NDCG, not for {', '.join(evaluation.metrics)}"
+        )
+
+    # their values, and ours of the same runs
+    theirs, notes = read_values(values, evaluation.metrics[0], evaluation)
+    present = np.flatnonzero(~np.isnan(theirs.values).all(axis=1))
+    theirs = replace(theirs, values=theirs.values[present])
+    ours = np.nan_to_num(evaluation.values[present, 0])
+    n_ours = theirs.fit(ours)[0]
+
+    # conventions that agree with most values
+    base = definition_of(own, **settings)
+    tried = [(base, ours)]
+    if n_ours < theirs.n:
+        tried = _tried(base, [systems[r] for r in present], judged, own, theirs)
+    n_nearest = theirs.fit(tried[0][1])[0]
+
+    # in words
+    best = {
+        change: values
+        for definition, values in tried
+        if theirs.fit(values)[0] == n_nearest and (change := differences(definition, base))
+    }
+
+    # in the table: ours, then all conventions that explain the values, or a nearer one
+    rows = {f"{evaluation.metrics[0]} as it is": ours}
+    if n_ours < n_nearest:
+        rows |= dict([*best.items()][: None if n_nearest == theirs.n else 1])
+    return ExplainedValues(
+        n=theirs.n,
+        n_agreeing=n_ours,
+        explained=n_nearest == theirs.n,
+        changes=tuple(best),
+        notes=notes,
+        table=table_of({"convention": name} | theirs.row(rows[name]) for name in rows),
+        metric=evaluation.metrics[0],
+        tolerance=theirs.close,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Theirs:
+    """Values from elsewhere, shape (R, Q), NaN where missing, and the tolerance of equality."""
+
+    values: Floats
+    close: float
+    queries: Sequence[str]
+
+    @property
+    def n(self) -> int:
+        """The number of values."""
+        return int((~np.isnan(self.values)).sum())
+
+    def fit(self, values: Floats) -> tuple[int, float]:
+        """Return how many values agree, and minus the mean difference."""
+        difference = np.abs(values - self.values)[~np.isnan(self.values)]
+        return int((difference <= self.close).sum()), -float(difference.mean())
+
+    def row(self, values: Floats) -> Fields:
+        """Return how many values agree, and the one that differs most."""
+        furthest = np.nanargmax(np.abs(values - self.values))
+        r, q = np.unravel_index(furthest, self.values.shape)
+        both = {"there": float(self.values[r, q]), "here": float(values[r, q])}
+        return {"agreeing": self.fit(values)[0], "query": self.queries[int(q)], **both}
+
+
+def definition_of(own: DCG, **settings: Any) -> Definition:
+    """Return the definition of a metric with settings of `evaluate`."""
+    of_gain = {word: _gains(word, own.n_grades) for word in WORDS["gain"]}
+    of_discount = {word: _discounts(word, own.depth) for word in WORDS["discount"]}
+    definition = {kind: next(iter(words)) for kind, words in WORDS.items()}
+    definition["cut-off"] = own.depth
+    definition["gain"] = _first_equal(of_gain, own.gains)
+    definition["discount"] = _first_equal(of_discount, own.discounts)
+    definition |= {kind: value for kind, value in settings.items() if kind in WORDS}
+    return definition | ({"normalise": False} if own.plain else {})
+
+
+def _first_equal(by_word: Mapping[str, Floats], values: Floats) -> str:
+    return next((word for word, its in by_word.items() if np.array_equal(its, values)), "")
+
+
+def _gains(word: str, n_grades: int) -> Floats:
+    grades = np.arange(n_grades, dtype=np.float64)
+    return np.exp2(grades) if word == "2^g" else textbook_gains(word, grades)
+
+
+def _discounts(word: str, depth: int) -> Floats:
+    if word == "off by one":
+        return textbook_discounts("log2", depth + 1)[1:]
+    if word in ("ln", "log10"):
+        base = np.e if word == "ln" else 10
+        return textbook_discounts("log2", depth) * np.log2(base)
+    return textbook_discounts(word, depth)
+
+
+def differences(definition: Definition, base: Definition) -> str:
+    """Return in words where a definition differs from another one."""
+
+    def in_words(kind: str, value: Any) -> str:
+        convention = WORDS.get(kind, {}).get(value)
+        if convention is None:
+            convention = f"{kind} {value}" if value else f"the metric's own {kind}"
+        return convention
+
+    return ", and ".join(
+        f"{in_words(kind, definition[kind])} in place of {in_words(kind, base[kind])}"
+        for kind in definition
+        if definition[kind] != base[kind]
+    )
+
+
+def changes_of(base: Definition, longest: int) -> list[Definition]:
+    """Return the single changes that make another definition."""
+    depth = base["cut-off"]
+    cutoffs = sorted({1, 3, 5, 10, 20, 50, 100, 1000, depth - 1, depth + 1, longest})
+    words = {**WORDS, "cut-off": [cutoff for cutoff in cutoffs if 1 <= cutoff <= longest]}
+    return [{kind: word} for kind in words for word in words[kind] if word != base[kind]]
+
+
+def _tried(
+    base: Definition, runs: Sequence[Run], judged: Judgements, own: DCG, theirs: _Theirs
+) -> Tried:
+    """Return definitions with values, best first: the base, single changes, pairs of changes."""
+    import polars as pl
+
+    # some of the queries that have values
+    present = np.flatnonzero(~np.isnan(theirs.values).all(axis=0))
+    chosen = present[np.unique(np.linspace(0, len(present) - 1, MOST_SEARCHED).astype(int))]
+    kept = pl.col("query").is_in([theirs.queries[q] for q in chosen])
+    of_chosen = replace(theirs, values=theirs.values[:, chosen])
+    sample = (
+        [Run(run.frame.filter(kept), run.name) for run in runs],
+        replace(judged, frame=judged.frame.filter(kept)),
+    )
+
+    # try single changes, then pairs
+    changes = changes_of(base, max(own.depth, longest_list(judged, *runs)))
+    pairs = [{**a, **b} for a, b in combinations(changes, 2) if a.keys() != b.keys()]
+    best: list[Definition] = [base]
+    for more in (changes, pairs):
+        with errors_in("the queries of the values"):
+            searched = valued([{**base, **change} for change in more], *sample, own)
+        searched.sort(key=lambda tried: of_chosen.fit(tried[1]), reverse=True)
+        best += [definition for definition, _ in searched[:5]]
+
+        # the best of the sample
+        tried = valued(best, runs, judged, own)
+        tried.sort(key=lambda tried: theirs.fit(tried[1]), reverse=True)
+        if theirs.fit(tried[0][1])[0] == theirs.n:
+            break
+    return tried
+
+
+def valued(
+    definitions: Iterable[Definition], runs: Sequence[Run], judged: Judgements, own: DCG
+) -> Tried:
+    """Return the definitions with a meaning and their values, (R, Q), 0 for missing queries."""
+    longest = max(own.depth, longest_list(judged, *runs))
+
+    # definitions that one evaluation gives
+    alike: dict[tuple[Any, ...], list[Definition]] = {}
+    for definition in definitions:
+        cut = definition["cut-off"] if definition["ideal"] in ("top", "uncut") else None
+        if definition["ties"] != "average" or (cut is None and definition["unjudged"] != "drop"):
+            shared = (
+                definition[kind] for kind in ("normalise", "ideal", "ties", "unjudged", "empty")
+            )
+            alike.setdefault((*shared, cut), []).append(definition)
+
+    tried: Tried = []
+    for (normalise, ideal, ties, unjudged, empty, cut), group in alike.items():
+        with warnings.catch_warnings():
+            # scales were warned of by the metric's own evaluation
+            warnings.simplefilter("ignore")
+            evaluation = evaluate(
+                [_reordered(run, ties, cut) for run in runs],
+                judged,
+                {str(i): _metric(definition, own, longest) for i, definition in enumerate(group)},
+                normalise=normalise,
+                ties=ties if ties in TIES else "stable",
+                unjudged=unjudged,
+                ideal="list" if ideal in ("list", "top") else "judgements",
+                empty=empty,
+            )
+
+        values = np.nan_to_num(evaluation.values)
+        tried += [
+            (definition, values[:, m] * definition["scale"]) for m, definition in enumerate(group)
+        ]
+    return tried
+
+
+def _metric(definition: Definition, own: DCG, longest: int) -> DCG:
+    """Return the DCG of a definition; `own` has the gains and discounts without a name."""
+    gains = _gains(definition["gain"], own.n_grades) if definition["gain"] else own.gains
+    depth = longest if definition["ideal"] == "uncut" else definition["cut-off"]
+    own_discounts = own.discounts[:depth]
+    return DCG(
+        gains,
+        _discounts(definition["discount"], depth) if definition["discount"] else own_discounts,
+    )
+
+
+def _reordered(run: Run, ties: str, cut: int | None) -> Run:
+    """Return the run in an order that ``ties="stable"`` lacks (see `WORDS`), down to a rank."""
+    import polars as pl
+
+    frame = run.frame
+    if ties == "docno-asc":
+        frame = frame.sort("document", maintain_order=True)
+    elif ties == "reversed":
+        frame = frame.reverse()
+    elif ties == "ascending":
+        frame = frame.with_columns(-pl.col("score"))
+    # scores by the place in the file
+    elif ties == "file":
+        place = pl.int_range(pl.len()).over("query")
+        frame = frame.with_columns(score=-place.cast(pl.Float64))
+    if cut is not None:
+        frame = in_order(frame, ties).group_by("query", maintain_order=True).head(cut)
+    return Run(frame, run.name)
+
+
+def read_values(
+    values: Any, metric: str, evaluation: Evaluation
+) -> tuple[_Theirs, tuple[str, ...]]:
+    """Return values for the runs and queries of an evaluation, and notes.
+
+    For parameters see `explain_values`.
+    """
+    name, rows = _rows(values, metric, evaluation)
+    with errors_in(name):
+        # the rows of the metric
+        measures = {row["measure"] for _, row in rows}
+        chosen = sorted(word for word in measures if _same(word, metric)) or sorted(measures)
+
+        # values of one measure
+        if len(chosen) != 1:
+            raise InputError(
+                f"values of {listed(chosen)}, but not of {metric}: name one of them as the metric"
+            )
+        rows = [(place, row) for place, row in rows if row["measure"] == chosen[0]]
+
+        # the runs; a single one may have another name
+        named = sorted({row["run"] for _, row in rows})
+        runs = named if len(named) == len(evaluation.runs) == 1 else list(evaluation.runs)
+        if not {*named} & {*runs}:
+            others = listed(filter(None, named)) or "no run"
+            raise InputError(f"values of {others}, where the runs are {listed(runs)}; give one run")
+
+    # the number of each query
+    numbers: dict[tuple[str, str], float] = {}
+    for place, row in rows:
+        key = row["run"], row["query"]
+        if key in numbers:
+            raise InputError(f"{place}: the query {shown(key[1])} occurs twice")
+        with errors_in(place):
+            numbers[key] = _number(row["value"])
+
+    # a table of runs and queries
+    table = np.array(
+        [[numbers.get((run, query), np.nan) for query in evaluation.queries] for run in runs]
+    )
+
+    # means, and queries that are not judged
+    is_mean = {"all", "mean", "average", "avg", "amean", "overall"}
+    means = {run: value for (run, query), value in numbers.items() if query.lower() in is_mean}
+    queries = {query for _, query in numbers if query.lower() not in is_mean}
+    unjudged = sorted(queries.difference(evaluation.queries))
+    if np.isnan(table).all():
+        raise InputError(
+            f"{name}: no value of a judged query, such as {evaluation.queries[0]}; "
+            f"found {listed(unjudged[:3])}"
+        )
+    theirs = _Theirs(table, _closeness(table), evaluation.queries)
+    notes = [f"left out, as they are not judged: {listed(unjudged)}"] if unjudged else []
+    notes += _of_missing(theirs, [means.get(run) for run in runs], evaluation)
+    return theirs, tuple(notes)
+
+
+def _number(text: str) -> float:
+    """Return the number in a text, NaN if it stands for none."""
+    if text.lower() in ("", "-", "nan", "na", "n/a", "null", "none"):
+        return np.nan
+    number = text.replace(",", ".")
+    if not NUMBER.fullmatch(number):
+        raise InputError(f"the value {shown(text)} is not a number")
+    return float(number)
+
+
+def _closeness(table: Floats) -> float:
+    """Return the tolerance of equal values: half a unit of their last digit, at least 1e-4."""
+    values = table[~np.isnan(table)]
+    exact = (d for d in range(10) if np.allclose(np.round(values, d), values, rtol=0, atol=1e-12))
+    return max(1e-4, 0.5 * 10.0 ** -next(exact, 10)) + 1e-9
+
+
+def _rows(
+    values: Any, metric: str, evaluation: Evaluation
+) -> tuple[str, list[tuple[str, dict[str, str]]]]:
+    """Return the name of the values, and the place and the cells by role of each row."""
+    roles: Roles = {}
+    if is_path(values):
+        name, data = content(values, "one value a line")
+        # trec_eval and others print no header
+        roles = _without_header(data, evaluation)
+        open_with = opener_of_bytes(name, data, LogMapping(header="0") if roles else None)
+    else:
+        if isinstance(values, Mapping):
+            values = [{"query": query, "value": value} for query, value in values.items()]
+        elif hasattr(values, "reset_index"):  # pandas keeps queries in the index
+            values = values.reset_index()
+        name, open_with = opener_of(values, ROLES)
+
+    # all cells as text
+    with errors_in(name):
+        roles = roles or _roles(open_with({}).names, metric)
+    rows = []
+    for place, record in records_of((name, open_with), roles):
+        cells = {role: record.get(role) for role in ROLES}
+        text = {role: "" if cell is None else str(cell) for role, cell in cells.items()}
+        rows.append((place, text))
+    return name, rows
+
+
+def _without_header(data: bytes, evaluation: Evaluation) -> dict[str, Role]:
+    """Return the roles of columns by number, if the first line of a text has a value.
+
+    trec_eval and ir_measures print no header.
+    """
+    lines = data.decode(errors="replace").strip().splitlines()
+    mark = next((mark for mark in "\t;," if mark in lines[0]), "\t")
+    fields = lines[0].split(mark)
+    if len(fields) not in (2, 3) or not NUMBER.fullmatch(fields[-1].strip().replace(",", ".")):
+        return {}
+
+    # the column that holds queries
+    columns = ["query", "value"]
+    if len(fields) == 3:
+        first = {line.split(mark)[0].strip() for line in lines}
+        columns.insert(1 if first & {*evaluation.queries} else 0, "measure")
+    return {
+        role: replace(ROLES[role], names=(str(number),)) for number, role in enumerate(columns, 1)
+    }
+
+
+def _roles(names: Sequence[str], metric: str) -> dict[str, Role]:
+    """Return the roles of columns.
+
+    Queries may stand in the first column; values in one named like the metric, or in the rest.
+    """
+    roles = first_names(names, ROLES)
+    lower = [name.strip().lower() for name in names]
+    if len(lower) == 1:
+        return roles
+
+    # queries
+    queries = ROLES["query"].names
+    if not {*queries} & {*lower}:
+        roles["query"] = replace(roles["query"], names=tuple(lower[:1]))
+
+    # values
+    taken = {*queries}.union(*(role.names for role in roles.values()))
+    rest = [word for word in lower if word not in taken]
+    rest = [word for word in rest if _same(word, metric)] or rest
+    if not {*roles["value"].names} & {*lower}:
+        accepted = tuple(rest) if len(rest) == 1 else (*roles["value"].names, metric.lower())
+        roles["value"] = replace(roles["value"], names=accepted)
+    return roles
+
+
+def _same(word: str, metric: str) -> bool:
+    return usual_name(word).lower() == usual_name(metric).lower()
+
+
+def _of_missing(
+    theirs: _Theirs, means: Sequence[float | None], evaluation: Evaluation
+) -> Iterator[str]:
+    """Yield notes on judged queries without a value, and on what the means count."""
+    for r, (run, mean) in enumerate(zip(evaluation.runs, means, strict=True)):
+        values = theirs.values[r]
+        lacking = np.isnan(values)
+        if lacking.all():
+            continue
+
+        # queries without a value
+        n = number_of(int(lacking.sum()), "judged queries")
+        if lacking.any():
+            absent = np.isnan(evaluation.values[r, 0][lacking]).all()
+            reason = ", which the run does not have (--missing skip)" if absent else ""
+            yield f"no value of {n} of {run}{reason}"
+
+        # the mean
+        if mean is not None:
+            relation = "is not that of the values"
+            if abs(np.nansum(values) / len(values) - mean) <= 2 * theirs.close:
+                relation = f"counts {n} as 0"
+            if abs(np.nanmean(values) - mean) <= 2 * theirs.close:
+                relation = "is that of the values"
+            yield f"the mean {mean:g} of {run} {relation}"

@@ -1,0 +1,452 @@
+"""Evaluate runs by judgements: DCG and NDCG of every query under any number of metrics."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from dcglearn.evaluation.other_measures import measured_elsewhere, usual_name
+from dcglearn.evaluation.ranked import (
+    UNJUDGED,
+    check_list_settings,
+    judged_counts,
+    judged_ideal,
+    ranked_grades,
+    valued_grades,
+)
+from dcglearn.evaluation.recall_paired import companion_of
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.trec import Duplicates, Judgements, Run
+from dcglearn.foundation.finding import Cells, Finding, cells_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import (
+    Fields,
+    Flags,
+    Floats,
+    Indices,
+    InputError,
+    PathLike,
+    PolarsFrame,
+    listed,
+    one_of,
+)
+from dcglearn.metrics.dcg import normalised_values
+from dcglearn.metrics.reading import EVALUATED, SCORING, labelled, metric_or_name, read_metric
+from dcglearn.metrics.scales import grades_of, warn_of_scale
+from dcglearn.metrics.textbook import NamedMetric, is_metric_file
+from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName
+
+OneMetric = ListMetric | PathLike
+Metrics = Mapping[str, OneMetric] | Iterable[OneMetric] | OneMetric
+
+Ideal = Literal["judgements", "list"]
+Missing = Literal["zero", "skip"]
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation(Finding):
+    """Values of every query of every run under every metric; its table has the means.
+
+    `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the
+    query; with `missing` "zero" such a query counts as 0 in the mean, with "skip" it is left out.
+    `unjudged`, shape (R,), is the share of documents that are not judged, among those above the
+    depth of the deepest metric. `residuals`, shape (R, M, Q), is what judging them could still add
+    to a value, NaN for metrics of ir_measures; None unless asked for. `measured`, shape (R, M, Q),
+    tells where a query has a judged document that the metric values differently from the worst
+    grade, and the run ranks a judged document where the metric looks; None where nobody knows.
+    """
+
+    values: Floats = field(repr=False)
+    runs: tuple[str, ...]
+    metrics: tuple[str, ...]
+    queries: tuple[str, ...] = field(repr=False)
+    missing: str
+    unjudged: Floats
+    residuals: Floats | None = field(default=None, repr=False)
+    measured: Flags | None = field(default=None, repr=False)
+
+    @property
+    def filled(self) -> Floats:
+        """Values with 0 for missing queries if these count as 0, shape (R, M, Q)."""
+        return np.nan_to_num(self.values, nan=0.0) if self.missing == "zero" else self.values
+
+    @property
+    def means(self) -> Floats:
+        """Mean over queries, shape (R, M)."""
+        return np.nanmean(self.filled, axis=2)
+
+    @property
+    def mean_residuals(self) -> Floats:
+        """Mean residual over the queries of `means`, shape (R, M); NaN where there is none."""
+        assert self.residuals is not None, "evaluate(..., residuals=True) computes them"
+        counted = ~np.isnan(self.filled)
+        return np.where(counted, self.residuals, 0.0).sum(axis=2) / counted.sum(axis=2)
+
+    @property
+    def n_missing(self) -> Indices:
+        """Number of judged queries that each run does not have, shape (R,)."""
+        return np.isnan(self.values[:, 0]).sum(axis=1)
+
+    def by_query(self) -> PolarsFrame:
+        """Return columns ``run``, ``query_id``, ``measure``, ``value``; query ``all`` is the mean.
+
+        Where there are residuals, they are in the column ``residual``. Queries that are left out of
+        the means have no row.
+        """
+        import polars as pl
+
+        # values of the queries, and their means
+        tables = {"value": (self.filled, self.means)}
+        if self.residuals is not None:
+            tables["residual"] = (self.residuals, self.mean_residuals)
+        columns = {
+            name: np.concatenate([values, means[:, :, None]], axis=2).ravel()
+            for name, (values, means) in tables.items()
+        }
+
+        # a row for each query that counts
+        queries = (*self.queries, "all")
+        frame = pl.DataFrame(
+            {
+                "run": np.repeat(self.runs, len(self.metrics) * len(queries)),
+                "query_id": np.tile(queries, len(self.runs) * len(self.metrics)),
+                "measure": np.tile(np.repeat(self.metrics, len(queries)), len(self.runs)),
+                **columns,
+            }
+        )
+        counted = frame.filter(pl.col("value").is_not_nan())
+        return counted.with_columns(pl.col("^residual$").fill_nan(None))
+
+    def ordered(self) -> Evaluation:
+        """Return the same evaluation with runs sorted by the first metric's mean, best first."""
+        best = np.argsort(-self.means[:, 0], kind="stable")
+        rows: dict[str, Any] = {
+            name: x[best] for name, x in vars(self).items() if isinstance(x, np.ndarray)
+        }
+        return replace(self, runs=tuple(self.runs[i] for i in best), **rows)
+
+    @property
+    def sentence(self) -> str:
+        """The mean under the first metric, or the best run and the metrics that prefer another."""
+        best = self.means.argmax(axis=0)
+        first, *others = self.metrics
+        n_queries = number_of(len(self.queries), "queries")
+        value = f"{self.means[best[0], 0]:.4f}"
+        if len(self.runs) == 1:
+            return f"over {n_queries}, the mean {first} of {self.runs[0]} is {value}"
+
+        # of several runs, the best
+        best_run = f"over {n_queries}, {self.runs[best[0]]} has the highest mean {first}: {value}"
+        differing = [name for name, r in zip(others, best[1:], strict=True) if r != best[0]]
+        if differing:
+            best_run += f"; another run is best under {listed(differing, 3)}"
+        return best_run
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each run, with its mean under each metric, and residual if there are any."""
+        import polars as pl
+
+        # names of metrics are free, so one of them may be taken
+        columns: Fields = {"run": self.runs}
+        for m, name in enumerate(self.metrics):
+            label = f"{name} (measure)" if name in columns else name
+            columns[label] = self.means[:, m]
+            if self.residuals is not None:
+                columns[f"residual of {label}"] = self.mean_residuals[:, m]
+        return pl.DataFrame(columns, nan_to_null=True)
+
+    @property
+    def cells(self) -> Cells:
+        """The table as text, under the metrics' very names."""
+        table = self.table
+        names = {f"column {i}": name for i, name in enumerate(table.columns)}
+        return cells_of(table.rename(dict(zip(table.columns, names, strict=True))), {}, names)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is missing or not judged, and what residuals mean."""
+        notes = []
+
+        # missing queries
+        numbers = zip(self.runs, self.n_missing, strict=True)
+        lacking = [f"{n} of {run}" for run, n in numbers if n]
+        if lacking:
+            how = "count as 0" if self.missing == "zero" else "are left out"
+            notes.append(f"judged queries that a run lacks {how}: {', '.join(lacking)}")
+
+        # what residuals mean
+        if self.residuals is not None:
+            notes.append(
+                "residual: what unjudged documents could still add, if all had the best grade"
+            )
+
+        # values and positions to be aware of
+        if np.nanmin(self.values, initial=0.0) < 0:
+            notes.append(
+                "values below 0: what is harmful (gains below 0) outweighs the rest; "
+                "the ideal leaves it out"
+            )
+        if self.unjudged.max() > 0:
+            notes.append(f"not judged: up to {self.unjudged.max():.1%} of the positions looked at")
+        return notes
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Means, and the middle half of the queries."""
+        ends = np.nanpercentile(self.filled[:, 0], [25, 75], axis=1)
+        rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
+        title = f"mean {self.metrics[0]}, and the middle half of the queries"
+        return [{"title": title, "rows": [*rows]}]
+
+
+def evaluate(
+    runs: RunsLike,
+    judgements: JudgementsLike,
+    metrics: Metrics = "nDCG@10",
+    *,
+    normalise: bool = True,
+    ties: str = "docno-desc",
+    unjudged: str | float = "worst",
+    missing: str = "zero",
+    ideal: str = "judgements",
+    empty: float = 0.0,
+    duplicates: Duplicates = "error",
+    residuals: bool = False,
+) -> Evaluation:
+    """Evaluate runs under any number of metrics, sorting once.
+
+    Raises InputError if a file cannot be read, a grade is above a metric's, run and judgements
+    share no query, a setting is unknown, or ties="average" or a gain of unjudged documents is asked
+    of a metric that is no DCG. Warns with ScaleWarning if a DCG or a file has gains for more grades
+    than the judgements (see `read_judgements`).
+
+    Parameters
+    ----------
+    runs, judgements
+        The ranked documents and the grades, in any form that `read_runs` and `read_judgements`
+        accept.
+    metrics : DCG, ListUtility, file or name, a sequence, or a mapping of names to metrics
+        An object of `textbook_list_metrics` has the same values as its name. ``nDCG@10`` (linear
+        gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
+        ranked or judged. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of
+        `textbook_list_metrics`, with or without ``@K``. Other names (``AP``, ``P@10``) are computed
+        by ir_measures. Those of trec_eval, ranx and MTEB mean the same (``ndcg_cut_10``, ``map``,
+        ``recip_rank``, ``recall_at_100``).
+    normalise : bool
+        Divide by the best value that the query's documents allow (NDCG), so that every query counts
+        the same; else plain. A metric with ``plain=True``, such as ERR, INST and RBP, is never
+        divided.
+    ties : {"docno-desc", "stable", "average"}
+        How documents with equal scores are ranked, see `ranked_grades`; with "average" they share
+        the mean of their gains at all their positions, as in scikit-learn. Keep the default to
+        agree with trec_eval; take "stable" if the file is in the order that users saw, "average" if
+        the order of ties is chance.
+    unjudged : {"worst", "best", "drop"} or float
+        How a document without a judgement counts: as the worst grade, as the best, with this gain,
+        or not at all (documents below it move up). With ``normalise=False`` and gains that rise
+        with the grade, "worst" and "best" bound the value that judging everything would give; NDCG
+        may fall below both, since the ideal rises too. "drop" suits judgements that leave out much
+        of what the runs find.
+    missing : {"zero", "skip"}
+        Whether judged queries that a run does not have count as 0 in its mean or are left out. Take
+        "skip" for a run that was made for some of the queries only.
+    ideal : {"judgements", "list"}
+        Documents of the best ranking: all that are judged (followed by unjudged ones if these have
+        a gain), or those in the run's own list, for rankers of the same candidates. With
+        ``unjudged="best"`` a list may beat the former.
+    empty : float
+        NDCG of a query whose best ranking has value 0. Some libraries, such as LightGBM, take
+        1.
+    duplicates : {"error", "first", "last", "mean", "median", "majority"}
+        What to do with a document that occurs twice for one query. "first" suits joined runs, if it
+        is the one shown.
+    residuals : bool
+        Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum
+        over them of the discount times what the best grade gains over the worst, divided as the
+        value is, by the ideal of the documents judged so far.
+
+    See Also
+    --------
+    compare_systems : Tests of the differences.
+    evaluate_arrays : Arrays instead of runs.
+
+    Examples
+    --------
+    >>> judged, run = {"q": {"d": 3, "e": 1}}, {"mine": {"q": {"e": 2.0, "d": 1.0}}}
+    >>> print(evaluate(run, judged, ["nDCG@10", "exponential-log2@10"]))
+    Over 1 query, the mean nDCG@10 of mine is 0.7967.
+    <BLANKLINE>
+    run   nDCG@10  exponential-log2@10
+    mine   0.7967               0.7098
+    """
+    _check_settings(unjudged, missing, ideal, ties)
+    if residuals and unjudged != "worst":
+        raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
+    judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+
+    # our metrics, and those of ir_measures
+    by_name = as_metrics(metrics, judged, systems)
+    dcgs = {m: metric for m, metric in enumerate(by_name.values()) if not isinstance(metric, str)}
+    others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
+    for m, name in enumerate(by_name):
+        if m in dcgs:
+            check_list_settings(name, dcgs[m], unjudged, ties, residuals=residuals)
+
+    # queries, and which have a document that a metric values
+    n_grades = _common_scale(by_name, judged)
+    queries, counts = judged_counts(judged, n_grades)
+    telling = [
+        valued_grades(dcgs[m])[:n_grades] if m in dcgs else slice(1, None)
+        for m in range(len(by_name))
+    ]
+    informative = [counts[:, grades].any(axis=1) for grades in telling]
+
+    # what values are divided by
+    divided = {
+        m: dcg
+        for m, dcg in dcgs.items()
+        if normalise and isinstance(dcg, SCORING) and not dcg.plain
+    }
+    ideals = {}
+    if ideal == "judgements":
+        ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in divided.items()}
+
+    # how deep lists are looked at
+    depth = max((dcg.depth for dcg in dcgs.values()), default=1)
+    if depth > 10_000:  # no list is so long
+        depth = min(depth, longest_list(*systems))
+    to_the_end = unjudged == "drop" or ties == "average" or ideal == "list"
+
+    # evaluate run by run
+    values = np.empty((len(systems), len(by_name), len(queries)))
+    measured = np.empty(values.shape, dtype=bool)
+    added = np.full(values.shape, np.nan) if residuals else None
+    share_unjudged = np.empty(len(systems))
+    for r, system in enumerate(systems):
+        # what is judged
+        ranked = ranked_grades(system, judged, None if to_the_end or others else depth, ties)
+        is_judged = ranked.grades >= 0
+        n_judged = is_judged[:, :depth].sum()
+        share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
+        for m, is_informative in enumerate(informative):
+            looked_at = is_judged if to_the_end or m in others else is_judged[:, : dcgs[m].depth]
+            measured[r, m] = is_informative & looked_at.any(axis=1)
+
+        # values and residuals, divided by ideals
+        for m, dcg in dcgs.items():
+            value = ranked.values(dcg, unjudged)
+            more = ranked.values(dcg, "best") - value if residuals else value
+            if m in divided:
+                top = ideals[m] if ideals else ranked.own_ideal(divided[m], unjudged)
+                value = normalised_values(value, top, empty)
+                more = normalised_values(more, top, 0.0)
+            values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
+            if added is not None:
+                added[r, m] = more
+
+    # measures of ir_measures
+    if others:
+        elsewhere = measured_elsewhere(list(others.values()), systems, judged, queries)
+        values[:, list(others)] = elsewhere
+
+    names = ", ".join(by_name)
+    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), names)
+    return Evaluation(
+        values,
+        tuple(run.name for run in systems),
+        tuple(by_name),
+        queries,
+        missing,
+        share_unjudged,
+        added,
+        measured,
+    )
+
+
+def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:
+    """Return the metrics' number of grades, no fewer than the judgements'; warn if one has more."""
+    sizes = {name: dcg.n_grades for name, dcg in metrics.items() if not isinstance(dcg, str)}
+    for name, size in sizes.items():
+        if judged.n_grades > size:
+            raise InputError(
+                f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
+                f"{grades_of(size)}; map the grades of the judgements to its own (DCG.map_grades, "
+                "or --map-grades)",
+                see="scales",
+            )
+
+    # metrics by name have at least two grades
+    own = {name: size for name, size in sizes.items() if size > max(judged.n_grades, 2)}
+    warn_of_scale(own, judged.n_grades, judged.name, stacklevel=3)
+    return min(sizes.values(), default=judged.n_grades)
+
+
+def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
+    if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
+        raise InputError(
+            f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}"
+        )
+    one_of(missing, "missing", get_args(Missing))
+    one_of(ideal, "ideal", get_args(Ideal))
+    if unjudged == "drop" and ties == "average":
+        raise InputError(
+            'unjudged="drop" and ties="average" do not go together: '
+            "documents moving up leave their ties"
+        )
+
+
+def as_metrics(
+    metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()
+) -> dict[str, ListMetric | str]:
+    """Return metrics or names by name; names of other metrics stay strings, for ir_measures."""
+    by_name: dict[str, ListMetric | str] = {}
+    for name, metric in labelled(metrics).items():
+        if isinstance(metric, (str, os.PathLike)):
+            label, read = named(metric, judgements, runs)
+            by_name[label if metric == name else name] = read
+        else:
+            by_name[name] = metric_or_name(metric, accept=EVALUATED, name=f"metric {name!r}")
+    if not by_name:
+        raise InputError("there is no metric to evaluate by")
+    return by_name
+
+
+def named(
+    word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()
+) -> tuple[str, ListMetric | str]:
+    """Return a name with a depth (the longest list's by default) and its metric, if it is ours."""
+    name = os.fspath(word)
+    if companion_of(name):
+        raise InputError(
+            f"{name} compares two runs and has no value for one: give it to compare_systems or "
+            "compare"
+        )
+
+    # names of other tools
+    ours = is_metric_file(word) or ListMetricName.is_one(name) or re.match(r"[a-z0-9.]+-", name)
+    if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
+        usual = usual_name(name)
+        return name, usual if usual == name else named(usual, judgements, runs)[1]
+
+    # ours, and files
+    parsed = metric_or_name(word, accept=EVALUATED)
+    if not isinstance(parsed, NamedMetric):
+        return name, parsed
+    depth = parsed.depth or longest_list(judgements, *runs)
+    n_grades = max(judgements.n_grades, 2)
+    return parsed.at(depth), read_metric(parsed, n_grades, depth, accept=EVALUATED)
+
+
+def longest_list(*tables: Run | Judgements) -> int:
+    """Return the largest number of documents of a query."""
+    longest: list[Any] = [table.frame["query"].value_counts()["count"].max() for table in tables]
+    return max(int(n or 1) for n in longest)

@@ -1,0 +1,431 @@
+"""Paired tests of systems against a baseline, with intervals, under one metric or several."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
+from dcglearn.evaluation.prediction_powered import powered_mean
+from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
+from dcglearn.evaluation.run_values import Evaluation, Metrics, evaluate
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.validation import (
+    Fields,
+    Flags,
+    Floats,
+    InputError,
+    PolarsFrame,
+    one_of,
+    whole_number,
+)
+from dcglearn.metrics.reading import labelled
+
+_LOG = logging.getLogger(__name__)
+
+MAX_RESAMPLES = 10_000_000
+"""Most bootstrap samples and permutations."""
+
+
+@dataclass(frozen=True, eq=False)
+class SystemComparison(Finding):
+    """Differences between systems and a baseline, with intervals and p-values.
+
+    `table` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``,
+    ``difference`` (of means), ``low`` and ``high`` (bootstrap interval of the difference, with
+    confidence `level`), ``p_t`` (paired t-test), ``p_permutation`` (sign permutations) and
+    ``p_corrected`` (the latter after `correction` for the number of rows). Where the measure
+    compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. With a
+    machine's judgements, intervals and p-values are by Student's t, ``p_permutation`` is null, and
+    ``lambda`` and ``worth`` are the weight of the machine, and the number of topics judged by
+    people that it replaces. The last columns are ``n_topics`` (paired differences), ``n_shared``,
+    ``n_run`` and ``n_baseline`` (topics that both runs, the run and the baseline have),
+    ``n_measured`` (topics with a judged document that the measure values differently from the worst
+    grade, and a judged document in either run) and ``spread`` (the differences' standard
+    deviation).
+    """
+
+    table: PolarsFrame = field(repr=False)
+    level: float
+    correction: str
+    n_queries: int
+
+    _formats: ClassVar = {"difference": "+.4f", "low": "+.4f", "lambda": ".2f", "worth": ".0f"}
+    _labels: ClassVar = {
+        "p_t": "p (t)",
+        "p_permutation": "p (permutation)",
+        **dict.fromkeys(("baseline", "n_topics", "n_shared", "n_run", "n_baseline"), ""),
+        **dict.fromkeys(("n_measured", "spread"), ""),
+    }
+
+    def gate(self, min_difference: float = 0.0, rule: str = "harm") -> Gate:
+        """Decide whether the runs are good enough to replace the baseline.
+
+        A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse"
+        if the lower limit is above it, else "undecided". Each rule looks at one limit of the
+        interval, so at a true difference of `min_difference` its decision is wrong with a
+        probability of ``(1 - level) / 2``. Raises InputError if the rule is unknown, the margin is
+        not finite, two runs have no judged topic in common, one lacks most of them, or no topic is
+        measured (``n_measured`` of `table`).
+
+        `min_difference` is the margin: the smallest difference from the baseline that is
+        acceptable, such as -0.005. "harm" lets a run pass unless it is worse; "non-inferior" lets
+        it pass only if it is not worse.
+        """
+        return gated(self.table, self.level, min_difference, rule)
+
+    @property
+    def sentence(self) -> str:
+        """How many differences are beyond chance, and the clearest of them."""
+        if not self.table["n_measured"].sum():
+            return (
+                "nothing was compared, since no query counts: check the grades of the judgements, "
+                "and whether runs and judgements name the same documents"
+            )
+        rows = sorted(
+            self.table.iter_rows(named=True),
+            key=lambda row: (row["p_corrected"], -abs(row["difference"])),
+        )
+
+        # the clearest one
+        best = rows[0]
+        relation = "not shown to differ from"
+        if best["p_corrected"] < 1 - self.level:
+            relation = "better than" if best["difference"] > 0 else "worse than"
+        interval = f"{self.level:.0%} interval {best['low']:+.4f} to {best['high']:+.4f}"
+        clearest = (
+            f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} "
+            f"(mean difference {best['difference']:+.4f}, {interval})"
+        )
+        if len(rows) == 1:
+            return clearest
+
+        # how many there are
+        n_clear = sum(row["p_corrected"] < 1 - self.level for row in rows)
+        count = f"{n_clear} of {len(rows)} differences from {best['baseline']} are beyond chance"
+        return f"{count}; the clearest: {clearest}"
+
+    @property
+    def notes(self) -> list[str]:
+        """The number of queries, the correction of p-values, and runs that lack topics."""
+        # the test
+        how = "not corrected"
+        if self.correction != "none":
+            how = f"corrected ({self.correction}) for {number_of(len(self.table), 'rows')}"
+        by_machine = "worth" in self.table.columns
+        test = "t" if by_machine else "permutation"
+        notes = [
+            f"{number_of(self.n_queries, 'queries')}; {self.level:.0%} intervals; {test} test "
+            f"{how}; a difference is beyond chance if this p is below {1 - self.level:.2g}"
+        ]
+
+        # queries that a run lacks, or that do not count
+        rows = self.table.rows(named=True)
+        absent = dict.fromkeys(map(mostly_absent, rows))
+        notes += [f"the topics that a run lacks count as 0: {fact}" for fact in absent if fact]
+        few = [row["n_measured"] for row in rows if row["n_measured"] < row["n_topics"]]
+        if few:
+            fewest = f"{'at least ' if len(rows) > 1 else ''}{min(few)} of {self.n_queries}"
+            notes.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
+
+        # what the machine adds
+        if by_machine:
+            notes.append(
+                "lambda is the weight of the machine; without it, as many more queries judged by "
+                "people as it is worth would make the difference as precise"
+            )
+        return notes
+
+    def to_latex(self) -> str:
+        """Return the table as a LaTeX tabular (booktabs)."""
+        escapes = {mark: rf"\{mark}" for mark in "_%&#${}"}
+        escapes |= {
+            "\\": r"\textbackslash{}",
+            "^": r"\textasciicircum{}",
+            "~": r"\textasciitilde{}",
+        }
+        table = str.maketrans(escapes)
+        head, *lines = (
+            " & ".join(one_line(cell).translate(table) for cell in row) + r" \\"
+            for row in self.cells
+        )
+
+        # columns of names, others of numbers
+        columns = "l" * self.n_names + "r" * (len(self.cells[0]) - self.n_names)
+        top = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule"]
+        return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def compare_systems(
+    runs: RunsLike,
+    judgements: JudgementsLike,
+    metrics: Metrics = "nDCG@10",
+    *,
+    baseline: str | None = None,
+    level: float = 0.95,
+    correction: str = "holm",
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    proxy: JudgementsLike | None = None,
+    **settings: Any,
+) -> SystemComparison:
+    """Compare systems with a baseline by paired tests over queries.
+
+    Raises InputError as in `evaluate`; if there are fewer than two systems or two queries, or the
+    baseline is not one of the runs; if the machine lacks a query that people judged, or has none of
+    its own.
+
+    Parameters
+    ----------
+    runs, judgements, metrics, **settings
+        See `evaluate`; two systems or more. Beside metrics, the names ``RPP``, ``invRPP``,
+        ``dcgRPP``, ``lexi-precision`` and ``lexi-recall`` compare the ranks of relevant documents
+        without gains: their difference is the mean preference for the run over the baseline, from
+        -1 to 1, see `recall_paired_preference` and `lexi_precision`. RPP is averaged over the
+        grades above 0 that occur, each standing for the documents of at least this grade and
+        weighing as many as there are; for the others all of these are relevant.
+    baseline : str, optional
+        The run with which the others are compared; the first by default. Name the system in use.
+    level : float
+        Confidence level of the bootstrap intervals (percentiles of means of resampled queries).
+    correction : {"holm", "bh", "none"}
+        Correction for multiple tests: Holm's (family-wise error rate) suits a decision, Benjamini
+        and Hochberg's (false discovery rate) a search among many systems, "none" a single
+        comparison planned beforehand.
+    n_resamples, seed : int
+        Number of bootstrap samples and, at most, of sign permutations; their seed. 10,000 give
+        p-values down to 0.0001.
+    proxy : judgements, optional
+        A machine's judgements of the same queries and of more. Differences then rest on both: PPI++
+        corrects the machine by the queries that people judged, so that its errors widen the
+        intervals and shift nothing.
+
+    See Also
+    --------
+    evaluate : The values alone.
+    system_order : All systems under several metrics.
+
+    Examples
+    --------
+    >>> judged = {f"q{i}": {"a": 1, "b": 0, "c": 2} for i in range(8)}
+    >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
+    >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
+    >>> comparison = compare_systems({"poor": poor, "good": good}, judged)
+    >>> comparison.table["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
+    (True, True)
+    """
+    one_of(correction, "correction", ("holm", "bh", "none"))
+    metrics = labelled(metrics)
+    evaluation, paired = evaluated_and_paired(runs, judgements, metrics, **settings)
+    machine = None if proxy is None else evaluated_and_paired(runs, proxy, metrics, **settings)
+    return compared(evaluation, baseline, level, correction, n_resamples, seed, paired, machine)
+
+
+def evaluated_and_paired(
+    runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
+) -> tuple[Evaluation, PairedRuns | None]:
+    """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""
+    by_name = labelled(metrics)
+    names = [name for word in by_name if (name := companion_of(word))]
+    if not names:
+        return evaluate(runs, judgements, by_name, **settings), None
+    if settings.get("unjudged", "worst") != "worst":
+        raise InputError(
+            f"{names[0]} knows relevant documents alone: "
+            f"leave out unjudged={settings['unjudged']!r}"
+        )
+
+    # evaluate by the metrics, if there are any
+    duplicates = settings.get("duplicates", "error")
+    systems, judged = read_runs(runs, duplicates), read_judgements(judgements, duplicates)
+    others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
+    evaluation = evaluate(systems, judged, others or "nDCG@1", **settings)
+    if not others:
+        evaluation = replace(evaluation, values=evaluation.values[:, :0], metrics=())
+
+    ties, missing = settings.get("ties", "docno-desc"), settings.get("missing", "zero")
+    return evaluation, PairedRuns.of(names, systems, judged, ties, missing)
+
+
+def compared(
+    evaluation: Evaluation,
+    baseline: str | None,
+    level: float,
+    correction: str,
+    n_resamples: int,
+    seed: int,
+    paired: PairedRuns | None = None,
+    machine: tuple[Evaluation, PairedRuns | None] | None = None,
+) -> SystemComparison:
+    """Return the comparison of evaluated systems, also by preferences and an LLM judge's grades."""
+    import polars as pl
+
+    if not 0 < level < 1:
+        raise InputError(f"level={level!r} must lie between 0 and 1")
+    whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
+    whole_number(seed, "seed", 0)
+    if len(evaluation.runs) < 2:
+        raise InputError("a comparison needs two systems or more; give another run")
+    base = evaluation.runs[0] if baseline is None else baseline
+    if base not in evaluation.runs:
+        raise InputError(f"baseline={base!r} is none of the runs {', '.join(evaluation.runs)}")
+    b = evaluation.runs.index(base)
+
+    # the machine's values, those of queries that people judged first
+    n = len(evaluation.queries)
+    if machine:
+        order = _by_people_first(evaluation.queries, machine[0].queries)
+        by_machine = [values[:, order] for _, _, values, _ in _by_query(*machine, b)]
+
+    # a row for each measure and run
+    rows: list[Fields] = []
+    has = paired.has if paired else ~np.isnan(evaluation.values[:, 0])
+    for i, (measure, r, values, measured) in enumerate(_by_query(evaluation, paired, b)):
+        kept = ~np.isnan(values[0])
+        differences = values[0, kept]
+        if len(differences) < 2:
+            raise InputError(
+                f"too few queries to compare: {len(differences)} in common, and two are needed"
+            )
+
+        # test the differences; judges do not change which queries a run lacks
+        if machine:
+            shared, further = by_machine[i][:, :n][:, kept], by_machine[i][:, n:]
+            further = further[:, ~np.isnan(further[0])]
+            powered = list(map(powered_mean, values[:, kept], shared, further))
+            means = [mean.mean for mean in powered]
+            spread, tests = powered[0].error * powered[0].n ** 0.5, powered[0].tests(level)
+        else:
+            means, spread = np.nanmean(values, axis=1).tolist(), float(differences.std(ddof=1))
+            tests = _tests(differences, level, n_resamples, seed)
+
+        # with the numbers of queries
+        names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
+        rows.append(
+            {
+                **names,
+                "mean": means[1] if len(means) > 1 else None,
+                **tests,
+                "n_topics": len(differences),
+                "n_shared": int((has[r] & has[b]).sum()),
+                "n_run": int(has[r].sum()),
+                "n_baseline": int(has[b].sum()),
+                "n_measured": int(measured[kept].sum()),
+                "spread": spread,
+            }
+        )
+
+    # correct for the number of rows
+    table = table_of(rows, mean=pl.Float64, p_permutation=pl.Float64)
+    p_values = table["p_t" if machine else "p_permutation"].to_numpy()
+    after = table.get_column_index("p_permutation") + 1
+    table.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
+    n_others = len(evaluation.runs) - 1
+    _LOG.info("compared %d runs with %s by %d bootstrap samples", n_others, base, n_resamples)
+    return SystemComparison(table, level, correction, n)
+
+
+def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
+    """Return the numbers of the LLM judge's queries, those judged by people first, in order."""
+    place = {query: q for q, query in enumerate(machine)}
+    shared = [place.pop(query) for query in people if query in place]
+    if len(shared) < len(people) or len(place) < 2:
+        raise InputError(
+            f"the machine has judged {len(shared)} of the {len(people)} queries that people "
+            f"judged, and {len(place)} others: it must judge all queries of people, "
+            "which correct it, and two or more others, which it adds"
+        )
+    return [*shared, *place.values()]
+
+
+def _by_query(
+    evaluation: Evaluation, paired: PairedRuns | None, b: int
+) -> Iterator[tuple[str, int, Floats, Flags]]:
+    """Yield measure, run, and by query its differences from run b and its values, shape (2, Q).
+
+    A preference has differences only, shape (1, Q).
+
+    Also whether the measure has something to measure in either run, shape (Q,).
+    """
+    others = [r for r in range(len(evaluation.runs)) if r != b]
+
+    # metrics
+    everywhere = evaluation.measured
+    if everywhere is None:
+        everywhere = np.ones(evaluation.values.shape, dtype=bool)
+    for m, measure in enumerate(evaluation.metrics):
+        values, measured = evaluation.filled[:, m], everywhere[:, m]
+        for r in others:
+            both = np.stack([values[r] - values[b], values[r]])
+            yield measure, r, both, measured[r] | measured[b]
+
+    # preferences
+    if paired is not None:
+        measured = paired.measured
+        for measure, r in product(paired.names, others):
+            yield measure, r, paired.against(measure, r, b)[None], measured[r] | measured[b]
+
+
+def _tests(
+    differences: Floats, level: float, n_resamples: int, seed: int
+) -> dict[str, float | None]:
+    """Return mean difference, bootstrap interval, and p-values by t-test and sign permutation."""
+    from scipy.stats import permutation_test, ttest_1samp
+
+    mean = float(differences.mean())
+    if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
+        low = high = mean
+        p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
+        p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
+    else:
+        low, high = interval_of_mean(differences, level, n_resamples, seed)
+        p_t = float(ttest_1samp(differences, 0.0).pvalue)
+
+        # as many permutations as samples
+        draws = _draws(differences, n_resamples, seed)
+        test = permutation_test((differences,), np.mean, permutation_type="samples", **draws)
+        p_permutation = float(test.pvalue)
+
+    interval = {"difference": mean, "low": low, "high": high}
+    return {**interval, "p_t": p_t, "p_permutation": p_permutation}
+
+
+def interval_of_mean(
+    differences: Floats, level: float, n_resamples: int, seed: int
+) -> tuple[float, float]:
+    """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,)."""
+    from scipy.stats import bootstrap
+
+    draws = _draws(differences, n_resamples, seed)
+    result = bootstrap(
+        (differences,), np.mean, confidence_level=level, method="percentile", **draws
+    )
+    low, high = result.confidence_interval
+    return float(low), float(high)
+
+
+def _draws(differences: Floats, n_resamples: int, seed: int) -> dict[str, Any]:
+    batch = max(1, (1 << 25) // len(differences))  # samples drawn at once
+    return {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(seed)}
+
+
+def _corrected(values: Floats, correction: str) -> Floats:
+    """Return p-values after a correction for multiple tests, see `compare_systems`."""
+    from scipy.stats import false_discovery_control
+
+    if correction == "none":
+        return values
+    if correction == "bh":
+        return np.asarray(false_discovery_control(values))
+
+    # Holm's, step down
+    order = np.argsort(values, kind="stable")
+    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    corrected = np.empty_like(values)
+    corrected[order] = np.minimum(stepped, 1.0)
+    return corrected

@@ -1,0 +1,434 @@
+"""Values of ranked lists: DCG with any gains and discounts, and any K x L weights (`Utility`)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    PathLike,
+    finite_array,
+    graded_lists,
+    scale_size,
+    whole_number,
+)
+from dcglearn.metrics.saved_metric import SavedMetric
+from dcglearn.metrics.scales import warn_of_scale
+from dcglearn.metrics.textbook import (
+    DISCOUNTS,
+    GAINS,
+    MetricName,
+    is_metric_file,
+    textbook_discounts,
+    textbook_gains,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Utility(SavedMetric):
+    """A weight of every grade at every position; the value of a list is the sum over its positions.
+
+    It is ``<W, s>`` with the K x L binary encoding ``s`` of the list (Zhou et al. 2008, section 5,
+    case 2). Raises InputError if the weights are not a finite (K, L) array or the names do not
+    match it.
+
+    Parameters
+    ----------
+    weights : array_like, shape (K, L)
+        ``weights[k, l]`` is the weight of grade ``l`` (0 = worst) at position ``k`` (0 = top).
+    grade_names, notes : sequence of str, optional
+        Names of the L grades, worst first; remarks that are saved with the utility, such as what
+        was not learned.
+
+    See Also
+    --------
+    DCG : Weights that are gains times discounts.
+    UtilityLearner : Learn one.
+
+    Examples
+    --------
+    >>> Utility([[0, 2], [0, 1]]).score([[1, 0], [0, 1], [1, 1]])
+    array([2., 1., 3.])
+    """
+
+    weights: Floats
+    grade_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    _kind: ClassVar[str] = "utility"
+    _arrays: ClassVar[tuple[str, ...]] = ("weights",)
+    _by_grade: ClassVar[tuple[str, ...]] = ("weights",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", finite_array(self.weights, "weights", 2))
+        self._set_texts()
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions that count."""
+        return int(self.weights.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(K, L)."""
+        return self.depth, self.n_grades
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        """Return the weights, so that NumPy takes a utility as a (K, L) array."""
+        return np.array(self.weights, dtype=dtype, copy=copy)
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Return the values of graded lists, shape (n,), or a float for one list.
+
+        `lists`, shape (n, M) or (M,), hold grades by position, -1 = a result of unknown grade, -2 =
+        no result. Both count 0, as do those below K. Raises InputError if a grade is not an integer
+        within -2..L-1.
+        """
+        return self._score(lists, np.zeros(self.depth))
+
+    def _score(self, lists: ArrayLike, unknown: Floats) -> Floats:
+        """Return the values of lists; `unknown`, shape (K,), holds an unknown grade's values."""
+        grades = graded_lists(lists, n_grades=self.n_grades, empty=True)
+        # the last columns are those of -2, -1
+        table = np.column_stack([self.weights, np.zeros(self.depth), unknown])
+        total = np.zeros(grades.shape[:-1])
+        for k in range(min(self.depth, grades.shape[-1])):
+            total += table[k][grades[..., k]]
+        return total[()]
+
+    def table(self) -> str:
+        """Return the weights as a text table, one row per position."""
+        names = [f"grade {grade}" for grade in range(self.n_grades)]
+        names = [one_line(name) for name in self.grade_names or names]
+        width = max(9, *(len(name) + 1 for name in names))
+        rows = ["position" + "".join(f"{name:>{width}}" for name in names)]
+        for k, row in enumerate(self.weights):
+            rows.append(f"{k + 1:>8}" + "".join(f"{x:>{width}.4g}" for x in row))
+        return "\n".join(rows)
+
+    def __repr__(self) -> str:
+        sizes = f"depth={self.depth}, n_grades={self.n_grades}"
+        return f"Utility({sizes}, weights={short_row(self.weights.ravel())})"
+
+
+class NormalisedMetric(SavedMetric):
+    """A metric with gains and discounts, whose value of the best order of documents is known."""
+
+    _name: ClassVar[str]
+    gains: Floats
+    discounts: Floats
+    plain: bool
+    score: Callable[[ArrayLike], Floats]
+    ideal: Callable[[ArrayLike], Floats]
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions that count."""
+        return len(self.discounts)
+
+    def ndcg(
+        self,
+        lists: ArrayLike,
+        documents: ArrayLike | None = None,
+        empty: float = 0.0,
+        *,
+        n_grades: int | None = None,
+    ) -> Floats:
+        """Return the values divided by the ideal ones, shape (n,), or a float for one list.
+
+        `lists`, shape (n, M) or (M,), are grades by position, `documents`, shape (n, M') or (M',),
+        those of all that could have been ranked, by default those in the list. `empty` is the value
+        where the ideal is not positive. `n_grades` is the size of the data's scale, by default the
+        largest grade of several lists plus 1. Warns with ScaleWarning if this metric has gains for
+        more.
+        """
+        # values over those of the best order
+        pool = lists if documents is None else documents
+        value, ideal = self.score(lists), self.ideal(pool)
+
+        # warn where the data have a smaller scale
+        if n_grades is not None or np.ndim(value):
+            top = max(int(np.max(part, initial=0)) for part in (lists, pool))
+            size = scale_size(n_grades, top)
+            warn_of_scale({self._name: self.n_grades}, size, "the data", stacklevel=2)
+        return normalised_values(value, ideal, empty)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DCG(NormalisedMetric):
+    """Discounted cumulated gain with any gains and discounts.
+
+    A list with grade ``g_k`` at position ``k`` has the value ``sum_k discounts[k] * gains[g_k]``
+    (Jarvelin and Kekalainen 2000). As a utility, ``W = discounts gains^T`` (Zhou et al. 2008,
+    section 5, case 1). Raises InputError if gains or discounts are not finite one-dimensional
+    arrays, or the names do not match them.
+
+    Parameters
+    ----------
+    gains, discounts : array_like, shapes (L,) and (K,)
+        Gain of each grade, worst grade first, and discount of each position, top first. Any floats;
+        discounts may rise.
+    grade_names, notes
+        As in `Utility`.
+    plain : bool
+        Whether values count as they are: `evaluate` never divides them by the ideal, despite its
+        `normalise`. True for RBP of `textbook_list_metrics`.
+
+    See Also
+    --------
+    ListUtility : Lists whose utility is no sum.
+    DCGLearner : Learn gains and discounts.
+
+    Examples
+    --------
+    >>> dcg = DCG(gains=[0, 0.5, 3], discounts=[1, 0.6])
+    >>> dcg.score([[2, 1], [1, 2]])
+    array([3.3, 2.3])
+    >>> dcg.ndcg([1, 2]).round(4)
+    np.float64(0.697)
+    """
+
+    gains: Floats
+    discounts: Floats
+    grade_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+    plain: bool = False
+
+    _kind: ClassVar[str] = "dcg"
+    _name: ClassVar[str] = "the DCG"
+    _arrays: ClassVar[tuple[str, ...]] = ("gains", "discounts")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", finite_array(self.gains, "gains", 1))
+        object.__setattr__(self, "discounts", finite_array(self.discounts, "discounts", 1))
+        self._set_texts()
+
+    @classmethod
+    def standard(
+        cls, n_grades: int, depth: int, gain: str = "exponential", discount: str = "log2"
+    ) -> DCG:
+        """Return a textbook DCG.
+
+        Raises InputError if a name is unknown, or a number is out of range.
+
+        Parameters
+        ----------
+        n_grades, depth : int
+            L and K.
+        gain : {"linear", "exponential", "power3", "power5", "binary1", "binary2"}
+            ``g``, ``2^g - 1``, ``3^g - 1``, ``5^g - 1``, ``g >= 1``, ``g >= 2``; any ``powerB`` and
+            ``binaryM``.
+        discount : {"flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear", "letor"}
+            At rank ``r``: ``1``, ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)``, ``0.8^r``, ``(K-r+1)/K``,
+            and LETOR's ``1`` at ranks 1 and 2, then ``1/log2(r)``; any ``rbpP`` with 0 < P < 1.
+
+        Examples
+        --------
+        >>> DCG.standard(n_grades=3, depth=2)
+        DCG(gains=[0, 1, 3], discounts=[1, 0.63093])
+        """
+        gains = textbook_gains(gain, np.arange(scale_size(n_grades, 0), dtype=np.float64))
+        return cls(gains, textbook_discounts(discount, whole_number(depth, "depth")))
+
+    @classmethod
+    def parse(cls, file_or_name: PathLike, n_grades: int, depth: int | None = None) -> DCG:
+        """Return the DCG of a file, or of a name with L and K (where the name has none).
+
+        It is a file if it exists, or if the name ends in ``.json`` or contains a path separator.
+        Raises InputError if the file does not hold a DCG, and as in `from_name`.
+        """
+        if is_metric_file(file_or_name):
+            return cls.load(file_or_name)
+        return cls.from_name(os.fspath(file_or_name), n_grades, depth)
+
+    @classmethod
+    def from_name(cls, name: str, n_grades: int, depth: int | None = None) -> DCG:
+        """Return the textbook DCG of ``GAIN-DISCOUNT[@K]``; ``nDCG[@K]`` is ``linear-log2[@K]``.
+
+        `depth` is for a name without ``@K``: the length of the lists to evaluate. Raises
+        InputError if it is not of this form, a gain or discount is not one of `standard`'s, or K is
+        missing or out of range.
+
+        Examples
+        --------
+        >>> DCG.from_name("linear-log2@3", n_grades=3)
+        DCG(gains=[0, 1, 2], discounts=[1, 0.63093, 0.5])
+        """
+        parsed = MetricName.of(name)
+        deep = parsed.deep(depth)
+        try:
+            return cls.standard(n_grades, deep, parsed.gain, parsed.discount)
+        except InputError as error:
+            raise InputError(f"metric {name!r}: there is no such file, and {error}") from error
+
+    @cached_property
+    def utility(self) -> Utility:
+        """The same metric as a `Utility`: weights ``discounts gains^T``, shape (K, L)."""
+        return Utility(np.outer(self.discounts, self.gains), self.grade_names, self.notes)
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Score graded lists, shape (n, M) or (M,); see `Utility.score`.
+
+        Where the gain of the worst grade is negative, unknown grades (-1) count as the worst.
+        """
+        return self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
+
+    def ideal(self, documents: ArrayLike) -> Floats:
+        """Return the largest DCG of a ranking of documents, shape (n,), or a float for one set.
+
+        Gains and discounts are both sorted (rearrangement inequality), so neither needs to be
+        monotone or positive. Positions may stay empty: documents that do harm are left out.
+        `documents`, shape (n, M) or (M,), are the grades of those that can be ranked, in any order;
+        those below 0 are no documents.
+        """
+        grades = graded_lists(documents, "documents", self.n_grades)
+        gains = np.append(self.gains, 0.0)[grades]
+        total = np.zeros(gains.shape[:-1])
+        for sign in (1.0, -1.0):
+            best = np.sort(np.minimum(-sign * gains, 0.0), axis=-1)[..., : self.depth]
+            falls = np.sort(np.minimum(-sign * self.discounts, 0.0))
+            total = total + best @ falls[: best.shape[-1]]
+        return total
+
+    def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
+        """Return the largest DCG of documents whose grades are counted, shape (n,); see `ideal`.
+
+        `counts`, shape (n, L), holds the number of documents of each grade, `filler` is the gain of
+        a position that is left empty for want of documents.
+        """
+        # positions that stay empty have a grade of their own
+        table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
+        empty = np.maximum(self.depth - table.sum(axis=1, keepdims=True), 0)
+        table = np.hstack([table, empty])
+        gains = np.append(self.gains, filler)
+        total = np.zeros(len(table))
+        for sign in (1.0, -1.0):
+            # positions of each grade, the best grade first
+            best = np.argsort(-sign * gains, kind="stable")
+            ends = np.minimum(np.cumsum(table[:, best], axis=1), self.depth)
+
+            # sums of the discounts there, times gains
+            falls = -np.sort(np.minimum(-sign * self.discounts, 0.0))
+            sums = np.append(0.0, np.cumsum(falls))[ends]
+            total += np.diff(sums, axis=1, prepend=0.0) @ np.maximum(sign * gains[best], 0.0)
+        return total
+
+    def normalised(self) -> DCG:
+        """Return the same metric with gains from 0 to 1 and a first discount of 1, if it can be.
+
+        Subtracting a gain from all grades changes no comparison of lists without unknown grades.
+        """
+        span, first = self.gains[-1] - self.gains[0], self.discounts[0]
+        if span <= 0 or first <= 0:
+            raise InputError(
+                "only a DCG whose best grade gains more than its worst, "
+                "at a first position that counts, has this form"
+            )
+        gains = (self.gains - self.gains[0]) / span
+        return DCG(gains, self.discounts / first, self.grade_names, self.notes)
+
+    def table(self) -> str:
+        """Return gains and discounts as a text table."""
+        # gains, the best grade first
+        gains: list[str] = []
+        for grade, gain in enumerate(self.gains):
+            name = one_line(self.grade_names[grade]) if self.grade_names else ""
+            label = f"{grade} {name}".rstrip()
+            gains.insert(0, f"{label:<16}{gain:>10.4f}")
+
+        # discounts beside them
+        discounts = [f"{k + 1:>8}{discount:>10.4f}" for k, discount in enumerate(self.discounts)]
+        columns = itertools.zip_longest(gains, discounts, fillvalue="")
+        rows = [f"{left:<26}    {right}".rstrip() for left, right in columns]
+        return "\n".join([f"{'grade':<16}{'gain':>10}    {'position':>8}{'discount':>10}", *rows])
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Gains and discounts as curves."""
+        return as_curves({"DCG": self})
+
+    def __repr__(self) -> str:
+        more = ", plain=True" if self.plain else ""
+        return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
+
+
+def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:
+    """Return gains and discounts as curves, with the bands of the first DCG; see `Shown`."""
+    # the names of grades and positions
+    first = next(iter(dcgs.values()))
+    grades = first.grade_names or [str(grade) for grade in range(first.n_grades)]
+    positions = [str(k + 1) for k in range(first.depth)]
+
+    # a picture of gains, and one of discounts
+    pictures = []
+    for side, ticks, words in (
+        ("gain", grades, "of each grade, worst to best"),
+        ("discount", positions, "by position"),
+    ):
+        lines = {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()}
+        parts = [bands.simultaneous, bands] if bands else []
+        shades = [getattr(part, f"{side}_band").tolist() for part in parts]
+        title = f"{side} {words}"
+        pictures.append({"title": title, "ticks": ticks, "lines": lines, "bands": shades})
+    return pictures
+
+
+def as_rows(dcg: DCG) -> list[Fields]:
+    """Return the rows of a table: each gain and discount by the name of its grade or position."""
+    names = dcg.grade_names or ("",) * dcg.n_grades
+    grades = [f"gain of grade {grade} {name}".rstrip() for grade, name in enumerate(names)]
+    positions = [f"discount at {k}" for k in range(1, dcg.depth + 1)]
+    values = [*dcg.gains.tolist(), *dcg.discounts.tolist()]
+    both = zip([*grades, *positions], values, strict=True)
+    return [{"parameter": name, "value": value} for name, value in both]
+
+
+DCGLike: TypeAlias = "DCG | PathLike"
+"""A DCG, its file, or the name of a textbook DCG."""
+
+
+def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:
+    """Return ``value / ideal``, and `empty` where the ideal is not positive, all of one shape."""
+    positive = ideal > 0
+    return np.where(positive, value / np.where(positive, ideal, 1.0), empty)[()]
+
+
+def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
+    """Return the textbook DCGs by name, ``GAIN-DISCOUNT``: 6 gains x 6 discounts.
+
+    A gain that is zero for every grade (``binary2`` on two grades) orders nothing and is left out.
+
+    See Also
+    --------
+    DCG.standard : One of them.
+
+    Examples
+    --------
+    >>> len(textbook_dcgs(n_grades=5, depth=10)), len(textbook_dcgs(n_grades=2, depth=10))
+    (36, 30)
+    """
+    dcgs = {}
+    for gain, discount in itertools.product(GAINS, DISCOUNTS):
+        dcg = DCG.standard(n_grades, depth, gain, discount)
+        if dcg.gains.any():
+            dcgs[f"{gain}-{discount}"] = dcg
+    return dcgs
+
+
+def short_row(values: Floats) -> str:
+    """Return the numbers as text, the middle of a long row left out."""
+    shown = [f"{x:.5g}" for x in values]
+    if len(shown) > 12:
+        shown = [*shown[:6], "...", *shown[-3:]]
+    return "[" + ", ".join(shown) + "]"

@@ -1,0 +1,302 @@
+"""Values of ranked lists beyond the sum, nested around DCG: saturation, and the best result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import zip_longest
+from math import comb
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    Indices,
+    InputError,
+    Integers,
+    finite_array,
+    graded_lists,
+)
+from dcglearn.metrics.dcg import DCG, NormalisedMetric, short_row
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ListUtility(NormalisedMetric):
+    """A utility that contains DCG, in which a good result can lower the value of later results.
+
+    With the grade ``l_k`` at position ``k``, a list has one of these values:
+
+    - saturation: ``sum_k c_k g_{l_k} prod_{m<k} (1 - s_{l_m})``. After a result of grade ``l`` the
+      user continues with probability ``1 - s_l``. ``s = 0`` is DCG; ``s_l = g_l`` and ``c_k = 1/k``
+      is ERR (Chapelle et al. 2009); one ``s`` for all grades and positions is RBP's persistence
+      (Moffat and Zobel 2008).
+    - best result: ``(1 - x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``. ``x = 0`` is DCG, ``x = 1``
+      the best alone.
+
+    Raises InputError if a number is out of its range, shapes do not match, or both `stops` and
+    `best` are given.
+
+    Parameters
+    ----------
+    gains, discounts : array_like, shapes (L,) and (K,)
+        Gain of each grade, at least 0, worst grade first, and discount of each position, at least
+        0, never rising.
+    stops : array_like, shape (L,), optional
+        Stop probability ``s`` of each grade, from 0 to 1; 0 by default. They suit users who stop at
+        a good result, `best` those to whom the best one counts most.
+    best : float
+        Share ``x`` of the best result, from 0 to 1. It is 0 where `stops` are given.
+    grade_names, notes, plain
+        As in `DCG`; ERR and others of `textbook_list_metrics` are plain.
+
+    See Also
+    --------
+    textbook_list_metrics : ERR, RBP and others.
+    DCGLearner : Learn one with ``form=``.
+
+    Examples
+    --------
+    After a result of grade 2 or 3, nothing else counts, so that one good answer is enough:
+
+    >>> enough = ListUtility(gains=[0, 0.4, 0.9, 1], discounts=[1, 0.631, 0.5], stops=[0, 0, 1, 1])
+    >>> enough.score([[3, 1, 1], [3, 3, 3], [1, 1, 3]]).round(4)
+    array([1.    , 1.    , 1.1524])
+    """
+
+    gains: Floats
+    discounts: Floats
+    stops: Floats = None  # type: ignore[assignment]  # then no grade stops
+    best: float = 0.0
+    grade_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+    plain: bool = False
+
+    _kind: ClassVar[str] = "list_utility"
+    _name: ClassVar[str] = "the utility"
+    _arrays: ClassVar[tuple[str, ...]] = ("gains", "discounts", "stops", "best")
+    _by_grade: ClassVar[tuple[str, ...]] = ("gains", "stops")
+
+    def __post_init__(self) -> None:
+        gains = finite_array(self.gains, "gains", 1)
+        discounts = finite_array(self.discounts, "discounts", 1)
+        stops = finite_array(np.zeros(len(gains)) if self.stops is None else self.stops, "stops", 1)
+        best = np.float64(finite_array(self.best, "best", 0))
+
+        # gains and discounts
+        if gains.min() < 0:
+            raise InputError(f"gains {short_row(gains)} must be at least 0 in a list utility")
+        if discounts.min() < 0 or (np.diff(discounts) > 0).any():
+            rule = "must be at least 0 and never rise in a list utility"
+            raise InputError(f"discounts {short_row(discounts)} {rule}")
+
+        # stops, or a share of the best
+        if len(stops) != len(gains):
+            raise InputError(f"{len(stops)} stops for {len(gains)} gains")
+        if stops.min() < 0 or stops.max() > 1 or not 0 <= best <= 1:
+            raise InputError(f"stops {short_row(stops)} and best {best:g} must lie between 0 and 1")
+        if stops.any() and best:
+            raise InputError("give stops (saturation) or best (the best result's share), not both")
+
+        self.__dict__.update(gains=gains, discounts=discounts, stops=stops, best=best)
+        self._set_texts()
+
+    @classmethod
+    def of_dcg(cls, dcg: DCG) -> ListUtility:
+        """Return a DCG as a list utility without stops; its numbers must suit one."""
+        texts: Fields = {"grade_names": dcg.grade_names, "notes": dcg.notes}
+        return cls(dcg.gains, dcg.discounts, plain=dcg.plain, **texts)
+
+    @property
+    def form(self) -> str:
+        """The form: "dcg", "saturation" or "best"."""
+        if self.best:
+            return "best"
+        return "saturation" if self.stops.any() else "dcg"
+
+    @property
+    def dcg(self) -> DCG:
+        """The DCG with the same gains and discounts, without stops or a share of the best."""
+        return DCG(self.gains, self.discounts, self.grade_names, self.notes, self.plain)
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Score graded lists, shape (n, M) or (M,); see `Utility.score`.
+
+        Unknown grades (-1) and positions without a result stop nobody.
+        """
+        grades = graded_lists(lists, n_grades=self.n_grades)
+        gains, going_on = np.append(self.gains, 0.0), np.append(1 - self.stops, 1.0)
+        total, highest = np.zeros(grades.shape[:-1]), np.zeros(grades.shape[:-1])
+        survival = np.ones(grades.shape[:-1])
+
+        # add up what users see before they stop
+        for k in range(min(self.depth, grades.shape[-1])):
+            worth = self.discounts[k] * gains[grades[..., k]] * survival
+            total = total + worth
+            highest = np.maximum(highest, worth)
+            survival = survival * going_on[grades[..., k]]
+
+        if self.best:
+            total = total + self.best * (highest - total)
+        return total[()]
+
+    def ideal(self, documents: ArrayLike) -> Floats:
+        """Return the largest value of a ranking of documents; for parameters see `DCG.ideal`.
+
+        Under saturation the order by grade is not the best in general: a document that stops the
+        user may count more below others. The maximum is exact; for errors see `ideal_of_counts`.
+
+        Examples
+        --------
+        >>> discounts = DCG.standard(4, 3).discounts
+        >>> utility = ListUtility([0, 0.4, 0.9, 1], discounts, stops=[0, 0, 1, 1])
+        >>> utility.score([3, 1, 1]).round(5), utility.ideal([3, 1, 1]).round(5)
+        (np.float64(1.0), np.float64(1.15237))
+        """
+        grades = graded_lists(documents, "documents", self.n_grades)
+        counts = [(grades == grade).sum(axis=-1) for grade in range(self.n_grades)]
+        value = self.ideal_of_counts(np.stack(counts, axis=-1))
+        return value if grades.ndim > 1 else value[0]
+
+    def ideal_of_counts(self, counts: ArrayLike) -> Floats:
+        """Return the largest value of documents whose grades are counted, shape (n,).
+
+        Where the order by gain is the best, it is used (for a DCG, for ERR and RBP, for the
+        best-result form). Otherwise a dynamic programme over the counts of the documents used so
+        far is exact, since what follows a document is scaled by its survival: ``V_k(n) = max_a c_k
+        g_a + (1 - s_a) V_{k+1}(n - e_a)``, on at most ``binom(K + L, L)`` states. `counts`, shape
+        (n, L), holds the number of documents of each grade; with fewer than positions, the last
+        stay empty. Raises InputError if there are too many states.
+        """
+        table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
+        if not self._ordered_by_gain:
+            return _best_by_counts(self.gains, self.discounts, self.stops, table)
+
+        # lists in the order by gain, equal gains by stops
+        order = np.lexsort((self.stops, -self.gains))
+        ends = np.cumsum(table[:, order], axis=1)
+        place = (np.arange(self.depth)[None, :, None] >= ends[:, None, :]).sum(axis=2)
+        return self.score(np.append(order, -1)[place].astype(np.int8))
+
+    @cached_property
+    def _ordered_by_gain(self) -> bool:
+        """Whether no swap of neighbours in the order by gain (equal gains by stops) adds value.
+
+        Swapping b, then a at positions k and k + 1 for a, then b adds, before survival,
+        ``(c_k - c_{k+1}) (g_a - g_b) - c_{k+1} (s_a g_b - s_b g_a)``; documents left out stand at
+        positions whose discount is 0.
+        """
+        # neighbours in that order
+        order = np.lexsort((self.stops, -self.gains))
+        g, s = self.gains[order], self.stops[order]
+        falls, later = -np.diff(self.discounts, append=0.0), np.append(self.discounts[1:], 0.0)
+        lead, lost = g[:, None] - g, s[:, None] * g - s * g[:, None]
+
+        # what each swap adds, at each position
+        added = falls[:, None, None] * lead - later[:, None, None] * lost
+        return bool((added[:, *np.triu_indices(len(g), 1)] >= 0).all())
+
+    def normalised(self) -> ListUtility:
+        """Return the same metric with a largest gain and a first discount of 1, if there is one."""
+        top, first = self.gains.max(), self.discounts[0]
+        if top <= 0 or first <= 0:
+            raise InputError("a list utility that is worth nothing has no such form")
+        gains, discounts = self.gains / top, self.discounts / first
+        return ListUtility(gains, discounts, self.stops, self.best, self.grade_names, self.notes)
+
+    def table(self) -> str:
+        """Return the DCG's text table with stop probabilities, or with the share of the best."""
+        head, *rows = self.dcg.table().split("\n")
+        if self.form == "best":
+            return "\n".join([head, *rows, f"share of the best result{float(self.best):>16.4f}"])
+
+        # a column of stops behind the gains
+        stops = [f"{stop:>8.4f}" for stop in self.stops[::-1]]
+        wide = [f"{head[:26]}{'stop':>8}{head[26:]}"]
+        for row, stop in zip_longest(rows, stops, fillvalue=" " * 8):
+            wide.append(f"{row[:26]:<26}{stop}{row[26:]}".rstrip())
+        return "\n".join(wide)
+
+    def __repr__(self) -> str:
+        parts = [f"gains={short_row(self.gains)}", f"discounts={short_row(self.discounts)}"]
+        is_best = self.form == "best"
+        parts.append(f"best={self.best:.5g}" if is_best else f"stops={short_row(self.stops)}")
+        return f"ListUtility({', '.join(parts)}{', plain=True' if self.plain else ''})"
+
+
+def _best_by_counts(gains: Floats, discounts: Floats, stops: Floats, counts: Integers) -> Floats:
+    """Return the largest saturation utility of documents counted by grade, (Q, L) to (Q,)."""
+    # distinct counts, of the grades that occur
+    depth = len(discounts)
+    distinct, query = np.unique(np.minimum(counts, depth), axis=0, return_inverse=True)
+    used = np.flatnonzero(distinct.any(axis=0))
+    if not len(used):
+        return np.zeros(len(counts))
+
+    n_states, most_states = comb(depth + len(used), len(used)), 500_000
+    if n_states > most_states:
+        raise InputError(
+            f"the best order of {len(used)} grades at {depth} positions has {n_states:,} states, "
+            f"more than the {most_states:,} that are searched: "
+            "give the metric a smaller depth, or do not normalise"
+        )
+
+    # solve for some queries at a time
+    model = gains[used], discounts, 1 - stops[used], *_states(depth, len(used))
+    size = max((1 << 22) // n_states, 1)
+    parts = np.split(distinct[:, used], range(size, len(distinct), size))
+    values = [_values(*model, part) for part in parts]
+    return np.concatenate(values)[query.ravel()]
+
+
+def _values(
+    gains: Floats,
+    discounts: Floats,
+    going_on: Floats,
+    states: Integers,
+    following: Indices,
+    counts: Integers,
+) -> Floats:
+    """Return the value of the best list of documents counted by grade, (Q, L) to (Q,).
+
+    States are lists so far; the last positions are solved first.
+    """
+    value = np.zeros((len(states), len(counts)))
+    length = states.sum(axis=1)
+    for k in range(len(discounts) - 1, -1, -1):
+        at = np.flatnonzero(length == k)
+        best = np.zeros((len(at), len(counts)))
+        for a, (gain, survival) in enumerate(zip(gains, going_on, strict=True)):
+            worth = discounts[k] * gain + survival * value[following[at, a]]
+            np.maximum(best, np.where(states[at, a, None] < counts[:, a], worth, 0.0), out=best)
+        value[at] = best
+    return value[0]
+
+
+@lru_cache(maxsize=8)
+def _states(depth: int, n_grades: int) -> tuple[Integers, Indices]:
+    """Return the counts of each grade with a sum of at most K, and where one more leads.
+
+    Both have shape (S, L), in lexicographic order; where nothing leads on, 0 stands.
+    """
+    # all counts, a grade at a time
+    left, columns = np.array([depth]), np.zeros((1, 0), dtype=np.int64)
+    for _ in range(n_grades):
+        rows = np.repeat(np.arange(len(left)), left + 1)
+        starts = np.cumsum(left + 1) - (left + 1)
+        chosen = np.arange(len(rows)) - starts[rows]
+        columns, left = np.column_stack([columns[rows], chosen]), left[rows] - chosen
+
+    # the place of each successor in the order
+    counted = np.array([[comb(r + d, d) for d in range(n_grades + 1)] for r in range(depth + 1)])
+    following = np.zeros(columns.shape, dtype=np.intp)
+    short = np.flatnonzero(left > 0)
+    for grade in range(n_grades):
+        more = columns[short].copy()
+        more[:, grade] += 1
+        before = depth - np.cumsum(more, axis=1) + more
+        dims = n_grades - np.arange(n_grades)
+        following[short, grade] = (counted[before, dims] - counted[before - more, dims]).sum(axis=1)
+    return columns, following

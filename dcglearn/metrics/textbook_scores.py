@@ -1,0 +1,40 @@
+"""All textbook DCGs scored at once."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcglearn.foundation.validation import Floats, frozen, graded_lists
+from dcglearn.metrics.dcg import DCG, textbook_dcgs
+
+
+@dataclass(frozen=True, eq=False)
+class TextbookDCGs:
+    """The M textbook DCGs of `textbook_dcgs`, in their order, as one metric of M scores.
+
+    `gains`, shape (G, L + 1), end with the gain of an unknown grade, 0; `discounts` have the shape
+    (D, K), and M is G D.
+    """
+
+    names: tuple[str, ...]
+    dcgs: tuple[DCG, ...]
+    gains: Floats
+    discounts: Floats
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Return the score of each list, shape (n, K), under each DCG; shape (M, n)."""
+        grades = graded_lists(lists, n_grades=self.gains.shape[1] - 1)
+        scores = self.discounts @ self.gains[:, grades].swapaxes(1, 2)
+        return scores.reshape(len(self.names), len(grades))
+
+
+@cache
+def textbook_scores(n_grades: int, depth: int) -> TextbookDCGs:
+    """Return the textbook DCGs for L grades and lists of K positions, to be scored at once."""
+    dcgs = textbook_dcgs(n_grades, depth)
+    gains = {name.partition("-")[0]: np.append(dcg.gains, 0.0) for name, dcg in dcgs.items()}
+    discounts = {name.partition("-")[2]: dcg.discounts for name, dcg in dcgs.items()}
+    curves = (frozen(np.array([*values.values()])) for values in (gains, discounts))
+    return TextbookDCGs(tuple(dcgs), tuple(dcgs.values()), *curves)

@@ -1,0 +1,447 @@
+"""Bands of gains and discounts: draws of what a log allows, pointwise and simultaneous."""
+
+import logging
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dcglearn.foundation.cluster import over_cluster
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.processes import in_processes
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, whole_number
+from dcglearn.learning.descriptions import (
+    DirectDescription,
+    DirectFit,
+    DirectLearner,
+    fit_of,
+    warn_of,
+)
+from dcglearn.learning.fit_dcg import fit_dcg, fit_direct
+from dcglearn.learning.fit_form import parameters_of
+from dcglearn.learning.posterior import dispersion, posterior_draws
+from dcglearn.learning.starts import WarmStart
+from dcglearn.metrics.dcg import DCG, as_curves
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.parts.usable_pairs import usable_pairs
+from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.blend import LOSSES_OF_MEMBERS
+from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.resampling import resampled_weights, unit_of
+
+_LOG = logging.getLogger(__name__)
+
+FEWEST_DRAWN = 20
+"""From fewer raters or queries than this, nobody can tell how they differ."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bands(Finding):
+    """Bands of gains and discounts.
+
+    `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and
+    `discounts`, shape (B, K), are draws. In a form beyond the DCG, `further` holds draws of the
+    stop probabilities, shape (B, L), or of the share of the best result, shape (B, 1), and
+    `further_learned` what was learned; a stop probability common to all grades cannot be told from
+    a discount, so all are on the scale on which grade 0 never stops. `level` is the share of the
+    draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. A
+    band that what was learned lies beyond ends there instead. `by` is the independent unit,
+    `n_units` their number in the log, and `failed` the number of samples that taught nothing.
+    """
+
+    dcg: DCG
+    gains: Floats = field(repr=False)
+    discounts: Floats = field(repr=False)
+    level: float
+    by: str
+    n_units: int
+    method: str = "posterior"
+    form: str = "dcg"
+    further: Floats | None = field(default=None, repr=False)
+    further_learned: Floats | None = None
+    failed: int = 0
+    kind: str = "pointwise"
+
+    _labels: ClassVar = {"low": "band of each", "all_low": "band of all at once"}
+
+    @property
+    def simultaneous(self) -> Self:
+        """The bands that hold all parameters at once, in a share `level` of the draws."""
+        return replace(self, kind="simultaneous")
+
+    @property
+    def gain_band(self) -> Floats:
+        """Lower and upper ends for every grade, shape (2, L)."""
+        return self._ends[:, : self.gains.shape[1]]
+
+    @property
+    def discount_band(self) -> Floats:
+        """Lower and upper ends for every position, shape (2, K)."""
+        return self._ends[:, self.gains.shape[1] :][:, : self.discounts.shape[1]]
+
+    @property
+    def further_band(self) -> Floats:
+        """Ends for stop probabilities, shape (2, L), or for the share of the best, (2, 1)."""
+        return self._ends[:, self.gains.shape[1] + self.discounts.shape[1] :]
+
+    @property
+    def _ends(self) -> Floats:
+        """Ends for all parameters, shape (2, p).
+
+        They are quantiles of the draws, or the estimate where it lies beyond them.
+        """
+        low, high = np.quantile(self._draws, (self.tail, 1 - self.tail), axis=0)
+        return np.array([np.minimum(low, self._estimates), np.maximum(high, self._estimates)])
+
+    @cached_property
+    def tail(self) -> float:
+        """Share of the draws beyond either end of a band.
+
+        Of simultaneous bands it is such that a share `level` of the draws lies within the bands of
+        all parameters (Besag, Green, Higdon and Mengersen 1995, section 6.3); see `bootstrap_bands`
+        for the bootstrap.
+        """
+        draws = self._draws
+        free = np.ptp(draws, axis=0) > 0
+        if self.kind == "simultaneous" and free.any():
+            draws = draws[:, free]
+            ranks = (np.argsort(np.argsort(draws, axis=0), axis=0) + 0.5) / len(draws)
+            return float(np.quantile(np.minimum(ranks, 1 - ranks).min(axis=1), 1 - self.level))
+        if self.method == "posterior":
+            return (1 - self.level) / 2
+
+        # Hesterberg 2015, section 4.1.3
+        spare = self.n_units - draws.shape[1] + 2
+        if spare <= 0:
+            return 0.0
+        from scipy.special import ndtr
+
+        return float(ndtr(-np.sqrt(self.n_units / spare) * normal_quantile(self.level)))
+
+    @property
+    def _draws(self) -> Floats:
+        """Draws of all parameters, shape (B, p)."""
+        further = [] if self.further is None else [self.further]
+        return np.hstack([self.gains, self.discounts, *further])
+
+    @property
+    def _estimates(self) -> Floats:
+        """What was learned, shape (p,)."""
+        further = [] if self.further_learned is None else [self.further_learned]
+        return np.concatenate([self.dcg.gains, self.dcg.discounts, *further])
+
+    @property
+    def sentence(self) -> str:
+        """How wide the bands are on average, and the widest."""
+        free = np.flatnonzero(np.ptp(self._draws, axis=0) > 0).tolist()
+        if not free:
+            return "every gain and discount is fixed: there is nothing to learn"
+        rows = [self.table.row(i, named=True) for i in free]
+        widths = [row["high"] - row["low"] for row in rows]
+        widest = rows[int(np.argmax(widths))]
+        return (
+            f"a gain or discount is uncertain by ±{np.mean(widths) / 2:.2f} on average, half the "
+            f"width of its {self.level:.0%} band; the least sure is the {widest['parameter']}, "
+            f"between {widest['low']:.2f} and {widest['high']:.2f}"
+        )
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each parameter, with its estimate, standard error and bands.
+
+        `low` and `high` are the ends of the pointwise band, `all_low` and `all_high` of the
+        simultaneous one.
+        """
+        # name the parameters
+        names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
+        names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
+        if self.form == "best":
+            names.append("share of the best")
+        elif self.further_learned is not None:
+            names += [f"stop at grade {g}" for g in range(len(self.further_learned))]
+
+        # a row each
+        errors = self._draws.std(axis=0, ddof=1)
+        pointwise = replace(self, kind="pointwise")._ends
+        columns = np.array([self._estimates, errors, *pointwise, *self.simultaneous._ends])
+        keys = ("parameter", "estimate", "standard_error", "low", "high", "all_low", "all_high")
+        rows = zip(names, *columns.tolist(), strict=True)
+        return table_of(dict(zip(keys, row, strict=True)) for row in rows)
+
+    @property
+    def pictures(self) -> list[dict[str, Any]]:
+        """Gains and discounts as curves, with their bands."""
+        return as_curves({"learned": self.dcg}, self)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the bands mean, and what they are drawn from."""
+        drawn = "fits to samples of the log"
+        if self.method == "posterior":
+            drawn = "draws of what the log allows"
+        units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
+        together = "" if self.by == "pair" else f", the verdicts of one {self.by} not"
+
+        # what they mean
+        notes = [
+            f"the band of each holds the true number in {self.level:.0%} of such logs, the band of "
+            "all at once all of them together",
+            f"from {len(self.gains):,} {drawn}: {units} are taken as independent{together}",
+        ]
+        if self.failed:
+            notes.append(f"{self.failed} more samples could not be learned from")
+
+        # what cannot be told apart
+        if self.form == "saturation":
+            notes.append(
+                "grade 0 is taken never to stop: a stop that all grades share cannot be told from "
+                "a discount"
+            )
+        return notes
+
+
+def bootstrap_bands(
+    log: Preferences,
+    learner: DirectLearner | None = None,
+    *,
+    method: str | None = None,
+    by: str | None = None,
+    n_resamples: int = 200,
+    level: float = 0.9,
+    seed: int = 0,
+    jobs: int = 1,
+    engine: Any = None,
+) -> Bands:
+    """Return bands of gains and discounts, pointwise and simultaneous.
+
+    Raises InputError if a setting is impossible, the log cannot be learned from, or it is too short
+    for bands.
+
+    Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves,
+    sampled by a population of Markov chains. Where units hold several judgements, the likelihood
+    counts less by as much as these depend on each other. The bands of a blend are those of its
+    robust fit: a textbook DCG has none. So they say what the log tells by itself, also where a
+    proxy was followed. The blend itself can lie beyond them, since it follows a textbook DCG or a
+    proxy too: there a band ends at what was learned.
+
+    Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and
+    p parameters (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few
+    judgements, or many, are wrong.
+
+    Parameters
+    ----------
+    log, learner : Preferences, DCGLearner, optional
+        The log, and the learner whose settings are used, by default ``DCGLearner()``.
+        ``form="auto"`` is chosen once.
+    method : {"posterior", "bootstrap"}, optional
+        By default the posterior; the bootstrap where the loss is no likelihood.
+    by : {"pair", "rater", "query", "list"}, optional
+        The independent unit; by default raters, else queries (20 at least), else lists that recur,
+        else pairs.
+    n_resamples : int
+        Number of bootstrap samples; ten times as many are drawn from the posterior. More make the
+        ends of the bands steadier. Take 1,000 for a level of 0.99.
+    level : float
+        The share of logs in which a band is to hold the truth: docs/bands.md has what was found in
+        simulations.
+    seed, jobs, engine
+        Seed; for the bootstrap, number of processes, and a Dask cluster as in `UtilityLearner.fit`.
+
+    See Also
+    --------
+    consistent_ranges : What the log determines, without a model of noise.
+    plots.banded_figure : Draw them.
+
+    Examples
+    --------
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", n_flips=20, seed=0)
+    >>> bands = bootstrap_bands(log)
+    >>> bool(np.all(bands.simultaneous.gain_band[0] <= bands.gain_band[0]))
+    True
+    """
+    # check the settings and the log
+    whole_number(n_resamples, "n_resamples", 2)
+    if not 0 < level < 1:
+        raise InputError(f"level={level!r} must lie between 0 and 1")
+    if method not in (None, "posterior", "bootstrap"):
+        raise InputError(f"method={method!r} is not one of posterior, bootstrap")
+    log = usable_pairs(as_preferences(log))
+    unit = by or unit_of(log, fewest=FEWEST_DRAWN)
+    if problem := why_no_bands(log, unit):
+        raise InputError(problem)
+
+    # fit the whole log
+    fit = fit_of(learner)
+    proxy = None if fit is None or fit.machine is None else fit.machine.dcg
+    description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
+    whole = fit_in_form(log, description, proxy=proxy)
+    warn_of(whole)
+
+    # draw
+    method = method or ("posterior" if whole.is_likelihood else "bootstrap")
+    if method == "bootstrap":
+        drawn = _bootstrap(log, whole, unit, n_resamples, seed, jobs, engine)
+    elif whole.is_likelihood:
+        drawn = _posterior(log, whole, unit, n_resamples, seed)
+    else:
+        raise InputError(
+            f'loss="{whole.loss}" is no likelihood, so it has no posterior: give method="bootstrap"'
+        )
+
+    # put all on one scale
+    gains, discounts, further = _identified(whole.form, *drawn)
+    learned = _identified(whole.form, *_learned(whole))
+    dcg = DCG(learned[0][0], learned[1][0], whole.dcg.grade_names, whole.dcg.notes)
+    return Bands(
+        dcg=dcg,
+        gains=gains,
+        discounts=discounts,
+        level=level,
+        by=unit,
+        n_units=_n_units(log, unit),
+        method=method,
+        form=whole.form,
+        further=further,
+        further_learned=None if learned[2] is None else learned[2][0],
+        failed=n_resamples - len(gains) if method == "bootstrap" else 0,
+    )
+
+
+def why_no_bands(log: Preferences, by: str | None = None) -> str:
+    """Return why a log is too short for bands by a unit; empty if it is not."""
+    # too few preferences
+    log, fewest = usable_pairs(log), 20
+    by = by or unit_of(log, fewest=FEWEST_DRAWN)
+    n_decided = len(log.decided)
+    if n_decided < fewest:
+        return (
+            f"no bands: the log holds {n_decided} preferences between different lists, fewer than "
+            f"{fewest}"
+        )
+
+    # too few units
+    n = 0 if by == "pair" else _n_units(log, by)
+    if 0 < n < FEWEST_DRAWN:
+        remedy = "" if by == "list" else ", or give by=pair and speak of these alone"
+        return (
+            f"no bands by {by}: it takes {FEWEST_DRAWN}, the log has {n}: get judgements of "
+            f"more{remedy}"
+        )
+    return ""
+
+
+def _n_units(log: Preferences, by: str) -> int:
+    return len(np.unique(np.concatenate(log.clusters(by))))
+
+
+Draws = tuple[Floats, Floats, Floats | None]
+"""Gains, discounts and further parameters, one row a draw."""
+
+
+def _identified(form: str, gains: Floats, discounts: Floats, further: Floats | None) -> Draws:
+    """Return parameters on the scale of `Bands`."""
+    if form != "saturation" or further is None:
+        return gains, discounts, further
+    left = 1 - further
+    return gains, discounts * left[:, :1] ** np.arange(discounts.shape[1]), 1 - left / left[:, :1]
+
+
+def _learned(whole: DirectFit) -> Draws:
+    """Return what a fit has learned, as one row."""
+    metric = whole.metric
+    further = parameters_of(metric, whole.form)[None] if isinstance(metric, ListUtility) else None
+    return metric.gains[None], metric.discounts[None], further
+
+
+def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int) -> Draws:
+    """Return draws of the posterior around the fit, of a blend around its robust fit."""
+    loss, warm = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss, WarmStart.of(whole)
+    with one_blas_thread():
+        # fit the DCG, and how much the judgements of a unit depend on each other
+        fit, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
+        assert fitted.pairs is not None
+        apart, theta = 1.0, fitted.theta
+        if unit not in ("pair", "list"):
+            apart = dispersion(fitted, fitted.pairs.clusters(unit)[0], seed)
+
+        # fit a form beyond it
+        if whole.form != "dcg":
+            near = warm.in_its_form(whole.form, fitted.model, fit.raters)
+            result = fitted.with_form(whole.form, near)
+            fitted, theta = replace(fitted, model=result.model), result.theta
+
+        # draw: these cost less than samples, and neighbours are alike
+        thetas = posterior_draws(fitted, theta, 10 * n, seed, apart)
+
+    # gains up to 1, discounts from 1
+    points = fitted.model.points(thetas)
+    gains, discounts = fitted.model.zeroed(points.gains), points.discounts / points.discounts[:, :1]
+    _LOG.info(
+        "%d draws of the posterior by %s, which count %.2f times less than alone",
+        len(thetas),
+        unit,
+        apart,
+    )
+    further = thetas[:, fitted.model.places.further] if whole.form != "dcg" else None
+    return gains / gains[:, -1:], discounts, further
+
+
+def _bootstrap(
+    log: Preferences, whole: DirectFit, unit: str, n: int, seed: int, jobs: int, engine: Any
+) -> Draws:
+    """Return what is learned from samples of the log."""
+    # learn from each sample
+    of_sample = partial(_resampled, log, replace(whole.description, form=whole.form))
+    samples = zip(resampled_weights(log, unit, n, seed), _starts(whole, n, seed), strict=True)
+
+    # here, in processes, or on a cluster
+    results: Any
+    if engine is not None:
+        results = over_cluster(of_sample, samples, engine)
+    elif jobs != 1:
+        results = in_processes(of_sample, samples, jobs)
+    else:
+        results = (of_sample(weight) for weight in samples)
+    with closing(results):
+        fits = [fit for fit in counted(results, n, "bootstrap") if fit is not None]
+
+    # leave out those that taught nothing
+    _LOG.info("%d bootstrap samples by %s, %d of them left out", n, unit, n - len(fits))
+    if len(fits) < 2:
+        raise InputError(f"all but {len(fits)} of the {n} samples hold too little to learn from")
+    gains, discounts, further = zip(*map(_learned, fits), strict=True)
+    beyond = None if further[0] is None else np.concatenate(further)
+    return np.concatenate(gains), np.concatenate(discounts), beyond
+
+
+def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | DCG]]:
+    """Return the loss and the start of each sample's fit.
+
+    For a blend, each sample draws one of its fits, with probabilities by weight.
+    """
+    fits = [member for member in whole.members if member.name in LOSSES_OF_MEMBERS]
+    if not fits:
+        return [(whole.loss, whole if whole.form != "dcg" else whole.dcg)] * n
+    weights = np.array([member.weight for member in fits])
+    drawn = np.random.default_rng([seed, 1]).choice(len(fits), n, p=weights / weights.sum())
+    return [(fits[i].name, fits[i].dcg) for i in drawn]
+
+
+def _resampled(
+    log: Preferences,
+    description: DirectDescription,
+    sample: tuple[Floats, tuple[str, DirectFit | DCG]],
+) -> DirectFit | None:
+    """Return the fit to a sample's weights, None if it holds too little."""
+    weight, (loss, start) = sample
+    try:
+        return fit_direct(log.reweighted(weight), replace(description, loss=loss), start)
+    except InputError:
+        return None

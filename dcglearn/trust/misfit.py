@@ -1,0 +1,329 @@
+"""Lack of fit: the share of held-out preferences that a DCG cannot express, in parts.
+
+The parts are weights free at each grade and position, list utilities, and any function of the
+grades at all.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.progress import stage
+from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
+from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner
+from dcglearn.learning.fit_dcg import fit_direct
+from dcglearn.learning.held_out_values import held_out_values
+from dcglearn.logs.preference_pairs import Metric
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.ceiling import NoiseCeiling, ceiling_of
+from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
+from dcglearn.trust.product_form import free_utility
+from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of
+
+DCG_NAME = "gains times discounts (DCG)"
+FORM_NAMES = {"best": "share of the best result", "saturation": "saturation"}
+
+N_PARTITIONS = 3
+"""How often the log is divided into folds; a pair's values are means over them."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One utility on held-out preferences; its `name` says what is free in it.
+
+    `share` is the share of the preferences respected (ties of the utility count half),
+    `log_likelihood` the mean log probability of a preference; `ahead` and `likelihood_ahead` are
+    those minus the DCG's, with their standard errors `ahead_error` and `likelihood_error`.
+    `covered_share`, the share where lists recur, compares with the noise ceiling.
+    """
+
+    name: str
+    share: float
+    log_likelihood: float
+    ahead: float
+    ahead_error: float
+    likelihood_ahead: float
+    likelihood_error: float
+    covered_share: float | None = None
+
+    @property
+    def shown(self) -> bool:
+        """Whether the utility is shown to fit better than the DCG.
+
+        It then respects more preferences, beyond error, and makes them more likely.
+        """
+        return _beyond_error(self.ahead, self.ahead_error) and self.more_likely
+
+    @property
+    def more_likely(self) -> bool:
+        """Whether preferences are more likely under it than under the DCG, beyond error."""
+        return _beyond_error(self.likelihood_ahead, self.likelihood_error)
+
+    @property
+    def points(self) -> str:
+        """How many percentage points the share is ahead of the DCG's, with its interval."""
+        lead, low, high = (100 * x for x in _with_ends("", self.ahead, self.ahead_error).values())
+        return f"{lead:.1f} points more ({LEVEL:.0%} interval {low:.1f} to {high:.1f})"
+
+    @property
+    def cells(self) -> Fields:
+        """The row of a table; the DCG has no lead over itself."""
+        shown: Fields = {"learned_without_the_pair": self.name, "share": self.share}
+        shown |= {"lead": None, "low": None, "high": None, "recurring": self.covered_share}
+        shown |= {"log_likelihood": self.log_likelihood}
+        ahead = {"likelihood_lead": None, "likelihood_low": None, "likelihood_high": None}
+        if self.name != DCG_NAME:
+            shown |= _with_ends("", self.ahead, self.ahead_error)
+            ahead = _with_ends("likelihood_", self.likelihood_ahead, self.likelihood_error)
+        return shown | ahead
+
+
+def _with_ends(kind: str, lead: float, error: float) -> Fields:
+    """Return a lead and its interval as cells."""
+    reach = normal_quantile() * error
+    return {f"{kind}lead": lead, f"{kind}low": lead - reach, f"{kind}high": lead + reach}
+
+
+def _beyond_error(lead: float, error: float) -> bool:
+    """Return whether the 90% interval of a lead lies above 0."""
+    return lead > normal_quantile() * error
+
+
+@dataclass(frozen=True)
+class LackOfFit(Finding):
+    """What a DCG cannot express of a log.
+
+    `parts` are the DCG, weights free at each grade and position, and the list utilities. `form` is
+    the form of `DCGLearner` that closes part of the gap, and `utility` its fit to the whole log;
+    None where none is shown to. `ceiling` is the noise ceiling of the held-out pairs; where too few
+    lists recur, it is None, and `no_ceiling` says so. `n_pairs` counts the held-out pairs, and `by`
+    is the unit that was held out and that standard errors are by.
+    """
+
+    parts: tuple[Part, ...]
+    form: str | None
+    utility: ListUtility | None
+    ceiling: NoiseCeiling | None
+    n_pairs: int
+    by: str
+    no_ceiling: str = ""
+
+    _formats: ClassVar = dict.fromkeys(
+        ("lead", "low", "high", "likelihood_lead", "likelihood_low", "likelihood_high"), "+.4f"
+    )
+    _labels: ClassVar = {
+        "lead": "ahead of the DCG",
+        "low": f"{LEVEL:.0%} interval",
+        "recurring": "share where lists recur",
+        "likelihood_lead": "ahead of the DCG",
+        "likelihood_low": f"{LEVEL:.0%} interval",
+    }
+
+    def __getitem__(self, name: str) -> Part:
+        """Return the part whose name begins so."""
+        return next(part for part in self.parts if part.name.startswith(name))
+
+    @property
+    def sentence(self) -> str:
+        """What orders more pairs rightly than a DCG, or that nothing is shown to."""
+        free = self.parts[1]
+        if self.form is not None and self.utility is not None:
+            return (
+                f"{meaning(self.utility)}: a DCG cannot express this, and a metric with "
+                f'form="{self.form}", which can, orders {self[FORM_NAMES[self.form]].points} of '
+                "the held-out preferences rightly"
+            )
+        if free.shown:
+            return (
+                f"weights free at each grade and position order {free.points} of the held-out "
+                "preferences rightly than a DCG: what a grade is worth depends on its position by "
+                "more than a common discount"
+            )
+        return "a DCG is all one needs here: no form beyond it is shown to order more pairs rightly"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each utility, and one for the noise ceiling."""
+        rows = [part.cells for part in self.parts]
+        if self.ceiling is not None:
+            name = "any function of the grades, at most"
+            rows.append({"learned_without_the_pair": name, "recurring": self.ceiling.share})
+        return table_of(rows)
+
+    @property
+    def notes(self) -> list[str]:
+        """What else the parts mean, and what they are measured on."""
+        dcg, free, *forms = self.parts
+        notes = []
+
+        # the form to learn with
+        if self.form is not None:
+            part, more = self[FORM_NAMES[self.form]], ""
+            if part.covered_share is not None and dcg.covered_share is not None:
+                points = 100 * (part.covered_share - dcg.covered_share)
+                more = f": where lists recur, it orders {points:+.1f} points more rightly"
+            notes.append(f'learn with form="{self.form}" (--form {self.form}){more}')
+            if free.shown:
+                notes.append(
+                    f"weights free at each grade and position order {free.points} rightly than "
+                    "the DCG"
+                )
+
+        # forms that tell better how sure an order is
+        likely = [part for part in forms if part.more_likely]
+        if self.form is None and likely:
+            name = max(likely, key=lambda part: part.log_likelihood).name
+            notes.append(
+                f"preferences are more likely under {name}, which is not shown to order more of "
+                "them rightly: it tells better how sure an order is"
+            )
+
+        # what is left to the ceiling
+        ceiling = self.ceiling
+        if ceiling is not None and dcg.covered_share is not None:
+            gap = "no gap beyond error"
+            if ceiling.interval[0] > dcg.covered_share:
+                gap = f"{100 * (ceiling.share - dcg.covered_share):.1f} points are left"
+            notes.append(
+                f"where lists recur, the learned DCG orders {dcg.covered_share:.1%} of pairs "
+                f"rightly, and any function of the grades at most about {ceiling.share:.1%}: {gap}"
+            )
+            notes.append(f"the noise ceiling holds for {ceiling.about}")
+        notes += [self.no_ceiling] if self.no_ceiling else []
+        notes.append(
+            f"measured on {self.n_pairs:,} pairs, each held out, by {self.by}, from what was "
+            "learned: the share ordered rightly, and the mean log probability of a preference"
+        )
+        return notes
+
+
+def lack_of_fit(
+    log: Preferences | ArrayLike,
+    *,
+    by: str | None = None,
+    learner: DirectLearner | None = None,
+    seed: int = 0,
+) -> LackOfFit:
+    """Say how much of a log's preferences a DCG cannot express, and which form expresses it.
+
+    Raises InputError if the log lacks the column, or is too small to hold anything out.
+
+    Every utility is learned from four fifths of the units and predicts the pairs of the last fifth,
+    five times; of lists, which are in many pairs, two quarters at a time are held out. A pair's
+    values are means over three random divisions. Fits start from that to the whole log, and use at
+    most 4,000 judgements, drawn by weight. The probability of a preference is ``e + (1 - 2 e)
+    sigma(b d)``; e and b are fitted to the training pairs.
+
+    Standard errors allow for any dependence of pairs that share a unit; for lists, they are those
+    of the jackknife (see docs/bands.md for what intervals cover).
+
+    Parameters
+    ----------
+    log : Preferences, or array_like of int, shape (n, 2, K)
+        The log; ties are left out.
+    by : {"pair", "rater", "query", "list"}, optional
+        Unit that is held out, and that standard errors are by; by default the independent one (see
+        `unit_of`).
+    learner, seed : DCGLearner, int, optional
+        Learner whose settings are used, by default ``DCGLearner()``; seed of folds and samples.
+
+    See Also
+    --------
+    position_dependence : A test of gains times discounts.
+    segment_test : Whether segments need metrics of their own.
+
+    Examples
+    --------
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", temperature=0.3, seed=0)
+    >>> lack_of_fit(log).form is None
+    True
+    """
+    pairs = decided_pairs(log)
+    unit = unit_of(pairs) if by is None else by
+    description = DirectDescription.of(learner)
+    with stage("lack of fit"):
+        # compare utilities on held-out pairs
+        frame, whole = _held_out(pairs, unit, description, seed)
+        ceiling, no_ceiling = ceiling_of(pairs[frame.rows], seed)
+        parts = _parts(frame, ceiling)
+
+        # choose the form that is furthest ahead
+        form, utility = None, None
+        shown = [
+            (part.ahead, name)
+            for name, part in zip(FORM_NAMES, parts[2:], strict=True)
+            if part.shown
+        ]
+        if shown:
+            form = max(shown, key=lambda pair: pair[0])[1]
+            utility = fit_direct(pairs, replace(description, form=form), whole[form]).list_utility
+
+        # the whole log's fit may use nothing of the form
+        if utility is not None and utility.form == "dcg":
+            form = utility = None
+    n_pairs = len(frame.rows)
+    return LackOfFit(tuple(parts), form, utility, ceiling, n_pairs, unit, no_ceiling)
+
+
+def _held_out(
+    log: Preferences, unit: str, description: DirectDescription, seed: int
+) -> tuple[HeldOut, dict[str, DirectFit]]:
+    """Return the held-out values of the utilities, the DCG first, and the whole log's fits."""
+    # divide the log at random, several times
+    rng, folds = np.random.default_rng(seed), []
+    for i in range(N_PARTITIONS):
+        folds += folds_of(log, unit, N_PARTITIONS * seed + i)
+    whole = _fits(sampled(log, rng), description)
+
+    def values_of(train: Rows, test: Rows) -> Floats:
+        """Return the values of utilities that are learned from a fold on the rest."""
+        sample, held_out = sampled(log[train], rng), log[test]
+        metrics: list[Metric] = [fit.metric for fit in _fits(sample, description, whole).values()]
+        metrics.insert(1, free_utility(sample))
+        return np.stack([held_out_values(x, sample, held_out) for x in metrics], axis=1)
+
+    frame = held_out_frame(log, unit, folds, values_of, "folds")
+    assert frame is not None
+    return frame, whole
+
+
+def _fits(
+    log: Preferences, description: DirectDescription, start: dict[str, DirectFit] | None = None
+) -> dict[str, DirectFit]:
+    """Return the fits of all forms.
+
+    Each starts from the fit of the same form in `start`, or without it from the DCG's fit.
+    """
+    fits: dict[str, DirectFit] = {}
+    for form in ("dcg", *FORM_NAMES):
+        near = start[form] if start is not None else fits.get("dcg")
+        fits[form] = fit_direct(log, replace(description, form=form), near)
+    return fits
+
+
+def _parts(frame: HeldOut, ceiling: NoiseCeiling | None) -> list[Part]:
+    """Return the parts; the first utility is the DCG."""
+    leads, errors = frame.leads()
+    numbers = [*frame.means(), leads[0], errors[0], leads[1], errors[1]]
+    if ceiling is not None:
+        weight = frame.weight[ceiling.rows]
+        numbers.append(frame.right[:, ceiling.rows] @ weight / weight.sum())
+    names = [DCG_NAME, "weights free at each grade and position", *FORM_NAMES.values()]
+    rows = np.transpose(numbers).tolist()
+    return [Part(name, *row) for name, row in zip(names, rows, strict=True)]
+
+
+def meaning(utility: ListUtility) -> str:
+    """Return what a list utility says beyond a DCG, in words."""
+    if utility.form == "best":
+        return f"the best result alone counts for {utility.best:.0%} of what a list is worth"
+    stop = float(utility.stops[-1])
+    if stop >= 0.8:
+        return "two good results are rated hardly better than one"
+    return f"after a result of the top grade, what follows counts {stop:.0%} less"

@@ -1,0 +1,323 @@
+"""Coherence against brute force: verdict, regret, witness; theory; optimal rankings; flips."""
+
+import itertools
+import logging
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult
+
+import dcglearn as dl
+from dcglearn import (
+    DCG,
+    Utility,
+    coherence,
+    flip_points,
+    is_compatible,
+    optimal_rankings,
+    regret_curve,
+)
+from dcglearn.coherence import regret
+from dcglearn.coherence import verdict as coherence_module
+from dcglearn.coherence.rankings import Rankings, scaled_weights
+from dcglearn.coherence.regret import ExhaustiveSearch, IntegerProgramme
+from tests.makers import PAPER_LIST, refused
+
+LINEAR, EXPONENTIAL = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
+
+
+def every_list(documents, depth, n_grades):
+    if documents is None:
+        return np.array(list(itertools.product(range(n_grades), repeat=depth)))
+    return np.array(sorted({one[:depth] for one in itertools.permutations(documents)}))
+
+
+def brute_force(a, b, documents, margin):
+    """Return the largest regret of b over all pairs that a orders by at least the margin, and of
+    ties.
+    """
+    depth, n_grades = a.shape
+    lists = every_list(documents, depth, n_grades)
+    worth = [w[np.arange(depth), lists].sum(axis=1) for w in (a, b)]
+    one, two = (v / np.ptp(v) for v in worth)
+    ahead, lost = one[:, None] - one[None, :], two[None, :] - two[:, None]
+    told = ahead >= margin - 1e-12 if margin else ahead > 1e-12
+    return max(0.0, lost[told].max(initial=0.0)), lost[np.abs(ahead) <= 1e-12].max(initial=0.0)
+
+
+@st.composite
+def two_metrics(draw):
+    depth, n_grades = draw(st.integers(1, 4)), draw(st.integers(2, 4))
+    numbers = st.integers(-6, 12).map(float)
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    kind = draw(st.sampled_from(["free", "documents", "more documents"]))
+    documents = None
+    if kind != "free":
+        documents = rng.integers(
+            n_grades, size=depth + (kind == "more documents") * draw(st.integers(1, 2))
+        ).tolist()
+    rank_one = draw(st.booleans())
+    metrics = []
+    for _ in range(2):
+        if rank_one:
+            gains = draw(st.lists(numbers, min_size=n_grades, max_size=n_grades))
+            discounts = draw(st.lists(numbers, min_size=depth, max_size=depth))
+            metrics.append(np.outer(discounts, gains))
+        else:
+            metrics.append(rng.normal(size=(depth, n_grades)))
+    return metrics, documents, draw(st.sampled_from([0.0, 0.0, 0.1, 0.3]))
+
+
+def usable(metrics, documents):
+    counts = (
+        None if documents is None else tuple(np.bincount(documents, minlength=metrics[0].shape[1]))
+    )
+    rankings = Rankings(*metrics[0].shape, counts)
+    return all(rankings.scaled(w) is not None for w in metrics)
+
+
+@settings(max_examples=300)
+@given(two_metrics())
+def test_sorting_all_lists_agrees_with_brute_force(case):
+    metrics, documents, margin = case
+    if not usable(metrics, documents):
+        refused("all worth the same", coherence, *metrics, grades=documents)
+        return
+    found = coherence(*metrics, grades=documents, margin=margin)
+    there, ties = brute_force(*metrics, documents, margin)
+    back, _ = brute_force(*metrics[::-1], documents, margin)
+    assert found.regret == pytest.approx(there, abs=1e-9)
+    assert found.regret_reverse == pytest.approx(back, abs=1e-9)
+    assert found.tie_regret == pytest.approx(ties, abs=1e-9)
+    assert found.coherent == (max(there, back) <= 1e-5) and found.proved
+    for witness, (first, second) in (
+        (found.witness, metrics),
+        (found.witness_reverse, metrics[::-1]),
+    ):
+        if witness is not None:
+            values = [Utility(w).score(witness.lists) for w in (first, second)]
+            np.testing.assert_allclose([witness.first, witness.second], values)
+            assert values[0][0] > values[0][1] and values[1][0] < values[1][1]
+
+
+@settings(max_examples=150)
+@given(two_metrics())
+def test_integer_programming_agrees_with_sorting_all_lists(case):
+    metrics, documents, margin = case
+    if not usable(metrics, documents):
+        return
+    rankings, weights = scaled_weights(metrics, ("a", "b"), documents)
+    programme = IntegerProgramme(rankings, weights, 20.0)
+    exhaustive = ExhaustiveSearch(rankings.enumerated(weights))
+    for tau in {margin, 0.05}:
+        for first in (0, 1):
+            exact = [
+                exhaustive.regret(first, t).regret for t in (tau + 4e-6, max(tau - 4e-6, 1e-12))
+            ]
+            solved = programme.regret(first, tau)
+            assert min(exact) - 1e-5 <= solved.regret <= max(exact) + 1e-5
+            assert solved.bound >= solved.regret
+            if solved.pair is not None:
+                gaps = [w[np.arange(rankings.depth), solved.pair].sum(axis=1) for w in weights]
+                assert gaps[first][0] - gaps[first][1] >= tau - 1e-6
+                assert gaps[1 - first][1] - gaps[1 - first][0] == pytest.approx(
+                    solved.regret, abs=1e-9
+                )
+
+
+def test_published_values():
+    found = coherence(LINEAR, EXPONENTIAL, PAPER_LIST)
+    assert found.coherent is False
+    assert round(found.regret, 4) == 0.3370 and round(found.regret_reverse, 4) == 0.3311
+    assert found.sentence == (
+        "the metrics a and b disagree: a list that a prefers can be worse under b by 33.7% of its "
+        "range, and one that b prefers can be worse under a by 33.1%"
+    )
+    for witness, rows in ((found.witness, slice(0, 2)), (found.witness_reverse, slice(2, 4))):
+        columns = found.table["grades", "chooser", "loser"][rows]
+        lists = np.array([grades.split() for grades in columns["grades"]], dtype=int)
+        np.testing.assert_array_equal(lists, witness.lists)
+        np.testing.assert_array_equal(columns["chooser"], witness.first)
+        np.testing.assert_array_equal(columns["loser"], witness.second)
+    curve = regret_curve(LINEAR, EXPONENTIAL, PAPER_LIST, [0.05, 0.1, 0.2])
+    np.testing.assert_array_equal(curve.regret.round(4), [0.2804, 0.2265, 0.1328])
+    assert (np.diff(regret_curve(LINEAR, EXPONENTIAL, PAPER_LIST).regret) <= 0).all()
+    assert "0.050" in str(curve) and curve.sentence.endswith(
+        "by 28.0% of the range of b, and one that a prefers by 20.0% of its range by 13.3%"
+    )
+    np.testing.assert_array_equal(curve.table["regret"], curve.regret)
+    free = coherence(LINEAR, EXPONENTIAL)
+    assert round(free.regret, 4) == 0.2990 and "integer programming" in free.method
+
+
+def test_more_lists_than_can_be_looked_at():
+    deep = DCG.standard(7, 50, "linear"), DCG.standard(7, 50, "exponential")
+    for documents in (None, np.arange(70) % 7):
+        found = coherence(*deep, grades=documents)
+        assert found.coherent is False and found.proved and found.regret > 0.3
+        first, second = (dcg.score(found.witness.lists) for dcg in deep)
+        assert first[0] > first[1] and second[0] < second[1]
+        if documents is not None:
+            counts = [np.bincount(one, minlength=7) for one in found.witness.lists]
+            assert (np.array(counts) <= 10).all()
+
+
+@pytest.mark.parametrize("documents", [None, PAPER_LIST, [*PAPER_LIST, 4, 3, 0]])
+def test_affine_copies_are_coherent_at_once(documents):
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(10, 5))
+    copy = (
+        3 * weights
+        + rng.normal(size=(10, 1))
+        + (rng.normal(size=5) if documents is PAPER_LIST else 0.0)
+    )
+    found = coherence(weights, copy, documents)
+    assert (
+        found.coherent
+        and (found.regret, found.bound, found.tie_regret) == (0, 0, 0)
+        and "multiple" in found.method
+    )
+    assert coherence(weights, -copy, documents).coherent is False
+    shallow = DCG([0, 1, 3, 7, 15], [1, 0.5])
+    padded = DCG([1, 3, 7, 15, 31], [2.0, 1.0, *np.zeros(8)])
+    assert coherence(shallow, padded, documents).coherent
+    falling = DCG([4, 2, 0, -1, -3], [0.2, 1.0, -0.5])
+    assert coherence(falling, DCG(-falling.gains, -falling.discounts)).coherent
+
+
+def test_other_coherent_pairs_are_proved():
+    steep = [
+        DCG([0, 1, top, 3, 4], [base**-k for k in range(8)])
+        for top, base in ((2.0, 9.0), (2.2, 8.0))
+    ]
+    for documents in (None, [4, 4, 3, 2, 1, 1, 0, 0]):
+        found = coherence(*steep, grades=documents)
+        assert found.coherent and found.proved
+        assert "never disagree" in found.sentence and not found.pictures
+
+
+@settings(max_examples=60)
+@given(two_metrics(), st.floats(0.1, 50), st.floats(-5, 5), st.randoms(use_true_random=False))
+def test_scale_shift_and_the_order_of_documents_change_no_verdict(case, factor, shift, random):
+    (a, b), documents, margin = case
+    if not usable([a, b], documents):
+        return
+    plain = coherence(a, b, documents, margin)
+    shuffled = None if documents is None else random.sample(documents, len(documents))
+    moved = coherence(a * factor, b / factor + shift, shuffled, margin)
+    assert moved.regret == pytest.approx(plain.regret, abs=1e-7)
+    assert moved.coherent is plain.coherent
+
+
+def test_a_search_that_hits_its_limit_proves_nothing(monkeypatch):
+    stopped = OptimizeResult(status=1, x=None, mip_dual_bound=-0.25)
+    monkeypatch.setattr(regret, "milp", lambda *_, **__: stopped)
+    deep = DCG.standard(5, 30, "linear"), DCG.standard(5, 30, "exponential")
+    found = coherence(*deep, grades=np.arange(40) % 5)
+    assert found.coherent is None and not found.proved and (found.regret, found.bound) == (0, 0.25)
+    assert "not proved" in found.sentence and "more time" in found.sentence
+    assert "0.25" in found.sentence
+    assert coherence(LINEAR, EXPONENTIAL, PAPER_LIST).proved  # sorted, not searched
+
+
+def test_what_integer_programming_leaves_open_is_sorted(monkeypatch):
+    monkeypatch.setattr(coherence_module._Comparison, "enumerated_first", 10)
+    monkeypatch.setattr(coherence_module._Comparison, "first_limit", 1e-3)
+    metrics = DCG.standard(4, 7, "linear"), DCG.standard(4, 7, "exponential")
+    found = coherence(*metrics, grades=[3, 3, 2, 2, 1, 1, 0])
+    monkeypatch.setattr(coherence_module._Comparison, "enumerated_first", 10**6)
+    listed = coherence(*metrics, grades=[3, 3, 2, 2, 1, 1, 0])
+    assert found.proved and found.regret == pytest.approx(listed.regret, abs=1e-6)
+    assert found.tie_regret == pytest.approx(listed.tie_regret)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((LINEAR, DCG.standard(4, 10)), "5.*4"),
+        ((LINEAR, EXPONENTIAL, [4, 3, 2]), "3 documents for 10 positions"),
+        ((LINEAR, EXPONENTIAL, [*PAPER_LIST[:-1], -1]), "known grade"),
+        ((LINEAR, EXPONENTIAL, [*PAPER_LIST[:-1], 5]), "5"),
+        ((LINEAR, DCG([1, 1, 1, 1, 1], [1, 0.5])), "all worth the same"),
+        ((LINEAR, DCG.standard(5, 10, "linear", "flat"), PAPER_LIST), "all worth the same"),
+        ((LINEAR, [[0, np.nan]]), "b is neither"),
+        ((LINEAR, "exponential"), "neither a file nor GAIN-DISCOUNT"),
+        (("linear-log2@4", "exponential-log2"), "how many grades"),
+        ((LINEAR, EXPONENTIAL, None, -0.1), "margin"),
+        ((LINEAR, EXPONENTIAL, None, np.nan), "margin"),
+    ],
+)
+def test_bad_input(arguments, words):
+    refused(words, coherence, *arguments)
+
+
+def test_two_grades():
+    a, b = DCG([0, 1], [1, 0.6, 0.3]), DCG([2, 9], [2, 1.2, 0.6])
+    assert dl.two_grade_theorem(a, b) and coherence(a, b).coherent
+    different = DCG.standard(2, 3, "linear", "log2"), DCG.standard(2, 3, "linear", "reciprocal")
+    assert not dl.two_grade_theorem(*different)
+    np.testing.assert_array_equal(different[0].score([[1, 0, 0], [0, 1, 1]]).round(2), [1, 1.13])
+    np.testing.assert_array_equal(different[1].score([[1, 0, 0], [0, 1, 1]]).round(2), [1, 0.83])
+    assert coherence(*different).coherent is False
+    assert not dl.two_grade_theorem(LINEAR, EXPONENTIAL)
+    assert "rise" in str(dl.two_grade_theorem(a, DCG([1, 0], [1, 0.6, 0.3])))
+    refused("compared", is_compatible, a, LINEAR)
+
+
+def test_the_papers_counter_example():
+    for e, flip in ((0.3, 1.343), (0.5, 2.668), (0.9, 7.262)):
+        powers = [
+            DCG(np.array([0.5, 2, 3]) ** t, [1 + e, 1 - e]) for t in (1, flip - 0.01, flip + 0.01)
+        ]
+        assert is_compatible(powers[0], powers[2])
+        verdicts = [bool(np.diff(dcg.score([[1, 0], [0, 2]]))[0] > 0) for dcg in powers]
+        assert verdicts == [False, False, True]
+        assert coherence(powers[0], powers[2], [0, 1, 2]).coherent is False
+    refused("empty", flip_points, lambda t: LINEAR, [0] * 10, [1] * 10, 2, 1)
+    np.testing.assert_array_equal(
+        flip_points(lambda t: DCG([0, t], [1.0, 0.5]), [1, 0], [0, 1], -1, 1, 4), [0.0]
+    )
+
+
+@settings(max_examples=80)
+@given(two_metrics())
+def test_optimal_rankings_are_all_of_the_best(case):
+    (weights, _), documents, _ = case
+    if documents is None:
+        return
+    lists = every_list(documents, *weights.shape)
+    values = weights[np.arange(len(weights)), lists].sum(axis=1)
+    best = lists[values >= values.max() - 1e-11]
+    found = optimal_rankings(weights, documents)
+    assert {tuple(one) for one in found} == {tuple(one) for one in best}
+
+
+def test_optimal_rankings_of_flat_discounts_are_cut():
+    assert len(optimal_rankings(DCG.standard(5, 10, "linear", "flat"), PAPER_LIST, limit=7)) == 7
+    np.testing.assert_array_equal(optimal_rankings(LINEAR, PAPER_LIST), [np.sort(PAPER_LIST)[::-1]])
+
+
+def test_the_verdict_and_its_method_are_logged(caplog):
+    caplog.set_level(logging.INFO, logger="dcglearn.coherence")
+    verdict = coherence(
+        DCG([0, 1, 2], [1, 0.5]), DCG([0, 1, 5], [1, 0.5]), names=("mine", "theirs")
+    )
+    assert [record.getMessage() for record in caplog.records] == [
+        f"mine and theirs: not coherent, by {verdict.method}"
+    ]
+
+
+def test_negative_gains_are_compared_on_full_lists_and_the_verdict_says_so():
+    harmful, harmless = dl.DCG([-0.4, 0.3, 1.0], [1.0, 0.6]), dl.DCG([0.0, 0.5, 1.0], [1.0, 0.6])
+    verdict = dl.coherence(harmful, harmless)
+    assert verdict.coherent and "of full lists" in str(
+        verdict
+    )  # of [0] and [], one prefers the second
+    assert "of full lists" not in str(dl.coherence(harmless, dl.DCG([0.0, 0.2, 1.0], [1.0, 0.6])))
+    other = dl.DCG([-0.1, 0.3, 1.0], [1.0, 0.6])
+    values = [
+        metric.score(dl.coherence(harmful, other).witness.lists) for metric in (harmful, other)
+    ]
+    assert values[0][0] > values[0][1] and values[1][0] < values[1][1]

@@ -1,0 +1,399 @@
+"""TREC files, evaluation and the order of systems: trec_eval's values, ties, swaps, robust
+dominance.
+"""
+
+import gzip
+import lzma
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dcglearn import (
+    DCG,
+    Judgements,
+    Run,
+    dominance,
+    evaluate,
+    read_judgements,
+    read_runs,
+    system_order,
+)
+from dcglearn.coherence.rank_changes import tau_ap
+from dcglearn.evaluation.ranked import ranked_grades
+from dcglearn.plots import slope_figure
+from dcglearn.simulate import preference_pairs
+from tests.makers import noisy_runs, refused
+
+QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
+RUN = (
+    "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.5 mine\nq1 Q0 x 3 0.5 mine\n"
+    "q2 Q0 d 1 9 mine\nq2 Q0 a 2 8 mine\n"
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    return tmp_path / "qrels.txt", tmp_path / "run.txt"
+
+
+def made(n_systems=6, n_topics=30):
+    judged, runs = noisy_runs({f"s{i}": 0.3 + 0.5 * i for i in range(n_systems)}, n_topics, 40)
+    return read_judgements(judged), read_runs(runs)
+
+
+def test_values_by_hand(files):
+    found = evaluate(files[1], files[0], ["nDCG@10", "exponential-log2@1", "nDCG"])
+    first = (1 + 3 / np.log2(3)) / (3 + 1 / np.log2(3))
+    second = (2 / np.log2(3)) / 2
+    np.testing.assert_allclose(found.values[0], [[first, second], [1 / 7, 0], [first, second]])
+    plain = evaluate(files[1], files[0], "nDCG@10", normalise=False).values[0, 0]
+    np.testing.assert_allclose(plain, [1 + 3 / np.log2(3), 2 / np.log2(3)])
+    frame = found.by_query()
+    assert frame.columns == ["run", "query_id", "measure", "value"] and len(frame) == 9
+    mean = frame.filter(query_id="all", measure="nDCG@10")["value"].item()
+    assert mean == pytest.approx((first + second) / 2)
+    assert "nDCG@10" in str(found) and "not judged: up to 20.0%" in found.notes[-1]
+
+
+def test_trec_eval_and_we_agree_on_all_runs(shared):
+    folder = shared / "trec_dl2021_passage"
+    judged, runs = (
+        read_judgements(folder / "qrels-pass.txt"),
+        read_runs(folder / "runs_judged53.txt.xz"),
+    )
+    assert (len(runs), judged.n_grades) == (63, 4)
+    found = evaluate(runs, judged)
+    summary = pl.read_csv(folder / "runs_summary.tsv", separator="\t")
+    stated = dict(zip(summary["run"], summary["ndcg10_repo_treceval"], strict=True))
+    for name, mean in zip(found.runs, found.means[:, 0], strict=True):
+        assert abs(mean - stated[name]) < 6e-5
+    order = system_order(runs, judged, ["nDCG@10", "exponential-log2@10"], n_resamples=200)
+    assert order.evaluation.runs[0].startswith("pash_f")
+    assert 0.9 < order.tau[0, 1] < 0.98 and order.share_decided == pytest.approx(0.672, abs=0.01)
+
+
+def test_trec_eval_itself_agrees(shared):
+    peer = pytest.importorskip("pytrec_eval")
+    folder = shared / "trec_dl2021_passage"
+    judged, runs = (
+        read_judgements(folder / "qrels-pass.txt"),
+        read_runs(folder / "runs_judged53.txt.xz"),
+    )
+
+    def by_query(frame):
+        return {
+            query: dict(part.drop("query").rows()) for (query,), part in frame.group_by("query")
+        }
+
+    evaluator = peer.RelevanceEvaluator(by_query(judged.frame), {"ndcg_cut.10", "ndcg"})
+    found = evaluate(runs, judged, ["nDCG@10", "nDCG"])
+    for run, values in zip(runs, found.values, strict=True):
+        theirs = evaluator.evaluate(by_query(run.frame))
+        for i, query in enumerate(found.queries):
+            assert values[0, i] == pytest.approx(theirs[query]["ndcg_cut_10"], abs=1e-12)
+            assert values[1, i] == pytest.approx(theirs[query]["ndcg"], abs=1e-12)
+
+
+def test_ties_are_broken_by_document_in_float32():
+    judged = Judgements(
+        pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "grade": [0, 1, 2]})
+    )
+    scores = [1.0, 1.0 + 1e-12, 1.0]  # one value as float32
+    run = Run(pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "score": scores}), "r")
+    np.testing.assert_array_equal(ranked_grades(run, judged).grades, [[2, 1, 0]])
+    np.testing.assert_array_equal(ranked_grades(run, judged, ties="stable").grades, [[0, 1, 2]])
+    np.testing.assert_array_equal(ranked_grades(run, judged, 2).grades, [[2, 1]])
+    refused("docno-desc", ranked_grades, run, judged, ties="random")
+
+
+def test_the_order_of_lines_does_not_matter():
+    judged, (run, *_) = made(1, 8)
+    rng = np.random.default_rng(0)
+    falling = Run(run.frame.sort("query", "score", descending=[True, True]), "falling")
+    for frame in (run.frame, run.frame[rng.permutation(len(run.frame))]):
+        for ties in ("docno-desc", "average"):
+            found, expected = (
+                ranked_grades(one, judged, ties=ties).grades for one in (Run(frame, "any"), falling)
+            )
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("lines", ["sorted", "sorted by score alone", "mixed"])
+@pytest.mark.parametrize("ties", ["docno-desc", "stable"])
+def test_the_first_ranks_do_not_depend_on_the_depth(lines, ties):
+    rng = np.random.default_rng(6)
+    n = 300
+    frame = pl.DataFrame({
+        "query": rng.choice(["a", "b", "c", "d", "not judged"], n),
+        "document": [f"d{i}" for i in rng.permutation(n)],
+        "score": rng.integers(0, 25, n).astype(float),
+    })  # fmt: skip
+    judged = Judgements(
+        frame.filter(pl.col("query") != "not judged")
+        .with_columns(grade=pl.int_range(pl.len()) % 4)
+        .drop("score")
+    )
+    columns = {"sorted": ["query", "score"], "sorted by score alone": ["score"], "mixed": []}[lines]
+    run = Run(
+        frame.sort(columns, descending=[name == "score" for name in columns]) if columns else frame,
+        "r",
+    )
+    deep = ranked_grades(run, judged, ties=ties)
+    for depth in (1, 2, 5, 40, 200):
+        found = ranked_grades(run, judged, depth, ties)
+        width = min(depth, deep.grades.shape[1])
+        np.testing.assert_array_equal(found.grades[:, :width], deep.grades[:, :width])
+        np.testing.assert_array_equal(found.lengths, deep.lengths)
+
+
+def test_grades_by_rank_are_those_of_a_plain_loop_where_queries_mix_and_some_are_not_judged():
+    rng = np.random.default_rng(5)
+    n = 400
+    lines = pl.DataFrame({
+        "query": rng.choice(["a", "b", "c", "not judged"], n),
+        "document": [f"d{i}" for i in range(n)],
+        "score": rng.integers(0, 30, n).astype(float),
+    })  # fmt: skip
+    grade_of = {
+        row["document"]: int(rng.integers(0, 3))
+        for row in lines.iter_rows(named=True)
+        if rng.random() < 0.5
+    }
+    known = lines.filter(
+        (pl.col("query") != "not judged") & pl.col("document").is_in(list(grade_of))
+    )
+    judged = Judgements(
+        known.select("query", "document", grade=pl.col("document").replace_strict(grade_of))
+    )
+    found = ranked_grades(Run(lines, "r"), judged, 50).grades
+    for row, query in zip(found, ("a", "b", "c"), strict=True):
+        names = sorted((-score, name) for q, name, score in lines.iter_rows() if q == query)
+        ranked = sorted(
+            sorted((name for _, name in names), reverse=True), key={n: s for s, n in names}.get
+        )
+        np.testing.assert_array_equal(row, [grade_of.get(name, -1) for name in ranked[:50]])
+
+
+def test_policies(files):
+    judged, (run,) = read_judgements(files[0]), read_runs(files[1])
+    dcg = DCG([0.0, 1, 2, 5], [1.0, 0.5, 0.25])
+    plain = {"m": dcg}
+    value = {
+        how: evaluate(run, judged, plain, normalise=False, unjudged=how).values[0, 0, 0]
+        for how in ("worst", "best", "drop", 0.5)
+    }
+    assert value == {"worst": 3.5, "best": 3.5 + 5 / 4, "drop": 3.5, 0.5: 3.5 + 0.5 / 4}
+    one = Run(run.frame.filter(query="q1"), "one")
+    for missing, mean in (("zero", 0.5), ("skip", 1.0)):
+        found = evaluate(one, judged, "nDCG@10", missing=missing)
+        assert found.means[0, 0] == pytest.approx(mean * found.values[0, 0, 0])
+        assert "queries that a run lacks" in found.notes[0] and found.n_missing.tolist() == [1]
+    own = evaluate(Run(run.frame.filter(document="b"), "b"), judged, "nDCG@10", ideal="list")
+    assert own.values[0, 0, 0] == 1.0
+    refused("unjudged", evaluate, run, judged, unjudged="lost")
+    refused("ideal", evaluate, run, judged, ideal="best")
+
+
+@pytest.mark.parametrize("name", ["tabs.txt", "spaces.txt.gz", "windows.txt", "comments.txt.xz"])
+def test_files_as_people_have_them(tmp_path, name):
+    text = {
+        "tabs.txt": RUN.replace(" ", "\t"),
+        "spaces.txt.gz": "\n  ".join(RUN.replace(" ", "  ").splitlines()) + "  \n\n",
+        "windows.txt": RUN.replace("\n", "\r\n"),
+        "comments.txt.xz": "# made by hand\n" + RUN,
+    }[name]
+    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(name[-3:], bytes)
+    (tmp_path / name).write_bytes(pack(text.encode()))
+    (run,) = read_runs(tmp_path / name)
+    assert run.frame["query"].to_list() == ["q1", "q1", "q1", "q2", "q2"]
+    assert run.frame["document"].to_list() == ["b", "a", "x", "d", "a"]
+    assert run.frame["score"].to_list() == [2.5, 1.5, 0.5, 9.0, 8.0]
+    assert run.name == "mine" and "5 documents" in repr(run)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "words"),
+    [
+        (read_runs, RUN + "q1 Q0 a 3\n", "line 6: 4 columns, expected 6"),
+        (read_runs, RUN.replace("1.5", "high"), "line 2: score 'high' is not a number"),
+        (read_runs, RUN.replace("1.5", "nan"), "line 2: score 'nan' is not a number"),
+        (read_runs, RUN + RUN[:19], "q1 b occurs more than once"),
+        (read_runs, RUN + "q1 Q0 \xfc 9 0.1 mine\n", "line 6: byte 0xfc is not UTF-8"),
+        (read_runs, "", "empty"),
+        (read_runs, "# nothing\n", "holds no line"),
+        (
+            read_judgements,
+            QRELS.replace("b 1", "b 1.5"),
+            "line 2: grade '1.5' is not a whole number",
+        ),
+        (read_judgements, QRELS.replace("b 1", "b 127"), "above 126"),
+    ],
+)
+def test_bad_files(tmp_path, read, text, words):
+    (tmp_path / "trec.txt").write_text(text, encoding="latin-1")
+    refused(words, read, tmp_path / "trec.txt")
+
+
+def test_duplicates_by_choice_and_runs_of_one_name(tmp_path):
+    (tmp_path / "one.txt").write_text(RUN + "q1 Q0 b 4 7.5 mine\n")
+    (tmp_path / "two.txt").write_text(RUN)
+    assert read_runs(tmp_path / "one.txt", duplicates="first")[0].frame["score"][0] == 2.5
+    assert 7.5 in read_runs(tmp_path / "one.txt", duplicates="last")[0].frame["score"]
+    names = [
+        run.name
+        for run in read_runs([tmp_path / "one.txt", tmp_path / "two.txt"], duplicates="last")
+    ]
+    assert names == ["one.txt mine", "two.txt mine"]
+    refused("duplicates", read_runs, tmp_path / "two.txt", duplicates="both")
+    (tmp_path / "cut.txt.xz").write_bytes(lzma.compress(RUN.encode() * 99)[:60])
+    refused("truncated", read_runs, tmp_path / "cut.txt.xz")
+
+
+def test_what_cannot_be_evaluated(files):
+    judged, (run,) = read_judgements(files[0]), read_runs(files[1])
+    other = Run(run.frame.with_columns(query=pl.lit("z") + pl.col("query")), "other")
+    refused("no query of the 2 that are judged", evaluate, other, judged)
+    refused("has no gain", evaluate, run, judged, {"m": DCG([0, 1], [1.0])})
+    refused("neither a file", evaluate, run, judged, "nDCG@ten")
+    for runs, words in (([], "no run"), ([run, run], "its own name")):
+        refused(words, evaluate, runs, judged)
+    refused("no metric", evaluate, run, judged, {})
+    refused("two systems", system_order, run, judged, "nDCG@10")
+
+
+def slow_tau_ap(truth, other):
+    order = np.argsort(-other, kind="stable")
+    total = 0.0
+    for i in range(1, len(order)):
+        total += sum(truth[order[j]] > truth[order[i]] for j in range(i)) / i
+    return 2 * total / (len(order) - 1) - 1
+
+
+def test_tau_ap():
+    rng = np.random.default_rng(0)
+    truth, other = rng.normal(size=(2, 12))
+    assert tau_ap(truth, other) == pytest.approx(slow_tau_ap(truth, other))
+    assert tau_ap(truth, truth) == 1 and tau_ap(truth, -truth) == -1
+    ties = np.array([2.0, 2, 1])
+    assert tau_ap(ties, ties) == 1
+
+
+def test_the_order_of_systems():
+    judged, runs = made()
+    order = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
+    assert order.evaluation.runs[:3] == ("s0", "s1", "s2")
+    means = order.evaluation.means
+    for (a, b), swaps in order.swaps.items():
+        i, j = (order.evaluation.metrics.index(name) for name in (a, b))
+        crossed = (
+            (means[:, None, i] - means[None, :, i]) * (means[:, None, j] - means[None, :, j]) < 0
+        ).sum() // 2
+        assert len(swaps.pairs) == crossed and swaps.n_pairs == 15
+        for first, second in swaps.pairs:
+            one, two = (order.evaluation.runs.index(name) for name in (first, second))
+            assert means[one, i] > means[two, i] and means[one, j] < means[two, j]
+    assert order.beats[0].sum() >= 4 and not order.beats.diagonal().any()
+    lists = {run.name: ranked_grades(run, judged, 10).grades for run in runs}
+    for i, first in enumerate(order.evaluation.runs):
+        for j, second in enumerate(order.evaluation.runs):
+            assert order.beats[i, j] == (
+                dominance(lists[first], lists[second], n_grades=4).verdict == "x"
+            )
+    assert "Kendall" in str(order) and "decided under every DCG" in str(order)
+    for name, mean, rank in zip(order.evaluation.runs, means[:, 0], order.ranks[:, 0], strict=True):
+        row = order.table.filter(run=name, metric="nDCG@10")
+        assert row.select("mean", "rank").row(0) == (mean, rank)
+        assert [f"{mean:.4f} ({rank})" in cells for cells in order.cells if cells[0] == name] == [1]
+    assert len(slope_figure(order).axes) == 1
+    again = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
+    assert str(again) == str(order) and again.to_dict() == order.to_dict()
+
+
+def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
+    rng = np.random.default_rng(0)
+    topics = [f"t{i:02}" for i in range(60)]
+
+    def system(*scores):
+        return {
+            topic: dict(zip("abcd", scores + 0.05 * rng.normal(size=4), strict=True))
+            for topic in topics
+        }
+
+    judged = {topic: {"a": 3, "b": 1, "c": 1, "d": 0} for topic in topics}
+    top, broad = system(4, 1, 2, 3), system(1, 4, 3, 0)
+    both = {"top": top, "broad": broad}
+    metrics = {
+        "steep": DCG([0, 0, 0, 1], [1, 0.9, 0.0]),
+        "flat": DCG([0, 1, 1, 1.0], [1, 1.0, 0.0]),
+    }
+    solid = system_order(both, judged, metrics)
+    ((_, swaps),) = solid.swaps.items()
+    assert swaps.pairs == [("top", "broad")] and swaps.solid == [True] and swaps.noise == 0
+    assert swaps.sentence == (
+        "the metrics steep and flat swap 1 of 1 pair of systems, 1 of them beyond chance"
+    )
+    assert swaps.table.rows() == [("top", "broad", True)]
+    assert not solid.beats.any() and solid.share_decided == 0
+    assert (
+        solid.sentence
+        == "the order depends on the metric: 1 of 1 pair of systems change places beyond chance"
+    )
+    same = system_order({"top": top, "copy": top}, judged, metrics)
+    assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
+    assert same.sentence.endswith("does not depend on the metric: it is the same")
+    prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", seed=0)
+    decided = system_order(both, judged, metrics, log=prefer)
+    assert decided.beats[
+        decided.evaluation.runs.index("top"), decided.evaluation.runs.index("broad")
+    ]
+    assert "respects the log" in str(decided)
+    refused("level", system_order, both, judged, metrics, level=0.3)
+
+
+class TestOnTheCommandLine:
+    def test_coherence(self, dcglearn, misuse, tmp_path):
+        picture = tmp_path / "witness.png"
+        names = ("linear-log2", "exponential-log2")
+        status, out, err = dcglearn(
+            "coherence", *names, "--grades", "4,4,3,3,2,2,1,1,0,0", "--plot", picture
+        )
+        assert status == 0 and "33.7%" in out and "9.989%" in out and f"wrote: {picture}" in err
+        assert picture.read_bytes()[:4] == b"\x89PNG"
+        assert dcglearn("coherence", *names, "--depth", 4, "--exit-code")[0] == 1
+        assert dcglearn("coherence", *names, "--grades", "4,3")[0] == 0
+        DCG([0, 3, 9], [2.0, 1]).save(tmp_path / "a.json")
+        DCG([1, 2, 4], [1.0, 0.5]).save(tmp_path / "b.json")
+        files = (tmp_path / "a.json", tmp_path / "b.json")
+        status, out, err = dcglearn(
+            "coherence", *files, "--exit-code", "--plot", tmp_path / "none.png"
+        )
+        assert status == 0 and "never disagree" in out and "no disagreement to draw" in err
+        status, out, _ = dcglearn("coherence", "linear-log2@2", tmp_path / "a.json", "--json")
+        assert status == 0 and '"coherent": ' in out
+        for arguments, complaint in (
+            ((*names, "--grades", "4,high"), "whole numbers"),
+            (
+                ("linear-log2@10", "exponential-log2", "--grades", "4,3"),
+                "2 documents for 10 positions",
+            ),
+            (("linear-log2", "nothing"), "neither a file"),
+        ):
+            misuse(complaint, "coherence", *arguments)
+
+    def test_systems(self, dcglearn, misuse, files, tmp_path):
+        other = tmp_path / "other.txt"
+        other.write_text(RUN.replace("mine", "yours").replace("2.5", "1.0"))
+        picture = tmp_path / "order.svg"
+        DCG([0, 1, 2, 9], [1, 0.5]).save(tmp_path / "m.json")
+        metrics = ("--metric", "nDCG@10", "--metric", tmp_path / "m.json")
+        status, out, err = dcglearn(
+            "systems", files[0], files[1], other, *metrics, "--plot", picture
+        )
+        assert status == 0 and "yours" in out and "swap 0 of 1 pair" in out and "wrote" in err
+        assert b"<svg" in picture.read_bytes()
+        status, out, _ = dcglearn("systems", files[0], files[1], other, "--json")
+        assert status == 0 and '"decided": 1.0' in out
+        misuse("two systems", "systems", files[0], files[1])

@@ -1,0 +1,249 @@
+"""ListUtility and the textbook metrics of lists: values by definition, ideals by brute force,
+names, strict files.
+"""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcglearn import DCG, ListUtility, textbook_list_metrics
+from dcglearn.metrics.textbook_lists import ListMetricName
+from tests.makers import refused
+
+EXAMPLE = ListUtility([0, 0.4, 0.9, 1], DCG.standard(4, 3).discounts, stops=[0, 0, 1, 1])
+"""One document that stops is enough, and better below others."""
+
+
+def drawn(seed, *, longest=4):
+    """Return a random list utility (of any form, some grades alike) and a generator."""
+    rng = np.random.default_rng(seed)
+    n_grades, depth = rng.integers(1, 5), rng.integers(1, longest + 1)
+    gains, discounts = rng.integers(0, 4, n_grades) / 3, -np.sort(-rng.random(depth))
+    kind = seed % 3
+    stops = [rng.random(n_grades), rng.integers(0, 2, n_grades), np.zeros(n_grades)][kind]
+    return ListUtility(gains, discounts, stops, rng.random() if kind == 2 else 0.0), rng
+
+
+def slow_score(utility, grades):
+    """The definition, position by position."""
+    parts, survival = [], 1.0
+    for discount, grade in zip(utility.discounts, grades, strict=False):
+        if grade >= 0:
+            parts.append(discount * utility.gains[grade] * survival)
+            survival *= 1 - utility.stops[grade]
+    return (1 - utility.best) * sum(parts) + utility.best * max(parts, default=0)
+
+
+@given(st.integers(0, 2**32))
+def test_score_is_the_definition(seed):
+    utility, rng = drawn(seed, longest=6)
+    lists = rng.integers(-1, utility.n_grades, (4, rng.integers(1, 8)))
+    np.testing.assert_allclose(
+        utility.score(lists), [slow_score(utility, row) for row in lists], atol=1e-14
+    )
+    assert utility.score(lists[0]) == utility.score(lists)[0]
+
+
+@given(st.integers(0, 2**32))
+def test_ideal_is_the_best_of_all_rankings(seed):
+    utility, rng = drawn(seed)
+    documents = rng.integers(0, utility.n_grades, rng.integers(1, 6))
+    best = max(slow_score(utility, order) for order in itertools.permutations(documents))
+    assert utility.ideal(documents) == pytest.approx(best, abs=1e-12)
+
+
+def test_the_order_by_grade_is_not_the_best():
+    assert EXAMPLE.score([3, 1, 1]) == 1
+    assert EXAMPLE.score([1, 1, 3]) == EXAMPLE.ideal([3, 1, 1]) == pytest.approx(1.15237, abs=5e-6)
+    assert EXAMPLE.ndcg([3, 1, 1]) == pytest.approx(1 / 1.15237, abs=1e-5)
+
+
+def test_ideals_of_many_queries_are_those_of_each():
+    rng = np.random.default_rng(0)
+    documents = rng.integers(-1, 4, (60, 7))
+    np.testing.assert_array_equal(
+        EXAMPLE.ideal(documents), [EXAMPLE.ideal(row) for row in documents]
+    )
+    assert EXAMPLE.ideal([-1, -1]) == 0
+
+
+def test_without_stops_it_is_the_dcg():
+    dcg, rng = DCG.standard(5, 10), np.random.default_rng(0)
+    utility, lists = ListUtility.of_dcg(dcg), rng.integers(-1, 5, (200, 12))
+    np.testing.assert_allclose(utility.score(lists), dcg.score(lists), rtol=1e-12)
+    np.testing.assert_allclose(utility.ideal(lists), dcg.ideal(lists), rtol=1e-12)
+    np.testing.assert_allclose(
+        utility.ndcg(lists, n_grades=5), dcg.ndcg(lists, n_grades=5), rtol=1e-12
+    )
+    assert (utility.form, utility.dcg) == ("dcg", dcg)
+
+
+@pytest.mark.parametrize("stops", [np.zeros(5), np.array([0, 0.1, 0, 0.6, 1])])
+def test_a_stop_common_to_all_grades_is_a_geometric_discount(stops):
+    lists = np.random.default_rng(0).integers(0, 5, (200, 10))
+    gains, discounts = np.arange(5) / 4, 1 / np.arange(1.0, 11)
+    common = ListUtility(gains, discounts, stops=1 - 0.8 * (1 - stops))
+    other = ListUtility(gains, discounts * 0.8 ** np.arange(10), stops=stops)
+    np.testing.assert_allclose(common.score(lists), other.score(lists), rtol=1e-12)
+
+
+def test_too_many_states_are_refused_but_not_where_the_order_by_gain_is_best():
+    stops, ranks = np.array([0, 0.9, 0.1, 0.5, 0.2]), np.arange(1.0, 101)
+    refused("96,560,646 states", ListUtility(np.arange(5), 1 / ranks, stops).ideal, np.arange(5))
+    chances = (2 ** np.arange(5) - 1) / 16
+    assert ListUtility(chances, 1 / ranks, chances).ideal(np.arange(5)) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([-1, 0], [1]), "gains"),
+        (([0, 1], [1, 2]), "never rise"),
+        (([0, 1], [1, -2]), "never rise"),
+        (([0, 1], [1], [0.5]), "1 stops for 2 gains"),
+        (([0, 1], [1], [0, 1.5]), "between 0 and 1"),
+        (([0, 1], [1], None, -0.5), "between 0 and 1"),
+        (([0, 1], [1], [0, 1], 0.5), "not both"),
+        (([0, 1], [1], [0, np.nan]), "stops"),
+    ],
+)
+def test_impossible_numbers_are_refused(arguments, message):
+    refused(message, ListUtility, *arguments)
+
+
+def test_files_are_read_back_and_other_readers_name_them(tmp_path):
+    path = tmp_path / "utility.json"
+    named = ListUtility([0, 1], [1, 0.5], best=0.25, grade_names=["no", "yes"], notes=["a note"])
+    for utility in (EXAMPLE, named):
+        utility.save(path)
+        assert ListUtility.load(path) == utility
+    refused("list_utility", DCG.load, path)
+    path.write_text(json.dumps({**EXAMPLE.to_dict(), "version": 2}))
+    refused("later dcglearn", ListUtility.load, path)
+    path.write_text(json.dumps({**EXAMPLE.to_dict(), "stops": [0, "1", 0, 0]}))
+    refused("stops", ListUtility.load, path)
+
+
+def test_other_scales_and_shapes_of_the_same_utility():
+    assert EXAMPLE.map_grades({0: 0, 1: 3}) == ListUtility([0, 1], EXAMPLE.discounts, stops=[0, 1])
+    twice = ListUtility(2 * EXAMPLE.gains, 3 * EXAMPLE.discounts, EXAMPLE.stops)
+    np.testing.assert_allclose(twice.normalised().gains, EXAMPLE.gains)
+    np.testing.assert_allclose(twice.normalised().discounts, EXAMPLE.discounts)
+    refused("worth nothing", ListUtility([0, 0], [1]).normalised)
+
+
+def test_tables_show_what_is_not_in_a_dcg():
+    assert [line.split() for line in EXAMPLE.table().split("\n")[:2]] == [
+        ["grade", "gain", "stop", "position", "discount"],
+        ["3", "1.0000", "1.0000", "1", "1.0000"],
+    ]
+    assert ListUtility([0, 1], [1], best=0.25).table().endswith("0.2500")
+    assert "stops=[0, 0, 1, 1]" in repr(EXAMPLE)
+
+
+LISTS = np.random.default_rng(0).integers(0, 5, (40, 10))
+
+
+def metric(name, depth=10):
+    return ListMetricName.of(name).metric(5, depth)
+
+
+def test_err_is_its_definition():
+    chances, expected = (2.0 ** np.arange(5) - 1) / 16, []
+    for grades in LISTS:
+        value, unsatisfied = 0.0, 1.0
+        for rank, grade in enumerate(grades, 1):
+            value += unsatisfied * chances[grade] / rank
+            unsatisfied *= 1 - chances[grade]
+        expected.append(value)
+    np.testing.assert_allclose(metric("ERR").score(LISTS), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["RBP(p=0.8)", "INST(T=1)", "INST(T=2.5)", "BPM(T=1)", "BPM(T=2.5)"]
+)
+def test_values_are_those_of_cwl_eval(name):
+    ruler = pytest.importorskip("cwl.ruler.cwl_ruler", reason="cwl-eval is not installed")
+    parsed, n_positions = ListMetricName.of(name), 20_000 if name.startswith("INST") else 1000
+    more = (10,) if parsed.kind == "BPM" else ()
+    referee = getattr(ruler, f"{parsed.kind}CWLMetric")(parsed.parameter, *more)
+    ours, theirs = metric(name).score(LISTS[:6]), []
+    for grades in LISTS[:6]:
+        padded = np.append(grades / 4, np.zeros(n_positions - 10)).tolist()
+        theirs.append(
+            referee.measure(ruler.Ranking("q", padded, [1.0] * n_positions, max_n=n_positions))
+        )
+    # cwl_eval cuts the infinite sum of INST at the last position; RBP differs by the ranks below
+    # 10, worth nothing here
+    np.testing.assert_allclose(ours, theirs, rtol=3e-4 if parsed.kind == "INST" else 1e-12)
+
+
+def test_inst_sums_over_all_ranks_below_the_list():
+    n, target = 1_000_000, 2.0
+    gains = np.append(LISTS[0] / 4, np.zeros(n - 10))
+    place = np.arange(1.0, n + 1) + 2 * target - np.cumsum(gains)
+    reached = np.append(1.0, np.cumprod(((place - 1) / place) ** 2)[:-1])
+    last = reached[-1] * place[-1]
+    assert metric("INST(T=2)").score(LISTS[0]) == pytest.approx(
+        (reached @ gains) / (reached.sum() + last), rel=1e-9
+    )
+
+
+def test_the_best_grade_and_then_its_position():
+    lists = [[3, 4, 0], [4, 0, 0], [3, 3, 3], [0, 0, 3]]
+    np.testing.assert_array_equal(metric("BestGrade").score(lists), [4, 4, 3, 3])
+    best = metric("BestGradeRank").score(lists)
+    assert best[1] > best[0] > best[2] > best[3]
+    every = np.array(np.meshgrid(*[range(3)] * 5)).reshape(5, -1).T
+    value = ListMetricName.of("BestGradeRank").metric(3, 5).score(every)
+    key = every.max(axis=1) * 10 - (every == every.max(axis=1)[:, None]).argmax(axis=1)
+    order = np.argsort(key, kind="stable")
+    assert (np.sign(np.round(np.diff(value[order]), 9)) == np.sign(np.diff(key[order]))).all()
+
+
+def test_shorter_and_deeper_lists_and_unknown_grades():
+    for name in ("ERR", "RBP", "INST", "BPM(T=9)", "BestGradeRank"):
+        whole = metric(name).score([[3, 0, 1, 0, 0, 0, 0, 0, 0, 0]])
+        np.testing.assert_allclose(metric(name).score([[3, 0, 1]]), whole, rtol=1e-12)
+        np.testing.assert_allclose(metric(name).score([[3, -1, 1]]), whole, rtol=1e-12)
+        np.testing.assert_array_equal(
+            metric(name, 3).score([[3, 0, 1, 4]]), metric(name, 3).score([[3, 0, 1]])
+        )
+
+
+def test_families_hold_their_metrics_by_name():
+    families = textbook_list_metrics(5, 10)
+    assert list(families) == ["ERR", "RBP", "INST", "BPM", "BestGrade", "BestGradeRank"]
+    assert isinstance(families["ERR"]["ERR@10"], ListUtility)
+    assert isinstance(families["RBP"]["RBP(p=0.8)@10"], DCG)
+    for family in families.values():
+        for name, found in family.items():
+            again = ListMetricName.of(name).metric(5)
+            np.testing.assert_array_equal(found.score(LISTS), again.score(LISTS))
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("ERR(p=1)", "no parameter"),
+        ("RBP(T=1)", "has the parameter p"),
+        ("RBP(p=1)", "between 0 and 1"),
+        ("RBP(p=0)", "between 0 and 1"),
+        ("INST(T=0.2)", "between 0.5"),
+        ("BPM(T=0)", "between 0"),
+        ("ERR@0", "depth"),
+        ("RBP@5(p=.5)@5", "is not one of"),
+        ("err", "is not one of"),
+    ],
+)
+def test_names_that_mean_nothing_are_refused(word, message):
+    refused(message, ListMetricName.of, word)
+
+
+def test_a_name_without_a_depth_needs_one():
+    assert ListMetricName.of("ERR").metric(5, 3).depth == 3
+    refused("write ERR@10", ListMetricName.of("ERR").metric, 5)
