@@ -37,7 +37,7 @@ def main():
             path = Path(folder) / f"{n}.parquet"
             dl.simulate.write_log(path, truth, n, lists="free", flip_rate=0.1, seed=n)
             for kind, memory in (("memory", "64GB"), ("disk", 1)):
-                with dl.ParquetLog(path, memory=memory) as log:
+                with dl.io.ParquetLog(path, memory=memory) as log:
                     seconds[n, kind], learner = timed(log)
         in_memory = seconds[large, "memory"]
         report = {
@@ -49,7 +49,7 @@ def main():
             ),
             "disk_against_memory": round(seconds[large, "disk"] / in_memory, 3),
         }
-        with dl.DaskLog(path, engine=2) as log:
+        with dl.io.DaskLog(path, engine=2) as log:
             timed(log)
             in_processes, distributed = timed(log)
         report |= {

@@ -29,7 +29,8 @@ import dcglearn as dl
 
 METRIC = dl.DCG([0, 1, 4, 30, 100], [1, 0.95, 0.9, 0.85, 0.8])
 LOSSES = {
-    kind.__name__: kind(METRIC) for kind in (dl.RegSHFSDCG, dl.SHFSDCG, dl.SDCG, dl.LambdaRank)
+    kind.__name__: kind(METRIC)
+    for kind in (dl.losses.RegSHFSDCG, dl.losses.SHFSDCG, dl.losses.SDCG, dl.losses.LambdaRank)
 }
 SHAPE = {"num_leaves": 31, "learning_rate": 0.1, "num_threads": 1}
 

@@ -22,7 +22,7 @@ def trial(rng, truth, n, n_test):
     hidden = dl.Utility(true.utility.weights[:, grades])
     return {
         "precision": test.agreement(learned).precision,
-        "gauge_free": dl.identifiable_similarity(learned, hidden, test.visible()),
+        "gauge_free": dl.trust.identifiable_similarity(learned, hidden, test.visible()),
         "relevance": float(np.corrcoef(learner.factor().dcg.gains, true.gains[grades])[0, 1]),
     }
 

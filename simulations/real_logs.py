@@ -62,7 +62,7 @@ def shares(log: dl.Preferences, share: float, seed: int, by: str) -> dict[str, f
     )
     textbook = dl.textbook_dcgs(log.n_grades, log.depth)
     best = max(textbook.values(), key=lambda dcg: train.agreement(dcg).share)
-    qp = dl.UtilityLearner(C=dl.choose_C(train, seed=seed).C).fit(train)
+    qp = dl.UtilityLearner(C=dl.trust.choose_C(train, seed=seed).C).fit(train)
     metrics = {
         "direct (default)": dl.DCGLearner().fit(train).dcg_,
         "direct, robust": dl.DCGLearner(loss="robust").fit(train).dcg_,

@@ -360,8 +360,8 @@ def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) ->
     """
     return {
         "precision": test.agreement(learner.utility_).precision,
-        "similarity": dl.similarity(learner.utility_, truth),
-        "gauge_free": dl.identifiable_similarity(learner.utility_, truth, test.visible()),
+        "similarity": dl.trust.similarity(learner.utility_, truth),
+        "gauge_free": dl.trust.identifiable_similarity(learner.utility_, truth, test.visible()),
     }
 
 

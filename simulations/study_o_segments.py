@@ -41,7 +41,7 @@ def trial(rng, kind, n):
     log = dl.Preferences(
         preferred, other, n_grades=FIRST.n_grades, segment=np.repeat(["first", "second"], n)
     )
-    result = dl.segment_test(log, seed=int(rng.integers(2**31)))
+    result = dl.trust.segment_test(log, seed=int(rng.integers(2**31)))
     return {"gain": result.gain, "error": result.error, "found": int(result.found)}
 
 

@@ -38,13 +38,13 @@ TREES, QUICK_TREES, EVERY = 100, 10, 5
 COUNTS, QUICK_COUNTS = (470, 157, 400), (25, 15, 25)
 
 
-class OwnDiscounts(dl.RegSHFSDCG):
+class OwnDiscounts(dl.losses.RegSHFSDCG):
     """The default, with swaps weighed by the metric's own discounts and their tail alone."""
 
     log2_share = 0.0
 
 
-class OwnDepth(dl.RegSHFSDCG):
+class OwnDepth(dl.losses.RegSHFSDCG):
     """The default, with swaps weighed by the metric's own discounts, and by 0 past its depth."""
 
     def swap_discounts(self, longest):
@@ -52,14 +52,14 @@ class OwnDepth(dl.RegSHFSDCG):
         return np.pad(self.dcg.discounts, (0, max(longest - self.dcg.depth, 0)))[:longest]
 
 
-class Log2Discounts(dl.RegSHFSDCG):
+class Log2Discounts(dl.losses.RegSHFSDCG):
     """The default, with swaps weighed by log2 alone."""
 
     log2_share = 1.0
 
 
 LOSSES = {
-    DEFAULT: dl.RegSHFSDCG,
+    DEFAULT: dl.losses.RegSHFSDCG,
     "own discounts, with a tail": OwnDiscounts,
     "own discounts, to the depth": OwnDepth,
     "log2 alone": Log2Discounts,

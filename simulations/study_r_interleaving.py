@@ -44,7 +44,7 @@ def trial(rng, setting, n):
     options = {"method": "team-draft", "spread": 3.0, "stop": 0.0, **SETTINGS[setting]}
     user = dl.simulate.ClickModel(ATTRACTION, EXAMINATION, stop=options.pop("stop"))
     impressions, judgements = dl.simulate.click_log(user, n, **options, seed=rng)
-    log = dl.preferences_from_interleaving(impressions, judgements, method=options["method"])
+    log = dl.io.preferences_from_interleaving(impressions, judgements, method=options["method"])
     learned = dl.DCGLearner().fit(log).dcg_.normalised()
     true = truth()
     gains = [

@@ -114,7 +114,7 @@ def trial(rng, kind, settings):
             both = dl.DCGLearner().fit(human[:n], proxy=proxy, as_is=True)
             shares["blend"] = both.dcg_
             if n in TOLD and m == MACHINE:
-                report = dl.proxy_report(human[:n], both, n_machine=m)
+                report = dl.trust.llm_report(human[:n], both, n_machine=m)
                 weight, worth = report.weight, report.worth
         if m == MACHINE:
             pairs = encoded(lists[:, :n]), encoded(further[:, :m])

@@ -32,7 +32,7 @@ def trial(rng, reader, n):
     falling, free = (
         dl.DCGLearner(discounts=word).fit(log).score(unseen) for word in ("falling", "free")
     )
-    p = dl.rising_discounts(log).p_value
+    p = dl.trust.rising_discounts(log).p_value
     return {
         "p_value": p,
         "rejected": int(p <= LEVEL),

@@ -28,7 +28,7 @@ def centred(queries):
 
 def smooth(queries, X, w, sigma):
     """Return the mean of SmoothNDCG over queries and its gradient in w."""
-    value, slope = dl.SmoothNDCG(DCG, sigma=sigma)(X @ w, queries.grades, queries.offsets)
+    value, slope = dl.losses.SmoothNDCG(DCG, sigma=sigma)(X @ w, queries.grades, queries.offsets)
     return value / len(queries), X.T @ slope / len(queries)
 
 

@@ -26,7 +26,7 @@ def trial(rng, data, alpha, quick):
     seed, most = int(rng.integers(2**31)), 5 if quick else RESTARTS
     options = {"annealing": [alpha], "solver": "lbfgs", "l2": 0.0, "max_iter": 40, "seed": seed}
     ranker = dl.LinearRanker(
-        loss=dl.ApproxNDCG(dcg, beta=10.0), start="random", n_restarts=most, **options
+        loss=dl.losses.ApproxNDCG(dcg, beta=10.0), start="random", n_restarts=most, **options
     )
     history = ranker.fit(train, eval_set=test).history_
     records = []

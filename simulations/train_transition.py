@@ -26,7 +26,7 @@ LEGEND = {"gradient": "gradients", "exchange": "lambdas"}
 FLOOR = 1e-6
 """Sizes below this are left out of the picture: they are rounding errors, not data."""
 LINES = {"gradient": ":", "exchange": "-"}
-LOSSES = {"REG-SHF-SDCG": dl.RegSHFSDCG(DCG), "SHF-SDCG": dl.SHFSDCG(DCG)}
+LOSSES = {"REG-SHF-SDCG": dl.losses.RegSHFSDCG(DCG), "SHF-SDCG": dl.losses.SHFSDCG(DCG)}
 
 
 def wrong_pairs(scores, queries):
@@ -47,10 +47,10 @@ def mean_sizes(loss, follow, n_trees, tree, scores, queries):
     """
     at_tree = loss.at(tree, n_trees)
     weight = 0.0
-    if isinstance(loss, dl.RegSHFSDCG):
+    if isinstance(loss, dl.losses.RegSHFSDCG):
         weight = at_tree.tau if follow == "gradient" else at_tree.share
     call = scores, queries.grades, queries.offsets
-    parts = dl.Regression(DCG), dl.SHFSDCG(DCG)
+    parts = dl.losses.Regression(DCG), dl.losses.SHFSDCG(DCG)
     sizes = [
         np.abs(part(*call)[1] if follow == "gradient" else part.lambdas(*call)[0]).mean()
         for part in parts

@@ -438,7 +438,7 @@ def metrics():
     )
     yield "dcg", dcg.to_dict()
     for family, kind in (("RBP", "dcg"), ("ERR", "list_utility")):
-        for metric in dcglearn.textbook_list_metrics(3, 2)[family].values():
+        for metric in dcglearn.evaluation.textbook_list_metrics(3, 2)[family].values():
             yield kind, metric.to_dict()
     yield "utility", dcglearn.Utility([[0, 1], [0, 0.5]]).to_dict()
     yield "list_utility", dcglearn.ListUtility([0, 0.4, 1], [1, 0.6], stops=[0, 0.5, 1]).to_dict()

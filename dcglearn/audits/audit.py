@@ -102,7 +102,7 @@ def audit(
     See Also
     --------
     compare_learners : The comparison on held-out judgements alone.
-    bootstrap_bands : The bands alone.
+    bands : The bands alone.
     coherence : Where two metrics disagree.
 
     Examples

@@ -16,7 +16,8 @@ from dcglearn.parts.coin_test import tells_nothing
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import Bands, bootstrap_bands, why_no_bands
+from dcglearn.trust import band_draws
+from dcglearn.trust.band_draws import Bands, why_no_bands
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out import Comparison, cross_fitted
 
@@ -101,5 +102,5 @@ class Inputs:
         bands, no_bands = None, why_no_bands(log)
         with stage("bands"):
             if not no_bands:
-                bands = bootstrap_bands(log, fit, seed=seed)
+                bands = band_draws.bands(log, fit, seed=seed)
         return cls(log, in_use, name, current, fit, bands, no_bands, seed)

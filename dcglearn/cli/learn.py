@@ -189,11 +189,11 @@ def _learn_outcomes(
 
     # read and learn
     if source.experiments:
-        read = dl.read_experiments(source.log[0], mapping=source.mapping)
+        read = dl.io.read_experiments(source.log[0], mapping=source.mapping)
         ridge = {} if learner.ridge is None else {"ridge": learner.ridge}
         fit = dl.learn_from_experiments(read, **ridge, current=trust.current, seed=trust.seed)
     else:
-        answers = dl.read_answers(source.log[0], mapping=source.mapping)
+        answers = dl.io.read_answers(source.log[0], mapping=source.mapping)
         description: Any = learner.description(answers)
         if learner.zero is None:
             description = replace(description, zero="none")

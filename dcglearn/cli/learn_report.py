@@ -30,7 +30,7 @@ from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.proxy import proxy_dcg, proxy_report
+from dcglearn.trust.proxy import llm_report, proxy_dcg
 
 if TYPE_CHECKING:
     from dcglearn.raters.rater_agreement import RaterAgreement
@@ -80,11 +80,11 @@ def learn_report(
         bands, no_bands = _bands(pairs, learner, trust)
         if verdicts is not None and proxy is not None:
             n = len(verdicts[verdicts.differing].decided)
-            machine = proxy_report(pairs, learner, n_machine=n, seed=trust.seed)
+            machine = llm_report(pairs, learner, n_machine=n, seed=trust.seed)
 
     # ranges and raters, for any learner
     if pairs is not None and trust.ranges:
-        ranges = dl.consistent_ranges(pairs, n_grades=learner.description.n_grades)
+        ranges = dl.coherence.consistent_ranges(pairs, n_grades=learner.description.n_grades)
     if pairs is not None and not of_ratings(pairs):
         raters = _agreement(pairs, learner)
 
@@ -118,7 +118,7 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
     if reason:
         return None, reason
     with stage("bands"):
-        return dl.bootstrap_bands(log, learner, n_resamples=trust.bands, seed=trust.seed), ""
+        return dl.bands(log, learner, n_resamples=trust.bands, seed=trust.seed), ""
 
 
 def _held_out(
@@ -186,7 +186,7 @@ def _fitted(
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)
             by = "pair" if unit == "list" else unit
-            chosen = dl.choose_C(log, description, by=by, seed=trust.seed)
+            chosen = dl.trust.choose_C(log, description, by=by, seed=trust.seed)
             description = replace(description, C=chosen.C)
         fit = fit_qp(log, description, checkpointing=checkpointing)
     warn_of(fit)

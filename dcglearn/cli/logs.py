@@ -128,7 +128,9 @@ def _with_learned_cutoffs(
     from dcglearn.learning.learned_cutoffs import FINE
 
     fine = replace(reading, cutoffs=FINE)
-    cutoffs = dl.learned_cutoffs(_pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels))
+    cutoffs = dl.trust.learned_cutoffs(
+        _pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels)
+    )
     return replace(reading, cutoffs=",".join(f"{cutoff:g}" for cutoff in cutoffs))
 
 

@@ -169,14 +169,14 @@ class ModelOptions:
             options |= {"n_restarts": self.restarts, "seed": self.seed}
             return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
         if self.method_name == "rsrank":
-            return dl.SparseRanker(dcg)
+            return dl.rankers.SparseRanker(dcg)
         if self.method_name == "ranksvm":
-            return dl.RankSVMRanker(metric=dcg)
-        return dl.RidgeRanker(dcg, **penalty)
+            return dl.rankers.RankSVMRanker(metric=dcg)
+        return dl.rankers.RidgeRanker(dcg, **penalty)
 
     def _trees(self, dcg: DCG, validated: bool, over_cluster: bool) -> Any:
 
-        kind: Any = dl.DaskBoostedRanker if over_cluster else dl.BoostedRanker
+        kind: Any = dl.rankers.DaskBoostedRanker if over_cluster else dl.BoostedRanker
         shape: Fields = {"n_trees": self.trees, "num_leaves": self.leaves}
         shape["learning_rate"] = self.learning_rate
         if self.threads is not None:
@@ -459,7 +459,7 @@ def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str) -
     data = {"training": queries} | ({} if held is None else {"validation": held})
     values = {kind: {"model": ranker.score(q)} for kind, q in data.items()}
     if not any(has_missing(q.features) for q in data.values()):
-        plain = dl.RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
+        plain = dl.rankers.RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
         for kind, q in data.items():
             values[kind]["ridge"] = plain.score(q)
 

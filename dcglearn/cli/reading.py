@@ -251,7 +251,7 @@ class JoinOptions:
 
         # documents that lists name
         if self.asked == ["--qrels"]:
-            return dl.join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
+            return dl.io.join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
 
         # clicks on interleaved rankings
         if skip_bad or mapping.given.keys() & {"winner_words", "positive", "columns"}:
@@ -264,7 +264,7 @@ class JoinOptions:
                 remedy = "leave --run-a and --run-b out"
                 raise InputError(f"--interleaving reads both rankings from LOG: {remedy}")
             options |= {"method": method, "depth": mapping.depth}
-            return dl.preferences_from_interleaving(log, judged, **options)
+            return dl.io.preferences_from_interleaving(log, judged, **options)
 
         # verdicts on two runs
         if self.qrels is None or None in runs:
@@ -272,7 +272,7 @@ class JoinOptions:
             raise InputError(f"--run-a, --run-b and --qrels go together: {needed}")
         if mapping.depth is not None:
             options["depth"] = mapping.depth
-        return dl.preferences_from_runs(*runs, judged, log, **options)
+        return dl.io.preferences_from_runs(*runs, judged, log, **options)
 
 
 def n_pairs(log: Preferences | PartedLog) -> int:

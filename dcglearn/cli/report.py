@@ -22,7 +22,7 @@ from dcglearn.metrics.reading import CURRENT
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import FormChoice
-from dcglearn.trust.proxy import ProxyReport
+from dcglearn.trust.proxy import LLMReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +66,7 @@ class Report(Findings):
     seconds: float
     raters: RaterAgreement | None = None
     no_bands: str = ""
-    machine: ProxyReport | None = None
+    machine: LLMReport | None = None
     no_signal: str = ""
     current: str = CURRENT
 

@@ -560,7 +560,7 @@ def consistent_ranges(
 
     See Also
     --------
-    bootstrap_bands : Bands under a model of noise.
+    bands : Bands under a model of noise.
     dominance : Which of two lists is better under all of these DCGs.
 
     Examples

@@ -141,7 +141,7 @@ class DCGLearner(PairLearner):
     See Also
     --------
     UtilityLearner : The paper's quadratic programme.
-    bootstrap_bands : How exactly the log determines the result.
+    bands : How exactly the log determines the result.
     suggest_pairs : Choose the next pairs to judge.
     compare_learners : Compare learners on held-out pairs.
 

@@ -15,7 +15,8 @@ from dcglearn.foundation.validation import Grades, InputError, Integers
 from dcglearn.learning.descriptions import DirectDescription, DirectFit
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands, bootstrap_bands
+from dcglearn.trust import band_draws
+from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.next_pairs import MOST_PAIRS, values_of
 from dcglearn.trust.resampling import unit_of
@@ -224,7 +225,7 @@ class Learned(Newest["Preferences | None"]):
         if len(log) >= self.bands_from:
             unit = unit_of(log, fewest=FEWEST_DRAWN, per_list=math.inf)
             with contextlib.suppress(InputError):  # the samples may hold too little to learn from
-                bands = bootstrap_bands(log, fit, by=unit, n_resamples=self.n_resamples)
+                bands = band_draws.bands(log, fit, by=unit, n_resamples=self.n_resamples)
                 latest = replace(latest, bands=bands)
 
         # how many verdicts are wanted

@@ -46,7 +46,8 @@ def identifiable_similarity(
     --------
     >>> dcg = dl.DCG.standard(3, 2)
     >>> visible = dl.Preferences([[2, 0], [1, 2]], [[0, 2], [2, 0]]).visible()
-    >>> round(dl.identifiable_similarity(dcg, dl.DCG(dcg.gains, 2 * dcg.discounts), visible), 6)
+    >>> double = dl.DCG(dcg.gains, 2 * dcg.discounts)
+    >>> round(dl.trust.identifiable_similarity(dcg, double, visible), 6)
     1.0
     """
     left, right = _matched_weights(first, second)

@@ -125,7 +125,7 @@ class DaskLog(PartedLog):
 
     Examples
     --------
-    >>> with dl.DaskLog("logs/*.parquet", engine=4) as log:  # doctest: +SKIP
+    >>> with dl.io.DaskLog("logs/*.parquet", engine=4) as log:  # doctest: +SKIP
     ...     utility = dl.UtilityLearner().fit(log).utility_
     """
 

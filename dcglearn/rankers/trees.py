@@ -93,7 +93,8 @@ class BoostedRanker(Ranker):
     --------
     >>> data = dl.simulate.letor_queries(40, seed=0)
     >>> mine = dl.DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
-    >>> 0.3 < BoostedRanker(dl.RegSHFSDCG(mine), n_trees=30).fit(data[:30]).score(data[30:]) < 1
+    >>> ranker = BoostedRanker(dl.losses.RegSHFSDCG(mine), n_trees=30).fit(data[:30])
+    >>> 0.3 < ranker.score(data[30:]) < 1
     True
     """
 

@@ -104,7 +104,7 @@ class Bands(Finding):
         """Share of the draws beyond either end of a band.
 
         Of simultaneous bands it is such that a share `level` of the draws lies within the bands of
-        all parameters (Besag, Green, Higdon and Mengersen 1995, section 6.3); see `bootstrap_bands`
+        all parameters (Besag, Green, Higdon and Mengersen 1995, section 6.3); see `bands`
         for the bootstrap.
         """
         draws = self._draws
@@ -206,7 +206,7 @@ class Bands(Finding):
         return notes
 
 
-def bootstrap_bands(
+def bands(
     log: Preferences,
     learner: DirectLearner | None = None,
     *,
@@ -262,8 +262,8 @@ def bootstrap_bands(
     --------
     >>> truth = dl.simulate.ground_truth("D1")
     >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", n_flips=20, seed=0)
-    >>> bands = bootstrap_bands(log)
-    >>> bool(np.all(bands.simultaneous.gain_band[0] <= bands.gain_band[0]))
+    >>> drawn = bands(log)
+    >>> bool(np.all(drawn.simultaneous.gain_band[0] <= drawn.gain_band[0]))
     True
     """
     # check the settings and the log

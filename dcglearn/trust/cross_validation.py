@@ -144,7 +144,7 @@ def choose_C(  # noqa: N802
     --------
     >>> truth = dl.simulate.ground_truth("D1")
     >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", flip_rate=0.1, seed=0)
-    >>> chosen = dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0)
+    >>> chosen = dl.trust.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0)
     >>> chosen.C in (0.01, 1.0)
     True
     """
@@ -253,7 +253,7 @@ def ridge_path(
     --------
     >>> truth = dl.simulate.ground_truth("D1")
     >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", flip_rate=0.1, seed=0)
-    >>> path = dl.ridge_path(log, grid=[0.1, 10.0], folds=2)
+    >>> path = dl.trust.ridge_path(log, grid=[0.1, 10.0], folds=2)
     >>> path.ridge.tolist(), path.mean.shape
     ([0.1, 10.0], (2,))
     """

@@ -59,7 +59,7 @@ def learn_from_experiments(
     >>> arms = {"control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
     >>> line = {**arms, "outcome": "better", "covariance": (np.eye(4) / 100).tolist()}
     >>> lines = [{**line, "experiment": i} for i in range(3)]
-    >>> dl.learn_from_experiments(dl.read_experiments(lines)).dcg.discounts.round(2).tolist()
+    >>> dl.learn_from_experiments(dl.io.read_experiments(lines)).dcg.discounts.round(2).tolist()
     [1.0, 0.67]
     """
     # learn from the known outcomes

@@ -243,7 +243,7 @@ def compare_learners(
 
     See Also
     --------
-    bootstrap_bands : How exactly the parameters are known.
+    bands : How exactly the parameters are known.
     noise_ceiling : The share that any metric could reach.
 
     Examples

@@ -20,7 +20,8 @@ from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import OpenLog, PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
-from dcglearn.trust.band_draws import Bands, bootstrap_bands, why_no_bands
+from dcglearn.trust import band_draws
+from dcglearn.trust.band_draws import Bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, mean_dcg
 
 
@@ -66,7 +67,7 @@ def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG 
 
 
 @dataclass(frozen=True, eq=False)
-class ProxyReport(Finding):
+class LLMReport(Finding):
     """How far a machine can be trusted in place of people.
 
     `people` and `machine` are members of the blend: shares of people's verdicts that they were not
@@ -186,13 +187,13 @@ class ProxyReport(Finding):
         return as_curves(dcgs, self.bands)
 
 
-def proxy_report(
+def llm_report(
     log: Preferences | ArrayLike,
     learner: DirectLearner,
     *,
     n_machine: int | None = None,
     seed: int = 0,
-) -> ProxyReport:
+) -> LLMReport:
     """Return how far a machine can be trusted in place of people.
 
     Raises InputError if the learner was not fitted with a proxy, or to lists of another shape.
@@ -218,7 +219,7 @@ def proxy_report(
     >>> truth = dl.simulate.ground_truth("D1")
     >>> people = dl.simulate.preference_pairs(truth, 30, lists="free", seed=30)
     >>> machine = dl.simulate.preference_pairs(truth, 500, lists="free", seed=500)
-    >>> report = proxy_report(people, dl.DCGLearner().fit(people, proxy=machine))
+    >>> report = llm_report(people, dl.DCGLearner().fit(people, proxy=machine))
     >>> report.worth > 5
     True
     """
@@ -236,12 +237,12 @@ def proxy_report(
     near = [member for member in fit.members if MACHINE in member.name]
     weights = [member.weight for member in near]
     weight = sum(weights)
-    report = ProxyReport(fit.members[0], fit.machine, fit.dcg, weight, n_machine)
+    report = LLMReport(fit.members[0], fit.machine, fit.dcg, weight, n_machine)
     if problem := why_no_bands(log):
         return replace(report, no_bands=problem)
 
     # truths: draws for each member that is a fit
-    draw = partial(bootstrap_bands, log, n_resamples=20, method="posterior", seed=seed)
+    draw = partial(band_draws.bands, log, n_resamples=20, method="posterior", seed=seed)
     own = draw(fit.members[0].fit)
     truths = [own, *(draw(member.fit) if member.fit else member.dcg for member in near)]
 

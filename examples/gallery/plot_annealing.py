@@ -21,7 +21,7 @@ for place, (annealing, label) in enumerate(
 ):
     rankers = [
         dl.LinearRanker(
-            dl.SmoothNDCG(metric), annealing=annealing, start="random", seed=seed
+            dl.losses.SmoothNDCG(metric), annealing=annealing, start="random", seed=seed
         ).fit(train)
         for seed in range(4)
     ]

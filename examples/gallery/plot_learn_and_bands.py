@@ -14,7 +14,7 @@ truth = dl.DCG(
 )
 log = dl.simulate.preference_pairs(truth, 500, lists="free", flip_rate=0.05, seed=0)
 learner = dl.DCGLearner().fit(log)
-bands = dl.bootstrap_bands(log, learner)
+bands = dl.bands(log, learner)
 figure = dl.plots.banded_figure(learner, {"truth": truth}, bands)
 dl.plots.save_figure(figure, "learn_and_bands.png")
 figure

@@ -17,7 +17,8 @@ train, test = data[:60], data[60:]
 patient = dl.DCG(gains=[0, 0.9, 1], discounts=0.97 ** np.arange(10))
 metrics = {"exponential-log2@10": dl.DCG.standard(3, 10), "theirs": patient}
 rankers = [
-    dl.LinearRanker(dl.ApproxNDCG(metric)).fit(train) for metric in metrics.values()
+    dl.LinearRanker(dl.losses.ApproxNDCG(metric)).fit(train)
+    for metric in metrics.values()
 ]
 table = np.array(
     [

@@ -19,7 +19,7 @@ from dcglearn.audits.of_decisions import (
 from dcglearn.audits.of_log import log_section
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import bootstrap_bands
+from dcglearn.trust import band_draws
 from dcglearn.trust.segments import SegmentTest
 from tests.audits.makers import FLAT, STEEP, judged, known_of
 from tests.makers import noisy_runs, refused
@@ -31,7 +31,7 @@ STILL = "the metric of then still holds, as far as these judgements tell: one DC
 @pytest.fixture(scope="module")
 def steep():
     known = known_of(judged(120))
-    return replace(known, bands=bootstrap_bands(known.log, known.fit, n_resamples=20), no_bands="")
+    return replace(known, bands=band_draws.bands(known.log, known.fit, n_resamples=20), no_bands="")
 
 
 QRELS = {f"q{i}": {"best": 3, "good": 2, "fair": 1, "x": 0} for i in range(12)}

@@ -21,7 +21,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import bootstrap_bands
+from dcglearn.trust import band_draws
 from tests.audits.makers import FLAT, STEEP, judged, known_of
 
 RATERS = np.array(["ann", "bob", "cy", "di", "ed"])
@@ -32,7 +32,7 @@ def steep():
     """What is known of a clean log whose metric is far from the one in use; five raters."""
     log = judged(300, rater=np.tile(RATERS, 60))
     known = known_of(log)
-    return replace(known, bands=bootstrap_bands(log, known.fit, n_resamples=20), no_bands="")
+    return replace(known, bands=band_draws.bands(log, known.fit, n_resamples=20), no_bands="")
 
 
 def said(finding):
@@ -85,7 +85,7 @@ def test_a_rater_who_decides_too_much_is_named():
     ]
     rater = np.concatenate([np.tile(RATERS[:4], 25), np.full(100, "ed")])
     known = known_of(Preferences(*lists, n_grades=4, rater=rater))
-    known = replace(known, bands=bootstrap_bands(known.log, known.fit, n_resamples=20, by="pair"))
+    known = replace(known, bands=band_draws.bands(known.log, known.fit, n_resamples=20, by="pair"))
     finding = log_section(known)
     assert "one rater is shown to decide too much: without ed" in said(finding)
     assert next(iter(finding["influence"])) == "ed"

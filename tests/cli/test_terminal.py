@@ -69,11 +69,11 @@ def test_results_that_are_printed_in_python_escape_names(tmp_path):
     runs = {EVIL: {"q1": {"a": 1.0, "b": 2.0}}, "plain": {q: {"a": 2.0, "b": 1.0} for q in judged}}
     for result in (
         dl.rater_agreement(rated, errors=False),
-        dl.segment_test(parted),
+        dl.trust.segment_test(parted),
         read.recognised,
         dl.evaluate(runs, judged),
         dl.system_order(runs, judged, {EVIL: one, "other": other}),
-        dl.disagreement_matrix({EVIL: one, "other": other}),
+        dl.coherence.disagreement_matrix({EVIL: one, "other": other}),
         dl.disagreement(one, other, names=(EVIL, "other")),
         dl.coherence(one, other, names=(EVIL, "other")),
     ):

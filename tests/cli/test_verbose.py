@@ -48,7 +48,7 @@ def test_verbose_stands_on_every_help_page(dcglearn):
 def test_a_service_collects_what_the_package_does(log, caplog, capfd, tmp_path):
     caplog.set_level(logging.INFO, logger="dcglearn")
     learner = dl.DCGLearner().fit(dl.read_preferences(log))
-    dl.bootstrap_bands(dl.read_preferences(log), learner, n_resamples=3)
+    dl.bands(dl.read_preferences(log), learner, n_resamples=3)
     learner.dcg_.save(tmp_path / "dcg.json")
     judged = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}
     runs = {"x": {"1": {"a": 1.0}, "2": {"b": 1.0}}, "y": {"1": {"b": 1.0}, "2": {"b": 1.0}}}

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from dcglearn import DCG, disagreement, disagreement_matrix, textbook_dcgs
+from dcglearn import DCG, disagreement, textbook_dcgs
+from dcglearn.coherence import disagreement_matrix
 from dcglearn.coherence import pair_shares as disagreement_module
 from dcglearn.coherence.pair_shares import pair_counts
 from dcglearn.plots import disagreement_figure

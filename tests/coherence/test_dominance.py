@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import DCG, Preferences, consistent_ranges, dominance
+from dcglearn import DCG, Preferences
+from dcglearn.coherence import consistent_ranges, dominance
 from dcglearn.coherence.cone import AllowedMetrics, Cone, counts, span
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.product_form import weights_of_increments

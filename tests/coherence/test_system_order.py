@@ -9,17 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn import (
-    DCG,
-    Judgements,
-    Run,
-    dominance,
-    evaluate,
-    read_judgements,
-    read_runs,
-    system_order,
-)
+from dcglearn import DCG, evaluate, read_judgements, read_runs, system_order
+from dcglearn.coherence import dominance
 from dcglearn.coherence.rank_changes import tau_ap
+from dcglearn.evaluation import Judgements, Run
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.plots import slope_figure
 from dcglearn.simulate import preference_pairs

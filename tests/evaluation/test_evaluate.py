@@ -23,8 +23,8 @@ from dcglearn import (
     evaluate_arrays,
     read_judgements,
     read_runs,
-    textbook_list_metrics,
 )
+from dcglearn.evaluation import textbook_list_metrics
 from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
@@ -119,7 +119,7 @@ def test_bad_tables_of_runs(tmp_path):
     refused("no run", read_runs, [])
     named = read_runs([rows(SCORES, "score"), rows(SCORES, "score")])
     assert [run.name for run in named] == ["run 1", "run 2"]
-    (run,) = read_runs(dl.Run(rows(SCORES, "score", ("query", "document")), "mine"))
+    (run,) = read_runs(dl.evaluation.Run(rows(SCORES, "score", ("query", "document")), "mine"))
     assert run.name == "mine"
 
 
@@ -692,10 +692,10 @@ def test_an_object_of_rbp_has_its_value_in_arrays_and_is_explained():
     grades, scores = [[3, 1, 0]], [[3.0, 2.0, 1.0]]
     np.testing.assert_array_equal(evaluate_arrays(grades, scores, rbp), rbp.score(grades))
     values = dict(zip(GRADED, values_of(rbp), strict=True))
-    assert "2 of 2 values agree" in str(dl.explain_values(values, RANKED, GRADED, rbp))
+    assert "2 of 2 values agree" in str(dl.evaluation.explain_values(values, RANKED, GRADED, rbp))
     divided = dict(zip(GRADED, values_of(DCG(rbp.gains, rbp.discounts)), strict=True))
     assert "division by an ideal in place of no division" in str(
-        dl.explain_values(divided, RANKED, GRADED, rbp)
+        dl.evaluation.explain_values(divided, RANKED, GRADED, rbp)
     )
 
 
@@ -718,11 +718,11 @@ def test_options_of_reading_are_applied_to_what_is_read_already():
     refused("cutoffs='.5' cuts fractions", read_judgements, judged, cutoffs=".5")
     refused("duplicates='all'", read_judgements, judged, "all")
     refused("duplicates='all'", read_runs, run, "all")
-    twice = dl.Judgements(
+    twice = dl.evaluation.Judgements(
         pl.concat([judged.frame, judged.frame.with_columns(pl.col("grade").clip(3))])
     )
     assert read_judgements(twice, "last").frame["grade"].unique().to_list() == [3]
-    double = dl.Run(pl.concat([run.frame, run.frame.with_columns(score=0.0)]), "mine")
+    double = dl.evaluation.Run(pl.concat([run.frame, run.frame.with_columns(score=0.0)]), "mine")
     assert read_runs(double, "first")[0].frame.equals(run.frame)
 
 

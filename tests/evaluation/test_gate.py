@@ -338,7 +338,7 @@ def test_names_are_no_markup_in_markdown(dcglearn, files, tmp_path):
         assert not re.search(r"(?<!\\)[<>\[\]&~]", out)
     frame = pl.DataFrame({"query": ["q", "q"], "document": ["a", "b"], "score": [1.0, 0.5]})
     judged = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
-    both = [dl.Run(frame, "two\nlines | `of`"), dl.Run(frame, "b")]
+    both = [dl.evaluation.Run(frame, "two\nlines | `of`"), dl.evaluation.Run(frame, "b")]
     assert (
         r"| two\\nlines \| \`of\` |" in dl.compare_systems(both, judged, baseline="b").to_markdown()
     )

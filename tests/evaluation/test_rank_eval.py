@@ -6,8 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from dcglearn import DCG, evaluate, read_judgements, read_rank_eval
+from dcglearn import DCG, evaluate, read_judgements
 from dcglearn.evaluation.tool_files import judgements_of_hits
+from dcglearn.io import read_rank_eval
 from tests.makers import refused
 
 MINE = DCG([0, 0.2, 0.5, 0.9], [1, 0.9, 0.3])

@@ -5,13 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from dcglearn import (
-    compare_systems,
-    evaluate,
-    lexi_precision,
-    lexi_recall,
-    recall_paired_preference,
-)
+from dcglearn import compare_systems, evaluate
+from dcglearn.evaluation import lexi_precision, lexi_recall, recall_paired_preference
 from tests.makers import refused, write_trec
 
 X, Y = (1, 5, None), (2, 3, 10)

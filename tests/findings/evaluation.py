@@ -42,5 +42,7 @@ def results() -> Iterator[Finding]:
     for metric in ("nDCG@10", "exponential-log2@10"):
         values = dl.evaluate(one, judged, metric)
         theirs = dict(zip(values.queries, values.values[0, 0].tolist(), strict=True))
-        yield dl.explain_values(theirs, one, judged)
-    yield dl.explain_values({"q00": 0.123, "q01": 0.456, "<u>": 1, "mean": 0.9}, one, judged)
+        yield dl.evaluation.explain_values(theirs, one, judged)
+    yield dl.evaluation.explain_values(
+        {"q00": 0.123, "q01": 0.456, "<u>": 1, "mean": 0.9}, one, judged
+    )

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dcglearn import DCGLearner, LinearRanker, RidgeRanker, UtilityLearner
+from dcglearn import DCGLearner, LinearRanker, UtilityLearner
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.plots import save_figure
+from dcglearn.rankers import RidgeRanker
 from dcglearn.rankers.synthetic import letor_queries
 from dcglearn.readers.read_log import read_preferences
 from dcglearn.simulate import write_log

@@ -169,7 +169,9 @@ def test_wrong_settings_are_refused(files):
 
 
 def test_names_of_documents_where_grades_are_expected_point_to_the_judgements(files):
-    refused(r"a holds 'd1', which is no grade; .*dl.join_judgements", read_preferences, files()[0])
+    refused(
+        r"a holds 'd1', which is no grade; .*dl.io.join_judgements", read_preferences, files()[0]
+    )
 
 
 RUNS = {

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import DCG, encode
+from dcglearn import DCG
+from dcglearn.io import encode
 from dcglearn.learning import margin_qp
 from dcglearn.learning.margin_qp import (
     Pairs,

@@ -9,16 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import (
-    DCG,
-    Preferences,
-    Utility,
-    encode,
-    identifiable_similarity,
-    similarity,
-    textbook_dcgs,
-)
+from dcglearn import DCG, Preferences, Utility, textbook_dcgs
+from dcglearn.io import encode
 from dcglearn.metrics.dcg import normalised_values
+from dcglearn.trust import identifiable_similarity, similarity
 from tests.makers import TRUTH, refused
 
 floats = st.floats(-100, 100, allow_nan=False)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import DCG, ListUtility, textbook_list_metrics
+from dcglearn import DCG, ListUtility
+from dcglearn.evaluation import textbook_list_metrics
 from dcglearn.metrics.textbook_lists import ListMetricName
 from tests.makers import refused
 

@@ -8,16 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from dcglearn import (
-    DCG,
-    ListUtility,
-    ScaleWarning,
-    Utility,
-    coherence,
-    evaluate,
-    is_compatible,
-    read_judgements,
-)
+from dcglearn import DCG, ListUtility, ScaleWarning, Utility, coherence, evaluate, read_judgements
+from dcglearn.coherence import is_compatible
 from dcglearn.metrics.dcg import textbook_dcgs
 from dcglearn.metrics.reading import EVALUATED, SAVED, SCORING, metric_or_name, read_metric
 from dcglearn.metrics.scales import example_map

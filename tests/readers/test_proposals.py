@@ -730,7 +730,7 @@ def test_an_order_in_a_log_in_parts_is_refused_where_it_says_the_place_of_a(here
     for columns in ({}, {"swapped": "position_of_a"}):
         refused(
             "'position_of_a' looks like the order",
-            dl.ParquetLog,
+            dl.io.ParquetLog,
             "x.parquet",
             mapping=LogMapping(columns=columns),
         )
@@ -767,7 +767,7 @@ def test_rejected_and_repeated_lines_are_remarked_on_and_left_out(dcglearn, here
     one.save("x.parquet")
     in_parts = LogMapping(leave_out="Rejected")
     refused(
-        "leave_out= needs the whole log in memory", dl.ParquetLog, "x.parquet", mapping=in_parts
+        "leave_out= needs the whole log in memory", dl.io.ParquetLog, "x.parquet", mapping=in_parts
     )
 
 

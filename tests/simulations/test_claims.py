@@ -760,7 +760,7 @@ def test_bands_of_discounts_unlike_log2_miss_on_one_side():
     for _ in range(40):
         true = study_h.truth_of("another", rng).normalised()
         log = dl.simulate.preference_pairs(true, 200, lists="free", n_flips=20, seed=rng)
-        low, high = dl.bootstrap_bands(log, seed=int(rng.integers(2**31))).discount_band[:, 1:5]
+        low, high = dl.bands(log, seed=int(rng.integers(2**31))).discount_band[:, 1:5]
         above += (true.discounts[1:5] > high).sum()
         below += (true.discounts[1:5] < low).sum()
     assert above > 3 * below

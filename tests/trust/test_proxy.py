@@ -15,7 +15,7 @@ from dcglearn import (
     DCGLearner,
     InputError,
     Preferences,
-    bootstrap_bands,
+    bands,
     read_preferences,
     read_questions,
     suggest_pairs,
@@ -23,7 +23,7 @@ from dcglearn import (
 from dcglearn.estimators import dcg_learner
 from dcglearn.simulate import free_lists, ground_truth, judge, preference_pairs
 from dcglearn.trust.blend import NEAR_MACHINE
-from dcglearn.trust.proxy import proxy_dcg, proxy_report
+from dcglearn.trust.proxy import llm_report, proxy_dcg
 
 TRUTH = DCG([0, 0.1, 0.2, 0.9, 1], 0.95 ** np.arange(10))
 """What people go by: no textbook has such gains."""
@@ -142,12 +142,12 @@ def test_scikit_learn_passes_the_proxy_to_every_fold(people, monkeypatch):
 
 
 def test_bands_say_what_people_tell_by_themselves(with_machine, people, reports):
-    bands = bootstrap_bands(people, with_machine, n_resamples=20)
+    drawn = bands(people, with_machine, n_resamples=20)
     np.testing.assert_allclose(
-        bands.gains, reports[0].bands.gains, atol=1e-9
+        drawn.gains, reports[0].bands.gains, atol=1e-9
     )  # draws of the robust fit
-    assert bands.dcg == with_machine.dcg_
-    assert bootstrap_bands(people, with_machine, method="bootstrap", n_resamples=2).failed == 0
+    assert drawn.dcg == with_machine.dcg_
+    assert bands(people, with_machine, method="bootstrap", n_resamples=2).failed == 0
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_proxy_is_a_member_of_the_blend_alone(people, settings):
 @pytest.fixture(scope="module")
 def reports(with_machine, people):
     far = DCGLearner().fit(people, proxy=FAR)
-    return [proxy_report(people, fit, n_machine=n) for fit, n in ((with_machine, 800), (far, None))]
+    return [llm_report(people, fit, n_machine=n) for fit, n in ((with_machine, 800), (far, None))]
 
 
 def test_a_report_compares_people_machine_and_both(reports, with_machine):
@@ -228,7 +228,7 @@ def test_a_report_says_what_the_machine_is_worth_and_where_it_differs(reports):
 
 
 def test_a_report_of_few_verdicts_has_no_bands(with_machine, people):
-    report = proxy_report(people[:12], with_machine)
+    report = llm_report(people[:12], with_machine)
     assert report.bands is report.worth is None and len(report.table) == 0
     assert report.notes[0].startswith("people's verdicts are too few")
     assert "holds 12 preferences" in report.notes[0]
@@ -237,11 +237,11 @@ def test_a_report_of_few_verdicts_has_no_bands(with_machine, people):
 
 def test_a_report_needs_a_fit_with_a_proxy_to_lists_of_this_shape(alone, with_machine, people):
     with pytest.raises(InputError, match="the learner was not fitted with a proxy"):
-        proxy_report(people, alone)
+        llm_report(people, alone)
     with pytest.raises(
         InputError, match="the proxy has 5 grades and 10 positions, the log 5 and 6"
     ):
-        proxy_report(verdicts(ground_truth("D1", 5, 6), 30, 0), with_machine)
+        llm_report(verdicts(ground_truth("D1", 5, 6), 30, 0), with_machine)
 
 
 def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglearn, misuse):
