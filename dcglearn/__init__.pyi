@@ -31,7 +31,7 @@ from dcglearn.metrics.dcg import textbook_dcgs as textbook_dcgs
 from dcglearn.metrics.list_utility import ListUtility as ListUtility
 from dcglearn.metrics.scales import ScaleWarning as ScaleWarning
 from dcglearn.rankers.linear import LinearRanker as LinearRanker
-from dcglearn.rankers.load_ranker import load_ranker as load_ranker
+from dcglearn.rankers.loading import load_ranker as load_ranker
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
 from dcglearn.rankers.trees import BoostedRanker as BoostedRanker

@@ -288,7 +288,7 @@ def dominance(
 
     See Also
     --------
-    consistent_ranges : What a log determines of gains and discounts.
+    coherence.consistent_ranges : What a log determines of gains and discounts.
 
     Examples
     --------
@@ -561,7 +561,7 @@ def consistent_ranges(
     See Also
     --------
     bands : Bands under a model of noise.
-    dominance : Which of two lists is better under all of these DCGs.
+    coherence.dominance : Which of two lists is better under all of these DCGs.
 
     Examples
     --------

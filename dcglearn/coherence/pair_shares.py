@@ -130,7 +130,7 @@ def disagreement(
 
     See Also
     --------
-    disagreement_matrix : Many metrics.
+    coherence.disagreement_matrix : Many metrics.
     coherence : Whether they disagree at all, with a witness.
 
     Examples

@@ -116,7 +116,7 @@ class UtilityLearner(PairLearner):
     See Also
     --------
     DCGLearner : Gains and discounts directly; needs fewer judgements.
-    identifiable_similarity : Compare two utilities by what a log can tell.
+    trust.identifiable_similarity : Compare two utilities by what a log can tell.
 
     Examples
     --------

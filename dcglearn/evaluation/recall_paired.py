@@ -40,7 +40,7 @@ def recall_paired_preference(x: Ranks, y: Ranks, weight: str = "uniform") -> flo
 
     See Also
     --------
-    lexi_precision : Compare at the first level that differs.
+    evaluation.lexi_precision : Compare at the first level that differs.
     compare_systems : Compare under metrics.
 
     Examples
@@ -63,7 +63,7 @@ def lexi_precision(x: Ranks, y: Ranks, form: str = "sign") -> float:
 
     See Also
     --------
-    lexi_recall : The same from the last relevant document.
+    evaluation.lexi_recall : The same from the last relevant document.
     compare_systems : Compare under metrics.
 
     Examples
@@ -82,7 +82,7 @@ def lexi_recall(x: Ranks, y: Ranks, form: str = "sign") -> float:
 
     See Also
     --------
-    recall_paired_preference : Compare at every level of recall.
+    evaluation.recall_paired_preference : Compare at every level of recall.
 
     Examples
     --------

@@ -91,7 +91,7 @@ def join_judgements(
 
     See Also
     --------
-    preferences_from_runs : Two runs instead of lists.
+    io.preferences_from_runs : Two runs instead of lists.
     read_judgements : Read the grades.
 
     Examples
@@ -214,7 +214,7 @@ def preferences_from_runs(
 
     See Also
     --------
-    join_judgements : Lists of documents instead of runs.
+    io.join_judgements : Lists of documents instead of runs.
 
     Examples
     --------

@@ -16,7 +16,7 @@ def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLi
 
     See Also
     --------
-    identifiable_similarity : Leaves out what a log cannot tell.
+    trust.identifiable_similarity : Leaves out what a log cannot tell.
     disagreement : Share of pairs of lists that are ordered differently.
 
     Examples
@@ -39,7 +39,7 @@ def identifiable_similarity(
 
     See Also
     --------
-    similarity : The paper's, which depends on what no log can tell.
+    trust.similarity : The paper's, which depends on what no log can tell.
     Preferences.visible : What a log can tell.
 
     Examples

@@ -72,7 +72,7 @@ class ApproxNDCG(SoftRankObjective):
 
     See Also
     --------
-    SmoothNDCG : Smooth mixtures of documents at each position.
+    losses.SmoothNDCG : Smooth mixtures of documents at each position.
     LinearRanker : Train a linear model on it.
 
     Examples
@@ -107,7 +107,7 @@ class SDCG(ApproxNDCG):
 
     See Also
     --------
-    SHFSDCG : Smoothed hinge ranks.
+    losses.SHFSDCG : Smoothed hinge ranks.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class ApproxAP(PrecisionObjective):
 
     See Also
     --------
-    SmoothAP : Smooth mixtures instead of smooth ranks.
+    losses.SmoothAP : Smooth mixtures instead of smooth ranks.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class SHFSDCG(SoftRankObjective):
 
     See Also
     --------
-    RegSHFSDCG : Begins as a regression.
+    losses.RegSHFSDCG : Begins as a regression.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class RankHinge(Objective):
 
     See Also
     --------
-    RankSVMRanker : The solver of RankSVM.
+    rankers.RankSVMRanker : The solver of RankSVM.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class GBRank(RankHinge):
 
     See Also
     --------
-    LambdaRank : Pairs weighted by the change of DCG that a swap makes.
+    losses.LambdaRank : Pairs weighted by the change of DCG that a swap makes.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class LambdaRank(WholeRankObjective):
 
     See Also
     --------
-    ApproxNDCG : A smooth form of the metric itself.
+    losses.ApproxNDCG : A smooth form of the metric itself.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class RSRank(LambdaRank):
 
     See Also
     --------
-    SparseRanker : The ranker that uses it.
+    rankers.SparseRanker : The ranker that uses it.
 
     Examples
     --------

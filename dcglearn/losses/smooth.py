@@ -37,7 +37,7 @@ class SmoothNDCG(WholeRankObjective):
 
     See Also
     --------
-    ApproxNDCG : Smooth ranks; faster on long lists.
+    losses.ApproxNDCG : Smooth ranks; faster on long lists.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class SmoothAP(PrecisionObjective):
 
     See Also
     --------
-    ApproxAP : Smooth ranks instead of smooth mixtures.
+    losses.ApproxAP : Smooth ranks instead of smooth mixtures.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class SoftRankNDCG(WholeRankObjective):
 
     See Also
     --------
-    SmoothNDCG : Faster, and as flexible.
+    losses.SmoothNDCG : Faster, and as flexible.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class ListUtility(NormalisedMetric):
 
     See Also
     --------
-    textbook_list_metrics : ERR, RBP and others.
+    evaluation.textbook_list_metrics : ERR, RBP and others.
     DCGLearner : Learn one with ``form=``.
 
     Examples

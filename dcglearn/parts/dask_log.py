@@ -120,7 +120,7 @@ class DaskLog(PartedLog):
 
     See Also
     --------
-    ParquetLog : Parts on one machine's disk.
+    io.ParquetLog : Parts on one machine's disk.
     Preferences : A log in memory.
 
     Examples

@@ -232,7 +232,7 @@ class ParquetLog(PartedLog):
 
     See Also
     --------
-    DaskLog : Parts over a cluster.
+    io.DaskLog : Parts over a cluster.
     Preferences : A log in memory.
 
     Examples

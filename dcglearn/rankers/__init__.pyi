@@ -4,7 +4,7 @@ from dcglearn.rankers.dask_trees import DaskBoostedRanker as DaskBoostedRanker
 from dcglearn.rankers.linear import LinearRanker as LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker as RankSVMRanker
 from dcglearn.rankers.linear_model import RidgeRanker as RidgeRanker
-from dcglearn.rankers.load_ranker import load_ranker as load_ranker
+from dcglearn.rankers.loading import load_ranker as load_ranker
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.reduction import PairwiseRanker as PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker as SparseRanker

@@ -56,7 +56,7 @@ class DaskBoostedRanker(BoostedRanker):
 
     See Also
     --------
-    DaskLog : A log of preferences over a cluster.
+    io.DaskLog : A log of preferences over a cluster.
 
     Examples
     --------

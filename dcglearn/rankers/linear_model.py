@@ -246,7 +246,7 @@ class RankSVMRanker(LinearModel):
 
     See Also
     --------
-    RidgeRanker : Least squares on gains.
+    rankers.RidgeRanker : Least squares on gains.
 
     Examples
     --------

@@ -59,7 +59,7 @@ class PairwiseRanker(Ranker):
 
     See Also
     --------
-    RankSVMRanker : A linear classifier of pairs, solved directly.
+    rankers.RankSVMRanker : A linear classifier of pairs, solved directly.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def read_preferences(
     --------
     read_ratings : Rated lists instead of pairs.
     Preferences.from_frame : Data frames.
-    join_judgements : Documents whose grades stand elsewhere.
+    io.join_judgements : Documents whose grades stand elsewhere.
     DCGLearner : Learn from it.
 
     Examples

@@ -103,7 +103,7 @@ def click_log(
 
     See Also
     --------
-    preferences_from_interleaving : Turn clicks into preferences.
+    io.preferences_from_interleaving : Turn clicks into preferences.
 
     Examples
     --------

@@ -155,7 +155,7 @@ def learn_from_answers(
 
     See Also
     --------
-    read_answers : Read a file.
+    io.read_answers : Read a file.
 
     Examples
     --------

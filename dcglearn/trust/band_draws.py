@@ -255,7 +255,7 @@ def bands(
 
     See Also
     --------
-    consistent_ranges : What the log determines, without a model of noise.
+    coherence.consistent_ranges : What the log determines, without a model of noise.
     plots.banded_figure : Draw them.
 
     Examples

@@ -138,7 +138,7 @@ def choose_C(  # noqa: N802
 
     See Also
     --------
-    ridge_path : The same for `DCGLearner`.
+    trust.ridge_path : The same for `DCGLearner`.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def ridge_path(
 
     See Also
     --------
-    choose_C : The same for `UtilityLearner`.
+    trust.choose_C : The same for `UtilityLearner`.
 
     Examples
     --------

@@ -52,7 +52,7 @@ def learn_from_experiments(
 
     See Also
     --------
-    read_experiments : Read a file.
+    io.read_experiments : Read a file.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def rising_discounts(
 
     See Also
     --------
-    position_dependence : A test of gains times discounts.
+    trust.position_dependence : A test of gains times discounts.
 
     Examples
     --------

@@ -234,8 +234,8 @@ def lack_of_fit(
 
     See Also
     --------
-    position_dependence : A test of gains times discounts.
-    segment_test : Whether segments need metrics of their own.
+    trust.position_dependence : A test of gains times discounts.
+    trust.segment_test : Whether segments need metrics of their own.
 
     Examples
     --------

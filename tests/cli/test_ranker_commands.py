@@ -15,7 +15,7 @@ import pytest
 
 from dcglearn.foundation.checkpoints import write_checkpoint
 from dcglearn.metrics.dcg import DCG
-from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.synthetic import letor_queries
 from tests.makers import COMMAND, forked_workers, write_svmlight

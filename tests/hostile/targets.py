@@ -30,7 +30,7 @@ from dcglearn.judge.progress import Progress
 from dcglearn.judge.study import Study
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear_model import RidgeRanker
-from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker

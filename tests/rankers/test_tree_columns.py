@@ -14,7 +14,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RidgeRanker
-from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker

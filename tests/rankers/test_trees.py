@@ -23,7 +23,7 @@ from dcglearn.losses import (
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
-from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import refused
