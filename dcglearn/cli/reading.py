@@ -131,10 +131,6 @@ class LogOptions(CheckedReading):
         metavar="LOG...",
     )
     ratings: Ratings = False
-    answers: bool = first_row(False, "The log holds answers: question, list, right.")
-    experiments: bool = first_row(
-        False, "It holds A/B tests: experiment, arm, unit, list, outcome."
-    )
     memory: str | None = scale_row(
         None, "Use at most this much memory (2GB, 512MB), and disk beyond it.", metavar="SIZE"
     )
