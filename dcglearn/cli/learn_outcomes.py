@@ -9,13 +9,13 @@ from dcglearn.cli.command import argument_row, examples
 from dcglearn.cli.learn import OutputOptions
 from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, RidgeOption
 from dcglearn.cli.options import check_outputs
-from dcglearn.cli.reading import Reading
+from dcglearn.cli.reading import PlainReading
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.plots import banded_figure
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutcomeFile(Reading):
+class OutcomeFile(PlainReading):
     """A file of outcomes, and how it is read."""
 
     file: str = argument_row(

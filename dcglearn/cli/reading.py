@@ -49,12 +49,11 @@ Ratings = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How a command reads a log: a saved mapping, with the options given beside it."""
+class PlainReading:
+    """How a command reads a file: a saved mapping, with the options given beside it."""
 
     read: Read = None
     grades: Grades = None
-    as_is: Annotated[bool | None, option_of("as_is")] = None
 
     @property
     def mapping(self) -> LogMapping:
@@ -62,6 +61,13 @@ class Reading:
         values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}
         options = {name: value for name, value in values.items() if value is not None}
         return LogMapping.of(mapping=self.read, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(PlainReading):
+    """How a command reads a log of preferences."""
+
+    as_is: Annotated[bool | None, option_of("as_is")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
