@@ -259,7 +259,7 @@ def evaluate(
     "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
     "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --exit-code "
     "--min-difference -0.005 --level .9",
-    "dcglearn compare people.txt old.txt new.txt --proxy-qrels machine.txt",
+    "dcglearn compare people.txt old.txt new.txt --llm-qrels machine.txt",
 )
 def compare(
     *,
@@ -269,7 +269,7 @@ def compare(
     baseline: str | None = model_row(
         None, "Compare the others with this run; by default the first.", metavar="RUN"
     ),
-    proxy_qrels: str | None = first_row(
+    llm_qrels: str | None = first_row(
         None,
         "An LLM's judgements of these queries and more, corrected by people's.",
         metavar="FILE",
@@ -297,19 +297,19 @@ def compare(
     baseline: worse, not worse or undecided. Both rules are one-sided, at half of one minus the
     level.
     """
-    inputs = [*source.inputs, proxy_qrels]
+    inputs = [*source.inputs, llm_qrels]
     check_outputs(output, gate.junit, force=force, picture=plot, inputs=inputs)
-    if proxy_qrels and source.rank_eval:
-        raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
+    if llm_qrels and source.rank_eval:
+        raise InputError("--llm-qrels goes with QRELS RUN..., not with --rank-eval")
 
-    # evaluate by the judgements, and by the proxy's
+    # evaluate by the judgements, and by the LLM's
     people, machine = source, None
-    if proxy_qrels:
+    if llm_qrels:
         people = replace(source, cutoffs=None)
-        of_proxy = replace(source, judgements=proxy_qrels)
+        of_llm = replace(source, judgements=llm_qrels)
     evaluation, paired = people.evaluated(scale, evaluated_and_paired)
-    if proxy_qrels:
-        machine = of_proxy.evaluated(scale, evaluated_and_paired)
+    if llm_qrels:
+        machine = of_llm.evaluated(scale, evaluated_and_paired)
 
     # compare, and decide if asked
     comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired, machine)

@@ -79,7 +79,7 @@ class OutputOptions:
 @examples(
     "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
-    "dcglearn learn human.jsonl --proxy llm.jsonl -o dcg.json",
+    "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "dcglearn learn --answers answers.jsonl -o dcg.json",
     "dcglearn learn --experiments tests.jsonl -o dcg.json",
@@ -104,10 +104,10 @@ def learn(
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
-    for metric in (learner.prior, trust.current):
+    for metric in (learner.prior, trust.baseline):
         if metric is not None:
             metric_or_name(metric)
-    inputs = [*source.log, source.read, learner.prior, learner.proxy, trust.current, checkpoint]
+    inputs = [*source.log, source.mapping, learner.prior, learner.llm, trust.baseline, checkpoint]
     files = (outputs.output, outputs.utility)
     check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
 
@@ -128,10 +128,10 @@ def learn(
     if source.in_parts(cluster):
         measured = {name: getattr(trust, name) for name in ("holdout", "bands", "ranges")}
         source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
-    if learner.proxy is not None:
+    if learner.llm is not None:
         from dcglearn.readers.shared_ids import refuse_other_lists
 
-        refuse_other_lists(one_or_all(source.log), learner.proxy, source.mapping)
+        refuse_other_lists(one_or_all(source.log), learner.llm, source.log_mapping)
 
     if dry_run:
         _show_log(source, outputs, cluster)
@@ -173,7 +173,7 @@ def _learn_outcomes(
     kind = "experiments" if source.experiments else "answers"
     defaults: Fields = {"method": "dcg", "form": "dcg"}
     defaults |= dict.fromkeys(("bands", "ranges", "holdout", "holdout_by", "ratings", "memory"))
-    defaults |= dict.fromkeys(("proxy", "dry_run", "checkpoint", "workers"))
+    defaults |= dict.fromkeys(("llm", "dry_run", "checkpoint", "workers"))
     if source.experiments:
         defaults |= {"answers": None, "prior": None, "zero": None, "loss": "auto"}
 
@@ -189,15 +189,15 @@ def _learn_outcomes(
 
     # read and learn
     if source.experiments:
-        read = dl.io.read_experiments(source.log[0], mapping=source.mapping)
+        read = dl.io.read_experiments(source.log[0], mapping=source.log_mapping)
         ridge = {} if learner.ridge is None else {"ridge": learner.ridge}
-        fit = dl.learn_from_experiments(read, **ridge, current=trust.current, seed=trust.seed)
+        fit = dl.learn_from_experiments(read, **ridge, current=trust.baseline, seed=trust.seed)
     else:
-        answers = dl.io.read_answers(source.log[0], mapping=source.mapping)
+        answers = dl.io.read_answers(source.log[0], mapping=source.log_mapping)
         description: Any = learner.description(answers)
         if learner.zero is None:
             description = replace(description, zero="none")
-        fit = dl.learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
+        fit = dl.learn_from_answers(answers, description, current=trust.baseline, seed=trust.seed)
 
     draw = partial(banded_figure, fit.dcg)
     outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), draw)

@@ -42,7 +42,7 @@ class LearnerOptions:
     zero: str | None = model_row(
         None, "dcg: the grade with gain 0; none: an empty place alone.", metavar="GRADE|none"
     )
-    proxy: str | None = first_row(
+    llm: str | None = first_row(
         None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
     )
     C: str | None = model_row(
@@ -72,7 +72,7 @@ class LearnerOptions:
         # options of the other method keep their defaults
         needed, names = "qp", ["C", "margin", "monotone", "tie_epsilon"]
         if self.method == "qp":
-            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "proxy"]
+            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "llm"]
         for name in names:
             if getattr(self, name) != getattr(LearnerOptions, name):
                 option = "--no-monotone" if name == "monotone" else option_name(name)
@@ -129,7 +129,7 @@ class TrustOptions:
     holdout_by: Literal["pair", "rater", "query", "list"] | None = model_row(
         None, "What is held out whole; by default pair, for ratings rater or list."
     )
-    current: str = model_row(
+    baseline: str = model_row(
         "exponential-log2",
         "With --holdout: the metric used now, to compare with.",
         metavar="METRIC",
