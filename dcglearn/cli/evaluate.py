@@ -192,7 +192,7 @@ class ComparisonOptions:
     baseline: str | None = model_row(
         None, "Compare the others with this run; by default the first.", metavar="RUN"
     )
-    proxy_qrels: str | None = first_row(
+    llm_qrels: str | None = first_row(
         None,
         "An LLM's judgements of these queries and more, corrected by people's.",
         metavar="FILE",
@@ -218,18 +218,18 @@ class ComparisonOptions:
         self, source: EvaluationOptions, scale: ScaleOptions, *outputs: Path | None
     ) -> SystemComparison:
         """Return the comparison; raise InputError first if an output cannot be written."""
-        inputs = [*source.inputs, self.proxy_qrels]
+        inputs = [*source.inputs, self.llm_qrels]
         check_outputs(self.output, *outputs, force=self.force, picture=self.plot, inputs=inputs)
-        if self.proxy_qrels and source.rank_eval:
-            raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
+        if self.llm_qrels and source.rank_eval:
+            raise InputError("--llm-qrels goes with QRELS RUN..., not with --rank-eval")
 
-        # evaluate by the judgements, and by the proxy's
-        people = replace(source, cutoffs=None) if self.proxy_qrels else source
+        # evaluate by the judgements, and by the LLM's
+        people = replace(source, cutoffs=None) if self.llm_qrels else source
         evaluation, paired = people.evaluated(scale, evaluated_and_paired)
         machine = None
-        if self.proxy_qrels:
-            of_proxy = replace(source, judgements=self.proxy_qrels)
-            machine = of_proxy.evaluated(scale, evaluated_and_paired)
+        if self.llm_qrels:
+            of_llm = replace(source, judgements=self.llm_qrels)
+            machine = of_llm.evaluated(scale, evaluated_and_paired)
         how = self.baseline, self.level, self.correction, self.resamples, self.seed
         return compared(evaluation, *how, paired, machine)
 
@@ -296,7 +296,7 @@ def evaluate(
 @examples(
     "dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png",
     "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
-    "dcglearn compare people.txt old.txt new.txt --proxy-qrels machine.txt",
+    "dcglearn compare people.txt old.txt new.txt --llm-qrels machine.txt",
 )
 def compare(
     *, source: EvaluationOptions, scale: ScaleOptions, comparison: ComparisonOptions

@@ -76,7 +76,7 @@ class OutputOptions:
 @examples(
     "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
-    "dcglearn learn human.jsonl --proxy llm.jsonl -o dcg.json",
+    "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
     "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
@@ -100,7 +100,7 @@ def learn(
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
     trust.check(learner.prior)
-    inputs = [*source.log, source.read, learner.prior, learner.proxy, trust.current, checkpoint]
+    inputs = [*source.log, source.mapping, learner.prior, learner.llm, trust.baseline, checkpoint]
     files = (outputs.output, outputs.utility)
     check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
 
@@ -115,10 +115,10 @@ def learn(
     if source.in_parts(cluster):
         measured = {name: getattr(trust, name) for name in ("holdout", "bands", "ranges")}
         source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
-    if learner.proxy is not None:
+    if learner.llm is not None:
         from dcglearn.readers.shared_ids import refuse_other_lists
 
-        refuse_other_lists(one_or_all(source.log), learner.proxy, source.mapping)
+        refuse_other_lists(one_or_all(source.log), learner.llm, source.log_mapping)
 
     if dry_run:
         _show_log(source, outputs, cluster)

@@ -63,7 +63,7 @@ class LearnerOptions(CurveOptions):
         "dcg",
         "dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen.",
     )
-    proxy: str | None = first_row(
+    llm: str | None = first_row(
         None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
     )
     C: str | None = model_row(
@@ -93,7 +93,7 @@ class LearnerOptions(CurveOptions):
         # options of the other method keep their defaults
         needed, names = "qp", ["C", "margin", "monotone", "tie_epsilon"]
         if self.method == "qp":
-            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "proxy"]
+            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "llm"]
         for name in names:
             if getattr(self, name) != getattr(LearnerOptions, name):
                 option = "--no-monotone" if name == "monotone" else option_name(name)
@@ -127,14 +127,14 @@ def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
 class BaselineOptions:
     """The metric that is used now, to compare with, and the seed."""
 
-    current: str = model_row(
+    baseline: str = model_row(
         "exponential-log2", "The metric used now, to compare with.", metavar="METRIC"
     )
     seed: Seed = 0
 
     def check(self, *others: str | None) -> None:
         """Raise InputError if this or another metric is none."""
-        for metric in (self.current, *others):
+        for metric in (self.baseline, *others):
             if metric is not None:
                 metric_or_name(metric)
 

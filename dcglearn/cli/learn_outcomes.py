@@ -34,13 +34,13 @@ def learn_answers(
 
     The columns are question, list and right; questions hold out their own pairs.
     """
-    _check(source, outputs, baseline, curves.prior)
-    answers = dl.io.read_answers(source.file, mapping=source.mapping)
+    _check(source, outputs, trust, curves.prior)
+    answers = dl.io.read_answers(source.file, mapping=source.log_mapping)
     description: Any = curves.direct(answers)
     if curves.zero is None:
         description = replace(description, zero="none")
     _write(
-        dl.learn_from_answers(answers, description, current=baseline.current, seed=baseline.seed),
+        dl.learn_from_answers(answers, description, current=trust.baseline, seed=trust.seed),
         outputs,
     )
 
@@ -56,19 +56,19 @@ def learn_experiments(
 
     The columns are experiment, arm, unit, list and outcome.
     """
-    _check(source, outputs, baseline)
-    tests = dl.io.read_experiments(source.file, mapping=source.mapping)
+    _check(source, outputs, trust)
+    tests = dl.io.read_experiments(source.file, mapping=source.log_mapping)
     ridge = DirectDescription.ridge if curves.ridge is None else curves.ridge
-    settings: Any = {"current": baseline.current, "seed": baseline.seed}
+    settings: Any = {"current": trust.baseline, "seed": trust.seed}
     _write(dl.learn_from_experiments(tests, ridge=ridge, **settings), outputs)
 
 
 def _check(
-    source: OutcomeFile, outputs: OutputOptions, baseline: BaselineOptions, *metrics: str | None
+    source: OutcomeFile, outputs: OutputOptions, trust: BaselineOptions, *metrics: str | None
 ) -> None:
     """Raise InputError for files that cannot be read or written, before any work."""
-    baseline.check(*metrics)
-    inputs = [source.file, source.read, baseline.current, *metrics]
+    trust.check(*metrics)
+    inputs = [source.file, source.mapping, trust.baseline, *metrics]
     files = (outputs.output, outputs.utility)
     check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
 

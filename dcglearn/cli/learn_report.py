@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import dcglearn as dl
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
-from dcglearn.cli.reading import read_proxy
+from dcglearn.cli.reading import read_llm
 from dcglearn.cli.report import Report
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
@@ -57,11 +57,11 @@ def learn_report(
     """
     began = time.perf_counter()
 
-    # check the log, and read the proxy
+    # check the log, and read the LLM's verdicts
     check_log(log, strict=strict_log)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
-    verdicts = None if options.proxy is None else read_proxy(options.proxy, log.n_grades)
+    verdicts = None if options.llm is None else read_llm(options.llm, log.n_grades)
     with stage("machine"):
         proxy = proxy_dcg(verdicts, log)
 
@@ -104,7 +104,7 @@ def learn_report(
         no_bands=no_bands,
         machine=machine,
         no_signal=NO_SIGNAL if tells_nothing(log) else "",
-        current=trust.current,
+        current=trust.baseline,
     )
 
 
@@ -134,7 +134,7 @@ def _held_out(
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
-        metrics: Fields = {"current": trust.current, "utility": learner.list_utility}
+        metrics: Fields = {"current": trust.baseline, "utility": learner.list_utility}
         dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
         comparison = compare_dcg(dcg, train, test, C=reference_C, seed=trust.seed, **metrics)
 

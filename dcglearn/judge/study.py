@@ -297,7 +297,7 @@ class Study:
         lacking = log is not None and max(log.preferred.max(), log.other.max()) + 1 < log.n_grades
         lacking &= self.candidates.grade_names is None  # a scale that the log does not state
         scale = f" --grades {self.candidates.n_grades}" if lacking else ""
-        proxied = "" if proxy is None else f" --proxy {proxy}"
+        proxied = "" if proxy is None else f" --llm {proxy}"
         return f"dcglearn learn {path}{proxied}{scale} -o dcg.json"
 
     def short(self) -> int:

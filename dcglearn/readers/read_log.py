@@ -88,7 +88,7 @@ def read_preferences(
         corrected and read. It is not written if every line is good.
     OPTIONS
     mapping : path or LogMapping, optional
-        A TOML file that holds these options; ``dcglearn convert --save-mapping`` writes one. An
+        A TOML file that holds these options; ``dcglearn convert --mapping-out`` writes one. An
         option that is given beside it wins, ``False`` and ``None`` included; only ``n_grades=None``
         leaves the number of the file.
 

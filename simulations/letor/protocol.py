@@ -75,7 +75,7 @@ class Plan:
         )
         trees = ", ".join(name for name in names if METHODS[name].model == "trees")
         if trees and find_spec("lightgbm") is None:
-            remedy = f"pip install 'dcglearn[trees]', or leave {trees} out with --method"
+            remedy = f"pip install 'dcglearn[trees]', or leave {trees} out with --ranker"
             raise InputError(f"LightGBM is not installed: {remedy}")
         files = find_folds(folder)
         folds = tuple(read_fold(paths, n_features) for paths in files)

@@ -125,7 +125,7 @@ def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
 def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     judged(18).save(here / "log.jsonl")
     FLAT.save(here / "flat.json")
-    command = ("audit", "log.jsonl", "--metric", "flat.json", "-o", "audit.html")
+    command = ("audit", "log.jsonl", "--baseline", "flat.json", "-o", "audit.html")
     status, out, err = dcglearn(*command)
     assert (status, err) == (0, "wrote: audit.html\n")
     assert out.startswith(
@@ -134,7 +134,7 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     )
     assert "\n  log: 18 judgements: " in out
     text = (here / "audit.html").read_text()
-    assert "dcglearn audit log.jsonl --metric flat.json -o audit.html" in text
+    assert "dcglearn audit log.jsonl --baseline flat.json -o audit.html" in text
     assert "log.jsonl (SHA-256)" in text and "flat.json (SHA-256)" in text
     assert dcglearn(*command)[0] == 2
     assert json.loads(dcglearn("audit", "log.jsonl", "--json")[1])["title"].startswith(
@@ -146,7 +146,7 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     ("words", "message"),
     [
         (["none.jsonl"], "none.jsonl does not exist"),
-        (["log.jsonl", "--metric", "best"], "best"),
+        (["log.jsonl", "--baseline", "best"], "best"),
         (["log.jsonl", "-o", "log.jsonl", "--force"], "log.jsonl is an input of this command"),
         (["log.jsonl", "--runs", "a.txt", "b.txt"], "--runs and --qrels go together"),
         (["log.jsonl", "--since", "2026-01-01"], "give the column time"),

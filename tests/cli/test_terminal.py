@@ -128,8 +128,8 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("compare qrels.txt a.txt b.txt --level nan", "level=nan must lie between 0 and 1"),
         ("compare qrels.txt a.txt b.txt --resamples 1000000000000", "--resamples"),
         ("systems qrels.txt a.txt b.txt --resamples 1000000000000", "n_resamples=1000000000000"),
-        ("export exponential-log2@5 --to lightgbm --n-grades 0", "--n-grades"),
-        ("coherence linear-log2 exponential-log2 --n-grades 0", "--n-grades"),
+        ("export exponential-log2@5 --to lightgbm --grades 0", "--grades"),
+        ("coherence linear-log2 exponential-log2 --grades 0", "--grades"),
         ("coherence linear-log2 exponential-log2 --depth 0", "--depth"),
         ("convert log.jsonl --depth 1000000000 --pad", "depth=1000000000: give 1 to 9999999"),
         ("learn log.jsonl --method qp --C 1e300", "too large together"),
@@ -161,7 +161,7 @@ def test_features_that_overflow_or_do_not_fit_are_refused(misuse, inputs):
         (inputs / "bad.svm").write_text(
             f"1 qid:1 1:0.5\n0 qid:1 {feature}\n" + "0 qid:1 1:1\n" * 500
         )
-        misuse(words, "train", "bad.svm", "-o", "m")
+        misuse(words, "train", "bad.svm", "--folder", "m")
 
 
 def test_memory_error_ends_with_a_remedy(misuse, inputs, monkeypatch):
@@ -267,7 +267,7 @@ def test_circles_of_links_and_names_that_are_too_long_are_refused(dcglearn, inpu
 
 
 def test_a_refused_training_leaves_no_folder(misuse, inputs):
-    words = ("train", "train.svm", "-o", "m", "--model", "trees", "--learning-rate", "nan")
+    words = ("train", "train.svm", "--folder", "m", "--model", "trees", "--learning-rate", "nan")
     misuse("learning_rate=nan must be a finite number above 0", *words)
     assert not (inputs / "m").exists()
     (inputs / "m").mkdir()

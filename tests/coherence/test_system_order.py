@@ -351,12 +351,12 @@ class TestOnTheCommandLine:
         picture = tmp_path / "witness.png"
         names = ("linear-log2", "exponential-log2")
         status, out, err = dcglearn(
-            "coherence", *names, "--grades", "4,4,3,3,2,2,1,1,0,0", "--plot", picture
+            "coherence", *names, "--documents", "4,4,3,3,2,2,1,1,0,0", "--plot", picture
         )
         assert status == 0 and "33.7%" in out and "9.989%" in out and f"wrote: {picture}" in err
         assert picture.read_bytes()[:4] == b"\x89PNG"
         assert dcglearn("coherence", *names, "--depth", 4, "--exit-code")[0] == 1
-        assert dcglearn("coherence", *names, "--grades", "4,3")[0] == 0
+        assert dcglearn("coherence", *names, "--documents", "4,3")[0] == 0
         DCG([0, 3, 9], [2.0, 1]).save(tmp_path / "a.json")
         DCG([1, 2, 4], [1.0, 0.5]).save(tmp_path / "b.json")
         files = (tmp_path / "a.json", tmp_path / "b.json")
@@ -367,9 +367,9 @@ class TestOnTheCommandLine:
         status, out, _ = dcglearn("coherence", "linear-log2@2", tmp_path / "a.json", "--json")
         assert status == 0 and '"coherent": ' in out
         for arguments, complaint in (
-            ((*names, "--grades", "4,high"), "whole numbers"),
+            ((*names, "--documents", "4,high"), "whole numbers"),
             (
-                ("linear-log2@10", "exponential-log2", "--grades", "4,3"),
+                ("linear-log2@10", "exponential-log2", "--documents", "4,3"),
                 "2 documents for 10 positions",
             ),
             (("linear-log2", "nothing"), "neither a file"),

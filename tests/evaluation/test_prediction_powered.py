@@ -166,7 +166,7 @@ def test_the_command_and_its_gate(dcglearn, here):
     people, machine, runs = judged()
     write_trec(here, people, runs)
     (here / "machine.json").write_text(json.dumps(machine))
-    files = ["qrels.txt", "old.txt", "new.txt", "--proxy-qrels", "machine.json", "--level", ".9"]
+    files = ["qrels.txt", "old.txt", "new.txt", "--llm-qrels", "machine.json", "--level", ".9"]
     status, out, err = dcglearn(
         "gate", *files, "--rule", "non-inferior", "--min-difference", "-.01"
     )
@@ -177,12 +177,12 @@ def test_the_command_and_its_gate(dcglearn, here):
         row["p_permutation"] is None and 0 < row["lambda"] <= 1 and row["p_corrected"] == row["p_t"]
     )
     status, _, err = dcglearn(
-        "compare", "qrels.txt", "old.txt", "new.txt", "--proxy-qrels", "qrels.txt"
+        "compare", "qrels.txt", "old.txt", "new.txt", "--llm-qrels", "qrels.txt"
     )
     assert (
         status == 2
         and err.count("\n") == 1
         and "25 of the 25 queries that people judged, and 0 others" in err
     )
-    status, _, err = dcglearn("compare", "--rank-eval", "old.txt", "--proxy-qrels", "machine.json")
-    assert status == 2 and "--proxy-qrels goes with QRELS RUN..." in err
+    status, _, err = dcglearn("compare", "--rank-eval", "old.txt", "--llm-qrels", "machine.json")
+    assert status == 2 and "--llm-qrels goes with QRELS RUN..." in err

@@ -83,18 +83,19 @@ class Target:
 
 
 LEARN = ("learn", "log.jsonl", "-o", "dcg.json", "--checkpoint", "fit.checkpoint")
-TRAIN = ("train", "train.svm", "--metric", "metric.json", "-o", "model")
+TRAIN = ("train", "train.svm", "--metric", "metric.json", "--folder", "model")
 LETOR = (
     "letor",
     "folds",
-    "--quick",
-    "--method",
+    "--grid",
+    "quick",
+    "--ranker",
     "ridge",
-    "--method",
+    "--ranker",
     "RankSVM",
     "--jobs",
     "1",
-    "-o",
+    "--folder",
     "results",
 )
 TARGETS = (
@@ -107,7 +108,7 @@ TARGETS = (
         "model",
         "model/training.checkpoint",
     ),
-    Target("train, again", (*TRAIN, "--method", "ridge"), "model", replaces=True),
+    Target("train, again", (*TRAIN, "--objective", "ridge"), "model", replaces=True),
     Target(
         "trees",
         (*TRAIN, "--model", "trees", "--trees", "120"),
@@ -254,7 +255,7 @@ class Harness:
         shutil.copytree(self.folder / "inputs", before)
         if target.replaces:
             if target.output == "model":
-                self.must(command((*TRAIN, "--method", "ranksvm")), before)
+                self.must(command((*TRAIN, "--objective", "ranksvm")), before)
             else:
                 (before / target.output).write_text("the old output")
         shutil.copytree(before, after)

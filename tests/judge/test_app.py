@@ -321,7 +321,7 @@ def test_raters_hear_nothing_of_a_machine_whose_agreement_the_owner_sees(study, 
         ] < curve[-1]["high"]
         assert (
             proxied.next_command("v.jsonl", "m.jsonl")
-            == "dcglearn learn v.jsonl --proxy m.jsonl -o dcg.json"
+            == "dcglearn learn v.jsonl --llm m.jsonl -o dcg.json"
         )
 
 

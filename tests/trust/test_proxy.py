@@ -247,7 +247,7 @@ def test_a_report_needs_a_fit_with_a_proxy_to_lists_of_this_shape(alone, with_ma
 def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglearn, misuse):
     people.to_polars().write_ndjson("human.jsonl")
     verdicts(FAR, 300, 3).to_polars().write_ndjson("machine.jsonl")
-    words = ("learn", "human.jsonl", "--proxy", "machine.jsonl")
+    words = ("learn", "human.jsonl", "--llm", "machine.jsonl")
     status, out, err = dcglearn(*words, "--json", "-v", "-o", "dcg.json", "--plot", "dcg.png")
     report = json.loads(out)["machine"]
     assert (
@@ -257,15 +257,15 @@ def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglear
     )
     assert "beyond people's bands it overrates" in err and "Its 300 verdicts are worth" in err
     assert report["notes"][0][1:] in err and (here / "dcg.png").stat().st_size > 10_000
-    misuse("--proxy goes with --method dcg", *words, "--method", "qp")
+    misuse("--llm goes with --method dcg", *words, "--method", "qp")
     misuse("machine.jsonl is an input of this command", *words, "-o", "machine.jsonl", "--force")
     misuse(
-        "--proxy is read on people's scale, 0 to 5",
+        "--llm is read on people's scale, 0 to 5",
         "learn",
         "human.jsonl",
         "--grades",
         "6",
-        "--proxy",
+        "--llm",
         wide(here),
     )
 
@@ -276,7 +276,7 @@ def test_questions_are_of_the_machines_pairs_where_no_others_are_given(
     people.to_polars().write_ndjson("human.jsonl")
     machine = verdicts(FAR, 300, 3)
     machine.to_polars().write_ndjson("machine.jsonl")
-    words = ("ask", "--log", "human.jsonl", "--proxy", "machine.jsonl", "-n", "6")
+    words = ("ask", "--log", "human.jsonl", "--llm", "machine.jsonl", "-n", "6")
     status, out, err = dcglearn(*words)
     asked, both = (
         read_questions([*map(json.loads, out.splitlines())]),
@@ -293,7 +293,7 @@ def test_questions_are_of_the_machines_pairs_where_no_others_are_given(
     Preferences(lists, n_grades=5).to_polars().write_ndjson("candidates.jsonl")
     asked = read_questions([*map(json.loads, dcglearn(*words, "candidates.jsonl")[1].splitlines())])
     assert (asked[:, None] == lists).all(axis=(2, 3)).any(axis=1).all()
-    misuse("--proxy goes with --log", "ask", "--proxy", "machine.jsonl")
+    misuse("--llm goes with --log", "ask", "--llm", "machine.jsonl")
 
 
 def wide(folder):
