@@ -28,7 +28,7 @@ class OutcomeFile(PlainReading):
     "dcglearn learn-answers answers.csv --prior exponential-log2 --plot dcg.png",
 )
 def learn_answers(
-    *, source: OutcomeFile, outputs: OutputOptions, curves: CurveOptions, baseline: BaselineOptions
+    *, source: OutcomeFile, outputs: OutputOptions, curves: CurveOptions, trust: BaselineOptions
 ) -> None:
     """Learn a DCG from a machine's answers, each right or wrong, to lists of passages.
 
@@ -50,7 +50,7 @@ def learn_answers(
     "dcglearn learn-experiments tests.jsonl --baseline linear-log2 --plot dcg.png",
 )
 def learn_experiments(
-    *, source: OutcomeFile, outputs: OutputOptions, curves: RidgeOption, baseline: BaselineOptions
+    *, source: OutcomeFile, outputs: OutputOptions, curves: RidgeOption, trust: BaselineOptions
 ) -> None:
     """Learn a DCG from experiments whose better arm is known, such as A/B tests.
 
