@@ -267,7 +267,7 @@ def one_pass(n_queries: int, sizes: tuple[int, int]) -> None:
     """
     import dcglearn as dl
 
-    queries = dl.simulate.letor_queries(n_queries, sizes=sizes, seed=0)
+    queries = dl.simulate.letor_queries(n_queries, sizes=sizes, random_state=0)
     scores = np.random.default_rng(0).normal(size=queries.shape[0])
     dcg = dl.DCG.standard(3, 10)
     losses = [dl.ApproxNDCG(dcg, alpha=10.0, k=None), dl.SmoothNDCG(dcg, sigma=0.01, k=None)]

@@ -53,7 +53,7 @@ def trial(rng, n):
     judged, runs = as_dictionaries(grades, old, new, rng.integers(0, POPULATION, n))
     seed = int(rng.integers(2**31))
     found = dl.compare_systems(
-        runs, judged, "nDCG@10", level=LEVEL, n_resamples=RESAMPLES, seed=seed
+        runs, judged, "nDCG@10", level=LEVEL, n_resamples=RESAMPLES, random_state=seed
     )
     quantile = NormalDist().inv_cdf
     far = (quantile((1 + LEVEL) / 2) + quantile(POWER)) * spread / n**0.5

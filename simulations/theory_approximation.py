@@ -58,7 +58,7 @@ def training(queries, dcg, seed, all_passes):
                     "annealing": None,
                     "l2": 0.0,
                     "tol": 0.0,
-                    "seed": seed + done,
+                    "random_state": seed + done,
                 }
                 rate = 0.01 if passes > done else 1e-300  # pass 0 learns nothing
                 ranker = dl.LinearRanker(

@@ -62,7 +62,7 @@ def audit(
     later: Preferences | ArrayLike | None = None,
     before: PathLike | Mapping[str, Any] | None = None,
     anonymous: bool = False,
-    seed: int = 0,
+    random_state: int = 0,
     strict_log: bool = False,
     made: Mapping[str, str] | None = None,
 ) -> Audit:
@@ -90,7 +90,7 @@ def audit(
         not.
     anonymous : bool
         Replace the names of raters and queries by numbers; names of documents are never shown.
-    seed : int
+    random_state : int
         Seed of everything random.
     strict_log : bool
         Raise InputError, rather than warn, where no metric orders the log's pairs better than a
@@ -108,7 +108,7 @@ def audit(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1", n_grades=3, depth=3)
-    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", random_state=0)
     >>> audit(log, "linear-log2")["disagreement"]["judgements"] < 10
     True
     """
@@ -118,7 +118,7 @@ def audit(
     if anonymous:
         judged = _numbered(judged)
     times = then_and_now(judged, None if later is None else as_preferences(later), since)
-    inputs = Inputs.of(judged, metric, seed, strict=strict_log)
+    inputs = Inputs.of(judged, metric, random_state, strict=strict_log)
 
     # the sections, in the order of the page
     findings: dict[str, Finding] = {
@@ -130,7 +130,7 @@ def audit(
         # what follows from it
         "systems": systems_section(inputs, runs, qrels),
         "next": next_section(inputs),
-        "drift": drift_section(times, seed),
+        "drift": drift_section(times, random_state),
         "tools": tools_section(inputs),
     }
     findings["changes"] = changes_section(findings, earlier)
@@ -144,7 +144,7 @@ def audit(
         about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
     title = f"Audit of {inputs.name}{about}"
     numbers = Audit(title, findings).to_dict()
-    findings["made"] = _made(judged, seed, made or {}, numbers)
+    findings["made"] = _made(judged, random_state, made or {}, numbers)
     return Audit(title, findings)
 
 
@@ -159,7 +159,7 @@ def _numbered(log: Preferences) -> Preferences:
     return log.changed(**columns)
 
 
-def _made(log: Preferences, seed: int, more: Mapping[str, str], numbers: Fields) -> Section:
+def _made(log: Preferences, random_state: int, more: Mapping[str, str], numbers: Fields) -> Section:
     """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
     # all columns of the log, for its digest
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
@@ -171,7 +171,7 @@ def _made(log: Preferences, seed: int, more: Mapping[str, str], numbers: Fields)
         "dcglearn": __version__,
         "Python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "scipy")},
-        "seed": str(seed),
+        "seed": str(random_state),
         "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest(),
     }
 

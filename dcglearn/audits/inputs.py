@@ -37,7 +37,7 @@ class Inputs:
     fit: DirectFit
     bands: Bands | None
     no_bands: str
-    seed: int
+    random_state: int
 
     @cached_property
     def pairs(self) -> Preferences:
@@ -57,7 +57,9 @@ class Inputs:
         """
         try:
             with stage("held out"):
-                return cross_fitted(self.log, self.fit, current=self.metric, seed=self.seed)
+                return cross_fitted(
+                    self.log, self.fit, current=self.metric, random_state=self.random_state
+                )
         except InputError as error:
             return str(error)
 
@@ -74,7 +76,9 @@ class Inputs:
         return "learned" if comparison.with_learned > 0.5 else "in use"
 
     @classmethod
-    def of(cls, log: Preferences, metric: DCGLike, seed: int, *, strict: bool = False) -> Self:
+    def of(
+        cls, log: Preferences, metric: DCGLike, random_state: int, *, strict: bool = False
+    ) -> Self:
         """Learn from a log; for errors see `audit`."""
         # the metric in use, on the grades and positions of the log
         in_use = metric_or_name(metric)
@@ -101,5 +105,5 @@ class Inputs:
         bands, no_bands = None, why_no_bands(log)
         with stage("bands"):
             if not no_bands:
-                bands = bootstrap_bands(log, fit, seed=seed)
-        return cls(log, in_use, name, current, fit, bands, no_bands, seed)
+                bands = bootstrap_bands(log, fit, random_state=random_state)
+        return cls(log, in_use, name, current, fit, bands, no_bands, random_state)

@@ -42,7 +42,7 @@ def systems_section(inputs: Inputs, runs: Any, qrels: Any) -> Section:
     current = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
     metrics = {inputs.name: current, LEARNED: inputs.fit.dcg}
     with stage("systems"):
-        order = system_order(systems, judged, metrics, seed=inputs.seed)
+        order = system_order(systems, judged, metrics, random_state=inputs.random_state)
     names, (swaps,) = order.evaluation.runs, order.swaps.values()
 
     # what survives every DCG of the bands; pairs by falling means under the metric in use
@@ -60,7 +60,7 @@ def systems_section(inputs: Inputs, runs: Any, qrels: Any) -> Section:
     for (first, second), solid in swapped[:20]:
         values = order.evaluation.filled
         gaps = values[names.index(second)] - values[names.index(first)]
-        ends = [_mean_with_interval(gap, inputs.seed) for gap in gaps]
+        ends = [_mean_with_interval(gap, inputs.random_state) for gap in gaps]
         shown.append({"first": first, "second": second, "solid": solid, "differences": ends})
 
     # every system, and how many pairs of them change places
@@ -120,21 +120,23 @@ def _held(systems: list[Run], judged: Judgements, bands: Bands, pairs: Integers)
     return (means[pairs[:, 0]] > means[pairs[:, 1]]).mean(axis=1)
 
 
-def _mean_with_interval(gap: Floats, seed: int) -> tuple[float, ...]:
+def _mean_with_interval(gap: Floats, random_state: int) -> tuple[float, ...]:
     """Return the mean of differences, and the ends of its 95% bootstrap interval."""
-    return float(np.nanmean(gap)), *interval_of_mean(gap[~np.isnan(gap)], 0.95, 1000, seed)
+    return float(np.nanmean(gap)), *interval_of_mean(gap[~np.isnan(gap)], 0.95, 1000, random_state)
 
 
 def next_section(inputs: Inputs) -> Section:
     """Return how many more judgements make bands half as wide, and the pairs to ask next."""
     # 20 pairs to ask, of 200 lists with the log's mix of grades
-    log, seed = inputs.log, inputs.seed
+    log, random_state = inputs.log, inputs.random_state
     questions, lines = [], ""
     try:
-        lists = generated_lists(log, 200, seed=seed)
+        lists = generated_lists(log, 200, random_state=random_state)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # fewer pairs than wanted
-            pairs = suggest_pairs(log, lists, 20, inputs.fit, n_grades=log.n_grades, seed=seed)
+            pairs = suggest_pairs(
+                log, lists, 20, inputs.fit, n_grades=log.n_grades, random_state=random_state
+            )
         questions, lines = pairs.pairs.tolist(), pairs.to_polars().write_ndjson()
     except InputError:  # nothing is left to ask
         pass
@@ -229,13 +231,13 @@ def then_and_now(
     return log.changed(segment=np.where(log.time < since, "then", "now"))
 
 
-def drift_section(both: Preferences | None, seed: int) -> Section:
+def drift_section(both: Preferences | None, random_state: int) -> Section:
     """Return whether a DCG for each time fits better than one DCG for both."""
     test, reason = None, ""
     if both is not None:
         try:
             with stage("drift"):
-                test = segment_test(both, seed=seed)
+                test = segment_test(both, random_state=random_state)
         except InputError as error:
             reason = str(error)
 

@@ -171,7 +171,7 @@ def held_out_section(inputs: Inputs) -> Section:
     # below the noise ceiling, ask what a DCG cannot express
     if comparison.below_ceiling and not inputs.tells_nothing:
         with contextlib.suppress(InputError):
-            lack = lack_of_fit(inputs.log, learner=inputs.fit, seed=inputs.seed)
+            lack = lack_of_fit(inputs.log, learner=inputs.fit, random_state=inputs.random_state)
             comparison = replace(comparison, lack_of_fit=lack)
 
     # differences from the learned DCG, with intervals
@@ -220,7 +220,7 @@ def disagreement_section(inputs: Inputs) -> Section:
     learned, in_use = metrics.values()
     with stage("coherence"):
         proof = coherence(learned, in_use, time_limit=20.0, names=(LEARNED, inputs.name))
-        share = float(disagreement_matrix(metrics, seed=inputs.seed).share[0, 1])
+        share = float(disagreement_matrix(metrics, random_state=inputs.random_state).share[0, 1])
 
     # pairs that show it: of the log, or the witness
     pairs = disputed(log, log.verdicts(learned), log.verdicts(in_use))

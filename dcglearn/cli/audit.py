@@ -86,7 +86,7 @@ def audit(
         before=before,
         # how it is made
         anonymous=anonymous,
-        seed=seed,
+        random_state=seed,
         strict_log=reading.strict_log,
         made=made,
     )

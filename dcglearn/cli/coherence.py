@@ -141,7 +141,13 @@ def systems(
     # order the systems
     with scale.watched():
         order = dl.system_order(
-            all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed
+            all_runs,
+            judged,
+            metrics,
+            log=preferences,
+            ties=ties,
+            n_resamples=resamples,
+            random_state=seed,
         )
     print_result(order, as_json)
     write_figure(lambda: slope_figure(order), plot, force=force)

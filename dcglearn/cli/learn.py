@@ -191,13 +191,17 @@ def _learn_outcomes(
     if source.experiments:
         read = dl.read_experiments(source.log[0], mapping=source.mapping)
         ridge = {} if learner.ridge is None else {"ridge": learner.ridge}
-        fit = dl.learn_from_experiments(read, **ridge, current=trust.current, seed=trust.seed)
+        fit = dl.learn_from_experiments(
+            read, **ridge, current=trust.current, random_state=trust.seed
+        )
     else:
         answers = dl.read_answers(source.log[0], mapping=source.mapping)
         description: Any = learner.description(answers)
         if learner.zero is None:
             description = replace(description, zero="none")
-        fit = dl.learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
+        fit = dl.learn_from_answers(
+            answers, description, current=trust.current, random_state=trust.seed
+        )
 
     draw = partial(banded_figure, fit.dcg)
     outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), draw)

@@ -80,7 +80,7 @@ def learn_report(
         bands, no_bands = _bands(pairs, learner, trust)
         if verdicts is not None and proxy is not None:
             n = len(verdicts[verdicts.differing].decided)
-            machine = proxy_report(pairs, learner, n_machine=n, seed=trust.seed)
+            machine = proxy_report(pairs, learner, n_machine=n, random_state=trust.seed)
 
     # ranges and raters, for any learner
     if pairs is not None and trust.ranges:
@@ -118,7 +118,9 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
     if reason:
         return None, reason
     with stage("bands"):
-        return dl.bootstrap_bands(log, learner, n_resamples=trust.bands, seed=trust.seed), ""
+        return dl.bootstrap_bands(
+            log, learner, n_resamples=trust.bands, random_state=trust.seed
+        ), ""
 
 
 def _held_out(
@@ -128,7 +130,7 @@ def _held_out(
     from dcglearn.trust.held_out import compare_dcg
 
     share = 1 - (trust.holdout or 0)
-    train, test = usable_pairs(log).split(share, seed=trust.seed, by=trust.unit(log))
+    train, test = usable_pairs(log).split(share, random_state=trust.seed, by=trust.unit(log))
 
     # learn from one part, compare on the other
     with stage("held out"):
@@ -136,7 +138,9 @@ def _held_out(
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
         metrics: Fields = {"current": trust.current, "utility": learner.list_utility}
         dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
-        comparison = compare_dcg(dcg, train, test, C=reference_C, seed=trust.seed, **metrics)
+        comparison = compare_dcg(
+            dcg, train, test, C=reference_C, random_state=trust.seed, **metrics
+        )
 
     # where it stays below the noise ceiling, ask why
     if not comparison.below_ceiling:
@@ -163,7 +167,7 @@ def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> Lac
     if not isinstance(learner, DirectFit) or learner.description.form != "dcg":
         return None
     try:
-        return dl.lack_of_fit(log, learner=learner, seed=seed)
+        return dl.lack_of_fit(log, learner=learner, random_state=seed)
     except InputError:
         return None
 
@@ -186,7 +190,7 @@ def _fitted(
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)
             by = "pair" if unit == "list" else unit
-            chosen = dl.choose_C(log, description, by=by, seed=trust.seed)
+            chosen = dl.choose_C(log, description, by=by, random_state=trust.seed)
             description = replace(description, C=chosen.C)
         fit = fit_qp(log, description, checkpointing=checkpointing)
     warn_of(fit)

@@ -166,7 +166,7 @@ class ModelOptions:
         penalty: Fields = {} if self.l2 is None else {"l2": self.l2}
         if self.method_name in LOSSES:
             options: Fields = {"solver": self.solver, "start": self.start, **penalty}
-            options |= {"n_restarts": self.restarts, "seed": self.seed}
+            options |= {"n_restarts": self.restarts, "random_state": self.seed}
             return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
         if self.method_name == "rsrank":
             return dl.SparseRanker(dcg)

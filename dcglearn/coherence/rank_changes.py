@@ -198,7 +198,7 @@ def system_order(
     budget: float | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
-    seed: int = 0,
+    random_state: int = 0,
     ties: str = "docno-desc",
     missing: str = "zero",
     normalise: bool = True,
@@ -219,7 +219,7 @@ def system_order(
     budget : float, optional
         Mean violation of the log that a DCG may have, see `dominance`; a larger one decides fewer
         pairs of systems.
-    n_resamples, seed : int
+    n_resamples, random_state : int
         Number of bootstrap samples of the topics, and their seed.
     level : float
         Share of the samples in which both metrics must keep their order for a swap to be solid.
@@ -240,7 +240,7 @@ def system_order(
     [[1.0, 1.0], [1.0, 1.0]]
     """
     whole_number(n_resamples, "n_resamples", 1, MAX_RESAMPLES)
-    whole_number(seed, "seed", 0)
+    whole_number(random_state, "random_state", 0)
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
     judged, systems = read_judgements(judgements), read_runs(runs)
@@ -271,7 +271,7 @@ def system_order(
         evaluation=evaluation,
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
         tau_ap=_between(evaluation.means, tau_ap),
-        swaps=_swaps(evaluation, n_resamples, level, np.random.default_rng(seed)),
+        swaps=_swaps(evaluation, n_resamples, level, np.random.default_rng(random_state)),
         beats=_beats(allowed, mean_counts),
         scope=scope_of(allowed.budget),
         level=level,

@@ -148,8 +148,9 @@ class DCGLearner(PairLearner):
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> learner = DCGLearner().fit(dl.simulate.preference_pairs(truth, 100, n_flips=10, seed=0))
-    >>> learner.score(dl.simulate.preference_pairs(truth, 2000, seed=1)) > 0.9
+    >>> log = dl.simulate.preference_pairs(truth, 100, n_flips=10, random_state=0)
+    >>> learner = DCGLearner().fit(log)
+    >>> learner.score(dl.simulate.preference_pairs(truth, 2000, random_state=1)) > 0.9
     True
     """
 

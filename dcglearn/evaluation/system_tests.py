@@ -170,7 +170,7 @@ def compare_systems(
     level: float = 0.95,
     correction: str = "holm",
     n_resamples: int = 10_000,
-    seed: int = 0,
+    random_state: int = 0,
     proxy: JudgementsLike | None = None,
     **settings: Any,
 ) -> SystemComparison:
@@ -197,7 +197,7 @@ def compare_systems(
         Correction for multiple tests: Holm's (family-wise error rate) suits a decision, Benjamini
         and Hochberg's (false discovery rate) a search among many systems, "none" a single
         comparison planned beforehand.
-    n_resamples, seed : int
+    n_resamples, random_state : int
         Number of bootstrap samples and, at most, of sign permutations; their seed. 10,000 give
         p-values down to 0.0001.
     proxy : judgements, optional
@@ -223,7 +223,9 @@ def compare_systems(
     metrics = labelled(metrics)
     evaluation, paired = evaluated_and_paired(runs, judgements, metrics, **settings)
     machine = None if proxy is None else evaluated_and_paired(runs, proxy, metrics, **settings)
-    return compared(evaluation, baseline, level, correction, n_resamples, seed, paired, machine)
+    return compared(
+        evaluation, baseline, level, correction, n_resamples, random_state, paired, machine
+    )
 
 
 def evaluated_and_paired(
@@ -258,7 +260,7 @@ def compared(
     level: float,
     correction: str,
     n_resamples: int,
-    seed: int,
+    random_state: int,
     paired: PairedRuns | None = None,
     machine: tuple[Evaluation, PairedRuns | None] | None = None,
 ) -> SystemComparison:
@@ -268,7 +270,7 @@ def compared(
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
     whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
-    whole_number(seed, "seed", 0)
+    whole_number(random_state, "random_state", 0)
     if len(evaluation.runs) < 2:
         raise InputError("a comparison needs two systems or more; give another run")
     base = evaluation.runs[0] if baseline is None else baseline
@@ -302,7 +304,7 @@ def compared(
             spread, tests = powered[0].error * powered[0].n ** 0.5, powered[0].tests(level)
         else:
             means, spread = np.nanmean(values, axis=1).tolist(), float(differences.std(ddof=1))
-            tests = _tests(differences, level, n_resamples, seed)
+            tests = _tests(differences, level, n_resamples, random_state)
 
         # with the numbers of queries
         names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
@@ -372,7 +374,7 @@ def _by_query(
 
 
 def _tests(
-    differences: Floats, level: float, n_resamples: int, seed: int
+    differences: Floats, level: float, n_resamples: int, random_state: int
 ) -> dict[str, float | None]:
     """Return mean difference, bootstrap interval, and p-values by t-test and sign permutation."""
     from scipy.stats import permutation_test, ttest_1samp
@@ -383,11 +385,11 @@ def _tests(
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
         p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
     else:
-        low, high = interval_of_mean(differences, level, n_resamples, seed)
+        low, high = interval_of_mean(differences, level, n_resamples, random_state)
         p_t = float(ttest_1samp(differences, 0.0).pvalue)
 
         # as many permutations as samples
-        draws = _draws(differences, n_resamples, seed)
+        draws = _draws(differences, n_resamples, random_state)
         test = permutation_test((differences,), np.mean, permutation_type="samples", **draws)
         p_permutation = float(test.pvalue)
 
@@ -396,12 +398,12 @@ def _tests(
 
 
 def interval_of_mean(
-    differences: Floats, level: float, n_resamples: int, seed: int
+    differences: Floats, level: float, n_resamples: int, random_state: int
 ) -> tuple[float, float]:
     """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,)."""
     from scipy.stats import bootstrap
 
-    draws = _draws(differences, n_resamples, seed)
+    draws = _draws(differences, n_resamples, random_state)
     result = bootstrap(
         (differences,), np.mean, confidence_level=level, method="percentile", **draws
     )
@@ -409,9 +411,9 @@ def interval_of_mean(
     return float(low), float(high)
 
 
-def _draws(differences: Floats, n_resamples: int, seed: int) -> dict[str, Any]:
+def _draws(differences: Floats, n_resamples: int, random_state: int) -> dict[str, Any]:
     batch = max(1, (1 << 25) // len(differences))  # samples drawn at once
-    return {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(seed)}
+    return {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(random_state)}
 
 
 def _corrected(values: Floats, correction: str) -> Floats:

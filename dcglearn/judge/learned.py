@@ -164,8 +164,10 @@ def expected_verdicts(
 class Chooser:
     """Chooses among pairs, int8 of shape (m, 2, K): by value if `active`, else by chance."""
 
-    def __init__(self, lists: Grades, *, active: bool = True, seed: int | None = None) -> None:
-        self._lists, self._active, self._rng = lists, active, np.random.default_rng(seed)
+    def __init__(
+        self, lists: Grades, *, active: bool = True, random_state: int | None = None
+    ) -> None:
+        self._lists, self._active, self._rng = lists, active, np.random.default_rng(random_state)
 
     def choose(self, allowed: Integers, latest: LatestFit, asked: Grades) -> int:
         """Return the number of an allowed candidate, given the log of pairs asked, (n, 2, K)."""

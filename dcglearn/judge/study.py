@@ -104,7 +104,9 @@ class Study:
         self._lock = threading.RLock()
 
         # pairs, and who holds them
-        self._chooser = Chooser(candidates.lists, active=self.rules.active, seed=self.rules.seed)
+        self._chooser = Chooser(
+            candidates.lists, active=self.rules.active, random_state=self.rules.seed
+        )
         self._leases: dict[tuple[str, str], dict[str, Lease]] = defaultdict(dict)
         self._known = {pair.key: pair for pair in known_pairs(candidates)}
         self._practice = set(list(self._known)[: 3 if self.rules.practice else 0])

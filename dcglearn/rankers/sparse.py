@@ -110,7 +110,7 @@ class SparseRanker(LinearModel):
 
     Examples
     --------
-    >>> queries = dl.simulate.letor_queries(30, n_redundant=30, seed=0)
+    >>> queries = dl.simulate.letor_queries(30, n_redundant=30, random_state=0)
     >>> ranker = SparseRanker(n_points=10, max_iter=50).fit(queries[:20], eval_set=queries[20:])
     >>> len(ranker.features_) < 45
     True

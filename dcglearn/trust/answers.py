@@ -126,7 +126,7 @@ def learn_from_answers(
     learner: DirectLearner | None = None,
     *,
     current: DCGLike = CURRENT,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> OutcomesFit:
     """Learn a DCG from answers, and compare it with nDCG on held-out questions.
 
@@ -150,7 +150,7 @@ def learn_from_answers(
     current : DCG, file or name
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the
         question's lists.
-    seed : int
+    random_state : int
         Seed of folds and bootstrap.
 
     See Also
@@ -195,11 +195,11 @@ def learn_from_answers(
     facts["questions asked with one list"] = _n_different(answers.number[~answers.varied])
     facts["left out, questions whose answers are equally right with every list"] = n_alike
     explained = "share of the answers' variance that retrieval explains at most"
-    facts[explained] = explained_at_most(answers, seed)
+    facts[explained] = explained_at_most(answers, random_state)
     return OutcomesFit(
         dcg=fit.dcg,
         facts=facts,
-        held_out=_held_out(answers, description, current, seed),
+        held_out=_held_out(answers, description, current, random_state),
         source=f"{len(answers):,} answers to {facts['questions']:,} questions",
         claim="orders {} of the comparisons of held-out answers as these are",
         missing=f"it takes at least {FEWEST_QUESTIONS} questions whose answers can be compared",
@@ -245,7 +245,7 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
         return fit_dcg(log, description, start, checkpointed=lambda _: judged, independent=True)[0]
 
 
-def explained_at_most(answers: Answers, seed: int = 0) -> str:
+def explained_at_most(answers: Answers, random_state: int = 0) -> str:
     """Return the share of the answers' variance within questions, with its interval, in words."""
     # questions that were asked with several lists
     several = answers[answers.varied]
@@ -259,7 +259,7 @@ def explained_at_most(answers: Answers, seed: int = 0) -> str:
     within = np.bincount(number, (several.right - mean[number]) ** 2) / (size - 1)
 
     # compare with that between questions, in samples of them
-    draws = bootstrap_counts(np.ones(n), N_RESAMPLES, seed) / n
+    draws = bootstrap_counts(np.ones(n), N_RESAMPLES, random_state) / n
     between = draws @ mean**2 - (draws @ mean) ** 2 - draws @ (within / size)
     shares = draws @ within / np.maximum(draws @ within + np.maximum(between, 0), 1e-300)
     return with_interval(shares, ".1%")
@@ -272,13 +272,13 @@ def with_interval(values: Floats, form: str) -> str:
 
 
 def _held_out(
-    answers: Answers, description: DirectDescription, current: DCGLike, seed: int
+    answers: Answers, description: DirectDescription, current: DCGLike, random_state: int
 ) -> dict[str, tuple[Row, ...]]:
     """Return how well nDCG, and DCGs learned without a fold, order the answers in the fold."""
     if answers.number.max() < FEWEST_QUESTIONS:
         return {}
 
-    folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(seed))
+    folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(random_state))
     metric = read_metric(current, answers.n_grades, answers.depth)
 
     # compare the answers to the questions of each fold

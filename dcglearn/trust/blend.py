@@ -296,7 +296,7 @@ def held_out_shares(
     if not len(pairs):
         return None
     unit = unit_of(pairs, fewest=FEWEST_UNITS)
-    folds = folds_of(pairs, unit, seed=0, fewest=0)
+    folds = folds_of(pairs, unit, random_state=0, fewest=0)
     weight, textbooks = weights_of(pairs), textbook_scores(pairs.n_grades, pairs.depth)
     of_textbooks = pairs.verdicts(textbooks)
     fits = [member.fit for member in members if member.fit is not None]

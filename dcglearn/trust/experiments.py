@@ -24,7 +24,7 @@ def learn_from_experiments(
     *,
     ridge: float = DirectDescription.ridge,
     current: DCGLike = CURRENT,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> OutcomesFit:
     """Learn a DCG from experiments, and compare its sensitivity with nDCG's on held-out ones.
 
@@ -47,7 +47,7 @@ def learn_from_experiments(
     current : DCG, file or name
         The DCG used now, to compare with; so is the utility of the QP and, where lists are known,
         nDCG.
-    seed : int
+    random_state : int
         Seed of folds and bootstrap.
 
     See Also
@@ -98,7 +98,7 @@ def learn_from_experiments(
 
     # hold out known outcomes; A/A tests are not learned from
     each, signed = np.arange(len(decided)), np.zeros((len(names), len(decided)))
-    folds = divided((each, each), FOLDS, np.random.default_rng(seed))
+    folds = divided((each, each), FOLDS, np.random.default_rng(random_state))
     for train, test in counted(folds, len(folds), "held-out experiments"):
         signed[:, test] = z_scores(decided[test], _signed(decided[train])) * decided.outcome[test]
     kinds = {
@@ -115,7 +115,7 @@ def learn_from_experiments(
             held_out[name] = compared_rows(significant, np.ones(len(each)), (each, each), names)
 
     # how many users a test needs, in samples of experiments; a mean z-score counts as .01 at least
-    draws = bootstrap_counts(np.ones(len(decided)), N_RESAMPLES, seed)
+    draws = bootstrap_counts(np.ones(len(decided)), N_RESAMPLES, random_state)
     means = np.maximum(draws @ signed.T / len(decided), 0.01)
     for name, mean in zip(names[1:], means.T[1:], strict=True):
         share = with_interval((mean / means[:, 0]) ** 2, ".2g")

@@ -186,7 +186,7 @@ class FormChoice(Finding):
 
 
 def cross_validated_forms(
-    description: DirectDescription, log: PreferencePairs, seed: int = 0
+    description: DirectDescription, log: PreferencePairs, random_state: int = 0
 ) -> dict[str, FormScore]:
     """Return the score of every form.
 
@@ -204,7 +204,7 @@ def cross_validated_forms(
         )
 
     # divide the log
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     n_folds, repeats = (2, 3) if unit == "list" else (FOLDS, 1)
     folds = []
     for _ in range(repeats):

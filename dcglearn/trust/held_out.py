@@ -215,7 +215,7 @@ def compare_learners(
     C: float | str = "auto",
     by: str | None = None,
     n_resamples: int | None = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Comparison:
     """Learn from one log; compare the learners and the textbook DCGs on another.
 
@@ -237,7 +237,7 @@ def compare_learners(
     by : {"pair", "rater", "query", "list"}, optional
         Unit that the bootstrap draws from `held_out`; by default the independent one (see
         `unit_of`).
-    n_resamples, seed : int, optional
+    n_resamples, random_state : int, optional
         Number of bootstrap samples, by default 1,000, for more than 50,000 pairs 200; seed of folds
         and bootstrap.
 
@@ -248,8 +248,9 @@ def compare_learners(
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D2"), 600, n_flips=60, seed=0)
-    >>> comparison = compare_learners(*log.split(0.5, seed=0))
+    >>> truth = dl.simulate.ground_truth("D2")
+    >>> log = dl.simulate.preference_pairs(truth, 600, n_flips=60, random_state=0)
+    >>> comparison = compare_learners(*log.split(0.5, random_state=0))
     >>> comparison["learned DCG"].share > comparison["QP utility"].share
     True
     """
@@ -273,7 +274,7 @@ def compare_learners(
         C=C,
         by=by,
         n_resamples=n_resamples,
-        seed=seed,
+        random_state=random_state,
     )
 
 
@@ -284,7 +285,7 @@ def compare_dcg(
     *,
     current: DCGLike,
     C: float | str,
-    seed: int,
+    random_state: int,
     by: str | None = None,
     n_resamples: int | None = None,
     utility: ListUtility | None = None,
@@ -303,7 +304,7 @@ def compare_dcg(
     # the QP, whose C needs a few pairs to be chosen
     if C == "auto":
         enough = len(train.merged()) >= 10
-        C = choose_C(train, QPDescription(tol=1e-5), seed=seed).C if enough else 1.0
+        C = choose_C(train, QPDescription(tol=1e-5), random_state=random_state).C if enough else 1.0
     qp = fit_qp(train, QPDescription(C=float(C)))
     factored = qp.factor().dcg
 
@@ -325,7 +326,9 @@ def compare_dcg(
     metrics |= _of_lists(train)
     verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
     n_train = len(train.decided)
-    return _compared(held_out, verdicts, current_name, best, n_train, unit, n_resamples, seed)
+    return _compared(
+        held_out, verdicts, current_name, best, n_train, unit, n_resamples, random_state
+    )
 
 
 def _named(best: str, current: str) -> str:
@@ -338,7 +341,7 @@ def cross_fitted(
     learner: DirectLearner | None = None,
     *,
     current: DCGLike = CURRENT,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Comparison:
     """Compare the learned metric, the best textbook DCG and the current one on all pairs of a log.
 
@@ -354,7 +357,7 @@ def cross_fitted(
     # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
     verdicts = np.zeros((2, len(pairs)), np.int8)
     chosen, n_train = [], 0
-    folds = folds_of(pairs, unit, seed)
+    folds = folds_of(pairs, unit, random_state)
     for train, test in counted(folds, len(folds), "held out"):
         part = pairs[train]
         fitted = fit_in_form(part, description)
@@ -367,7 +370,7 @@ def cross_fitted(
     best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
     of_metrics = {LEARNED: verdicts[0], _named(best, current_name): verdicts[1]}
     of_metrics[current_name] = pairs.verdicts(current_dcg)
-    return _compared(pairs, of_metrics, current_name, best, n_train, unit, None, seed)
+    return _compared(pairs, of_metrics, current_name, best, n_train, unit, None, random_state)
 
 
 def _compared(
@@ -378,7 +381,7 @@ def _compared(
     n_train: int,
     unit: str,
     n_resamples: int | None,
-    seed: int,
+    random_state: int,
 ) -> Comparison:
     """Compare metrics by their verdicts on held-out pairs, shape (n,) each.
 
@@ -389,7 +392,7 @@ def _compared(
     frame = HeldOut.of(held_out, unit, np.arange(len(held_out)), (table[None] + 1) / 2)
     weight, shares = frame.weight, frame.means()[0]
     precisions = (table > 0) @ weight / weight.sum()
-    leads = _intervals(held_out, frame.right, unit, n_resamples, seed)
+    leads = _intervals(held_out, frame.right, unit, n_resamples, random_state)
     columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()
     rows = tuple(Row(name, *row) for name, row in zip(verdicts, columns, strict=True))
 
@@ -402,7 +405,7 @@ def _compared(
     p_value = sign_test(signs, weight[apart], (first[apart], second[apart]))
 
     # how far the ceiling is
-    ceiling, no_ceiling = ceiling_of(held_out, seed)
+    ceiling, no_ceiling = ceiling_of(held_out, random_state)
     reached = None
     if ceiling is not None:
         covered = weight[ceiling.rows]
@@ -436,7 +439,7 @@ def _of_lists(train: Preferences) -> dict[str, Metric]:
 
 
 def _intervals(
-    log: Preferences, respected: Floats, unit: str, n_resamples: int | None, seed: int
+    log: Preferences, respected: Floats, unit: str, n_resamples: int | None, random_state: int
 ) -> Floats:
     """Return the bootstrap interval of the first metric's lead over each one, shape (M, 2).
 
@@ -444,7 +447,7 @@ def _intervals(
     """
     # long logs need fewer samples
     n_resamples = n_resamples or (1000 if len(log) <= 50_000 else 200)
-    weights = resampled_weights(log, unit, n_resamples, seed)
+    weights = resampled_weights(log, unit, n_resamples, random_state)
     differences = []
     for weight in counted(weights, n_resamples, "bootstrap"):
         total = weight.sum()

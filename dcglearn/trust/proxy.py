@@ -191,7 +191,7 @@ def proxy_report(
     learner: DirectLearner,
     *,
     n_machine: int | None = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> ProxyReport:
     """Return how far a machine can be trusted in place of people.
 
@@ -206,7 +206,7 @@ def proxy_report(
     ----------
     log, learner : Preferences, DCGLearner
         People's verdicts, and what was learned from them with a `proxy`.
-    n_machine, seed : int, optional
+    n_machine, random_state : int, optional
         Number of the machine's preferences, for the sentence; seed of the draws.
 
     See Also
@@ -216,8 +216,8 @@ def proxy_report(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> people = dl.simulate.preference_pairs(truth, 30, lists="free", seed=30)
-    >>> machine = dl.simulate.preference_pairs(truth, 500, lists="free", seed=500)
+    >>> people = dl.simulate.preference_pairs(truth, 30, lists="free", random_state=30)
+    >>> machine = dl.simulate.preference_pairs(truth, 500, lists="free", random_state=500)
     >>> report = proxy_report(people, dl.DCGLearner().fit(people, proxy=machine))
     >>> report.worth > 5
     True
@@ -241,13 +241,15 @@ def proxy_report(
         return replace(report, no_bands=problem)
 
     # truths: draws for each member that is a fit
-    draw = partial(bootstrap_bands, log, n_resamples=20, method="posterior", seed=seed)
+    draw = partial(
+        bootstrap_bands, log, n_resamples=20, method="posterior", random_state=random_state
+    )
     own = draw(fit.members[0].fit)
     truths = [own, *(draw(member.fit) if member.fit else member.dcg for member in near)]
 
     # shares of 500 pairs that are ordered wrongly, with the machine and without it
     lists = np.concatenate([log.preferred, log.other])
-    lists = np.random.default_rng(seed).permutation(lists)[:1000]
+    lists = np.random.default_rng(random_state).permutation(lists)[:1000]
     wrong = [_wrong(fit.dcg, truth, lists) for truth in truths]
     after = float(np.average(wrong, weights=[1 - weight, *weights]))
     alone = mean_dcg([member for member in fit.members if member not in near])

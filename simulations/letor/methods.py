@@ -135,7 +135,7 @@ def linear(
             "start": coefficients,
             "l2": l2,
             "max_iter": max_iter,
-            "seed": setting.seed,
+            "random_state": setting.seed,
         }
         label = f"start {start}, l2 {l2:g}"
         label += "" if annealing is None else ", annealing " + " ".join(f"{a:g}" for a in annealing)
@@ -182,7 +182,7 @@ def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Ca
 
 def _trees(setting: Setting, loss: str, leaves: int, rate: float, **options: Any) -> BoostedRanker:
     """Return unfitted trees that maximise a loss, in one thread."""
-    options |= {"metric": setting.dcg, "seed": setting.seed, "num_threads": 1}
+    options |= {"metric": setting.dcg, "random_state": setting.seed, "num_threads": 1}
     kind = getattr(losses, loss)
     return BoostedRanker(_loss(kind, setting.dcg), num_leaves=leaves, learning_rate=rate, **options)
 
@@ -264,7 +264,7 @@ def qin(setting: Setting) -> Iterator[Candidate]:
         (50.0, 100.0, 150.0, 200.0, 250.0, 300.0), (1.0, 10.0, 20.0, 50.0, 100.0)
     ):
         loss = losses.ApproxNDCG(setting.dcg, alpha=alpha, beta=beta)
-        ranker = LinearRanker(loss, metric=setting.dcg, seed=setting.seed, **options)
+        ranker = LinearRanker(loss, metric=setting.dcg, random_state=setting.seed, **options)
         yield Candidate(f"alpha {alpha:g}, beta {beta:g}", ranker)
 
 

@@ -77,8 +77,8 @@ def test_the_page_is_one_sound_file_that_loads_nothing(made, tmp_path):
 
 
 def test_the_same_audit_writes_the_same_bytes(log):
-    first, again = (audit(log[:18], seed=3).to_html() for _ in range(2))
-    assert first == again != audit(log[:17], seed=3).to_html()
+    first, again = (audit(log[:18], random_state=3).to_html() for _ in range(2))
+    assert first == again != audit(log[:17], random_state=3).to_html()
 
 
 def test_an_audit_is_plain_values_and_shows_itself(made):

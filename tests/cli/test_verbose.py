@@ -62,7 +62,7 @@ def test_a_service_collects_what_the_package_does(log, caplog, capfd, tmp_path):
 
 def test_rankers_log_their_stages(caplog):
     caplog.set_level(logging.INFO, logger="dcglearn")
-    queries = dl.simulate.letor_queries(n_queries=6, seed=0)
+    queries = dl.simulate.letor_queries(n_queries=6, random_state=0)
     ranker = dl.LinearRanker(dl.losses.ApproxNDCG("linear-log2@5"), max_iter=2).fit(queries)
     lines = [
         record.getMessage() for record in caplog.records if record.name == "dcglearn.rankers.linear"

@@ -283,7 +283,7 @@ def test_tau_ap():
 
 def test_the_order_of_systems():
     judged, runs = made()
-    order = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
+    order = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], random_state=1)
     assert order.evaluation.runs[:3] == ("s0", "s1", "s2")
     means = order.evaluation.means
     for (a, b), swaps in order.swaps.items():
@@ -308,7 +308,7 @@ def test_the_order_of_systems():
         assert row.select("mean", "rank").row(0) == (mean, rank)
         assert [f"{mean:.4f} ({rank})" in cells for cells in order.cells if cells[0] == name] == [1]
     assert len(slope_figure(order).axes) == 1
-    again = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
+    again = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], random_state=1)
     assert str(again) == str(order) and again.to_dict() == order.to_dict()
 
 
@@ -344,7 +344,7 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
     same = system_order({"top": top, "copy": top}, judged, metrics)
     assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
     assert same.sentence.endswith("does not depend on the metric: it is the same")
-    prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", seed=0)
+    prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", random_state=0)
     decided = system_order(both, judged, metrics, log=prefer)
     assert decided.beats[
         decided.evaluation.runs.index("top"), decided.evaluation.runs.index("broad")

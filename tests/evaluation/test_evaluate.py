@@ -377,14 +377,14 @@ def systems(n_queries=40):
 
 def test_comparisons():
     judged, runs = systems()
-    found = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], seed=1)
+    found = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], random_state=1)
     assert found.table["run"].to_list() == ["same", "better"] * 2
     for row in found.table.iter_rows(named=True):
         assert row["low"] < row["difference"] < row["high"]
         assert row["p_corrected"] >= row["p_permutation"]
         assert (row["p_corrected"] < 0.01) == (row["run"] == "better")
         assert abs(row["p_t"] - row["p_permutation"]) < 0.05
-    again = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], seed=1)
+    again = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], random_state=1)
     assert again.table.equals(found.table)
     turned = compare_systems(runs, judged, baseline="better")
     assert (turned.table["difference"] < 0).all()

@@ -229,7 +229,7 @@ def test_scikit_learn():
 class TestScorerOfDocuments:
     """scikit-learn's scorer where each row is a document, and `qid` says of which query."""
 
-    QUERIES = letor_queries(30, n_features=6, sizes=(5, 20), seed=0)
+    QUERIES = letor_queries(30, n_features=6, sizes=(5, 20), random_state=0)
     DATA = QUERIES.features, QUERIES.grades
 
     def test_folds_have_the_mean_over_their_queries(self):

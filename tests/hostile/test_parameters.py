@@ -58,7 +58,7 @@ COUNTS = {
     "truncate_every",
     "max_pairs",
 }
-COUNTS |= {"patience", "max_in_a_row", "seed"}
+COUNTS |= {"patience", "max_in_a_row", "random_state"}
 
 OPTIONAL = {
     "prior",

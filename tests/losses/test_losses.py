@@ -449,7 +449,7 @@ def test_a_loss_takes_a_name_and_a_file(kind, tmp_path):
 
 
 def test_a_ranker_takes_names(tmp_path):
-    queries = dl.simulate.letor_queries(20, seed=0)
+    queries = dl.simulate.letor_queries(20, random_state=0)
     longest, n_grades = int(queries.sizes.max()), queries.n_grades
     for name, depth in (("linear-log2", longest), ("nDCG@5", 5)):
         dcg = DCG.standard(n_grades, depth, "linear")

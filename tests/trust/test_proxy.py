@@ -33,7 +33,7 @@ FAR = DCG([0, 0.8, 0.9, 0.95, 1], 0.3 ** np.arange(10))
 
 
 def verdicts(dcg, n, seed, **options):
-    return preference_pairs(dcg, n, lists="free", flip_rate=0.1, seed=seed, **options)
+    return preference_pairs(dcg, n, lists="free", flip_rate=0.1, random_state=seed, **options)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def new_pairs():
-    return preference_pairs(TRUTH, 2000, lists="free", seed=9)
+    return preference_pairs(TRUTH, 2000, lists="free", random_state=9)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_a_machine_that_is_upside_down_is_left_out_with_a_warning(people, alone)
 
 
 def test_a_machine_that_always_names_the_left_list_is_left_out_or_ignored(people, alone, new_pairs):
-    lists = free_lists(5, 10, 600, seed=5)
+    lists = free_lists(5, 10, 600, random_state=5)
     left, right = lists[:300], lists[300:]
     both_orders = Preferences(np.vstack([left, right]), np.vstack([right, left]), n_grades=5)
     with pytest.warns(UserWarning, match="the proxy is left out"):
@@ -289,7 +289,7 @@ def test_questions_are_of_the_machines_pairs_where_no_others_are_given(
         for metric in (both.members_[0].dcg, FAR)
     )
     assert (own != its).all()
-    lists = free_lists(5, 10, 40, seed=2).reshape(20, 2, 10)
+    lists = free_lists(5, 10, 40, random_state=2).reshape(20, 2, 10)
     Preferences(lists, n_grades=5).to_polars().write_ndjson("candidates.jsonl")
     asked = read_questions([*map(json.loads, dcglearn(*words, "candidates.jsonl")[1].splitlines())])
     assert (asked[:, None] == lists).all(axis=(2, 3)).any(axis=1).all()
