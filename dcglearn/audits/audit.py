@@ -56,8 +56,8 @@ def audit(
     log: Preferences | ArrayLike,
     metric: DCGLike = "exponential-log2",
     *,
+    judgements: JudgementsLike | None = None,
     runs: RunsLike | None = None,
-    qrels: JudgementsLike | None = None,
     since: str | None = None,
     later: Preferences | ArrayLike | None = None,
     before: PathLike | Mapping[str, Any] | None = None,
@@ -79,9 +79,9 @@ def audit(
         The judgements.
     metric : DCG, file or name
         The metric in use; a name without ``@K`` is as deep as the lists of the log.
-    runs, qrels : optional
-        Runs of two systems or more, and judgements of their documents, as in `evaluate`: whether
-        the leaderboard changes under the learned DCG.
+    judgements, runs : optional
+        Judgements of documents, and runs of two systems or more, as in `evaluate`: whether the
+        leaderboard changes under the learned DCG.
     since, later : str, Preferences or array_like, optional
         A date such as "2026-03-01", for a log with the column `time`; or later judgements, in a log
         of their own: whether the metric of then still holds.
@@ -128,7 +128,7 @@ def audit(
         "held_out": held_out_section(inputs),
         "disagreement": disagreement_section(inputs),
         # what follows from it
-        "systems": systems_section(inputs, runs, qrels),
+        "systems": systems_section(inputs, judgements, runs),
         "next": next_section(inputs),
         "drift": drift_section(times, random_state),
         "tools": tools_section(inputs),

@@ -14,7 +14,7 @@ from dcglearn.audits.section import Section, cells, interval, worded
 from dcglearn.coherence.rank_changes import system_order
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.system_tests import interval_of_mean
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
 from dcglearn.foundation.plain_text import aligned
@@ -32,26 +32,28 @@ from dcglearn.trust.segments import segment_test
 OF_SYSTEMS = "Would the leaderboard change?"
 
 
-def systems_section(inputs: Inputs, runs: Any, qrels: Any) -> Section:
+def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
     """Return the systems' order under both metrics, its swaps, and what all allowed DCGs share."""
-    if runs is None or qrels is None:
+    if judgements is None or runs is None:
         return Section(*worded("systems", systems=[]), {"systems": []}, heading=OF_SYSTEMS)
 
     # the order under both metrics
-    judged, systems = read_judgements(qrels), read_runs(runs)
+    with judgements_first(
+        judgements, runs, "audit(log, judgements=..., runs=...)", ("judgements=", "runs=")
+    ):
+        judged, systems = read_judgements(judgements), read_runs(runs)
     current = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
     metrics = {inputs.name: current, LEARNED: inputs.fit.dcg}
     with stage("systems"):
-        order = system_order(systems, judged, metrics, random_state=inputs.random_state)
+        order = system_order(judged, systems, metrics, random_state=inputs.random_state)
     names, (swaps,) = order.evaluation.runs, order.swaps.values()
 
     # what survives every DCG of the bands; pairs by falling means under the metric in use
     pairs = np.array([*combinations(range(len(names)), 2)])
     survive = overturned = None
     if inputs.bands is not None:
-        held = _held(
-            sorted(systems, key=lambda run: names.index(run.name)), judged, inputs.bands, pairs
-        )
+        ordered = sorted(systems, key=lambda run: names.index(run.name))
+        held = _held(judged, ordered, inputs.bands, pairs)
         survive, overturned = int((held == 1).sum()), int((held == 0).sum())
 
     # at most 20 swaps, those beyond chance first
@@ -110,13 +112,13 @@ def _swaps_told(swaps: list[Fields]) -> dict[str, str]:
     return {"Systems that swap": "\n".join(aligned(cells(head, rows), 3))} if rows else {}
 
 
-def _held(systems: list[Run], judged: Judgements, bands: Bands, pairs: Integers) -> Floats:
+def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers) -> Floats:
     """Return the share of 100 draws of the bands that put each pair's first system ahead."""
     draws = np.linspace(0, len(bands.gains) - 1, 100).astype(int).tolist()
     dcgs = {str(i): DCG(bands.gains[i], bands.discounts[i]) for i in draws}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScaleWarning)  # given for the learned DCG before
-        means = evaluate(systems, judged, dcgs).means
+        means = evaluate(judged, systems, dcgs).means
     return (means[pairs[:, 0]] > means[pairs[:, 1]]).mean(axis=1)
 
 

@@ -79,8 +79,8 @@ def audit(
     result = dl.audit(
         judged,
         metric,
+        judgements=qrels,
         runs=systems or None,
-        qrels=qrels,
         since=since,
         later=None if later is None else read(later),
         before=before,

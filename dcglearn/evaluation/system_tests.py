@@ -12,7 +12,13 @@ from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import Evaluation, Metrics, evaluate
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.tables import (
+    JudgementsLike,
+    RunsLike,
+    judgements_first,
+    read_judgements,
+    read_runs,
+)
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import (
@@ -162,8 +168,8 @@ class SystemComparison(Finding):
 
 
 def compare_systems(
-    runs: RunsLike,
     judgements: JudgementsLike,
+    runs: RunsLike,
     metrics: Metrics = "nDCG@10",
     *,
     baseline: str | None = None,
@@ -182,7 +188,7 @@ def compare_systems(
 
     Parameters
     ----------
-    runs, judgements, metrics, **settings
+    judgements, runs, metrics, **settings
         See `evaluate`; two systems or more. Beside metrics, the names ``RPP``, ``invRPP``,
         ``dcgRPP``, ``lexi-precision`` and ``lexi-recall`` compare the ranks of relevant documents
         without gains: their difference is the mean preference for the run over the baseline, from
@@ -215,27 +221,32 @@ def compare_systems(
     >>> judged = {f"q{i}": {"a": 1, "b": 0, "c": 2} for i in range(8)}
     >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
     >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
-    >>> comparison = compare_systems({"poor": poor, "good": good}, judged)
+    >>> comparison = compare_systems(judged, {"poor": poor, "good": good})
     >>> comparison.table["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
     (True, True)
     """
     one_of(correction, "correction", ("holm", "bh", "none"))
     metrics = labelled(metrics)
-    evaluation, paired = evaluated_and_paired(runs, judgements, metrics, **settings)
-    machine = None if proxy is None else evaluated_and_paired(runs, proxy, metrics, **settings)
+    duplicates = settings.get("duplicates", "error")
+    with judgements_first(judgements, runs, "compare_systems(judgements, runs)"):
+        judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+
+    # by people's judgements, and by the machine's
+    evaluation, paired = evaluated_and_paired(judged, systems, metrics, **settings)
+    machine = None if proxy is None else evaluated_and_paired(proxy, systems, metrics, **settings)
     return compared(
         evaluation, baseline, level, correction, n_resamples, random_state, paired, machine
     )
 
 
 def evaluated_and_paired(
-    runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
+    judgements: JudgementsLike, runs: RunsLike, metrics: Metrics, **settings: Any
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""
     by_name = labelled(metrics)
     names = [name for word in by_name if (name := companion_of(word))]
     if not names:
-        return evaluate(runs, judgements, by_name, **settings), None
+        return evaluate(judgements, runs, by_name, **settings), None
     if settings.get("unjudged", "worst") != "worst":
         raise InputError(
             f"{names[0]} knows relevant documents alone: "
@@ -244,14 +255,14 @@ def evaluated_and_paired(
 
     # evaluate by the metrics, if there are any
     duplicates = settings.get("duplicates", "error")
-    systems, judged = read_runs(runs, duplicates), read_judgements(judgements, duplicates)
+    judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
     others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
-    evaluation = evaluate(systems, judged, others or "nDCG@1", **settings)
+    evaluation = evaluate(judged, systems, others or "nDCG@1", **settings)
     if not others:
         evaluation = replace(evaluation, values=evaluation.values[:, :0], metrics=())
 
     ties, missing = settings.get("ties", "docno-desc"), settings.get("missing", "zero")
-    return evaluation, PairedRuns.of(names, systems, judged, ties, missing)
+    return evaluation, PairedRuns.of(names, judged, systems, ties, missing)
 
 
 def compared(

@@ -24,7 +24,7 @@ RUNS = {
     NASTY: {q: {"d1": 2.0, NASTY: 1.0} for q in JUDGED},
     "other": {q: {NASTY: 2.0, "d2": 1.0} for q in JUDGED},
 }
-SETTINGS = {"runs": RUNS, "qrels": JUDGED, "made": {"command": NASTY}}
+SETTINGS = {"runs": RUNS, "judgements": JUDGED, "made": {"command": NASTY}}
 
 
 class Page(HTMLParser):

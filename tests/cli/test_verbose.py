@@ -52,7 +52,7 @@ def test_a_service_collects_what_the_package_does(log, caplog, capfd, tmp_path):
     learner.dcg_.save(tmp_path / "dcg.json")
     judged = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}
     runs = {"x": {"1": {"a": 1.0}, "2": {"b": 1.0}}, "y": {"1": {"b": 1.0}, "2": {"b": 1.0}}}
-    dl.compare_systems(runs, judged, n_resamples=100)
+    dl.compare_systems(judged, runs, n_resamples=100)
     names = [record.name.removeprefix("dcglearn.") for record in caplog.records]
     assert {"readers.cells", "learning.fit_dcg", "trust.bands", "foundation.files"} <= set(names)
     assert {"evaluation.evaluate", "evaluation.compare_systems"} <= set(names)
