@@ -15,7 +15,7 @@ ALPHAS, BETAS = (10.0, 30.0, 100.0), (1.0, 10.0, 100.0)
 NDCG, AP_ALPHA, AP_BETA = "NDCG@n", "AP, beta = 10", "AP, alpha = 100"
 LOSSES = {
     NDCG: {
-        f"alpha = {alpha:g}": lambda dcg, a=alpha: dl.ApproxNDCG(dcg, alpha=a, k=None)
+        f"alpha = {alpha:g}": lambda dcg, a=alpha: dl.ApproxNDCG(dcg, alpha=a, depth=None)
         for alpha in ALPHAS
     },
     AP_ALPHA: {

@@ -186,7 +186,7 @@ class ModelOptions:
         patience = self.patience or None
         if self.patience is None and validated:
             patience = 50
-        return kind(self._loss(dcg), metric=dcg, patience=patience, seed=self.seed, **shape)
+        return kind(self._loss(dcg), metric=dcg, patience=patience, random_state=self.seed, **shape)
 
     def _loss(self, dcg: DCG) -> Any:
         from dcglearn import losses

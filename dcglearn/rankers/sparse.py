@@ -93,7 +93,7 @@ class SparseRanker(LinearModel):
     max_iter, tol : int, float
         A point ends after `max_iter` steps, or when no coefficient changes by more than `tol`.
     loss : loss, optional
-        Another loss; by default ``losses.RSRank(metric, k=None)``. With weights truncated at the
+        Another loss; by default ``losses.RSRank(metric, depth=None)``. With weights truncated at the
         DCG's depth, documents take turns in the first positions, and the steps do not converge.
 
     Attributes
@@ -138,7 +138,9 @@ class SparseRanker(LinearModel):
             within(self.l1, "l1", remedy="or None")
 
     def _objective(self, queries: Queries) -> Any:
-        return RSRank(self.metric_, k=None) if self.loss is None else super()._objective(queries)
+        if self.loss is None:
+            return RSRank(self.metric_, depth=None)
+        return super()._objective(queries)
 
     def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
         self.path_ = list(self._path(design, training))

@@ -24,27 +24,27 @@ LOG2 = DCG.standard(4, 5)
 
 TWINS = {
     "ApproxNDCG": (dl.ApproxNDCG(LEARNED, alpha=3.0), twins.approx_ndcg),
-    "ApproxNDCG, all ranks": (dl.ApproxNDCG(LOG2, alpha=2.0, k=None), twins.approx_ndcg),
+    "ApproxNDCG, all ranks": (dl.ApproxNDCG(LOG2, alpha=2.0, depth=None), twins.approx_ndcg),
     "SDCG as printed": (
-        dl.SDCG(LOG2, alpha=2.0, k=3, shift=0.0, normalise=False),
+        dl.SDCG(LOG2, alpha=2.0, depth=3, shift=0.0, normalise=False),
         twins.approx_ndcg,
     ),
     "ApproxAP": (dl.ApproxAP(alpha=2.0, beta=3.0, min_grade=2), twins.approx_ap),
     "SHFSDCG": (dl.SHFSDCG(LEARNED, alpha=2.0, annealed=False), lambda *x: twins.shf(*x)[:2]),
     "SHFSDCG, annealed": (dl.SHFSDCG(LOG2, alpha=2.0, beta=0.5), lambda *x: twins.shf(*x)[:2]),
-    "SHFSDCG, all ranks": (dl.SHFSDCG(LOG2, alpha=2.0, k=None), lambda *x: twins.shf(*x)[:2]),
+    "SHFSDCG, all ranks": (dl.SHFSDCG(LOG2, alpha=2.0, depth=None), lambda *x: twins.shf(*x)[:2]),
     "SmoothNDCG": (dl.SmoothNDCG(LEARNED, sigma=0.5), twins.smooth_ndcg),
-    "SmoothNDCG, all ranks": (dl.SmoothNDCG(LOG2, sigma=0.5, k=None), twins.smooth_ndcg),
+    "SmoothNDCG, all ranks": (dl.SmoothNDCG(LOG2, sigma=0.5, depth=None), twins.smooth_ndcg),
     "SmoothAP": (dl.SmoothAP(sigma=0.5), twins.smooth_ap),
     "SmoothAP, direct": (dl.SmoothAP(sigma=0.5, form="direct", min_grade=2), twins.smooth_ap),
     "SoftRankNDCG": (dl.SoftRankNDCG(LEARNED, sigma=0.4), twins.soft_rank_ndcg),
     "LambdaRank": (dl.LambdaRank(LEARNED), lambda *x: twins.weighted_pairs(*x, twins.logistic)),
     "LambdaRank, all ranks": (
-        dl.LambdaRank(LOG2, k=None),
+        dl.LambdaRank(LOG2, depth=None),
         lambda *x: twins.weighted_pairs(*x, twins.logistic),
     ),
     "RSRank": (
-        dl.RSRank(LEARNED, k=3, normalise=False),
+        dl.RSRank(LEARNED, depth=3, normalise=False),
         lambda *x: twins.weighted_pairs(*x, twins.modified_huber),
     ),
     "RankHinge": (dl.RankHinge(margin=0.7), lambda *x: twins.hinge(*x, False)),
@@ -223,7 +223,7 @@ def test_sharpened_hinge_ranks_are_the_dcg_only_in_order():
     spread = np.r_[
         ordered[:6], 0.5 * (ordered[5] + ordered[6]) + 0 * ordered[6:]
     ]  # grades 3 and 0, in order
-    loss = dl.SHFSDCG(LOG2, alpha=1e6, beta=1e4, k=5, normalise=False)
+    loss = dl.SHFSDCG(LOG2, alpha=1e6, beta=1e4, depth=5, normalise=False)
     assert loss(spread, np.repeat([3, 0], 6))[0] == pytest.approx(
         7 * LOG2.discounts.sum(), abs=1e-9
     )
@@ -405,8 +405,8 @@ def test_empty_queries_are_counted():
     [
         lambda: dl.ApproxNDCG(LOG2, alpha=0),
         lambda: dl.ApproxNDCG(LOG2, beta=-1.0),
-        lambda: dl.SDCG(LOG2, k=0),
-        lambda: dl.SDCG(LOG2, k="all"),
+        lambda: dl.SDCG(LOG2, depth=0),
+        lambda: dl.SDCG(LOG2, depth="all"),
         lambda: dl.SmoothNDCG(LOG2, sigma=np.inf),
         lambda: dl.SmoothAP(form="other"),
         lambda: dl.ApproxAP(min_grade=0),

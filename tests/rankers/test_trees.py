@@ -240,7 +240,7 @@ def test_a_forked_process_trains_and_ranks_as_its_parent():
         """
         import os, signal, time
         import dcglearn as dl
-        queries = dl.simulate.letor_queries(20, seed=0)
+        queries = dl.simulate.letor_queries(20, random_state=0)
         ranker = dl.BoostedRanker(n_trees=5, num_threads=2).fit(queries)
         scores = ranker.predict(queries)
         child = os.fork()

@@ -283,18 +283,19 @@ def test_same_seed_same_bytes_and_a_generator_moves_on(make):
     }
     options["rater_error"] = {"rater 1": 0, "rater 2": 0.1, "rater 3": 0.2}
     one, two, other = (
-        as_bytes(make(D2, 100, seed=seed, **options)) for seed in (5, np.random.default_rng(5), 6)
+        as_bytes(make(D2, 100, random_state=seed, **options))
+        for seed in (5, np.random.default_rng(5), 6)
     )
     assert one == two
     assert one != other
     rng = np.random.default_rng(0)
-    assert as_bytes(make(D1, 50, seed=rng)) != as_bytes(make(D1, 50, seed=rng))
+    assert as_bytes(make(D1, 50, random_state=rng)) != as_bytes(make(D1, 50, random_state=rng))
 
 
 @pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
 def test_the_lists_do_not_depend_on_the_noise(make):
-    clean = make(D1, 200, seed=7)
-    noisy = make(D1, 200, seed=7, n_flips=50, temperature=1.0, n_raters=2)
+    clean = make(D1, 200, random_state=7)
+    noisy = make(D1, 200, random_state=7, n_flips=50, temperature=1.0, n_raters=2)
     np.testing.assert_array_equal(as_sets(clean), as_sets(noisy))
 
 
