@@ -38,7 +38,7 @@ from dcglearn.foundation.validation import Fields, PathLike
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metrics.dcg import DCGLike
-from dcglearn.metrics.reading import CURRENT
+from dcglearn.metrics.reading import BASELINE
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 
@@ -54,7 +54,7 @@ class Audit(Findings):
 
 def audit(
     log: Preferences | ArrayLike,
-    metric: DCGLike = "exponential-log2",
+    baseline: DCGLike = BASELINE,
     *,
     judgements: JudgementsLike | None = None,
     runs: RunsLike | None = None,
@@ -69,15 +69,15 @@ def audit(
     """Audit a metric: how well it follows users, where it errs, how sure that is, what to do next.
 
     The result's `save` writes one HTML file, its `to_dict` returns the same numbers. Raises
-    InputError if nothing can be learned from the log, or the metric lacks grades of it. People are
-    said to follow a metric where an exact test of held-out judgements has p <= .05, and some metric
-    orders the log's pairs better than a coin.
+    InputError if nothing can be learned from the log, or the metric in use lacks grades of it.
+    People are said to follow a metric where an exact test of held-out judgements has p <= .05, and
+    some metric orders the log's pairs better than a coin.
 
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The judgements.
-    metric : DCG, file or name
+    baseline : DCG, file or name
         The metric in use; a name without ``@K`` is as deep as the lists of the log.
     judgements, runs : optional
         Judgements of documents, and runs of two systems or more, as in `evaluate`: whether the
@@ -118,7 +118,7 @@ def audit(
     if anonymous:
         judged = _numbered(judged)
     times = then_and_now(judged, None if later is None else as_preferences(later), since)
-    inputs = Inputs.of(judged, metric, random_state, strict=strict_log)
+    inputs = Inputs.of(judged, baseline, random_state, strict=strict_log)
 
     # the sections, in the order of the page
     findings: dict[str, Finding] = {
@@ -140,7 +140,7 @@ def audit(
     more = "this page can say more" if asks else ""
     findings["more"] = Section(more, asks, heading="What would tell more")
     about = ""
-    if inputs.name.partition("@")[0] == CURRENT:
+    if inputs.name.partition("@")[0] == BASELINE:
         about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
     title = f"Audit of {inputs.name}{about}"
     numbers = Audit(title, findings).to_dict()

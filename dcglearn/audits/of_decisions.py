@@ -42,8 +42,8 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
         judgements, runs, "audit(log, judgements=..., runs=...)", ("judgements=", "runs=")
     ):
         judged, systems = read_judgements(judgements), read_runs(runs)
-    current = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
-    metrics = {inputs.name: current, LEARNED: inputs.fit.dcg}
+    baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
+    metrics = {inputs.name: baseline, LEARNED: inputs.fit.dcg}
     with stage("systems"):
         order = system_order(judged, systems, metrics, random_state=inputs.random_state)
     names, (swaps,) = order.evaluation.runs, order.swaps.values()

@@ -192,7 +192,7 @@ def _learn_outcomes(
         read = dl.read_experiments(source.log[0], mapping=source.mapping)
         ridge = {} if learner.ridge is None else {"ridge": learner.ridge}
         fit = dl.learn_from_experiments(
-            read, **ridge, current=trust.current, random_state=trust.seed
+            read, **ridge, baseline=trust.current, random_state=trust.seed
         )
     else:
         answers = dl.read_answers(source.log[0], mapping=source.mapping)
@@ -200,7 +200,7 @@ def _learn_outcomes(
         if learner.zero is None:
             description = replace(description, zero="none")
         fit = dl.learn_from_answers(
-            answers, description, current=trust.current, random_state=trust.seed
+            answers, description, baseline=trust.current, random_state=trust.seed
         )
 
     draw = partial(banded_figure, fit.dcg)

@@ -104,7 +104,7 @@ def learn_report(
         no_bands=no_bands,
         machine=machine,
         no_signal=NO_SIGNAL if tells_nothing(log) else "",
-        current=trust.current,
+        baseline=trust.current,
     )
 
 
@@ -136,7 +136,7 @@ def _held_out(
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
-        metrics: Fields = {"current": trust.current, "utility": learner.list_utility}
+        metrics: Fields = {"baseline": trust.current, "utility": learner.list_utility}
         dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
         comparison = compare_dcg(
             dcg, train, test, C=reference_C, random_state=trust.seed, **metrics

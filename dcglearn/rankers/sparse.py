@@ -93,8 +93,8 @@ class SparseRanker(LinearModel):
     max_iter, tol : int, float
         A point ends after `max_iter` steps, or when no coefficient changes by more than `tol`.
     loss : loss, optional
-        Another loss; by default ``losses.RSRank(metric, depth=None)``. With weights truncated at the
-        DCG's depth, documents take turns in the first positions, and the steps do not converge.
+        Another loss; by default ``losses.RSRank(metric, depth=None)``. With weights truncated at
+        the DCG's depth, documents take turns in the first positions, and the steps do not converge.
 
     Attributes
     ----------

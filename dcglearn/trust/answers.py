@@ -26,7 +26,7 @@ from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
 from dcglearn.metrics.dcg import DCG, DCGLike, as_curves, as_rows
-from dcglearn.metrics.reading import CURRENT, read_metric
+from dcglearn.metrics.reading import BASELINE, read_metric
 from dcglearn.readers.answers import Answers
 from dcglearn.trust.held_out import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
 from dcglearn.trust.resampling import FOLDS, Clusters, bootstrap_counts, mean_and_error
@@ -125,7 +125,7 @@ def learn_from_answers(
     answers: Answers,
     learner: DirectLearner | None = None,
     *,
-    current: DCGLike = CURRENT,
+    baseline: DCGLike = BASELINE,
     random_state: int = 0,
 ) -> OutcomesFit:
     """Learn a DCG from answers, and compare it with nDCG on held-out questions.
@@ -147,7 +147,7 @@ def learn_from_answers(
     learner : DCGLearner, optional
         Learner whose settings are used, by default ``DCGLearner(zero="none")``; "auto" stands for
         the logistic loss.
-    current : DCG, file or name
+    baseline : DCG, file or name
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the
         question's lists.
     random_state : int
@@ -199,7 +199,7 @@ def learn_from_answers(
     return OutcomesFit(
         dcg=fit.dcg,
         facts=facts,
-        held_out=_held_out(answers, description, current, random_state),
+        held_out=_held_out(answers, description, baseline, random_state),
         source=f"{len(answers):,} answers to {facts['questions']:,} questions",
         claim="orders {} of the comparisons of held-out answers as these are",
         missing=f"it takes at least {FEWEST_QUESTIONS} questions whose answers can be compared",
@@ -272,14 +272,14 @@ def with_interval(values: Floats, form: str) -> str:
 
 
 def _held_out(
-    answers: Answers, description: DirectDescription, current: DCGLike, random_state: int
+    answers: Answers, description: DirectDescription, baseline: DCGLike, random_state: int
 ) -> dict[str, tuple[Row, ...]]:
     """Return how well nDCG, and DCGs learned without a fold, order the answers in the fold."""
     if answers.number.max() < FEWEST_QUESTIONS:
         return {}
 
     folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(random_state))
-    metric = read_metric(current, answers.n_grades, answers.depth)
+    metric = read_metric(baseline, answers.n_grades, answers.depth)
 
     # compare the answers to the questions of each fold
     parts: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}

@@ -12,7 +12,7 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.metrics.dcg import DCGLike
-from dcglearn.metrics.reading import CURRENT, read_metric
+from dcglearn.metrics.reading import BASELINE, read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import N_RESAMPLES, OutcomesFit, compared_rows, with_interval
 from dcglearn.trust.held_out import LEARNED, UTILITY
@@ -23,7 +23,7 @@ def learn_from_experiments(
     experiments: Experiments,
     *,
     ridge: float = DirectDescription.ridge,
-    current: DCGLike = CURRENT,
+    baseline: DCGLike = BASELINE,
     random_state: int = 0,
 ) -> OutcomesFit:
     """Learn a DCG from experiments, and compare its sensitivity with nDCG's on held-out ones.
@@ -44,7 +44,7 @@ def learn_from_experiments(
         What `read_experiments` reads.
     ridge : float
         Strength of the prior for smooth curves, as in `DCGLearner`.
-    current : DCG, file or name
+    baseline : DCG, file or name
         The DCG used now, to compare with; so is the utility of the QP and, where lists are known,
         nDCG.
     random_state : int
@@ -83,12 +83,13 @@ def learn_from_experiments(
         return OutcomesFit(dcg, facts, **about)
 
     # the metrics to compare with
-    usual = read_metric(current, len(dcg.gains), dcg.depth).utility.weights
+    usual = read_metric(baseline, len(dcg.gains), dcg.depth).utility.weights
     if usual.shape != dcg.utility.weights.shape:
         raise InputError(
-            f"current is of shape {usual.shape}; the experiments are of {dcg.utility.weights.shape}"
+            f"baseline is of shape {usual.shape}; "
+            f"the experiments are of {dcg.utility.weights.shape}"
         )
-    names = [LEARNED, UTILITY, current if isinstance(current, str) else "current DCG"]
+    names = [LEARNED, UTILITY, baseline if isinstance(baseline, str) else "the metric in use"]
     names += ["nDCG"] * bool(np.isfinite(experiments.ndcg).all())
 
     def z_scores(some: Experiments, learned: MeanEncodings) -> Floats:

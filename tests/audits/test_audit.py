@@ -110,9 +110,9 @@ def test_an_anonymous_audit_names_nobody(log):
 
 def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
     known = Inputs.of(log[:15], DCG.standard(6, 9), 0)
-    assert (known.name, known.current.depth) == ("the metric used now", 4)
-    assert known.current.gains.tolist() == DCG.standard(4, 4).normalised().gains.tolist()
-    assert Inputs.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).current.discounts.tolist() == [
+    assert (known.name, known.baseline.depth) == ("the metric used now", 4)
+    assert known.baseline.gains.tolist() == DCG.standard(4, 4).normalised().gains.tolist()
+    assert Inputs.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).baseline.discounts.tolist() == [
         1,
         0.5,
         0,

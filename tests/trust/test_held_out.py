@@ -15,7 +15,7 @@ from tests.makers import random_log, refused
 def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     truth = DCG([0, 0.1, 1, 4, 4.2], 1 / np.arange(1.0, 11))
     log = preference_pairs(truth, 1500, lists="free", n_flips=100, random_state=0)
-    comparison = compare_learners(*log.split(0.6, random_state=0), current="linear-log2")
+    comparison = compare_learners(*log.split(0.6, random_state=0), baseline="linear-log2")
     assert re.search(
         "linear-log2@10, the metric in use, [0-9.]+%, which is worse", comparison.sentence
     )
@@ -23,7 +23,7 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     row = comparison["linear-log2"]
     assert 0 < row.low < row.difference < row.high
     assert row.difference == pytest.approx(comparison["learned DCG"].share - row.share)
-    same = compare_learners(*log.split(0.6, random_state=0), current=truth)
+    same = compare_learners(*log.split(0.6, random_state=0), baseline=truth)
     assert re.search("in use, [0-9.]+%, (not clearly different|which is better)", same.sentence)
     table = comparison.table
     assert table["metric"].to_list()[:2] == ["learned DCG", "QP + SVD"]
@@ -85,11 +85,13 @@ def test_the_metric_used_now_is_a_name_or_a_file(tmp_path):
     DCG.standard(5, 3).save(tmp_path / "now.json")
     log = random_log(120, seed=2)
     by_file = compare_learners(
-        *log.split(0.5, random_state=0), current=tmp_path / "now.json", C=1.0
+        *log.split(0.5, random_state=0), baseline=tmp_path / "now.json", C=1.0
     )
-    by_name = compare_learners(*log.split(0.5, random_state=0), current="exponential-log2@3", C=1.0)
+    by_name = compare_learners(
+        *log.split(0.5, random_state=0), baseline="exponential-log2@3", C=1.0
+    )
     assert by_file["the metric used now"].share == by_name["exponential-log2@3"].share
-    assert by_name.current == "exponential-log2@3" and by_name.textbook.endswith("@10")
+    assert by_name.baseline == "exponential-log2@3" and by_name.textbook.endswith("@10")
 
 
 def test_logs_of_other_shapes_are_not_compared():
@@ -104,7 +106,7 @@ def test_logs_of_other_shapes_are_not_compared():
         compare_learners,
         random_log(50),
         random_log(50, seed=1),
-        current=DCG.standard(3, 10),
+        baseline=DCG.standard(3, 10),
     )
 
 
