@@ -87,8 +87,8 @@ from .trust.cross_validation import ridge_path as ridge_path
 from .trust.experiments import learn_from_experiments as learn_from_experiments
 from .trust.falling_test import rising_discounts as rising_discounts
 from .trust.held_out import compare_learners as compare_learners
+from .trust.llm import proxy_report as proxy_report
 from .trust.misfit import lack_of_fit as lack_of_fit
 from .trust.next_pairs import suggest_pairs as suggest_pairs
 from .trust.product_form import position_dependence as position_dependence
-from .trust.proxy import proxy_report as proxy_report
 from .trust.segments import segment_test as segment_test

@@ -167,7 +167,7 @@ FUNCTIONS = {
     "free discounts": partial(direct, discounts="free"),
     "no zero": partial(direct, zero="none"),
     "prior": partial(direct, prior="exponential-log2"),
-    "proxy": lambda log, _: dl.proxy_report(log, dl.DCGLearner().fit(log, proxy=judged())),
+    "proxy": lambda log, _: dl.proxy_report(log, dl.DCGLearner().fit(log, llm=judged())),
     "saved learner": saved_learner,
     "QP": programme,
     **{f"QP, margin {margin}": partial(programme, margin=margin) for margin in ("hamming", "log")},

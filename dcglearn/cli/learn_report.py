@@ -30,7 +30,7 @@ from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.proxy import proxy_dcg, proxy_report
+from dcglearn.trust.llm import llm_dcg, proxy_report
 
 if TYPE_CHECKING:
     from dcglearn.raters.rater_agreement import RaterAgreement
@@ -63,7 +63,7 @@ def learn_report(
     pairs = log if isinstance(log, Preferences) else None
     verdicts = None if options.proxy is None else read_proxy(options.proxy, log.n_grades)
     with stage("machine"):
-        proxy = proxy_dcg(verdicts, log)
+        proxy = llm_dcg(verdicts, log)
 
     # measure on held-out pairs, then learn from all
     fitted = partial(_fitted, description=description, options=options, trust=trust, proxy=proxy)
@@ -80,7 +80,7 @@ def learn_report(
         bands, no_bands = _bands(pairs, learner, trust)
         if verdicts is not None and proxy is not None:
             n = len(verdicts[verdicts.differing].decided)
-            machine = proxy_report(pairs, learner, n_machine=n, random_state=trust.seed)
+            machine = proxy_report(pairs, learner, n_llm=n, random_state=trust.seed)
 
     # ranges and raters, for any learner
     if pairs is not None and trust.ranges:
@@ -185,7 +185,7 @@ def _fitted(
     fit: DirectFit | QPFit
     chosen = None
     if isinstance(description, DirectDescription):
-        fit = fit_in_form(log, description, checkpointing=checkpointing, proxy=proxy)
+        fit = fit_in_form(log, description, checkpointing=checkpointing, llm=proxy)
     else:
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)

@@ -203,8 +203,8 @@ def ask(
     from dcglearn.learning.descriptions import DirectDescription
     from dcglearn.readers.shared_ids import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form
+    from dcglearn.trust.llm import llm_dcg
     from dcglearn.trust.next_pairs import generated_lists
-    from dcglearn.trust.proxy import proxy_dcg
 
     # the judgements so far, of people and of a machine
     mapping = reading.mapping
@@ -217,7 +217,7 @@ def ask(
         refuse_other_lists(log, proxy, mapping)
         verdicts = read_proxy(proxy, judged.n_grades)
         of_people = DirectDescription(n_grades=judged.n_grades)
-        fit = fit_in_form(judged, of_people, proxy=proxy_dcg(verdicts, judged))
+        fit = fit_in_form(judged, of_people, llm=llm_dcg(verdicts, judged))
 
     # the pairs to choose from
     if candidates is not None:

@@ -22,7 +22,7 @@ from dcglearn.metrics.reading import BASELINE
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import FormChoice
-from dcglearn.trust.proxy import ProxyReport
+from dcglearn.trust.llm import ProxyReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,8 +50,8 @@ class Report(Findings):
     pairs, under a model that did not see them; `contradicted` is the weight of pairs that other
     pairs contradict (None for a log in parts); `seconds` is the time to learn, without reading the
     log; `raters` is the agreement of raters who judged the same; `no_bands` says why there are
-    none, where they were asked for; `machine` is how far a proxy can be trusted; `no_signal` says
-    so if no metric orders the pairs better than a coin; `baseline` is the metric in use.
+    none, where they were asked for; `machine` is how far an LLM judge can be trusted; `no_signal`
+    says so if no metric orders the pairs better than a coin; `baseline` is the metric in use.
     """
 
     learner: DirectFit | QPFit

@@ -177,7 +177,7 @@ def compare_systems(
     correction: str = "holm",
     n_resamples: int = 10_000,
     random_state: int = 0,
-    proxy: JudgementsLike | None = None,
+    llm: JudgementsLike | None = None,
     **settings: Any,
 ) -> SystemComparison:
     """Compare systems with a baseline by paired tests over queries.
@@ -206,7 +206,7 @@ def compare_systems(
     n_resamples, random_state : int
         Number of bootstrap samples and, at most, of sign permutations; their seed. 10,000 give
         p-values down to 0.0001.
-    proxy : judgements, optional
+    llm : judgements, optional
         A machine's judgements of the same queries and of more. Differences then rest on both: PPI++
         corrects the machine by the queries that people judged, so that its errors widen the
         intervals and shift nothing.
@@ -233,7 +233,7 @@ def compare_systems(
 
     # by people's judgements, and by the machine's
     evaluation, paired = evaluated_and_paired(judged, systems, metrics, **settings)
-    machine = None if proxy is None else evaluated_and_paired(proxy, systems, metrics, **settings)
+    machine = None if llm is None else evaluated_and_paired(llm, systems, metrics, **settings)
     return compared(
         evaluation, baseline, level, correction, n_resamples, random_state, paired, machine
     )

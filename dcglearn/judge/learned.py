@@ -195,9 +195,9 @@ class Learned(Newest["Preferences | None"]):
     """Bootstrap samples of the bands that are shown while judging: they take about a second."""
 
     def __init__(
-        self, n_grades: int, depth: int, proxy: DCG | None = None, width: float = 0.1
+        self, n_grades: int, depth: int, llm: DCG | None = None, width: float = 0.1
     ) -> None:
-        self._proxy, self._width, self._n_parameters = proxy, width, n_grades - 2 + depth
+        self._llm, self._width, self._n_parameters = llm, width, n_grades - 2 + depth
         self._first = LatestFit(DCG.standard(n_grades, depth).normalised())
         self.bands_from = max(20, 3 * self._n_parameters)
         self.latest = self._first
@@ -218,7 +218,7 @@ class Learned(Newest["Preferences | None"]):
             return
 
         # cold: from the last fit it may end in another minimum than ``dcglearn learn``
-        fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades), proxy=self._proxy)
+        fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades), llm=self._llm)
         told = beats_coin(fit, len(log.decided), before=self.latest.beats_coin)
         latest = LatestFit(fit.dcg, len(log), fit, log, None, self.latest.expected, told)
 

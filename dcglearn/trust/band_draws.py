@@ -227,8 +227,8 @@ def bootstrap_bands(
     sampled by a population of Markov chains. Where units hold several judgements, the likelihood
     counts less by as much as these depend on each other. The bands of a blend are those of its
     robust fit: a textbook DCG has none. So they say what the log tells by itself, also where a
-    proxy was followed. The blend itself can lie beyond them, since it follows a textbook DCG or a
-    proxy too: there a band ends at what was learned.
+    judge was followed. The blend itself can lie beyond them, since it follows a textbook DCG or a
+    judge too: there a band ends at what was learned.
 
     Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and
     p parameters (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few
@@ -279,9 +279,9 @@ def bootstrap_bands(
 
     # fit the whole log
     fit = fit_of(learner)
-    proxy = None if fit is None or fit.machine is None else fit.machine.dcg
+    llm = None if fit is None or fit.machine is None else fit.machine.dcg
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
-    whole = fit_in_form(log, description, proxy=proxy)
+    whole = fit_in_form(log, description, llm=llm)
     warn_of(whole)
 
     # draw

@@ -105,7 +105,7 @@ def suggest_pairs(
         Fewer, with a warning, where fewer candidates are left.
     learner : DCGLearner, optional
         A fitted learner, whose metric is used; or one to fit to `log`, by default ``DCGLearner()``.
-        After a fit with a `proxy`, pairs come first that the machine and the fit to people's
+        After a fit with `llm`, pairs come first that the machine and the fit to people's
         verdicts order differently.
     n_grades, random_state : int, optional
         L where log and candidates may lack the top grade; seed of the pairs drawn from many

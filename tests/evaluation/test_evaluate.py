@@ -742,7 +742,7 @@ def test_objects_and_names_go_together():
     for value, metric in zip(found.values[0], metrics, strict=True):
         np.testing.assert_array_equal(value, values_of(metric))
     machine = GRADED | {"s": {"a": 1}, "t": {"a": 2}}
-    pair = compare_systems(GRADED, {"x": RANKED, "y": RANKED}, iter([dcg, "RPP"]), proxy=machine)
+    pair = compare_systems(GRADED, {"x": RANKED, "y": RANKED}, iter([dcg, "RPP"]), llm=machine)
     assert pair.table["measure"].to_list() == ["DCG", "RPP"]
     arrays = evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], [dcg, "nDCG@3"])
     assert list(arrays) == ["DCG", "nDCG@3"]

@@ -126,7 +126,7 @@ def judged(n_people=25, n_machine=120, seed=0):
 def test_comparisons_rest_on_people_and_machine():
     people, machine, runs = judged()
     alone = dl.compare_systems(people, runs, ["nDCG@10", "RPP"], level=0.9)
-    both = dl.compare_systems(people, runs, ["nDCG@10", "RPP"], level=0.9, proxy=machine)
+    both = dl.compare_systems(people, runs, ["nDCG@10", "RPP"], level=0.9, llm=machine)
     values = [dl.evaluate(judgements, runs).values[:, 0] for judgements in (people, machine)]
     places = [sorted(machine).index(query) for query in sorted(people)]
     further = np.delete(np.arange(120), places)
@@ -144,7 +144,7 @@ def test_comparisons_rest_on_people_and_machine():
     assert "as many more queries judged by people as it is worth" in both.notes[-1]
     gates = [found.gate().verdicts[0] for found in (alone, both)]
     assert gates[1].detectable < 0.9 * gates[0].detectable and gates[1].n_topics == 25
-    same = dl.compare_systems(people, {"old": runs["old"], "new": runs["old"]}, proxy=machine).table
+    same = dl.compare_systems(people, {"old": runs["old"], "new": runs["old"]}, llm=machine).table
     assert (same["difference"][0], same["low"][0], same["p_t"][0]) == (0, 0, 1)
 
 

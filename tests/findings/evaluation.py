@@ -30,7 +30,7 @@ def results() -> Iterator[Finding]:
     comparison = dl.compare_systems(judged, runs, [*metrics.values(), "RPP"], n_resamples=100)
     yield comparison
     yield comparison.gate(-0.1)
-    yield dl.compare_systems(judged, doubled, "nDCG@3", proxy=machine)
+    yield dl.compare_systems(judged, doubled, "nDCG@3", llm=machine)
     two = {name: runs[name] for name in NAMES[:2]}
     yield dl.compare_systems(judged, two, n_resamples=100).gate(0.005, "non-inferior")
 

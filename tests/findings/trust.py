@@ -68,8 +68,8 @@ def _of_logs():
     twice = np.tile(np.arange(60), 2)
     again = log[twice].changed(rater=np.repeat(["ann", TAG], 60))
     yield dl.rater_agreement(again, errors=False)
-    learner = dl.DCGLearner().fit(log[:40], proxy=random_log(100, "free", seed=2))
-    yield dl.proxy_report(log[:40], learner, n_machine=100)
+    learner = dl.DCGLearner().fit(log[:40], llm=random_log(100, "free", seed=2))
+    yield dl.proxy_report(log[:40], learner, n_llm=100)
     yield dl.proxy_report(log[:10], learner)
 
 
