@@ -152,13 +152,13 @@ def test_the_machine_must_judge_what_people_judged_and_more():
     people, machine, runs = judged()
     words = "the machine has judged 24 of the 25 queries that people judged, and 95 others"
     lacking = {query: grades for query, grades in machine.items() if query != "q001"}
-    refused(words, dl.compare_systems, people, runs, proxy=lacking)
+    refused(words, dl.compare_systems, people, runs, llm=lacking)
     refused(
         "and 0 others",
         dl.compare_systems,
         people,
         runs,
-        proxy={query: machine[query] for query in people},
+        llm={query: machine[query] for query in people},
     )
 
 
