@@ -50,7 +50,7 @@ def learned_section(fit: DirectFit) -> Section:
     texts = {}
     if fit.form != "dcg":
         notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
-        texts["Learned metric"] = fit.utility.table()
+        texts["Learned metric"] = str(fit.utility)
     return Section(_in_words(fit.metric), notes, shown=_table(fit.dcg), longer=texts)
 
 

@@ -25,7 +25,7 @@ from dcglearn.learning.fit_dcg import fit_dcg, zero_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
-from dcglearn.metrics.dcg import DCG, DCGLike, as_curves, as_rows
+from dcglearn.metrics.dcg import DCG, DCGLike, as_curves
 from dcglearn.metrics.reading import BASELINE, read_metric
 from dcglearn.readers.answers import Answers
 from dcglearn.trust.held_out import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
@@ -75,7 +75,7 @@ class OutcomesFit(Finding):
     def table(self) -> PolarsFrame:
         """A row for each kind of held-out outcomes and metric; gains and discounts without any."""
         if not self.held_out:
-            return table_of(as_rows(self.dcg))
+            return self.dcg.table
         return table_of(
             {"held_out": kind} | row.cells for kind, rows in self.held_out.items() for row in rows
         )
@@ -87,7 +87,9 @@ class OutcomesFit(Finding):
         for name, fact in self.facts.items():
             notes.append(f"{name}: {f'{fact:,.4g}' if isinstance(fact, float) else fact}")
         if self.held_out:
-            values = [f"{row['parameter']}: {row['value']:.4f}" for row in as_rows(self.dcg)]
+            values = [
+                f"{row['parameter']}: {row['value']:.4f}" for row in self.dcg.table.rows(named=True)
+            ]
             n_gains = self.dcg.n_grades
             notes = [", ".join(values[:n_gains]), ", ".join(values[n_gains:]), *notes]
             notes.append(

@@ -27,7 +27,7 @@ def results():
         "gains": np.array([[0, 0.4, 1], [0, 0.6, 1]]),
         "discounts": np.array([[1, 0.4], [1, 0.6]]),
     }
-    yield NAMED, NAMED.table(), 2
+    yield NAMED, str(NAMED), 2
     yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 0
     yield judged(5), "Preferences(5 pairs", 1
     yield Preferences(np.zeros((0, 2, 3), int)), "Preferences(0 pairs", 0
