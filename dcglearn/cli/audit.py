@@ -79,14 +79,14 @@ def audit(
     result = dl.audit(
         judged,
         baseline,
+        judgements=qrels,
         runs=systems or None,
-        qrels=qrels,
         since=since,
         later=None if later is None else read(later),
         before=before,
         # how it is made
         anonymous=anonymous,
-        seed=seed,
+        random_state=seed,
         strict_log=reading.strict_log,
         made=made,
     )

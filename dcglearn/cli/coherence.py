@@ -22,6 +22,7 @@ from dcglearn.cli.options import (
     write_figure,
 )
 from dcglearn.cli.reading import SavedMapping
+from dcglearn.evaluation.tables import judgements_first
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SAVED
@@ -135,13 +136,20 @@ def systems(
 
     # read metrics, judgements, runs and log
     metrics = files_and_names(metric or ["nDCG@10"], scale)
-    judged, all_runs = dl.read_judgements(judgements, n_grades=grades), dl.read_runs(runs)
+    with judgements_first(judgements, runs, "QRELS RUN..."):
+        judged, all_runs = dl.read_judgements(judgements, n_grades=grades), dl.read_runs(runs)
     preferences = None if log is None else dl.read_preferences(log, mapping=mapping)
 
     # order the systems
     with scale.watched():
         order = dl.system_order(
-            all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed
+            judged,
+            all_runs,
+            metrics,
+            log=preferences,
+            ties=ties,
+            n_resamples=resamples,
+            random_state=seed,
         )
     print_result(order, as_json)
     write_figure(lambda: slope_figure(order), plot, force=force)

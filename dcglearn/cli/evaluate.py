@@ -35,7 +35,7 @@ from dcglearn.evaluation.system_tests import (
     compared,
     evaluated_and_paired,
 )
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Finding
@@ -102,13 +102,13 @@ class EvaluationOptions:
     def evaluated(self, scale: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
         """Read the files and return the result of `evaluate`, or of a function called alike."""
         metrics = files_and_names(self.metric or ["nDCG@10"], scale)
-        runs, judged = self._of_responses(metrics) if self.rank_eval else self._of_files()
+        judged, runs = self._of_responses(metrics) if self.rank_eval else self._of_files()
 
         # responses without the request's judgements have no ideal ranking
         with scale.watched():
             return evaluation(
-                runs,
                 judged,
+                runs,
                 metrics,
                 normalise=not self.raw and (self.rank_eval is None or self.qrels is not None),
                 ties=self.ties,
@@ -117,21 +117,22 @@ class EvaluationOptions:
                 ideal=self.ideal,
             )
 
-    def _of_files(self) -> tuple[list[Run], Judgements]:
+    def _of_files(self) -> tuple[Judgements, list[Run]]:
         if self.judgements is None or not self.runs:
             remedy = "QRELS RUN..., or a response by --rank-eval"
             raise InputError(f"name the judgements and a run, {remedy}")
         if self.qrels is not None:
             remedy = "runs have their judgements first, QRELS RUN..."
             raise InputError(f"--qrels goes with --rank-eval; {remedy}")
-        return read_runs(self.runs, self.duplicates), self._judgements(self.judgements)
+        with judgements_first(self.judgements, self.runs, "QRELS RUN..."):
+            return self._judgements(self.judgements), read_runs(self.runs, self.duplicates)
 
     def _judgements(self, path: str) -> Judgements:
         return read_judgements(path, self.duplicates, self.grades, self.cutoffs)
 
     def _of_responses(
         self, metrics: Mapping[str, DCG | ListUtility | str]
-    ) -> tuple[list[Run], Judgements]:
+    ) -> tuple[Judgements, list[Run]]:
         """Return hits of responses as runs, with all judgements or the hits' own; print notes."""
         if self.judgements is not None:
             remedy = f"leave out {self.judgements} or give it by --qrels"
@@ -156,7 +157,7 @@ class EvaluationOptions:
         deepest = max((dcg.depth for dcg in dcgs), default=1)
         for note in notes_of_responses(responses, judged, deepest):
             say(f"note: {note}")
-        return runs, judged
+        return judged, runs
 
     @staticmethod
     def _refuse_incomplete(

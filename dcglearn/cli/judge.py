@@ -133,7 +133,7 @@ def judge(
     disk before the next pair counts. Stop with Ctrl-C; the same command continues.
     """
     from dcglearn.judge.study import Study
-    from dcglearn.trust.proxy import machine_dcg
+    from dcglearn.trust.llm import machine_dcg
 
     # read the pairs, and the verdicts of a machine
     suffix_among(log, LINES, "verdicts")

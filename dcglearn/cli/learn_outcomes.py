@@ -40,7 +40,9 @@ def learn_answers(
     if curves.zero is None:
         description = replace(description, zero="none")
     _write(
-        dl.learn_from_answers(answers, description, current=trust.baseline, seed=trust.seed),
+        dl.learn_from_answers(
+            answers, description, baseline=trust.baseline, random_state=trust.seed
+        ),
         outputs,
     )
 
@@ -59,7 +61,7 @@ def learn_experiments(
     _check(source, outputs, trust)
     tests = dl.io.read_experiments(source.file, mapping=source.log_mapping)
     ridge = DirectDescription.ridge if curves.ridge is None else curves.ridge
-    settings: Any = {"current": trust.baseline, "seed": trust.seed}
+    settings: Any = {"baseline": trust.baseline, "random_state": trust.seed}
     _write(dl.learn_from_experiments(tests, ridge=ridge, **settings), outputs)
 
 

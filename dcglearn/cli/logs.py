@@ -205,8 +205,8 @@ def ask(
     from dcglearn.learning.descriptions import DirectDescription
     from dcglearn.readers.shared_ids import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form
+    from dcglearn.trust.llm import llm_dcg
     from dcglearn.trust.next_pairs import generated_lists
-    from dcglearn.trust.proxy import proxy_dcg
 
     # the judgements so far, of people and of a machine
     mapping = reading.log_mapping
@@ -219,7 +219,7 @@ def ask(
         refuse_other_lists(log, llm, mapping)
         verdicts = read_llm(llm, judged.n_grades)
         of_people = DirectDescription(n_grades=judged.n_grades)
-        fit = fit_in_form(judged, of_people, proxy=proxy_dcg(verdicts, judged))
+        fit = fit_in_form(judged, of_people, llm=llm_dcg(verdicts, judged))
 
     # the pairs to choose from
     if candidates is not None:
@@ -227,13 +227,13 @@ def ask(
     elif verdicts is not None:
         pool = verdicts
     elif judged is not None:
-        pool = generated_lists(judged, generate, seed=seed)
+        pool = generated_lists(judged, generate, random_state=seed)
     else:
         remedy = "give CANDIDATES, or --log to make lists with its mix of grades"
         raise InputError(f"nothing to choose from: {remedy}")
 
     # choose, and write
-    questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, seed=seed)
+    questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, random_state=seed)
     contents = f"{number_of(len(questions), 'questions')}; fill in winner and append to the log"
     write_log(questions.to_polars(), output, contents, force=force)
 
@@ -304,10 +304,10 @@ def simulate(
         if machine.taste is not None:
             taste = read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
         shares = {name: getattr(machine, name) for name in ("error", "side", "consistency")}
-        log = machine_verdicts(taste, pairs, lists=lists, **shares, seed=seed)
+        log = machine_verdicts(taste, pairs, lists=lists, **shares, random_state=seed)
     else:
         noise |= {"n_flips": flips, "n_raters": raters, "n_queries": queries}
-        log = preference_pairs(dcg, pairs, lists=lists, seed=seed, **noise)
+        log = preference_pairs(dcg, pairs, lists=lists, random_state=seed, **noise)
 
     # write the truth and the log
     if truth_file is not None:

@@ -166,7 +166,7 @@ class ModelOptions:
         penalty: Fields = {} if self.l2 is None else {"l2": self.l2}
         if self.objective_name in LOSSES:
             options: Fields = {"solver": self.solver, "start": self.start, **penalty}
-            options |= {"n_restarts": self.restarts, "seed": self.seed}
+            options |= {"n_restarts": self.restarts, "random_state": self.seed}
             return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
         if self.objective_name == "rsrank":
             return dl.rankers.SparseRanker(dcg)
@@ -186,7 +186,7 @@ class ModelOptions:
         patience = self.patience or None
         if self.patience is None and validated:
             patience = 50
-        return kind(self._loss(dcg), metric=dcg, patience=patience, seed=self.seed, **shape)
+        return kind(self._loss(dcg), metric=dcg, patience=patience, random_state=self.seed, **shape)
 
     def _loss(self, dcg: DCG) -> Any:
         from dcglearn import losses

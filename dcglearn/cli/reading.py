@@ -273,7 +273,7 @@ class JoinOptions:
             raise InputError(f"--run-a, --run-b and --qrels go together: {needed}")
         if mapping.depth is not None:
             options["depth"] = mapping.depth
-        return dl.io.preferences_from_runs(*runs, judged, log, **options)
+        return dl.io.preferences_from_runs(judged, *runs, log, **options)
 
 
 def n_pairs(log: Preferences | PartedLog) -> int:

@@ -61,7 +61,7 @@ def show(
     dcgs = load_metrics(metrics, grades) if metrics else {}
     for name, dcg in dcgs.items():
         notes = [f"- {note}" for note in dcg.notes]
-        text = "\n".join([name, dcg.table(), *notes, ""])
+        text = "\n".join([name, str(dcg), *notes, ""])
         print_result({"name": name, **dcg.to_dict()} if as_json else text, as_json)
     write_figure(lambda: dcg_figure(dcgs), plot, force=force)
 

@@ -182,7 +182,7 @@ class PairedRuns:
 
     @classmethod
     def of(
-        cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str
+        cls, names: Sequence[str], judged: Judgements, runs: Sequence[Run], ties: str, missing: str
     ) -> Self:
         """Join runs with judgements.
 
@@ -190,7 +190,7 @@ class PairedRuns:
         """
         if ties == "average":
             raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')
-        ranked = tuple(ranked_grades(run, judged, None, ties) for run in runs)
+        ranked = tuple(ranked_grades(judged, run, None, ties) for run in runs)
         return cls(tuple(names), ranked, judged_counts(judged, judged.n_grades)[1], missing)
 
     @property

@@ -92,7 +92,7 @@ class LambdaRank(WholeRankObjective):
 
     Parameters
     ----------
-    dcg, k, normalise
+    dcg, depth, normalise
         As in `SmoothNDCG`. A pair with neither document among the positions that count has weight
         0.
     alpha : float
@@ -111,7 +111,7 @@ class LambdaRank(WholeRankObjective):
 
     dcg: DCG
     alpha: float = 1.0
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "alpha"

@@ -239,7 +239,8 @@ class ParquetLog(PartedLog):
     --------
     >>> import tempfile, dcglearn as dl
     >>> folder = tempfile.mkdtemp()
-    >>> dl.simulate.write_log(f"{folder}/log.parquet", dl.simulate.ground_truth("D1"), 1000, seed=0)
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> dl.simulate.write_log(f"{folder}/log.parquet", truth, 1000, random_state=0)
     >>> with dl.io.ParquetLog(folder) as log:
     ...     log, dl.UtilityLearner().fit(log).gap_ < 1e-8
     (ParquetLog(1,000 pairs, depth 10, 5 grades), True)

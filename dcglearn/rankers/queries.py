@@ -137,13 +137,14 @@ class Queries:
         labels = self.grades[rows], self.qid[rows], self.n_grades
         return Queries(self.features[rows], *labels, documents, self.missing, self.columns)
 
-    def split(self, share: float, seed: Seed = 0) -> tuple[Queries, Queries]:
-        """Return a random `share` of the queries, and the others, both in their present order."""
-        if not 0 < share < 1:
-            raise InputError(f"share={share} must lie between 0 and 1")
-        first = np.random.default_rng(seed).permutation(len(self)) < round(share * len(self))
+    def split(self, fraction: float = 0.8, *, random_state: Seed = 0) -> tuple[Queries, Queries]:
+        """Return a random `fraction` of the queries, and the others, each in the order given."""
+        if not 0 < fraction < 1:
+            raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
+        n_first = round(fraction * len(self))
+        first = np.random.default_rng(random_state).permutation(len(self)) < n_first
         if first.all() or not first.any():
-            size = f"share={share} of {len(self)} queries"
+            size = f"fraction={fraction} of {len(self)} queries"
             raise InputError(f"{size} leaves one side empty; give more queries")
         return self[first], self[~first]
 

@@ -53,7 +53,9 @@ def folds(
         raise InputError(f"{output} exists and is not empty; name a new folder")
     if not output.parent.is_dir():
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
-    queries = letor_queries(n_queries, seed=seed) if data is None else read_queries(data, groups)
+    queries = (
+        letor_queries(n_queries, random_state=seed) if data is None else read_queries(data, groups)
+    )
     write_folds(letor_folds(queries, n_folds), output)
     say(f"wrote: {output} ({n_folds} folds of {queries})")
 

@@ -24,7 +24,7 @@ RUNS = {
     NASTY: {q: {"d1": 2.0, NASTY: 1.0} for q in JUDGED},
     "other": {q: {NASTY: 2.0, "d2": 1.0} for q in JUDGED},
 }
-SETTINGS = {"runs": RUNS, "qrels": JUDGED, "made": {"command": NASTY}}
+SETTINGS = {"runs": RUNS, "judgements": JUDGED, "made": {"command": NASTY}}
 
 
 class Page(HTMLParser):
@@ -77,8 +77,8 @@ def test_the_page_is_one_sound_file_that_loads_nothing(made, tmp_path):
 
 
 def test_the_same_audit_writes_the_same_bytes(log):
-    first, again = (audit(log[:18], seed=3).to_html() for _ in range(2))
-    assert first == again != audit(log[:17], seed=3).to_html()
+    first, again = (audit(log[:18], random_state=3).to_html() for _ in range(2))
+    assert first == again != audit(log[:17], random_state=3).to_html()
 
 
 def test_an_audit_is_plain_values_and_shows_itself(made):
@@ -110,9 +110,9 @@ def test_an_anonymous_audit_names_nobody(log):
 
 def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
     known = Inputs.of(log[:15], DCG.standard(6, 9), 0)
-    assert (known.name, known.current.depth) == ("the metric used now", 4)
-    assert known.current.gains.tolist() == DCG.standard(4, 4).normalised().gains.tolist()
-    assert Inputs.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).current.discounts.tolist() == [
+    assert (known.name, known.baseline.depth) == ("the metric used now", 4)
+    assert known.baseline.gains.tolist() == DCG.standard(4, 4).normalised().gains.tolist()
+    assert Inputs.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).baseline.discounts.tolist() == [
         1,
         0.5,
         0,

@@ -67,7 +67,7 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_j
     assert report["method"] == "dcg" and 0 < report["error_rate"] < 0.3
     assert set(report["rater_error"]) == {f"rater {i + 1}" for i in range(5)}
     assert report["visible"]["rank"] == 40
-    assert report["held_out"]["current"] == "linear-log2@10"
+    assert report["held_out"]["baseline"] == "linear-log2@10"
     assert {"learned DCG", "QP utility", "linear-log2@10"} <= {
         row["name"] for row in report["held_out"]["rows"]
     }

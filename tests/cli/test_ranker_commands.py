@@ -24,7 +24,7 @@ from tests.makers import COMMAND, forked_workers, write_svmlight
 @pytest.fixture
 def data(here):
     """A folder with train.svm, valid.svm and dcg.json, which is where the test runs."""
-    queries = letor_queries(20, n_features=8, sizes=(8, 20), seed=0)
+    queries = letor_queries(20, n_features=8, sizes=(8, 20), random_state=0)
     for name, part in (("train.svm", queries[:12]), ("valid.svm", queries[12:])):
         write_svmlight(here / name, part)
     DCG([0, 0.5, 6], [1, 0.9, 0.5]).save(here / "dcg.json")

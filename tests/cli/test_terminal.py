@@ -55,7 +55,7 @@ def test_grade_names_and_notes_of_a_metric_are_escaped(dcglearn, inputs):
 
 
 def test_results_that_are_printed_in_python_escape_names(tmp_path):
-    pairs = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, seed=0)
+    pairs = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, random_state=0)
     names = np.array([f"{EVIL}\nforged", "ann"] * 100)
     rated, parted = (
         dl.Preferences(pairs.preferred, pairs.other, **{role: names})
@@ -71,8 +71,8 @@ def test_results_that_are_printed_in_python_escape_names(tmp_path):
         dl.rater_agreement(rated, errors=False),
         dl.trust.segment_test(parted),
         read.recognised,
-        dl.evaluate(runs, judged),
-        dl.system_order(runs, judged, {EVIL: one, "other": other}),
+        dl.evaluate(judged, runs),
+        dl.system_order(judged, runs, {EVIL: one, "other": other}),
         dl.coherence.disagreement_matrix({EVIL: one, "other": other}),
         dl.disagreement(one, other, names=(EVIL, "other")),
         dl.coherence(one, other, names=(EVIL, "other")),

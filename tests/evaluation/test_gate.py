@@ -207,7 +207,7 @@ def test_a_gate_that_measured_nothing_stops(case):
     judged, metric = unmeasured(JUDGED)[case]
     for metrics in (metric, {"m": metric} if metric != "RPP" else [metric]):
         comparison = dl.compare_systems(
-            {"old": BELOW, "new": BELOW}, judged, metrics, n_resamples=100
+            judged, {"old": BELOW, "new": BELOW}, metrics, n_resamples=100
         )
         refused("measures nothing of new and old: in each of the 5 topics", comparison.gate)
         assert comparison.sentence.startswith("nothing was compared, since no query counts: check")
@@ -216,13 +216,13 @@ def test_a_gate_that_measured_nothing_stops(case):
 
 def test_the_gate_says_how_many_topics_count():
     runs = {"old": BELOW, "new": BELOW}
-    whole = dl.compare_systems(runs, JUDGED, ["nDCG@10", "RPP"], n_resamples=100)
+    whole = dl.compare_systems(JUDGED, runs, ["nDCG@10", "RPP"], n_resamples=100)
     assert whole.gate().passed and "; 5 of 5 topics count)" in whole.gate().sentence
     assert whole.gate().table["n_measured"].to_list() == [5, 5]
     assert "ueries that count" not in str(whole)
     part = {**JUDGED, "q0": {"d0": 0}, "q1": {"other": 3}}
     for words in ("nDCG@10", "ERR@10", "RPP"):
-        comparison = dl.compare_systems(runs, part, words, n_resamples=100)
+        comparison = dl.compare_systems(part, runs, words, n_resamples=100)
         gate = comparison.gate()
         assert gate.passed and gate.verdicts[0].n_measured == 3
         assert (
@@ -235,18 +235,18 @@ def test_the_gate_says_how_many_topics_count():
         **runs,
         "new": {q: {"other": 1.0} for q in JUDGED},
     }  # only the old run has judged documents
-    assert not dl.compare_systems(one, JUDGED, n_resamples=100).gate(-0.001).passed
-    harm = dl.compare_systems(runs, JUDGED, dl.DCG([-1, 0, 0, 0], [1, 0.5]), n_resamples=100)
+    assert not dl.compare_systems(JUDGED, one, n_resamples=100).gate(-0.001).passed
+    harm = dl.compare_systems(JUDGED, runs, dl.DCG([-1, 0, 0, 0], [1, 0.5]), n_resamples=100)
     assert harm.gate().verdicts[0].n_measured == 5
 
 
 def test_measures_of_ir_measures_count_topics_too():
     pytest.importorskip("ir_measures")
     runs = {"old": BELOW, "new": BELOW}
-    deep = dl.compare_systems(runs, JUDGED | {"q0": {"d0": 0}}, ["nDCG@1", "AP"], n_resamples=100)
+    deep = dl.compare_systems(JUDGED | {"q0": {"d0": 0}}, runs, ["nDCG@1", "AP"], n_resamples=100)
     assert [row.n_measured for row in deep.gate().verdicts] == [4, 4]
     zeros = {q: dict.fromkeys(part, 0) for q, part in JUDGED.items()}
-    refused("AP measures nothing", dl.compare_systems(runs, zeros, "AP", n_resamples=100).gate)
+    refused("AP measures nothing", dl.compare_systems(zeros, runs, "AP", n_resamples=100).gate)
 
 
 def test_the_command_stops_where_nothing_is_measured(dcglearn, files, tmp_path):
@@ -336,7 +336,7 @@ def test_names_are_no_markup_in_markdown(dcglearn, files, tmp_path):
     judged = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
     both = [dl.evaluation.Run(frame, "two\nlines | `of`"), dl.evaluation.Run(frame, "b")]
     assert (
-        r"| two\\nlines \| \`of\` |" in dl.compare_systems(both, judged, baseline="b").to_markdown()
+        r"| two\\nlines \| \`of\` |" in dl.compare_systems(judged, both, baseline="b").to_markdown()
     )
 
 
@@ -345,7 +345,7 @@ def test_both_outcomes_on_the_runs_of_trec_deep_learning(shared):
     judged = dl.read_judgements(folder / "qrels-pass.txt")
     runs = [run for run in dl.read_runs(folder / "runs_judged53.txt.xz") if run.name in names]
     settings = {"baseline": "pash_f1", "level": LEVEL, "n_resamples": 2000}
-    comparison = dl.compare_systems(runs, judged, "nDCG@10", **settings)
+    comparison = dl.compare_systems(judged, runs, "nDCG@10", **settings)
     verdicts = {row.run: row for row in comparison.gate(MARGIN).verdicts}
     assert (verdicts["watpfp"].verdict, verdicts["watpfp"].passed) == ("worse", False)
     assert (verdicts["pash_f2"].verdict, verdicts["pash_f2"].passed) == ("not worse", True)
@@ -370,7 +370,7 @@ def test_a_list_utility_is_compared_and_gated_as_its_dcg():
     runs = {"old": judged, "new": worst_first}
     dcg = dl.DCG([0.0, 0.4, 1.0], [1.0, 0.5, 0.25])
     metrics = (dcg, dl.ListUtility.of_dcg(dcg))
-    gates = [dl.compare_systems(runs, judged, metric, n_resamples=200).gate() for metric in metrics]
+    gates = [dl.compare_systems(judged, runs, metric, n_resamples=200).gate() for metric in metrics]
     assert [gate.verdicts[0].verdict for gate in gates] == ["worse", "worse"]
     assert gates[0].verdicts[0].difference == pytest.approx(
         gates[1].verdicts[0].difference, abs=1e-12

@@ -108,7 +108,7 @@ def test_judgements_are_cut_too(dcglearn, here):
         assert read.n_grades == 4 and read.frame["grade"].to_list() == [3, 0, 2, 1]
         assert dl.read_judgements(judgements, cutoffs=3).n_grades == 3
         refused("cuts fractions", dl.read_judgements, judgements)
-    expected = dl.evaluate(runs, wanted, "nDCG@10").means[0, 0]
+    expected = dl.evaluate(wanted, runs, "nDCG@10").means[0, 0]
     status, out, _ = dcglearn(
         "evaluate", "qrels.txt", "new.txt", "--cutoffs", ".2,.5", "--format", "jsonl"
     )

@@ -164,18 +164,18 @@ def test_what_distractors_cost_is_learned_and_more_experiments_are_decided():
 def test_a_dcg_whose_gains_rise_loses_where_the_better_grade_does_harm():
     true = dl.DCG([0.0, 1.0, -0.5], [1.0, 0.6, 0.3])
     lines = encodings(100, aa=0, weights=true.utility.weights)
-    fit = dl.learn_from_experiments(dl.io.read_experiments(lines), current=true)
+    fit = dl.learn_from_experiments(dl.io.read_experiments(lines), baseline=true)
     assert fit.held_out["held-out known outcomes that are significant"][2].high < 0
     assert (
         float(
             fit.facts[
-                "users that an experiment needs, as a share of those with current DCG"
+                "users that an experiment needs, as a share of those with the metric in use"
             ].split()[0]
         )
         > 1
     )
-    with pytest.raises(dl.InputError, match=r"current is of shape \(5, 3\)"):
-        dl.learn_from_experiments(dl.io.read_experiments(lines), current="linear-log2@5")
+    with pytest.raises(dl.InputError, match=r"baseline is of shape \(5, 3\)"):
+        dl.learn_from_experiments(dl.io.read_experiments(lines), baseline="linear-log2@5")
 
 
 def test_ndcg_has_the_ideal_of_the_query_where_there_is_one():

@@ -287,7 +287,7 @@ class TestCommand:
         )
         made, mine = (
             read_fold(find_folds(tmp_path / "made")[1]),
-            letor_folds(letor_queries(5, seed=3))[1],
+            letor_folds(letor_queries(5, random_state=3))[1],
         )
         assert np.array_equal(made.test.features, mine.test.features)
         for arguments, message in (
@@ -331,7 +331,7 @@ class TestMethods:
     def test_every_method_learns(self, name, grid, most):
         if METHODS[name].model == "trees":
             pytest.importorskip("lightgbm")
-        data = letor_queries(40, n_features=9, sizes=(20, 40), conflict=0.0, seed=1)
+        data = letor_queries(40, n_features=9, sizes=(20, 40), conflict=0.0, random_state=1)
         train, vali = data[:20], data[20:]
         setting = Setting(train, DCG.standard(3, 10, "exponential", "letor"), grid)
         for candidate in islice(METHODS[name].candidates(setting), most):
