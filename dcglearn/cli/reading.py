@@ -48,12 +48,11 @@ Ratings = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How a command reads a log: a saved mapping, with the options given beside it."""
+class PlainReading:
+    """How a command reads a file: a saved mapping, with the options given beside it."""
 
     mapping: SavedMapping = None
     grades: Grades = None
-    as_is: Annotated[bool | None, option_of("as_is")] = None
 
     @property
     def log_mapping(self) -> LogMapping:
@@ -61,6 +60,13 @@ class Reading:
         values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}
         options = {name: value for name, value in values.items() if value is not None}
         return LogMapping.of(mapping=self.mapping, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(PlainReading):
+    """How a command reads a log of preferences."""
+
+    as_is: Annotated[bool | None, option_of("as_is")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,10 +136,6 @@ class LogOptions(CheckedReading):
         metavar="LOG...",
     )
     ratings: Ratings = False
-    answers: bool = first_row(False, "The log holds answers: question, list, right.")
-    experiments: bool = first_row(
-        False, "It holds A/B tests: experiment, arm, unit, list, outcome."
-    )
     memory: str | None = scale_row(
         None, "Use at most this much memory (2GB, 512MB), and disk beyond it.", metavar="SIZE"
     )

@@ -57,7 +57,7 @@ def test_another_scale_is_one_warning_with_both_named(dcglearn, misuse, files, c
     assert (status, err.count("warning")) == (0, 1) and out
     mismatch = f"five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); say which"
     assert f"warning: {mismatch}" in err
-    assert f"--map-grades 0=0,1=2,2=4, or give --grades 5" in err
+    assert "--map-grades 0=0,1=2,2=4, or give --grades 5" in err
     misuse("dcglearn: five.json has gains", *command, "--strict")
     for remedy in (("--grades", 5), ("--map-grades", "0=0,1=2,2=4")):
         status, out, err = dcglearn(*command, *remedy, "--strict")

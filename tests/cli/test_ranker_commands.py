@@ -233,7 +233,7 @@ def test_trees_over_a_cluster(dcglearn, misuse, data):
     )
 
 
-def test_verify_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, data):
+def test_show_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, data):
     assert (
         dcglearn(
             "train",
@@ -247,7 +247,7 @@ def test_verify_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, d
         )[0]
         == 0
     )
-    status, out, err = dcglearn("verify", "model")
+    status, out, err = dcglearn("show", "model")
     assert (status, err) == (0, "")
     facts = (
         "model: whole",
@@ -258,27 +258,27 @@ def test_verify_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, d
         "SHA-256",
     )
     assert [fact for fact in facts if fact not in out] == []
-    assert json.loads(dcglearn("verify", "model", "--json")[1])["model"]["kind"] == "RidgeRanker"
+    assert json.loads(dcglearn("show", "model", "--json")[1])["model"]["kind"] == "RidgeRanker"
     (weights,) = (data / "model").glob("weights-*")
     content = bytearray(weights.read_bytes())
     content[-100] ^= 1
     weights.write_bytes(content)
-    for command in (["verify", "model"], ["rank", "model", "valid.svm"]):
+    for command in (["show", "model"], ["rank", "model", "valid.svm"]):
         misuse(
             "is damaged or was changed: it has another SHA-256; use a copy, or train again",
             *command,
         )
-    assert "does not exist" in dcglearn("verify", "none")[2]
+    assert "neither a file nor" in dcglearn("show", "none")[2]
 
 
-def test_verify_of_a_checkpoint(dcglearn, data):
+def test_show_of_a_checkpoint(dcglearn, data):
     write_checkpoint("fit.checkpoint", {"C": 1}, b"one", b"two")
-    status, out, _ = dcglearn("verify", "fit.checkpoint")
+    status, out, _ = dcglearn("show", "fit.checkpoint")
     assert (
         status == 0 and "checkpoint: whole" in out and "whole parts: 2" in out and "drops: 0" in out
     )
     with Path("fit.checkpoint").open("ab") as file:
         file.write(b"torn")
-    assert "drops: 4" in dcglearn("verify", "fit.checkpoint")[1]
+    assert "drops: 4" in dcglearn("show", "fit.checkpoint")[1]
     Path("fit.checkpoint").write_bytes(b"dcglearn checkpoint 1\n")
-    assert "is not a dcglearn checkpoint, or damaged" in dcglearn("verify", "fit.checkpoint")[2]
+    assert "is not a dcglearn checkpoint, or damaged" in dcglearn("show", "fit.checkpoint")[2]

@@ -93,7 +93,7 @@ def plain(text):
     "words",
     [
         ("evaluate", "qrels.txt", "a.txt", "evil.txt"),
-        ("compare", "qrels.txt", "a.txt", "evil.txt", "--resamples", 100, "--gate", "harm"),
+        ("gate", "qrels.txt", "a.txt", "evil.txt", "--resamples", 100),
     ],
 )
 def test_a_terminal_sees_the_same_cells_as_a_pipe_in_colour(dcglearn, inputs, monkeypatch, words):
@@ -253,7 +253,6 @@ LONG = "x" * 300
         "show {}",
         "ask --log {}",
         "rank {} train.svm",
-        "verify {}",
     ],
 )
 def test_circles_of_links_and_names_that_are_too_long_are_refused(dcglearn, inputs, words):

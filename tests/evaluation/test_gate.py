@@ -140,7 +140,7 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "new.txt").write_text(
         (tmp_path / "new.txt").read_text().replace(" new\n", " n<e>w|\n")
     )
-    return ("compare", "qrels.txt", "old.txt"), (
+    return ("gate", "qrels.txt", "old.txt"), (
         "--min-difference",
         "-0.005",
         "--level",
@@ -151,14 +151,11 @@ def files(tmp_path, monkeypatch):
 
 
 def test_exit_status(dcglearn, files):
-    compare, options = files
+    gate, options = files
     for (run, wanted), rule in product((("new", 0), ("bad", 1)), ("harm", "non-inferior")):
-        status, out, err = dcglearn(*compare, f"{run}.txt", *options, "--gate", rule, "--exit-code")
+        status, out, err = dcglearn(*gate, f"{run}.txt", *options, "--rule", rule)
         assert (status, err) == (wanted, "") and f"gate {'fails' if wanted else 'passes'}" in out
-    assert (
-        dcglearn(*compare, "bad.txt", *options)[0] == 0
-    )  # a decision, but no exit status was asked for
-    assert "gate" not in dcglearn(*compare, "bad.txt")[1]
+    assert "gate" not in dcglearn("compare", *gate[1:], "bad.txt")[1]
 
 
 @pytest.mark.parametrize(
@@ -168,14 +165,14 @@ def test_exit_status(dcglearn, files):
         (("few.txt",), "few has 14 of the 30 judged topics: it did not run"),
         (("few.txt", "--baseline", "few"), "few has 14 of the 30 judged topics"),
         (("new.txt", "--min-difference", "nan"), "min_difference=nan must be a finite number"),
-        (("new.txt", "--gate", "superior"), "--gate"),
+        (("new.txt", "--rule", "superior"), "--rule"),
         (("new.txt", "--junit", "/nowhere/report.xml"), "does not exist"),
         (("nothing.txt",), "nothing.txt does not exist"),
         ((), "two systems"),
     ],
 )
 def test_bad_input_is_status_2(misuse, files, words, message):
-    misuse(message, *files[0], *words, "--exit-code")
+    misuse(message, *files[0], *words)
 
 
 def unmeasured(judged):
@@ -253,42 +250,40 @@ def test_measures_of_ir_measures_count_topics_too():
 
 
 def test_the_command_stops_where_nothing_is_measured(dcglearn, files, tmp_path):
-    compare, options = files
+    gate, options = files
     lines = (tmp_path / "qrels.txt").read_text().splitlines()
     (tmp_path / "qrels.txt").write_text("".join(f"{line.rsplit(' ', 1)[0]} 0\n" for line in lines))
-    status, out, err = dcglearn(*compare, "new.txt", *options, "--exit-code")
+    status, out, err = dcglearn(*gate, "new.txt", *options)
     assert (
         status == 2
         and "gate" not in out
         and "in each of the 30 topics every judged document is worth" in err
     )
-    assert dcglearn(*compare, "new.txt")[0] == 0  # no decision is asked for
+    assert dcglearn("compare", *gate[1:], "new.txt")[0] == 0
 
 
 def test_equal_runs_pass_on_good_judgements(dcglearn, files, tmp_path):
     (tmp_path / "same.txt").write_text(
         (tmp_path / "old.txt").read_text().replace(" old\n", " same\n")
     )
-    status, out, _ = dcglearn(*files[0], "same.txt", *files[1], "--exit-code")
+    status, out, _ = dcglearn(*files[0], "same.txt", *files[1])
     assert status == 0 and "; 30 of 30 topics count)" in out
 
 
 def test_only_topics_that_the_other_run_has_stop_the_gate(dcglearn, files):
-    compare, options = files
-    assert dcglearn(*compare, "few.txt", *options, "--missing", "skip", "--exit-code")[0] == 0
-    assert (
-        dcglearn(*compare, "first.txt", *options, "--exit-code")[0] == 1
-    )  # half of them is not most
-    lines = dcglearn(*compare, "few.txt")[1].splitlines()
+    gate, options = files
+    assert dcglearn(*gate, "few.txt", *options, "--missing", "skip")[0] == 0
+    assert dcglearn(*gate, "first.txt", *options)[0] == 1  # half of them is not most
+    lines = dcglearn("compare", *gate[1:], "few.txt")[1].splitlines()
     assert lines[-1].endswith("that a run lacks count as 0: few has 14 of the 30 judged topics.")
-    assert dcglearn("compare", "qrels.txt", "few.txt", "first.txt", *options, "--exit-code")[0] == 0
+    assert dcglearn("gate", "qrels.txt", "few.txt", "first.txt", *options)[0] == 0
 
 
 def test_a_junit_report(dcglearn, files, tmp_path):
-    compare, options = files
+    gate, options = files
     metrics = ("--metric", "nDCG@5", "--metric", "exponential-log2@5")
-    report = ("--exit-code", "--junit", "report.xml")
-    status, _, err = dcglearn(*compare, "new.txt", "bad.txt", *options, *metrics, *report)
+    report = ("--junit", "report.xml")
+    status, _, err = dcglearn(*gate, "new.txt", "bad.txt", *options, *metrics, *report)
     assert (status, err) == (1, "wrote: report.xml\n")
     suites = ElementTree.parse(tmp_path / "report.xml").getroot()
     assert (suites.tag, suites.get("tests"), suites.get("failures")) == ("testsuites", "4", "2")
@@ -311,15 +306,15 @@ def test_a_junit_report(dcglearn, files, tmp_path):
 
 
 def test_forms_of_the_decision(dcglearn, files):
-    compare, options = files
-    status, out, err = dcglearn(*compare, "new.txt", *options, "--format", "markdown")
+    gate, options = files
+    status, out, err = dcglearn(*gate, "new.txt", *options, "--format", "markdown")
     assert (status, err) == (0, "") and "| --- |" in out and "The gate passes: " in out
     assert r"n\<e\>w\| is not worse" in out
-    status, out, err = dcglearn(*compare, "bad.txt", *options, "--format", "jsonl")
+    status, out, err = dcglearn(*gate, "bad.txt", *options, "--format", "jsonl")
     assert json.loads(out)["verdict"] == "worse" and "The gate fails" in err
-    status, out, err = dcglearn(*compare, "bad.txt", *options, "-o", "table.txt")
+    status, out, err = dcglearn(*gate, "bad.txt", *options, "-o", "table.txt")
     assert out == "" and "The gate fails" in err and "wrote: table.txt" in err
-    plain = dcglearn(*compare, "bad.txt", "--format", "csv")[1]
+    plain = dcglearn("compare", *gate[1:], "bad.txt", "--format", "csv")[1]
     assert "verdict" not in plain
 
 
@@ -330,10 +325,11 @@ def test_names_are_no_markup_in_markdown(dcglearn, files, tmp_path):
     (tmp_path / "evil.txt").write_text(
         (tmp_path / "old.txt").read_text().replace(" old\n", f" {HOSTILE}\n")
     )
-    for options in ((), ("--gate", "harm")):
-        status, out, _ = dcglearn(*files[0], "evil.txt", "--format", "markdown", *options)
+    for decided, command in enumerate(("compare", "gate")):
+        words = (*files[0][1:], "evil.txt", "--format", "markdown")
+        status, out, _ = dcglearn(command, *words)
         rows = [line for line in out.splitlines() if line.startswith("| ")]
-        assert status == 0 and len(rows) == 3 * (1 + bool(options))
+        assert status == 0 and len(rows) == 3 * (1 + decided)
         assert {len(re.split(r"(?<!\\)\|", row)) for row in rows[:3]} == {10}
         assert not re.search(r"(?<!\\)[<>\[\]&~]", out)
     frame = pl.DataFrame({"query": ["q", "q"], "document": ["a", "b"], "score": [1.0, 0.5]})
@@ -361,11 +357,8 @@ def test_the_example_workflow_runs_the_gate(dcglearn, files):
     yaml = pytest.importorskip("yaml")
     workflow = yaml.safe_load((ROOT / "examples" / "gate.yml").read_text())
     steps = workflow["jobs"]["gate"]["steps"]
-    (command,) = [
-        step["run"] for step in steps if step.get("run", "").startswith("dcglearn compare")
-    ]
+    (command,) = [step["run"] for step in steps if step.get("run", "").startswith("dcglearn gate")]
     words = shlex.split(command.replace("\\\n", " ").partition(">>")[0])[1:]
-    assert "--exit-code" in words
     status, out, _ = dcglearn(*words)
     assert status == 0 and "The gate passes: " in out
     assert dcglearn(*[word.replace("new.txt", "bad.txt") for word in words], "--force")[0] == 1

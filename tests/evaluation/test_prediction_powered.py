@@ -168,7 +168,7 @@ def test_the_command_and_its_gate(dcglearn, here):
     (here / "machine.json").write_text(json.dumps(machine))
     files = ["qrels.txt", "old.txt", "new.txt", "--llm-qrels", "machine.json", "--level", ".9"]
     status, out, err = dcglearn(
-        "compare", *files, "--exit-code", "--gate", "non-inferior", "--min-difference", "-.01"
+        "gate", *files, "--rule", "non-inferior", "--min-difference", "-.01"
     )
     assert (status, err) == (0, "") and "The gate passes" in out and "  worth\n" in out
     status, out, _ = dcglearn("compare", *files, "--format", "jsonl")

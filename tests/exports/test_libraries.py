@@ -301,7 +301,7 @@ class TestTorch:
     def torch_loss(self, torch):
         from dcglearn.torch_losses import TorchLoss
 
-        return lambda name: TorchLoss(getattr(dl, name)(STEEP))
+        return lambda name: TorchLoss(getattr(dl.losses, name)(STEEP))
 
     @pytest.mark.parametrize("name", ["ApproxNDCG", "SmoothNDCG", "SDCG", "LambdaRank"])
     def test_gradients(self, torch, torch_loss, name):

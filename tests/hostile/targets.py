@@ -362,7 +362,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
     ),
     "learn": (["learn", "log.jsonl", "--dry-run"], {"log.jsonl": LOG}),
     "learn ratings": (["learn", "r.jsonl", "--ratings", "--dry-run"], {"r.jsonl": RATINGS}),
-    "learn experiments": (["learn", "e.jsonl", "--experiments"], {"e.jsonl": ENCODINGS}),
+    "learn experiments": (["learn-experiments", "e.jsonl"], {"e.jsonl": ENCODINGS}),
     "convert skipping": (["convert", "l.csv", "--skip-bad", "bad.csv"], {"l.csv": LOG_CSV}),
     "ask": (["ask", "c.jsonl", "-n", "2"], {"c.jsonl": LOG}),
     "train": (

@@ -98,7 +98,7 @@ def test_names_are_kept_saved_and_shown(of_frame, tmp_path, dcglearn):
     )
     assert again.booster_.feature_name() == ["title__score", "price", "city"]
     np.testing.assert_array_equal(again.predict(TEST[0]), of_frame.predict(TEST[0]))
-    facts = json.loads(dcglearn("verify", tmp_path / "model", "--json")[1])["model"]
+    facts = json.loads(dcglearn("show", tmp_path / "model", "--json")[1])["model"]
     assert facts["important"].startswith(("city ", "price ")) and facts["important"].count("%") == 3
 
 
