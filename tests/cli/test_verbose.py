@@ -54,7 +54,9 @@ def test_a_service_collects_what_the_package_does(log, caplog, capfd, tmp_path):
     runs = {"x": {"1": {"a": 1.0}, "2": {"b": 1.0}}, "y": {"1": {"b": 1.0}, "2": {"b": 1.0}}}
     dl.compare_systems(runs, judged, n_resamples=100)
     names = [record.name.removeprefix("dcglearn.") for record in caplog.records]
-    assert {"readers.cells", "learning.fit_dcg", "trust.band_draws", "foundation.files"} <= set(names)
+    assert {"readers.cells", "learning.fit_dcg", "trust.band_draws", "foundation.files"} <= set(
+        names
+    )
     assert {"evaluation.evaluate", "evaluation.compare_systems"} <= set(names)
     assert names.count("learning.fit_dcg") == 2  # not one for each bootstrap sample
     assert capfd.readouterr() == ("", "")
