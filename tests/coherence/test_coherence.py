@@ -83,7 +83,7 @@ def usable(metrics, documents):
 def test_sorting_all_lists_agrees_with_brute_force(case):
     metrics, documents, margin = case
     if not usable(metrics, documents):
-        refused("all worth the same", coherence, *metrics, grades=documents)
+        refused("all worth the same", coherence, *metrics, documents=documents)
         return
     found = coherence(*metrics, documents=documents, margin=margin)
     there, ties = brute_force(*metrics, documents, margin)

@@ -386,7 +386,7 @@ REFUSED = [
     ),
     (lambda: sim.permutations([1, 0], 0), "n=0: give 1 or more"),
     (lambda: sim.permutations([1, 0], 2.5), "n=2.5 is not an integer"),
-    (lambda: sim.permutations([[1, 0]], 2), "expected the grades of one list"),
+    (lambda: sim.permutations([[1, 0]], 2), "expected a grade each"),
     (lambda: sim.free_lists(3, 2, 5, probabilities=[0.5, 0.5]), "must be 3 numbers from 0 to 1"),
     (lambda: sim.free_lists(2, 2, 5, probabilities=[0.5, 0.6]), "with sum 1"),
     (lambda: sim.free_lists(2, 2, 5, probabilities=[1.5, -0.5]), "from 0 to 1"),

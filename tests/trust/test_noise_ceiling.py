@@ -217,7 +217,7 @@ def test_without_lists_that_recur_there_is_none():
         noise_ceiling,
         Preferences([[1, 0]], [[0, 1]], tie=[True]),
     )
-    refused("min_times=1", noise_ceiling, random_log(20), fewest=1)
+    refused("min_times=1", noise_ceiling, random_log(20), min_times=1)
 
 
 def test_large_logs_and_many_ratings_are_sampled_and_binned(monkeypatch):
