@@ -88,7 +88,7 @@ class CandidateOptions:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
         how: Fields = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}
         how["depth"] = mapping.depth or 10
-        return candidates_from_runs(list(self.runs), self.qrels, self.documents, self.topics, **how)
+        return candidates_from_runs(self.qrels, list(self.runs), self.documents, self.topics, **how)
 
     @property
     def inputs(self) -> list[str | Path | None]:
