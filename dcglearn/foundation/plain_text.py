@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from dcglearn.foundation.validation import PolarsFrame
 
@@ -66,6 +67,11 @@ def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> l
         right = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][n_left:]
         lines.append("  ".join(left + right).rstrip())
     return lines
+
+
+def names_in(names: Any) -> list[Any]:
+    """Return names: those of a list, or those that a text separates by commas."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:

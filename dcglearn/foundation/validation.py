@@ -204,15 +204,13 @@ def graded_lists(
     return grades if empty else filled(grades)
 
 
-def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
-    """Check the grades of one list and return them as int8, shape (N,); see `graded_lists`."""
+def multiset(documents: ArrayLike, n_grades: int | None = None) -> Grades:
+    """Check the grades of documents and return them as int8, shape (N,); see `graded_lists`."""
     size = None if n_grades is None else scale_size(n_grades, 0)
-    documents = graded_lists(grades, "grades", size)
-    if documents.ndim != 1:
-        raise InputError(
-            f"grades has shape {documents.shape}; expected the grades of one list, (N,)"
-        )
-    return documents
+    grades = graded_lists(documents, "documents", size)
+    if grades.ndim != 1:
+        raise InputError(f"documents has shape {grades.shape}; expected a grade each, (N,)")
+    return grades
 
 
 def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:

@@ -330,8 +330,8 @@ def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item
 
 
 def candidates_from_runs(
+    judgements: JudgementsLike,
     runs: RunsLike,
-    qrels: JudgementsLike,
     documents: PathLike | None = None,
     topics: PathLike | None = None,
     *,
@@ -359,7 +359,7 @@ def candidates_from_runs(
         )
 
     # the first documents of both runs
-    judged = read_judgements(qrels).frame
+    judged = read_judgements(judgements).frame
     top = max(int(judged["grade"].max() or 0), 1)  # type: ignore[arg-type]
     first, second = (_top(run.frame, judged, depth, unjudged, top) for run in systems)
     names = (systems[0].name, systems[1].name)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.validation import (
     UNKNOWN,
     Flags,
@@ -138,13 +138,13 @@ class PreferencePairs(Columns, Weighted):
         if unknown:
             raise TypeError(f"{min(unknown)!r} is no column of a log; it has {listed(COLUMNS)}")
 
-        first, second, n_grades = checked_lists(preferred, other, n_grades, grade_names)
+        names = None if grade_names is None else tuple(names_in(grade_names))
+        first, second, n_grades = checked_lists(preferred, other, n_grades, names)
         checked: dict[str, Any] = {
             name: checked_column(name, values, len(first))
             for name, values in columns.items()
             if values is not None
         }
-        names = None if grade_names is None else tuple(grade_names)
         super().__init__(first, second, n_grades, grade_names=names, **checked)
 
     @property

@@ -50,8 +50,8 @@ class Utility(SavedMetric):
     weights : array_like, shape (K, L)
         ``weights[k, l]`` is the weight of grade ``l`` (0 = worst) at position ``k`` (0 = top).
     grade_names, notes : sequence of str, optional
-        Names of the L grades, worst first; remarks that are saved with the utility, such as what
-        was not learned.
+        Names of the L grades, worst first, a list or "Bad,Fair,Good"; remarks that are saved with
+        the utility, such as what was not learned.
 
     See Also
     --------

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
+from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.validation import Fields, InputError, PathLike, errors_in
 from dcglearn.metrics.scales import grade_map
 
@@ -96,6 +97,8 @@ class SavedMetric(Shown):
 
     def _set_texts(self) -> None:
         """Check `grade_names` and `notes` and make them tuples."""
+        if isinstance(self.grade_names, str):
+            object.__setattr__(self, "grade_names", tuple(names_in(self.grade_names)))
         for name in ("grade_names", "notes"):
             texts = getattr(self, name)
             if texts is None:

@@ -73,7 +73,7 @@ class SparseRanker(LinearModel):
     under the modified Huber loss), and every `truncate_every` steps moves each coefficient towards
     0 by ``step * l1``. A path of increasing `l1`, each model starting from the last, ends when no
     feature is left. The model with the fewest features is kept whose normalised DCG is within
-    `tolerance` of the best. Source: Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute
+    `slack` of the best. Source: Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute
     value of the weights, see `RSRank`.
 
     Parameters
@@ -82,7 +82,7 @@ class SparseRanker(LinearModel):
         Gains and discounts, and the metric of `score`; the textbook DCG by default.
     l1 : float or None
         Weight of the penalty; None computes a path of weights.
-    tolerance : float
+    slack : float
         Share of the best normalised DCG (on the validation set, if any) that may be lost; 0 keeps
         the best model.
     n_points : int
@@ -118,7 +118,7 @@ class SparseRanker(LinearModel):
 
     metric: DCGLike | None = None
     l1: float | None = None
-    tolerance: float = 0.02
+    slack: float = 0.02
     n_points: int = 30
     step: float = 0.3
     truncate_every: int = 1
@@ -131,7 +131,7 @@ class SparseRanker(LinearModel):
 
     def _check_parameters(self) -> None:
         self._check_whole("n_points", "truncate_every", "max_iter")
-        within(self.tolerance, "tolerance", 1.0, below=True)
+        within(self.slack, "slack", 1.0, below=True)
         within(self.step, "step", 2.0, above=True, below=True)
         within(self.tol, "tol")
         if self.l1 is not None:
@@ -145,7 +145,7 @@ class SparseRanker(LinearModel):
     def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
         self.path_ = list(self._path(design, training))
         best = max(point.value for point in self.path_)
-        near = [point for point in self.path_ if point.value >= (1 - self.tolerance) * best]
+        near = [point for point in self.path_ if point.value >= (1 - self.slack) * best]
         self.chosen_ = min(near, key=lambda point: (point.n_features, -point.value))
         self.features_ = np.flatnonzero(self.chosen_.coef)
         return self.chosen_.coef, 0.0

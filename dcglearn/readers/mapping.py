@@ -46,7 +46,7 @@ class ReadingOptions(TypedDict, total=False):
     middle: float | None
     best_grade: int | str | None
     sides: Literal["shown", "listed"] | None
-    leave_out: str | None
+    leave_out: Sequence[str] | str | None
     as_is: bool
     sheet: int | str | None
     header: int | str | None
@@ -126,8 +126,8 @@ class LogMapping:
     )
     scale: Sequence[Any] | None = option(
         "Grades, worst first: Bad,Fair,Good or 0,1,10,100.",
-        'In Python a list, for logs that write "Good" rather than 2. Names may be numbers, such as '
-        "0, 1, 10 and 100.",
+        'In Python a list or such a text, for logs that write "Good" rather than 2. Names may be '
+        "numbers, such as 0, 1, 10 and 100.",
         metavar="NAMES",
         convert=names_of_grades,
     )
@@ -153,12 +153,13 @@ class LogMapping:
         "Whether winners name what was shown there, or the lists a and b wherever shown.",
         "It applies to all words for winners, left and a alike.",
     )
-    leave_out: str | None = option(
+    leave_out: Sequence[str] | str | None = option(
         "Leave out lines of this status (Rejected), or duplicates.",
-        'Several are separated by commas, "Rejected,false"; they are values of a column `status`, '
+        'Several are a list or a text, "Rejected,false"; they are values of a column `status`, '
         "`AssignmentStatus` or `approved`. Duplicates repeat the id, rater, lists and verdict of "
         "an earlier line. Without it a remark in `recognised` counts such lines.",
         metavar="STATUS,...",
+        convert=text_of,
     )
     as_is: bool = option("Keep a log that seems to be upside down.", default=False)
     encoding: str | None = option("Encoding of text, if not UTF-8: cp1252.")

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import BLANK
 from dcglearn.readers.winner_words import word_of
@@ -78,9 +79,9 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 def names_of_grades(names: Any) -> list[str]:
     """Return the names of a scale, a list or a text; numbers are names as `word_of` writes them."""
-    if isinstance(names, str):
-        names = names.split(",")
-    return [name.strip(BLANK) if isinstance(name, str) else word_of(name) for name in names]
+    return [
+        name.strip(BLANK) if isinstance(name, str) else word_of(name) for name in names_in(names)
+    ]
 
 
 def names_of_columns(columns: Any) -> dict[str, str]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.markup import Shown
+from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
     InputError,
@@ -47,7 +48,7 @@ class Preferences(PreferencePairs, Shown):
     n_grades : int, optional
         L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
     grade_names : sequence of str, optional
-        Names of the L grades, worst first.
+        Names of the L grades, worst first, a list or "Bad,Fair,Good".
     **columns : array_like, shape (n,), or (n, 2, K) for docs, optional
         COLUMNS
 
@@ -205,7 +206,9 @@ class Preferences(PreferencePairs, Shown):
         >>> log.preferred.tolist(), log.other.tolist()
         ([[2, 0], [2, 1]], [[0, 1], [1, -1]])
         """
-        return read_pairs(cls, named(records, columns), LogMapping.of(n_grades, **options))
+        return read_pairs(
+            cls, named(records, names_in(columns)), LogMapping.of(n_grades, **options)
+        )
 
     def to_polars(self) -> PolarsFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.

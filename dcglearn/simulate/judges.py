@@ -174,7 +174,7 @@ def preference_pairs(
     n: int,
     *,
     lists: str = "permutations",
-    grades: ArrayLike = PAPER_LIST,
+    documents: ArrayLike = PAPER_LIST,
     n_raters: int | None = None,
     n_queries: int | None = None,
     random_state: Seed = None,
@@ -188,16 +188,16 @@ def preference_pairs(
     Parameters
     ----------
     truth : DCG or Utility
-        Its scores decide which list wins. Its depth is the depth of the lists, unless `grades` are
-        fewer.
+        Its scores decide which list wins. Its depth is the depth of the lists, unless there are
+        fewer `documents`.
     n : int
         Number of pairs; those that are exactly tied under the truth are drawn again (the paper does
         not say how it treats them), those within `tie_below` are not.
     lists : {"permutations", "free", "optimal", "optimal-free"}
-        Two `permutations` of `grades` (sections 6.1 to 6.4); two `free_lists` of the truth's scale;
-        the best ordering of `grades` against a permutation, or against a free list (section 6.5,
-        `optimal_pairs`).
-    grades : array_like of int, shape (N,)
+        Two `permutations` of `documents` (sections 6.1 to 6.4); two `free_lists` of the truth's
+        scale; the best ordering of `documents` against a permutation, or against a free list
+        (section 6.5, `optimal_pairs`).
+    documents : array_like of int, shape (N,)
         The multiset of grades; the paper's by default. Not used by ``"free"``.
     n_raters, n_queries : int, optional
         Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries
@@ -219,7 +219,7 @@ def preference_pairs(
     (Preferences(200 pairs, depth 10, 5 grades), 0.9)
     """
     rng = np.random.default_rng(random_state)
-    first, second = _decided_lists(truth, lists, grades, rng, n)
+    first, second = _decided_lists(truth, lists, documents, rng, n)
     options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
     return judge(truth, first, second, random_state=rng, **options)
 
@@ -232,7 +232,7 @@ def machine_verdicts(
     side: float = 0.1,
     consistency: float = 0.9,
     lists: str = "free",
-    grades: ArrayLike = PAPER_LIST,
+    documents: ArrayLike = PAPER_LIST,
     random_state: Seed = None,
 ) -> Preferences:
     """Draw pairs of lists and have a machine, such as a language model, judge each in both orders.
@@ -242,7 +242,7 @@ def machine_verdicts(
 
     Parameters
     ----------
-    taste, n, lists, grades, random_state
+    taste, n, lists, documents, random_state
         As in `preference_pairs`; the taste, in place of a truth, is the machine's own.
     error, side, consistency : float
         Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the
@@ -262,7 +262,7 @@ def machine_verdicts(
     for name, value in (("error", error), ("side", side), ("consistency", consistency)):
         within(value, name, 1, "it is a probability")
     rng = np.random.default_rng(random_state)
-    shown = _decided_lists(taste, lists, grades, rng, n)
+    shown = _decided_lists(taste, lists, documents, rng, n)
     wrong = rng.random(n) < error
     verdicts = []
     for first, second in (shown, shown[::-1]):
@@ -350,7 +350,7 @@ def write_log(
 def ungraded_pairs(
     truth: DCG | Utility,
     n: int,
-    grades: ArrayLike = PAPER_LIST,
+    documents: ArrayLike = PAPER_LIST,
     random_state: Seed = None,
     *,
     n_raters: int | None = None,
@@ -359,10 +359,10 @@ def ungraded_pairs(
 ) -> Preferences:
     """Draw pairs of rankings of the same documents, judge hidden grades, and log documents only.
 
-    Zhou et al. 2008, section 8. The `documents` of the log are ``d00``, ``d01``, ..., so that
-    column j of the encoding is document j, and the utility to find is ``discounts[k] *
-    gains[grades[j]]`` at ``[k, j]``. `grades`, shape (K,), are the hidden grades of the documents;
-    the other parameters and errors are those of `preference_pairs`.
+    Zhou et al. 2008, section 8. `documents`, shape (K,), are their hidden grades. The log calls
+    them ``d00``, ``d01``, ..., so that column j of the encoding is document j, and the utility to
+    find is ``discounts[k] * gains[documents[j]]`` at ``[k, j]``. The other parameters and errors
+    are those of `preference_pairs`.
 
     See Also
     --------
@@ -375,7 +375,7 @@ def ungraded_pairs(
     (Preferences(50 pairs, depth 10, 10 documents), ('d00', 'd01', 'd02'))
     """
     rng = np.random.default_rng(random_state)
-    hidden = multiset(grades, truth.n_grades)
+    hidden = multiset(documents, truth.n_grades)
     size = len(hidden)
 
     # rankings of documents, judged by their hidden grades
@@ -398,14 +398,16 @@ def ungraded_pairs(
 
 
 def _decided_lists(
-    truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+    truth: DCG | Utility, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, made as `lists` says, that the truth does not tie."""
-    return _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)
+    return _decided_pairs(
+        partial(_draw, truth, lists, documents, rng), partial(_difference, truth), n
+    )
 
 
 def _draw(
-    truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+    truth: DCG | Utility, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, no deeper than the truth."""
     if lists == "free":
@@ -413,7 +415,7 @@ def _draw(
         return both[:n], both[n:]
 
     # lists of the documents
-    documents = multiset(grades, truth.n_grades)
+    documents = multiset(documents, truth.n_grades)
     if lists == "permutations":
         both = permutations(documents, 2 * n, min(truth.depth, len(documents)), rng)
         return both[:n], both[n:]
