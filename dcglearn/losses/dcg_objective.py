@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import Flags, Floats, InputError, Integers
+from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError, Integers
 from dcglearn.kernels.library import floats, int64s
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, ValueAndGradient, positive
@@ -28,9 +28,11 @@ def depth_of(k: LastRank, dcg: DCG) -> float:
         return np.inf
     if isinstance(k, str) and k == "depth":
         return dcg.depth
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+    whole = isinstance(k, (int, np.integer)) and not isinstance(k, bool)
+    if not whole or k < 1:
         allowed = 'a positive integer, "depth" (of the DCG), nor None (all ranks)'
-        raise InputError(f"k={k!r} is neither {allowed}")
+        kind = InputError if whole or isinstance(k, str) else InputTypeError
+        raise kind(f"k={k!r} is neither {allowed}")
     return int(k)
 
 

@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Fields, Floats, InputError, PathLike, whole_number
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    InputTypeError,
+    PathLike,
+    whole_number,
+)
 from dcglearn.losses import Objective
 from dcglearn.metrics.dcg import DCG, DCGLike
 from dcglearn.metrics.reading import read_metric
@@ -139,7 +146,7 @@ class Ranker(BaseEstimator):
             loss = self._default_loss(DCG.standard(queries.n_grades or 1, 10))
         if not isinstance(loss, Objective):
             remedy = f"give one of dcglearn.losses, such as {self._default_loss.__name__}(dcg)"
-            raise InputError(f"loss={loss!r} is no loss; {remedy}")
+            raise InputTypeError(f"loss={loss!r} is no loss; {remedy}")
         loss = loss.for_lists(*scale_of(queries))
         if getattr(loss, "dcg", None) is not None:
             check_scale(queries, loss.dcg)
@@ -194,9 +201,10 @@ class Ranker(BaseEstimator):
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the fitted model into a folder: parameters as JSON, arrays as npz, no pickle.
 
-        Raise InputError if the ranker is not fitted or is of a kind that has no file, or the folder
-        cannot be written.
+        Raise NotFittedError if the ranker is not fitted; InputError if it is of a kind that has no
+        file, or the folder cannot be written.
         """
+        check_is_fitted(self)
         save_model(self, path, force=force)
 
     @classmethod

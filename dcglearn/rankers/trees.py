@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -249,11 +250,11 @@ class BoostedRanker(Ranker):
         scores: Floats = self.booster_.predict(features, **options)
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
-    @staticmethod
-    def _check_names(lightgbm: Fields) -> None:
+    @classmethod
+    def _check_names(cls, lightgbm: Fields) -> None:
         """Raise InputError for a parameter that LightGBM does not know, or of another name here."""
         for name in lightgbm:
-            own_name = OWN_NAMES.get(name) or OWN_NAMES.get(main_name(name))
+            own_name = OWN_NAMES.get(name) or OWN_NAMES.get(main_name(name, cls._get_param_names()))
             if own_name:
                 raise InputError(f"{name}: give {own_name}= instead")
 
@@ -275,9 +276,9 @@ class BoostedRanker(Ranker):
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 
 
-def main_name(name: str) -> str:
-    """Return the main name of one of LightGBM's parameters."""
-    return next(iter(main_names({name: None})))
+def main_name(name: str, own: Iterable[str] = ()) -> str:
+    """Return the main name of one of LightGBM's parameters; see `main_names`."""
+    return next(iter(main_names({name: None}, own)))
 
 
 def check_codes(features: Any, column: int) -> None:

@@ -330,7 +330,9 @@ def _estimates(
     if learner is None:
         fit = fit_direct(log, DirectDescription(n_grades=log.n_grades))
     if fit is None:
-        raise InputError("the learner is not fitted: fit it first, or leave it out")
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError("the learner is not fitted: fit it first, or leave it out")
     if not fit.is_likelihood:
         raise InputError(
             f'the learner has loss="{fit.loss}", which is no likelihood; fit one with "robust"'

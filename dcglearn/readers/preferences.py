@@ -14,6 +14,7 @@ from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
     InputError,
+    InputTypeError,
     PathLike,
     PolarsFrame,
     is_frame,
@@ -261,7 +262,7 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     if is_frame(log) or is_records(log):
         return read_pairs(Preferences, log, LogMapping(n_grades))
     if is_path(log) or hasattr(log, "facts"):
-        raise InputError(
+        raise InputTypeError(
             "this needs the whole log in memory: give what read_preferences returns",
             see="whole-log",
         )
