@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
     InputError,
+    PathLike,
     pair_values,
     whole_number,
     within,
@@ -99,8 +101,6 @@ class BoostedRanker(Ranker):
     """
 
     takes_missing: ClassVar[bool] = True
-    _options: ClassVar[Any] = ("eval_set", "query_weight", "sample_weight")
-    _options += ("checkpoint", "checkpoint_every", "resume")
     _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
     _also_reads: ClassVar[tuple[str, ...]] = ("DaskBoostedRanker",)
     _data_file: ClassVar[str] = "trees.txt"
@@ -132,6 +132,46 @@ class BoostedRanker(Ranker):
         self._check_names(lightgbm)
         self._lightgbm = lightgbm
 
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        eval_set: Any = None,
+        *,
+        query_weight: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: int = 50,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from documents X with grades y of queries qid, or from `Queries`.
+
+        Raises InputError as `RidgeRanker.fit`; or if the checkpoint is damaged or of another
+        training.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `RidgeRanker.fit`. NaN is a missing value; categories of a data frame are split by
+            sets.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the number of trees that is best on it is used.
+        query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
+            Weight of each query's value in the mean that is maximised; and of each document's slope
+            and curvature, as in LightGBM.
+        checkpoint : path, optional
+            File to which the state is written every `checkpoint_every` trees; LightGBM's random
+            choices then start again, with another seed.
+        checkpoint_every : int
+            Number of trees between checkpoints.
+        resume : bool
+            Whether to continue from the checkpoint, to the model of an uninterrupted training.
+        """
+        options = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "resume": resume}
+        weights = {"query_weight": query_weight, "sample_weight": sample_weight}
+        return self._train(X, y, qid, eval_set, **weights, **options)
+
     def get_params(self, deep: bool = True) -> Fields:
         """Return the parameters by name, LightGBM's included."""
         return {**super().get_params(deep), **self._lightgbm}
@@ -154,7 +194,7 @@ class BoostedRanker(Ranker):
         check_words(self.follow, self.curvature)
 
     def _fit(self, training: Training) -> None:
-        every = whole_number(training.options.get("checkpoint_every", 50), "checkpoint_every")
+        every = whole_number(training.options["checkpoint_every"], "checkpoint_every")
         task = self._task(training)
         growth = Growth(task, every)
 
