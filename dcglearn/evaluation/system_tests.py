@@ -1,26 +1,30 @@
 """Paired tests of systems against a baseline, with intervals, under one metric or several."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
-from dcglearn.evaluation.run_values import Evaluation, Metrics, evaluate
+from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, Metrics, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
     Floats,
     InputError,
     PolarsFrame,
+    known,
     one_of,
     whole_number,
 )
@@ -161,6 +165,7 @@ class SystemComparison(Finding):
         return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
 
+@spelled_out(EvaluateOptions, evaluate)
 def compare_systems(
     runs: RunsLike,
     judgements: JudgementsLike,
@@ -172,7 +177,7 @@ def compare_systems(
     n_resamples: int = 10_000,
     seed: int = 0,
     proxy: JudgementsLike | None = None,
-    **settings: Any,
+    **settings: Unpack[EvaluateOptions],
 ) -> SystemComparison:
     """Compare systems with a baseline by paired tests over queries.
 
@@ -227,9 +232,13 @@ def compare_systems(
 
 
 def evaluated_and_paired(
-    runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
+    runs: RunsLike,
+    judgements: JudgementsLike,
+    metrics: Metrics,
+    **settings: Unpack[EvaluateOptions],
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""
+    known(settings, EvaluateOptions.__annotations__, "evaluate", "option")
     by_name = labelled(metrics)
     names = [name for word in by_name if (name := companion_of(word))]
     if not names:

@@ -1,5 +1,7 @@
 """The tools that a metric can be exported to, what each can hold, and what is written for it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 

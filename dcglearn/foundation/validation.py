@@ -1,5 +1,7 @@
 """Types of arrays, and checks of arguments, made where data come in: the code below trusts them."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import os
@@ -416,8 +418,8 @@ def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str)
     """Raise InputTypeError for the first name that is not allowed; it tells the nearest one."""
     for name in names:
         if name not in allowed:
-            fact = f"{owner} has no {noun} {name!r}{nearest(name, allowed)}"
-            raise InputTypeError(f"{fact}; give {listed(allowed)}")
+            fact = f"{owner} has no {noun} {name!r}, but {listed(allowed)}"
+            raise InputTypeError(f"{fact}{nearest(name, allowed)}")
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:

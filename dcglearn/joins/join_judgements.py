@@ -14,6 +14,7 @@ from dcglearn.evaluation.ranked import UNJUDGED, as_judged, grades_of_documents,
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
@@ -51,6 +52,7 @@ VERDICT = {**OTHERS, "query": Role("label", PREFERENCE["query"].names, required=
 """The columns of a table of verdicts on two runs."""
 
 
+@spelled_out(TableOptions)
 def join_judgements(
     log: Any,
     judgements: JudgementsLike,
@@ -226,8 +228,7 @@ def preferences_from_runs(
     """
     joining = Joining(depth, unjudged, missing, n_grades)
     judged = read_judgements(judgements, duplicates)
-    if ties not in ("docno-desc", "stable"):
-        raise InputError(f"ties={ties!r}: give docno-desc or stable")
+    one_of(ties, "ties", ("docno-desc", "stable"))
     runs = [_one_run(first, "first", duplicates), _one_run(second, "second", duplicates)]
 
     # verdicts, in which a winner may be the name of a run

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     UNKNOWN,
     Flags,
@@ -24,7 +25,7 @@ from dcglearn.foundation.validation import (
     filled,
     frozen,
     graded_lists,
-    listed,
+    known,
     one_of,
     pair_values,
     scale_size,
@@ -32,6 +33,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.columns import (
     COLUMNS,
     Columns,
+    ColumnValues,
     checked_column,
     checked_lists,
     ties_of,
@@ -125,6 +127,7 @@ class Agreement(Finding):
 class PreferencePairs(Columns, Weighted):
     """Pairs of graded lists, the first preferred to the second, and columns; see `Preferences`."""
 
+    @spelled_out(ColumnValues)
     def __init__(
         self,
         preferred: ArrayLike,
@@ -132,16 +135,14 @@ class PreferencePairs(Columns, Weighted):
         n_grades: int | None = None,
         *,
         grade_names: Sequence[str] | None = None,
-        **columns: ArrayLike | None,
+        **columns: Unpack[ColumnValues],
     ) -> None:
-        unknown = columns.keys() - COLUMNS.keys()
-        if unknown:
-            raise TypeError(f"{min(unknown)!r} is no column of a log; it has {listed(COLUMNS)}")
-
+        known(columns, COLUMNS, "a log", "column")
         first, second, n_grades = checked_lists(preferred, other, n_grades, grade_names)
+        given: dict[str, Any] = {**columns}
         checked: dict[str, Any] = {
             name: checked_column(name, values, len(first))
-            for name, values in columns.items()
+            for name, values in given.items()
             if values is not None
         }
         names = None if grade_names is None else tuple(grade_names)
@@ -267,25 +268,26 @@ class PreferencePairs(Columns, Weighted):
         arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the log lacks
         the column.
         """
+        if by is None:
+            numbers = np.arange(len(self))
+            return numbers, numbers
+
+        # lists, or pairs of them
+        one_of(by, "by", ("pair", "rater", "query", "list"), ", or None")
         if by in ("list", "pair"):
             first, second = list_numbers(self.preferred, self.other)
             if by == "list":
                 return first, second
             numbers = pair_numbers(first, second)
 
-        # raters or queries, or each judgement
-        elif by in ("rater", "query"):
+        # raters or queries
+        else:
             labels = getattr(self, by)
             if labels is None:
                 raise InputError(
                     f"the log has no {by}; split it by pair, or read a log with that column"
                 )
             numbers = np.unique(labels, return_inverse=True)[1]
-
-        elif by is None:
-            numbers = np.arange(len(self))
-        else:
-            raise InputError(f"by={by!r} is not one of pair, rater, query, list, None")
         return numbers, numbers
 
     def rescaled(self, n_grades: int) -> Self:

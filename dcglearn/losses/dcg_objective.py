@@ -1,5 +1,7 @@
 """Base of objectives that follow a DCG: its depth, ideal values, and lambdas by swaps."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias

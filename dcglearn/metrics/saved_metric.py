@@ -1,5 +1,7 @@
 """Base class of metrics: arrays, grade names and notes, saved as strict JSON."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar

@@ -1,5 +1,7 @@
 """Learning-to-rank files: svmlight with qid, or with group sizes beside it, plain or compressed."""
 
+from __future__ import annotations
+
 import io
 import re
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Agreement of raters with each other, with themselves and with a learned DCG."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

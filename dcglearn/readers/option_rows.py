@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from numbers import Integral, Real
@@ -61,11 +60,6 @@ class Option(NamedTuple):
             fact = f"{self.name} is {value!r}; expected {self.written}{near}. {self.summary}"
             raise (InputError if self.words else InputTypeError)(fact)
         return self.convert(value) if self.convert else value
-
-    def entry(self) -> str:
-        """Return the option's entry in the section "Parameters" of a docstring."""
-        text = textwrap.fill(f"{self.summary} {self.details}", 112, break_on_hyphens=False)
-        return f"{self.name} : {self.written}, optional\n{textwrap.indent(text, ' ' * 8)}"
 
 
 def option(summary: str, details: str = "", **about: Any) -> Any:
