@@ -27,6 +27,7 @@ from dcglearn.foundation.validation import (
     known,
     one_of,
     whole_number,
+    within,
 )
 from dcglearn.metrics.reading import labelled
 
@@ -274,8 +275,7 @@ def compared(
     """Return the comparison of evaluated systems, also by preferences and an LLM judge's grades."""
     import polars as pl
 
-    if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1")
+    within(level, "level", 1, above=True, below=True)
     whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
     whole_number(seed, "seed", 0)
     if len(evaluation.runs) < 2:

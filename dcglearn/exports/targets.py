@@ -85,7 +85,7 @@ def target_of(word: str) -> str:
     for target in reversed(TARGETS):
         if target.startswith(name):
             guess = f"; the nearest is {target}"
-    raise InputError(f"there is no target {word!r}{guess}; the targets are {', '.join(TARGETS)}")
+    raise InputError(f"there is no target {word!r}; the targets are {', '.join(TARGETS)}{guess}")
 
 
 def exported(

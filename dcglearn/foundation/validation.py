@@ -410,8 +410,8 @@ def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> N
     if not isinstance(value, str):
         raise InputTypeError(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}")
     if value not in choices:
-        refused = f"{name}={value!r}: give one of {', '.join(choices)}{nearest(value, choices)}"
-        raise InputError(f"{refused}{remedy}")
+        allowed = f"give one of {', '.join(choices)}{remedy}"
+        raise InputError(f"{name}={value!r}: {allowed}{nearest(value, choices)}")
 
 
 def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str) -> None:

@@ -29,6 +29,8 @@ from dcglearn.foundation.validation import (
     one_of,
     pair_values,
     scale_size,
+    whole_number,
+    within,
 )
 from dcglearn.logs.columns import (
     COLUMNS,
@@ -227,8 +229,7 @@ class PreferencePairs(Columns, Weighted):
         judgement stands for itself. Raises InputError if the fraction is not within 0..1, the log
         lacks the column, or a part would be empty.
         """
-        if not 0 < fraction < 1:
-            raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
+        within(fraction, "fraction", 1, above=True, below=True)
 
         # clusters of the first part
         first, second = self.clusters(by)
@@ -256,6 +257,7 @@ class PreferencePairs(Columns, Weighted):
             raise InputError('folds by "list" would drop most pairs; use split(by="list")')
         clusters = self.clusters(by)
         n = int(clusters[0].max(initial=-1)) + 1
+        whole_number(n_folds, "n_folds")
         if not 2 <= n_folds <= n:
             raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
         rows = divided(clusters, n_folds, np.random.default_rng(seed), across=False)

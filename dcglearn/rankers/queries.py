@@ -25,6 +25,7 @@ from dcglearn.foundation.validation import (
     one_of,
     query_offsets,
     scale_size,
+    within,
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
@@ -149,8 +150,7 @@ class Queries:
 
     def split(self, share: float, seed: Seed = 0) -> tuple[Queries, Queries]:
         """Return a random `share` of the queries, and the others, both in their present order."""
-        if not 0 < share < 1:
-            raise InputError(f"share={share} must lie between 0 and 1")
+        within(share, "share", 1, above=True, below=True)
         first = np.random.default_rng(seed).permutation(len(self)) < round(share * len(self))
         if first.all() or not first.any():
             size = f"share={share} of {len(self)} queries"

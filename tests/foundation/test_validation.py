@@ -152,7 +152,7 @@ def test_errors_pass_between_processes_with_their_parts():
 
 
 def test_a_choice_is_answered_with_the_nearest():
-    with pytest.raises(InputError, match="rater, query; the nearest is rater, or leave it out"):
+    with pytest.raises(InputError, match="rater, query, or leave it out; the nearest is rater"):
         one_of("raterr", "by", ("rater", "query"), ", or leave it out")
 
 
