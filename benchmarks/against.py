@@ -50,7 +50,7 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
     def smooth(kind: Any, n_queries: int, length: int) -> Callable[[], Any]:
         rng = np.random.default_rng(0)
         scores, grades = rng.normal(size=n_queries * length), rng.integers(0, 5, n_queries * length)
-        loss, offsets = kind(dl.DCG.standard(5, 10), k=None), np.arange(n_queries + 1) * length
+        loss, offsets = kind(dl.DCG.standard(5, 10), depth=None), np.arange(n_queries + 1) * length
         return lambda: loss(scores, grades, offsets, np.full(n_queries, 1 / n_queries))
 
     def likelihood(
@@ -112,15 +112,15 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
         **{f"4 raters, {n:,} pairs": (n, partial(likelihood, n, 0, 4)) for n in sizes},
         **{f"sums of the QP, {n:,} pairs": (n, partial(pair_sums, n)) for n in sizes},
         "evaluate_arrays, long lists": (documents, lambda: arrays(documents // 1000, 1000)),
-        "ApproxNDCG": (documents, lambda: smooth(dl.ApproxNDCG, 1, documents)),
+        "ApproxNDCG": (documents, lambda: smooth(dl.losses.ApproxNDCG, 1, documents)),
         "ApproxNDCG, short lists": (
             documents,
-            lambda: smooth(dl.ApproxNDCG, documents // 100, 100),
+            lambda: smooth(dl.losses.ApproxNDCG, documents // 100, 100),
         ),
-        "SHFSDCG": (documents, lambda: smooth(dl.SHFSDCG, documents // 1000, 1000)),
-        "SmoothNDCG": (4_000, lambda: smooth(dl.SmoothNDCG, 1, 4_000)),
-        "SoftRankNDCG": (2_000, lambda: smooth(dl.SoftRankNDCG, 20, 100)),
-        "LambdaRank": (documents, lambda: smooth(dl.LambdaRank, documents // 100, 100)),
+        "SHFSDCG": (documents, lambda: smooth(dl.losses.SHFSDCG, documents // 1000, 1000)),
+        "SmoothNDCG": (4_000, lambda: smooth(dl.losses.SmoothNDCG, 1, 4_000)),
+        "SoftRankNDCG": (2_000, lambda: smooth(dl.losses.SoftRankNDCG, 20, 100)),
+        "LambdaRank": (documents, lambda: smooth(dl.losses.LambdaRank, documents // 100, 100)),
     }
 
 

@@ -56,7 +56,7 @@ def best(call: Callable[[], Any], repeats: int = 2) -> float:
 
 
 def fitted(log: dl.Preferences, client: Client, partitions: int | None = None) -> float:
-    with dl.DaskLog(log, client, partitions=partitions) as parts:
+    with dl.io.DaskLog(log, client, partitions=partitions) as parts:
         return best(lambda: dl.UtilityLearner().fit(parts))
 
 
@@ -66,7 +66,7 @@ def row(question: str, seconds: float, **setting: Any) -> None:
 
 def fits(sizes: tuple[int, ...], workers: tuple[int, ...], partitions: tuple[int, ...]) -> None:
     logs = {
-        n: dl.simulate.preference_pairs(TRUTH, n, lists="free", flip_rate=0.1, seed=n)
+        n: dl.simulate.preference_pairs(TRUTH, n, lists="free", flip_rate=0.1, random_state=n)
         for n in sizes
     }
     middle = sizes[len(sizes) // 2]
@@ -91,10 +91,10 @@ def fits(sizes: tuple[int, ...], workers: tuple[int, ...], partitions: tuple[int
 
 
 def trees(n_queries: int, n_trees: int) -> None:
-    data = dl.simulate.nonlinear_queries(n_queries, 50, n_features=30, seed=0)
+    data = dl.simulate.nonlinear_queries(n_queries, 50, n_features=30, random_state=0)
     shape: dict[str, Any] = {"n_trees": n_trees, "num_leaves": 31}
     for threads in sorted({1, os.cpu_count() or 1}):
-        ranker = dl.BoostedRanker(dl.SHFSDCG(METRIC), num_threads=threads, **shape)
+        ranker = dl.BoostedRanker(dl.losses.SHFSDCG(METRIC), num_threads=threads, **shape)
         seconds = best(lambda r=ranker: r.fit(data))  # type: ignore[misc]
         row(
             "trees",
@@ -105,7 +105,7 @@ def trees(n_queries: int, n_trees: int) -> None:
         )
     for n_workers in (1, 2):
         with cluster(n_workers) as client:
-            distributed = dl.DaskBoostedRanker(dl.SHFSDCG(METRIC), **shape)
+            distributed = dl.rankers.DaskBoostedRanker(dl.losses.SHFSDCG(METRIC), **shape)
             seconds = best(lambda r=distributed, c=client: r.fit(data, engine=c))  # type: ignore[misc]
         row("trees", seconds, workers=str(n_workers), documents=data.shape[0], trees=n_trees)
 
@@ -113,11 +113,11 @@ def trees(n_queries: int, n_trees: int) -> None:
 def compare_ndcg(n_queries: int, n_trees: int, repeats: int) -> None:
     with cluster(2) as client:
         for seed in range(repeats):
-            data = dl.simulate.nonlinear_queries(n_queries, 30, seed=seed)
+            data = dl.simulate.nonlinear_queries(n_queries, 30, random_state=seed)
             train, test = data[: n_queries * 2 // 5], data[n_queries * 2 // 5 :]
             shape: dict[str, Any] = {"n_trees": n_trees, "num_leaves": 15}
-            local = dl.BoostedRanker(dl.RegSHFSDCG(METRIC), **shape).fit(train)
-            distributed = dl.DaskBoostedRanker(dl.RegSHFSDCG(METRIC), **shape).fit(
+            local = dl.BoostedRanker(dl.losses.RegSHFSDCG(METRIC), **shape).fit(train)
+            distributed = dl.rankers.DaskBoostedRanker(dl.losses.RegSHFSDCG(METRIC), **shape).fit(
                 train, engine=client
             )
             ahead = test.evaluate(distributed.predict(test), METRIC) - test.evaluate(
@@ -151,13 +151,13 @@ def cost(sizes: tuple[int, ...], part: int) -> None:
             for i in range(0, n, part):
                 path = Path(folder) / f"{i:012}.parquet"
                 dl.simulate.write_log(
-                    path, TRUTH, min(part, n), lists="free", flip_rate=0.1, seed=i
+                    path, TRUTH, min(part, n), lists="free", flip_rate=0.1, random_state=i
                 )
             dl.UtilityLearner().fit(f"{folder}/{0:012}.parquet", engine=client)  # compile
             for what in ("reading", "fit"):
                 start, spent, before = time.perf_counter(), used(client)[0], moved()
                 if what == "reading":
-                    log = dl.DaskLog(f"{folder}/*.parquet", client)
+                    log = dl.io.DaskLog(f"{folder}/*.parquet", client)
                 else:
                     dl.UtilityLearner().fit(log)
                 seconds, after, memory = time.perf_counter() - start, *used(client)

@@ -87,7 +87,7 @@ def growing_log_rows(n):
             lambda: dl.DCGLearner().fit(log, start=before),
             20,
         ),
-        "bootstrap_bands": (lambda: dl.bootstrap_bands(log), 3),
+        "bands": (lambda: dl.bands(log), 3),
         "suggest_pairs, fitted learner, 20,000 candidates": (
             lambda: dl.suggest_pairs(log, candidates, 5, before),
             10,

@@ -28,16 +28,16 @@ def main():
     options = parser.parse_args()
     truth = dl.simulate.ground_truth("D1")
     dl.UtilityLearner().fit(
-        dl.simulate.preference_pairs(truth, 2000, lists="free", seed=0)
+        dl.simulate.preference_pairs(truth, 2000, lists="free", random_state=0)
     )  # compile
     small, large = (20_000, 100_000) if options.quick else (1_000_000, options.pairs)
     with tempfile.TemporaryDirectory() as folder:
         seconds = {}
         for n in (small, large):
             path = Path(folder) / f"{n}.parquet"
-            dl.simulate.write_log(path, truth, n, lists="free", flip_rate=0.1, seed=n)
+            dl.simulate.write_log(path, truth, n, lists="free", flip_rate=0.1, random_state=n)
             for kind, memory in (("memory", "64GB"), ("disk", 1)):
-                with dl.ParquetLog(path, memory=memory) as log:
+                with dl.io.ParquetLog(path, memory=memory) as log:
                     seconds[n, kind], learner = timed(log)
         in_memory = seconds[large, "memory"]
         report = {
@@ -49,7 +49,7 @@ def main():
             ),
             "disk_against_memory": round(seconds[large, "disk"] / in_memory, 3),
         }
-        with dl.DaskLog(path, engine=2) as log:
+        with dl.io.DaskLog(path, engine=2) as log:
             timed(log)
             in_processes, distributed = timed(log)
         report |= {

@@ -1,94 +1,58 @@
 """Public names, each listed once: type checkers read this file, and `dcglearn` imports by it."""
 
-from . import exports as exports
-from . import losses as losses
-from . import plots as plots
-from . import simulate as simulate
-from .audits.audit import audit as audit
-from .coherence.compatible import flip_points as flip_points
-from .coherence.compatible import is_compatible as is_compatible
-from .coherence.compatible import optimal_rankings as optimal_rankings
-from .coherence.compatible import two_grade_theorem as two_grade_theorem
-from .coherence.cone import consistent_ranges as consistent_ranges
-from .coherence.cone import dominance as dominance
-from .coherence.pair_shares import disagreement as disagreement
-from .coherence.pair_shares import disagreement_matrix as disagreement_matrix
-from .coherence.rank_changes import system_order as system_order
-from .coherence.verdict import coherence as coherence
-from .coherence.verdict import regret_curve as regret_curve
-from .estimators.dcg_learner import DCGLearner as DCGLearner
-from .estimators.utility_learner import UtilityLearner as UtilityLearner
-from .evaluation.arrays import evaluate_arrays as evaluate_arrays
-from .evaluation.conventions import explain_values as explain_values
-from .evaluation.recall_paired import lexi_precision as lexi_precision
-from .evaluation.recall_paired import lexi_recall as lexi_recall
-from .evaluation.recall_paired import recall_paired_preference as recall_paired_preference
-from .evaluation.run_values import evaluate as evaluate
-from .evaluation.system_tests import compare_systems as compare_systems
-from .evaluation.tables import read_judgements as read_judgements
-from .evaluation.tables import read_runs as read_runs
-from .evaluation.tool_files import read_rank_eval as read_rank_eval
-from .evaluation.trec import Judgements as Judgements
-from .evaluation.trec import Run as Run
-from .foundation.validation import InputError as InputError
-from .foundation.validation import UpsideDownError as UpsideDownError
-from .foundation.version import __version__ as __version__
-from .joins.interleaving import preferences_from_interleaving as preferences_from_interleaving
-from .joins.join_judgements import join_judgements as join_judgements
-from .joins.join_judgements import preferences_from_runs as preferences_from_runs
-from .joins.read_answers import read_answers as read_answers
-from .learning.learned_cutoffs import learned_cutoffs as learned_cutoffs
-from .learning.similarity import identifiable_similarity as identifiable_similarity
-from .learning.similarity import similarity as similarity
-from .logs.preference_pairs import encode as encode
-from .losses import SDCG as SDCG
-from .losses import SHFSDCG as SHFSDCG
-from .losses import ApproxAP as ApproxAP
-from .losses import ApproxNDCG as ApproxNDCG
-from .losses import GBRank as GBRank
-from .losses import LambdaRank as LambdaRank
-from .losses import ListNet as ListNet
-from .losses import RankHinge as RankHinge
-from .losses import Regression as Regression
-from .losses import RegSHFSDCG as RegSHFSDCG
-from .losses import RSRank as RSRank
-from .losses import SmoothAP as SmoothAP
-from .losses import SmoothNDCG as SmoothNDCG
-from .losses import SoftRankNDCG as SoftRankNDCG
-from .metrics.dcg import DCG as DCG
-from .metrics.dcg import Utility as Utility
-from .metrics.dcg import textbook_dcgs as textbook_dcgs
-from .metrics.list_utility import ListUtility as ListUtility
-from .metrics.scales import ScaleWarning as ScaleWarning
-from .metrics.textbook_lists import textbook_list_metrics as textbook_list_metrics
-from .parts.dask_log import DaskLog as DaskLog
-from .parts.parquet_log import ParquetLog as ParquetLog
-from .rankers.dask_trees import DaskBoostedRanker as DaskBoostedRanker
-from .rankers.linear import LinearRanker as LinearRanker
-from .rankers.linear_model import RankSVMRanker as RankSVMRanker
-from .rankers.linear_model import RidgeRanker as RidgeRanker
-from .rankers.load_ranker import load_ranker as load_ranker
-from .rankers.queries import Queries as Queries
-from .rankers.reduction import PairwiseRanker as PairwiseRanker
-from .rankers.sparse import SparseRanker as SparseRanker
-from .rankers.svmlight import read_queries as read_queries
-from .rankers.trees import BoostedRanker as BoostedRanker
-from .raters.rater_agreement import rater_agreement as rater_agreement
-from .readers.experiments import read_experiments as read_experiments
-from .readers.preferences import Preferences as Preferences
-from .readers.read_log import read_preferences as read_preferences
-from .readers.read_log import read_questions as read_questions
-from .readers.read_log import read_ratings as read_ratings
-from .trust.answers import learn_from_answers as learn_from_answers
-from .trust.band_draws import bootstrap_bands as bootstrap_bands
-from .trust.ceiling import noise_ceiling as noise_ceiling
-from .trust.cross_validation import choose_C as choose_C
-from .trust.cross_validation import ridge_path as ridge_path
-from .trust.experiments import learn_from_experiments as learn_from_experiments
-from .trust.falling_test import rising_discounts as rising_discounts
-from .trust.held_out import compare_learners as compare_learners
-from .trust.misfit import lack_of_fit as lack_of_fit
-from .trust.next_pairs import suggest_pairs as suggest_pairs
-from .trust.product_form import position_dependence as position_dependence
-from .trust.proxy import proxy_report as proxy_report
-from .trust.segments import segment_test as segment_test
+from types import ModuleType
+from typing import Any
+
+from dcglearn import evaluation as evaluation
+from dcglearn import exports as exports
+from dcglearn import io as io
+from dcglearn import losses as losses
+from dcglearn import plots as plots
+from dcglearn import rankers as rankers
+from dcglearn import simulate as simulate
+from dcglearn import trust as trust
+from dcglearn.audits.audit import audit as audit
+from dcglearn.coherence.pair_shares import disagreement as disagreement
+from dcglearn.coherence.rank_changes import system_order as system_order
+from dcglearn.coherence.verdict import coherence as _coherence
+from dcglearn.estimators.dcg_learner import DCGLearner as DCGLearner
+from dcglearn.estimators.utility_learner import UtilityLearner as UtilityLearner
+from dcglearn.evaluation.arrays import evaluate_arrays as evaluate_arrays
+from dcglearn.evaluation.run_values import evaluate as evaluate
+from dcglearn.evaluation.system_tests import compare_systems as compare_systems
+from dcglearn.evaluation.tables import read_judgements as read_judgements
+from dcglearn.evaluation.tables import read_runs as read_runs
+from dcglearn.foundation.validation import InputError as InputError
+from dcglearn.foundation.validation import UpsideDownError as UpsideDownError
+from dcglearn.foundation.version import __version__ as __version__
+from dcglearn.metrics.dcg import DCG as DCG
+from dcglearn.metrics.dcg import Utility as Utility
+from dcglearn.metrics.dcg import textbook_dcgs as textbook_dcgs
+from dcglearn.metrics.list_utility import ListUtility as ListUtility
+from dcglearn.metrics.scales import ScaleWarning as ScaleWarning
+from dcglearn.rankers.linear import LinearRanker as LinearRanker
+from dcglearn.rankers.loading import load_ranker as load_ranker
+from dcglearn.rankers.queries import Queries as Queries
+from dcglearn.rankers.svmlight import read_queries as read_queries
+from dcglearn.rankers.trees import BoostedRanker as BoostedRanker
+from dcglearn.raters.rater_agreement import rater_agreement as rater_agreement
+from dcglearn.readers.preferences import Preferences as Preferences
+from dcglearn.readers.read_log import read_preferences as read_preferences
+from dcglearn.readers.read_log import read_questions as read_questions
+from dcglearn.readers.read_log import read_ratings as read_ratings
+from dcglearn.trust.answers import learn_from_answers as learn_from_answers
+from dcglearn.trust.band_draws import bands as bands
+from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling
+from dcglearn.trust.experiments import learn_from_experiments as learn_from_experiments
+from dcglearn.trust.held_out import compare_learners as compare_learners
+from dcglearn.trust.misfit import lack_of_fit as lack_of_fit
+from dcglearn.trust.next_pairs import suggest_pairs as suggest_pairs
+
+__all__: list[str]
+
+class _CallableModule(ModuleType):
+    __call__ = staticmethod(_coherence)
+
+    def __getattr__(self, name: str) -> Any: ...
+
+coherence: _CallableModule

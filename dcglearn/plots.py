@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     from dcglearn.trust.misfit import LackOfFit
     from dcglearn.trust.segments import SegmentTest
 
+__all__ = [
+    "banded_figure", "dcg_figure", "disagreement_figure", "fit_figure", "forest_figure",
+    "learned_figure", "plot_discounts", "plot_gains", "plot_shares", "plot_weights",
+    "raters_figure", "regret_figure", "save_figure", "segments_figure", "slope_figure",
+    "witness_figure",
+]  # fmt: skip
+
 LINE_STYLES: tuple[Fields, ...] = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},

@@ -53,7 +53,7 @@ class TorchLoss(torch.nn.Module):
     Examples
     --------
     >>> import torch
-    >>> loss = TorchLoss(dl.ApproxNDCG(dl.DCG([0, 1, 3], [1, 0.5])))
+    >>> loss = TorchLoss(dl.losses.ApproxNDCG(dl.DCG([0, 1, 3], [1, 0.5])))
     >>> scores = torch.zeros(2, 3, dtype=torch.float64, requires_grad=True)
     >>> loss(scores, torch.tensor([[2, 0, 1], [0, 1, -1]])).backward()
     >>> bool(scores.grad[0, 0] < 0), bool(scores.grad[1, 2] == 0)

@@ -31,7 +31,7 @@ def trial(rng, n_grades, discounts):
     first = dl.DCG(gains(rng, n_grades), 1 / np.log2(ranks + 1))
     second = dl.DCG(gains(rng, n_grades), first.discounts if discounts == SAME else 1 / ranks)
     documents = rng.integers(0, n_grades, DEPTH + 3)
-    best = [dl.optimal_rankings(metric, documents) for metric in (first, second)]
+    best = [dl.coherence.optimal_rankings(metric, documents) for metric in (first, second)]
     return {
         "different": dl.disagreement(first, second).share,
         "same_best": int(np.array_equal(*best)),

@@ -15,14 +15,14 @@ SIZES = (20, 60, 100, 200, 400, 700, 1000, 2000)
 def trial(rng, truth, n, n_test):
     """Learn a K x K utility from n pairs of rankings of ten documents whose grades are hidden."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.ungraded_pairs(true, n_test, seed=rng)
-    train = dl.simulate.ungraded_pairs(true, n, seed=rng)
+    test = dl.simulate.ungraded_pairs(true, n_test, random_state=rng)
+    train = dl.simulate.ungraded_pairs(true, n, random_state=rng)
     learner = dl.UtilityLearner(C=1.0).fit(train)
     learned, grades = learner.utility_, np.array(dl.simulate.PAPER_LIST)
     hidden = dl.Utility(true.utility.weights[:, grades])
     return {
         "precision": test.agreement(learned).precision,
-        "gauge_free": dl.identifiable_similarity(learned, hidden, test.visible()),
+        "gauge_free": dl.trust.identifiable_similarity(learned, hidden, test.visible()),
         "relevance": float(np.corrcoef(learner.factor().dcg.gains, true.gains[grades])[0, 1]),
     }
 

@@ -22,8 +22,12 @@ def trial(rng, truth, kind, n, n_resamples):
     """Test one log of free lists, judged with logistic noise at a tenth of the top gain."""
     true = dl.simulate.ground_truth(truth).normalised()
     judge = true if kind == "product" else dependent(true)
-    log = dl.simulate.preference_pairs(judge, n, lists="free", temperature=TEMPERATURE, seed=rng)
-    result = dl.position_dependence(log, n_resamples=n_resamples, seed=int(rng.integers(2**31)))
+    log = dl.simulate.preference_pairs(
+        judge, n, lists="free", temperature=TEMPERATURE, random_state=rng
+    )
+    result = dl.trust.position_dependence(
+        log, n_resamples=n_resamples, random_state=int(rng.integers(2**31))
+    )
     return {"p_value": result.p_value, "rejected": int(result.p_value <= LEVEL)}
 
 

@@ -22,7 +22,7 @@ DCGS = ("D1", "D2")
 def truth_of(name):
     """Return the utility that the judges go by."""
     if name == "ERR":
-        return dl.textbook_list_metrics(N_GRADES, DEPTH)["ERR"][f"ERR@{DEPTH}"]
+        return dl.evaluation.textbook_list_metrics(N_GRADES, DEPTH)["ERR"][f"ERR@{DEPTH}"]
     return dl.simulate.ground_truth(name, N_GRADES, DEPTH)
 
 

@@ -38,13 +38,13 @@ TREES, QUICK_TREES, EVERY = 100, 10, 5
 COUNTS, QUICK_COUNTS = (470, 157, 400), (25, 15, 25)
 
 
-class OwnDiscounts(dl.RegSHFSDCG):
+class OwnDiscounts(dl.losses.RegSHFSDCG):
     """The default, with swaps weighed by the metric's own discounts and their tail alone."""
 
     log2_share = 0.0
 
 
-class OwnDepth(dl.RegSHFSDCG):
+class OwnDepth(dl.losses.RegSHFSDCG):
     """The default, with swaps weighed by the metric's own discounts, and by 0 past its depth."""
 
     def swap_discounts(self, longest):
@@ -52,14 +52,14 @@ class OwnDepth(dl.RegSHFSDCG):
         return np.pad(self.dcg.discounts, (0, max(longest - self.dcg.depth, 0)))[:longest]
 
 
-class Log2Discounts(dl.RegSHFSDCG):
+class Log2Discounts(dl.losses.RegSHFSDCG):
     """The default, with swaps weighed by log2 alone."""
 
     log2_share = 1.0
 
 
 LOSSES = {
-    DEFAULT: dl.RegSHFSDCG,
+    DEFAULT: dl.losses.RegSHFSDCG,
     "own discounts, with a tail": OwnDiscounts,
     "own discounts, to the depth": OwnDepth,
     "log2 alone": Log2Discounts,
@@ -74,11 +74,11 @@ def queries(rng, data, quick):
     counts = QUICK_COUNTS if quick else COUNTS
     if data == "conflict":
         made = dl.simulate.letor_queries(
-            sum(counts), n_features=46, n_redundant=16, sizes=(6, 33), seed=rng
+            sum(counts), n_features=46, n_redundant=16, sizes=(6, 33), random_state=rng
         )
     else:
         made = dl.simulate.nonlinear_queries(
-            sum(counts), 19, n_features=46, n_grades=3, noise=0.8, seed=rng
+            sum(counts), 19, n_features=46, n_grades=3, noise=0.8, random_state=rng
         )
     return made[: counts[0]], made[counts[0] : -counts[2]], made[-counts[2] :]
 

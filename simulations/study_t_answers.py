@@ -76,7 +76,7 @@ def precision(metric, reader, lists):
 
 def trial(rng, reader, n, kind):
     """Learn from one log, with falling and with free discounts."""
-    answers = dl.read_answers(asked(rng, reader, n, kind), n_grades=3)
+    answers = dl.io.read_answers(asked(rng, reader, n, kind), n_grades=3)
     lists = lists_of(rng, TESTED)
     usual = precision(dl.DCG.standard(3, 5), reader, lists)
     records = []

@@ -55,7 +55,7 @@ def shares(moved, spread):
 
 
 def experiments(rng, truth, n_known, n_alike, wrong=0.0):
-    """Return the lists of experiments as `dcglearn.read_experiments` reads them."""
+    """Return the lists of experiments as `dcglearn.io.read_experiments` reads them."""
     frames = []
     for number in range(n_known + n_alike):
         change = rng.normal(0, CHANGE, (2, len(FILLED))) * (number < n_known)
@@ -84,7 +84,7 @@ def experiments(rng, truth, n_known, n_alike, wrong=0.0):
             )
     places = [pl.col(f"g{k}").replace(-1, None) for k in range(len(FILLED))]
     frame = pl.concat(frames).with_columns(list=pl.concat_list(places))
-    return dl.read_experiments(
+    return dl.io.read_experiments(
         frame.select("experiment", "arm", "unit", "list", "outcome"), n_grades=3
     )
 

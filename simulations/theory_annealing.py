@@ -35,7 +35,7 @@ def along_a_line(rng, queries, w, dcg, n_points):
         if power is None:
             values = np.array([queries.evaluate(f, dcg).mean() for f in scores])
         else:
-            loss = dl.SmoothNDCG(dcg, sigma=2.0**power)
+            loss = dl.losses.SmoothNDCG(dcg, sigma=2.0**power)
             values = np.array([loss(f, queries.grades, queries.offsets)[0] for f in scores]) / len(
                 queries
             )
@@ -57,7 +57,7 @@ def trial(rng, data, quick):
     train, _, test = split(rng, data, quick)
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
     powers, n_points = (POWERS[::4], 51) if quick else (POWERS, POINTS)
-    options = {"loss": dl.SmoothNDCG(dcg), "l2": 0.01, "max_iter": 20}
+    options = {"loss": dl.losses.SmoothNDCG(dcg), "l2": 0.01, "max_iter": 20}
     annealing = [2.0 ** (-power / 2) for power in powers]
     history = dl.LinearRanker(annealing=annealing, **options).fit(train, eval_set=test).history_
     records = [
@@ -65,7 +65,7 @@ def trial(rng, data, quick):
         for power, stage in zip(powers, history, strict=True)
         for part, key in (("train", "train"), ("test", "valid"))
     ]
-    start = dl.RidgeRanker(dcg, reweighted=False).fit(train)
+    start = dl.rankers.RidgeRanker(dcg, reweighted=False).fit(train)
     for part, queries in (("train", train), ("test", test)):
         records.append(
             {"what": f"{part}, start", "line": "", "x": 0.0, "value": start.score(queries)}

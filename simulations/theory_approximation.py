@@ -15,14 +15,16 @@ ALPHAS, BETAS = (10.0, 30.0, 100.0), (1.0, 10.0, 100.0)
 NDCG, AP_ALPHA, AP_BETA = "NDCG@n", "AP, beta = 10", "AP, alpha = 100"
 LOSSES = {
     NDCG: {
-        f"alpha = {alpha:g}": lambda dcg, a=alpha: dl.ApproxNDCG(dcg, alpha=a, k=None)
+        f"alpha = {alpha:g}": lambda dcg, a=alpha: dl.losses.ApproxNDCG(dcg, alpha=a, depth=None)
         for alpha in ALPHAS
     },
     AP_ALPHA: {
-        f"alpha = {alpha:g}": lambda _, a=alpha: dl.ApproxAP(alpha=a, beta=10.0) for alpha in ALPHAS
+        f"alpha = {alpha:g}": lambda _, a=alpha: dl.losses.ApproxAP(alpha=a, beta=10.0)
+        for alpha in ALPHAS
     },
     AP_BETA: {
-        f"beta = {beta:g}": lambda _, b=beta: dl.ApproxAP(alpha=100.0, beta=b) for beta in BETAS
+        f"beta = {beta:g}": lambda _, b=beta: dl.losses.ApproxAP(alpha=100.0, beta=b)
+        for beta in BETAS
     },
 }
 
@@ -42,7 +44,7 @@ def by_query(queries, scores):
 def errors(loss, queries, scores, dcg):
     """Return the absolute error of a loss as an approximation of its metric, shape (n_queries,)."""
     smooth = np.array([loss(f, y)[0] for f, y in by_query(queries, scores)])
-    if isinstance(loss, dl.ApproxNDCG):
+    if isinstance(loss, dl.losses.ApproxNDCG):
         return np.abs(smooth - queries.evaluate(scores, dcg))
     return np.abs(smooth - [average_precision(f, y) for f, y in by_query(queries, scores)])
 
@@ -58,7 +60,7 @@ def training(queries, dcg, seed, all_passes):
                     "annealing": None,
                     "l2": 0.0,
                     "tol": 0.0,
-                    "seed": seed + done,
+                    "random_state": seed + done,
                 }
                 rate = 0.01 if passes > done else 1e-300  # pass 0 learns nothing
                 ranker = dl.LinearRanker(

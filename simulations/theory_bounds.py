@@ -48,17 +48,17 @@ def bounds(queries, dcg):
 
     Ranks are nearly exact for AP.
     """
-    scores = dl.RidgeRanker(reweighted=False).fit(queries).predict(queries)
+    scores = dl.rankers.RidgeRanker(reweighted=False).fit(queries).predict(queries)
     centred = [f - f.mean() for f, _ in by_query(queries, scores)]
     scores = scores / np.sqrt(np.mean(np.concatenate(centred) ** 2))
     for alpha in SHARP_ALPHAS:
-        error = errors(dl.ApproxNDCG(dcg, alpha=alpha, k=None), queries, scores, dcg)
+        error = errors(dl.losses.ApproxNDCG(dcg, alpha=alpha, depth=None), queries, scores, dcg)
         limits = [np.minimum(e / (2 * np.log(2)), 1.0) for e in rank_errors(queries, scores, alpha)]
         yield {"what": "NDCG bounds", "x": alpha, **error_and_bounds(error, *limits)}
     n_relevant = [int((y > 0).sum()) for _, y in by_query(queries, scores)]
     of_ranks = rank_errors(queries, scores, SHARPEST)
     for beta in SHARP_BETAS:
-        error = errors(dl.ApproxAP(alpha=SHARPEST, beta=beta), queries, scores, dcg)
+        error = errors(dl.losses.ApproxAP(alpha=SHARPEST, beta=beta), queries, scores, dcg)
         limits = [
             np.array([precision_bound(e, n, beta) for e, n in zip(r, n_relevant, strict=True)])
             for r in of_ranks

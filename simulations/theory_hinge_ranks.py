@@ -19,10 +19,10 @@ PAIR = dl.DCG([0.0, 1.0], [1.0, 0.5])
 DCG = dl.DCG.standard(3, DEPTH)
 FIXED = "SHF-SDCG@10, fixed weights"
 LOSSES = {
-    "SDCG, all ranks": dl.SDCG(DCG, alpha=3.0, k=None),
-    "SDCG@10": dl.SDCG(DCG, alpha=3.0, beta=1.0),
-    "SHF-SDCG@10": dl.SHFSDCG(DCG, alpha=3.0, beta=1.0),
-    FIXED: dl.SHFSDCG(DCG, alpha=3.0, beta=1.0, annealed=False),
+    "SDCG, all ranks": dl.losses.SDCG(DCG, alpha=3.0, depth=None),
+    "SDCG@10": dl.losses.SDCG(DCG, alpha=3.0, beta=1.0),
+    "SHF-SDCG@10": dl.losses.SHFSDCG(DCG, alpha=3.0, beta=1.0),
+    FIXED: dl.losses.SHFSDCG(DCG, alpha=3.0, beta=1.0, annealed=False),
 }
 LETTERS = {
     "G": "$G_\\alpha$, SDCG",
@@ -36,7 +36,7 @@ def functions(x):
 
     `x` is the document's score minus the other document's score.
     """
-    loss = dl.SHFSDCG(PAIR, alpha=ALPHA)
+    loss = dl.losses.SHFSDCG(PAIR, alpha=ALPHA)
     return {
         "G": np.array([dl.losses.soft_ranks([score, 0.0], ALPHA)[0] for score in x]) - 1,
         "A": np.array([loss.ranks([score, 0.0], [1, 0])[0] for score in x]) - 1,

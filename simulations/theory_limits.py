@@ -28,7 +28,7 @@ def centred(queries):
 
 def smooth(queries, X, w, sigma):
     """Return the mean of SmoothNDCG over queries and its gradient in w."""
-    value, slope = dl.SmoothNDCG(DCG, sigma=sigma)(X @ w, queries.grades, queries.offsets)
+    value, slope = dl.losses.SmoothNDCG(DCG, sigma=sigma)(X @ w, queries.grades, queries.offsets)
     return value / len(queries), X.T @ slope / len(queries)
 
 
@@ -140,7 +140,9 @@ def trial(rng, quick):
     powers, sigmas = (
         (FAR[::8], SIGMAS[::7]) if quick else (FAR, SIGMAS)
     )  # both hold the ends, which the claims compare
-    queries = dl.simulate.letor_queries(counts[-1] + n_test, sizes=(LENGTH, LENGTH), seed=rng)
+    queries = dl.simulate.letor_queries(
+        counts[-1] + n_test, sizes=(LENGTH, LENGTH), random_state=rng
+    )
     X = centred(queries)
     edge = queries.offsets[n_test]
     test, train = queries[:n_test], queries[n_test:]

@@ -36,7 +36,7 @@ def trial(rng, data, quick):
     """
     options = {"conflict": 0.0} if data == NO_CONFLICT else {}
     train, valid, test = split(rng, data.partition(",")[0], quick, **options)
-    loss = dl.SmoothNDCG(dl.DCG.standard(train.n_grades, TRAINED))
+    loss = dl.losses.SmoothNDCG(dl.DCG.standard(train.n_grades, TRAINED))
     powers, n = (POWERS[::6], 3) if quick else (POWERS, ITERATIONS)
     schedules = {"annealed": (powers, n)} | {
         f"sigma = 2^{p}": ((p,), n * len(powers)) for p in FIXED
@@ -57,8 +57,8 @@ def trial(rng, data, quick):
     ]
     rankers = {
         "SmoothNDCG": max(smooth, key=lambda ranker: ranker.evaluate(valid).mean()),
-        "least squares": dl.RidgeRanker(loss.dcg).fit(train),
-        "RankSVM": dl.RankSVMRanker().fit(train),
+        "least squares": dl.rankers.RidgeRanker(loss.dcg).fit(train),
+        "RankSVM": dl.rankers.RankSVMRanker().fit(train),
     }
     for name, ranker in rankers.items():
         fitted, new = (

@@ -63,7 +63,7 @@ def trial(rng, quick):
     grades, scores = rng.integers(0, 3, LENGTH), rng.normal(size=LENGTH)
     grades[0] = 2
     sigma, dcg = float(2.0 ** rng.uniform(-12, 0)), dl.DCG.standard(3, LENGTH)
-    value, slope = dl.SmoothNDCG(dcg, sigma=sigma)(scores, grades)
+    value, slope = dl.losses.SmoothNDCG(dcg, sigma=sigma)(scores, grades)
     gaps = np.diff(np.sort(scores))
     exact = dcg.score(grades[np.argsort(-scores)]) / dcg.score(np.sort(grades)[::-1])
     bound = LENGTH * (LENGTH - 1) * np.exp(-(gaps.min() ** 2) / sigma)

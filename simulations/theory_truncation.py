@@ -12,7 +12,7 @@ from simulations.run import curves, legend, main, repeated, share_scale, zero_li
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 20, (2, 3), (11.0, 6.6)
 TRAINED, JUDGED = (1, 2, 3, 5, 10, 20, 50), (1, 3, 5, 10)
-LOSSES = {"SmoothNDCG": dl.SmoothNDCG, "ApproxNDCG": dl.ApproxNDCG}
+LOSSES = {"SmoothNDCG": dl.losses.SmoothNDCG, "ApproxNDCG": dl.losses.ApproxNDCG}
 
 
 def trial(rng, data, loss, quick):

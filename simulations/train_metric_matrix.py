@@ -34,7 +34,7 @@ def learned_metric(rng, truth, n_grades):
     """Return the true DCG, and the DCG learned from its noisy judgements."""
     true = dl.DCG(TRUTHS[truth][n_grades], TRUE_DISCOUNTS)
     log = dl.simulate.preference_pairs(
-        true, 1000, lists="free", temperature=0.3 * true.gains[-1], seed=rng
+        true, 1000, lists="free", temperature=0.3 * true.gains[-1], random_state=rng
     )
     return true, dl.DCGLearner().fit(log).dcg_
 
@@ -49,17 +49,18 @@ def trial(rng, data, truth, quick):
     metrics = {"true": true, "learned": learned}
     metrics |= {name: dl.DCG.from_name(f"{name}@10", train.n_grades) for name in TEXTBOOK}
     rankers = {
-        name: dl.LinearRanker(loss=dl.ApproxNDCG(dcg), solver="lbfgs", max_iter=30).fit(
+        name: dl.LinearRanker(loss=dl.losses.ApproxNDCG(dcg), solver="lbfgs", max_iter=30).fit(
             train, eval_set=valid
         )
         for name, dcg in metrics.items()
     }
     rankers |= {
-        "RankSVM": dl.RankSVMRanker().fit(train),
-        "ridge on grades": dl.RidgeRanker(reweighted=False).fit(train),
+        "RankSVM": dl.rankers.RankSVMRanker().fit(train),
+        "ridge on grades": dl.rankers.RidgeRanker(reweighted=False).fit(train),
     }
     starts = {
-        name: dl.RidgeRanker(dcg, reweighted=False).fit(train) for name, dcg in metrics.items()
+        name: dl.rankers.RidgeRanker(dcg, reweighted=False).fit(train)
+        for name, dcg in metrics.items()
     }
     records = []
     for judge, dcg in metrics.items():

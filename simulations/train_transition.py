@@ -26,7 +26,7 @@ LEGEND = {"gradient": "gradients", "exchange": "lambdas"}
 FLOOR = 1e-6
 """Sizes below this are left out of the picture: they are rounding errors, not data."""
 LINES = {"gradient": ":", "exchange": "-"}
-LOSSES = {"REG-SHF-SDCG": dl.RegSHFSDCG(DCG), "SHF-SDCG": dl.SHFSDCG(DCG)}
+LOSSES = {"REG-SHF-SDCG": dl.losses.RegSHFSDCG(DCG), "SHF-SDCG": dl.losses.SHFSDCG(DCG)}
 
 
 def wrong_pairs(scores, queries):
@@ -47,10 +47,10 @@ def mean_sizes(loss, follow, n_trees, tree, scores, queries):
     """
     at_tree = loss.at(tree, n_trees)
     weight = 0.0
-    if isinstance(loss, dl.RegSHFSDCG):
+    if isinstance(loss, dl.losses.RegSHFSDCG):
         weight = at_tree.tau if follow == "gradient" else at_tree.share
     call = scores, queries.grades, queries.offsets
-    parts = dl.Regression(DCG), dl.SHFSDCG(DCG)
+    parts = dl.losses.Regression(DCG), dl.losses.SHFSDCG(DCG)
     sizes = [
         np.abs(part(*call)[1] if follow == "gradient" else part.lambdas(*call)[0]).mean()
         for part in parts
@@ -61,7 +61,7 @@ def mean_sizes(loss, follow, n_trees, tree, scores, queries):
 def trial(rng, quick):
     """Return one record per loss, way and recorded tree."""
     n_trees = QUICK_TREES if quick else TREES
-    train = dl.simulate.nonlinear_queries(20 if quick else 400, 30, seed=rng)
+    train = dl.simulate.nonlinear_queries(20 if quick else 400, 30, random_state=rng)
     records = []
     for (name, loss), (way, (follow, curvature)) in product(LOSSES.items(), WAYS.items()):
         ranker = dl.BoostedRanker(

@@ -66,12 +66,12 @@ def metric_of(shape, n_grades):
 def losses(dcg):
     """Return the methods of the paper, and LambdaRank on the same metric, by name."""
     return {
-        "REG-SHF-SDCG": dl.RegSHFSDCG(dcg),
-        "SHF-SDCG": dl.SHFSDCG(dcg),
-        "SDCG": dl.SDCG(dcg),
-        "GBRank": dl.GBRank(),
-        "regression": dl.Regression(dcg),
-        "LambdaRank": dl.LambdaRank(dcg),
+        "REG-SHF-SDCG": dl.losses.RegSHFSDCG(dcg),
+        "SHF-SDCG": dl.losses.SHFSDCG(dcg),
+        "SDCG": dl.losses.SDCG(dcg),
+        "GBRank": dl.losses.GBRank(),
+        "regression": dl.losses.Regression(dcg),
+        "LambdaRank": dl.losses.LambdaRank(dcg),
     }
 
 
@@ -85,7 +85,9 @@ def queries(rng, data, quick):
             np.concatenate([valid.qid, test.qid]),
             train.n_grades,
         )
-    synthetic = dl.simulate.nonlinear_queries(*((40, 15) if quick else (1600, 30)), seed=rng)
+    synthetic = dl.simulate.nonlinear_queries(
+        *((40, 15) if quick else (1600, 30)), random_state=rng
+    )
     n_train = 20 if quick else 600
     return synthetic[:n_train], synthetic[n_train:]
 

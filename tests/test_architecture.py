@@ -48,7 +48,7 @@ WINGS = {
     "kernels": "foundation",
     "foundation": "",
 }
-FRONT = {"__init__", "__main__"}
+FRONT = {"__init__", "__main__", "io"}
 """The public face, which may import everything."""
 
 

@@ -129,7 +129,7 @@ def round_trip(log, folder, suffix):
 def in_parts(log, folder, learner):
     log.save(folder / "parts.parquet")
     options = {"scale": log.grade_names} if log.grade_names else {"n_grades": log.n_grades}
-    with dl.ParquetLog(folder / "parts.parquet", **options) as parts:
+    with dl.io.ParquetLog(folder / "parts.parquet", **options) as parts:
         return learner.fit(parts)
 
 
@@ -148,8 +148,8 @@ def as_table(log):
 
 def changed(log, _):
     return [
-        log.split(0.5, seed=0),
-        log.folds(3, seed=0),
+        log.split(0.5, random_state=0),
+        log.folds(3, random_state=0),
         log.merged(),
         log.filled(),
         log.visible(),
@@ -167,38 +167,40 @@ FUNCTIONS = {
     "free discounts": partial(direct, discounts="free"),
     "no zero": partial(direct, zero="none"),
     "prior": partial(direct, prior="exponential-log2"),
-    "proxy": lambda log, _: dl.proxy_report(log, dl.DCGLearner().fit(log, proxy=judged())),
+    "proxy": lambda log, _: dl.trust.llm_report(log, dl.DCGLearner().fit(log, llm=judged())),
     "saved learner": saved_learner,
     "QP": programme,
     **{f"QP, margin {margin}": partial(programme, margin=margin) for margin in ("hamming", "log")},
     "QP by cvxpy": partial(programme, solver="cvxpy"),
     "cross_val_score": lambda log, _: cross_val_score(dl.DCGLearner(loss="robust"), log, cv=3),
-    "choose_C": lambda log, _: dl.choose_C(log, grid=[0.1, 1.0], folds=3, seed=0),
-    "ridge_path": lambda log, _: dl.ridge_path(log, grid=[1.0, 4.0], folds=2),
-    "bands": lambda log, _: dl.bootstrap_bands(log, n_resamples=20),
+    "choose_C": lambda log, _: dl.trust.choose_C(log, grid=[0.1, 1.0], n_folds=3, random_state=0),
+    "ridge_path": lambda log, _: dl.trust.ridge_path(log, grid=[1.0, 4.0], n_folds=2),
+    "bands": lambda log, _: dl.bands(log, n_resamples=20),
     **{
         f"bands by {unit}": partial(
-            lambda log, _, by: dl.bootstrap_bands(log, n_resamples=20, by=by), by=unit
+            lambda log, _, by: dl.bands(log, n_resamples=20, by=by), by=unit
         )
         for unit in ("pair", "rater", "query", "list")
     },
-    "bands by bootstrap": lambda log, _: dl.bootstrap_bands(
+    "bands by bootstrap": lambda log, _: dl.bands(
         log, dl.DCGLearner(loss="robust"), method="bootstrap", n_resamples=4
     ),
-    "bands of saturation": lambda log, _: dl.bootstrap_bands(
+    "bands of saturation": lambda log, _: dl.bands(
         log, dl.DCGLearner(form="saturation"), n_resamples=20
     ),
-    "compare_learners": lambda log, _: dl.compare_learners(*log.split(0.6, seed=0), n_resamples=50),
+    "compare_learners": lambda log, _: dl.compare_learners(
+        *log.split(0.6, random_state=0), n_resamples=50
+    ),
     "lack_of_fit": lambda log, _: dl.lack_of_fit(log),
     "noise_ceiling": lambda log, _: dl.noise_ceiling(log),
-    "position_dependence": lambda log, _: dl.position_dependence(log, n_resamples=19),
-    "rising_discounts": lambda log, _: dl.rising_discounts(log),
-    "segment_test": lambda log, _: dl.segment_test(log),
-    "segment_test by rater": lambda log, _: dl.segment_test(log, by="rater"),
+    "position_dependence": lambda log, _: dl.trust.position_dependence(log, n_resamples=19),
+    "rising_discounts": lambda log, _: dl.trust.rising_discounts(log),
+    "segment_test": lambda log, _: dl.trust.segment_test(log),
+    "segment_test by rater": lambda log, _: dl.trust.segment_test(log, by="rater"),
     "suggest_pairs": lambda log, _: dl.suggest_pairs(log, candidates(), 3, n_grades=4),
     "suggest_pairs of the log": lambda log, _: dl.suggest_pairs(log, log, 3),
-    "consistent_ranges": lambda log, _: dl.consistent_ranges(log, max_pairs=40),
-    "dominance": lambda log, _: dl.dominance(
+    "consistent_ranges": lambda log, _: dl.coherence.consistent_ranges(log, max_pairs=40),
+    "dominance": lambda log, _: dl.coherence.dominance(
         [3, 0, 0, 0], [1, 1, 1, 1], log, n_grades=4, max_pairs=40
     ),
     "rater_agreement": lambda log, _: dl.rater_agreement(log),

@@ -4,17 +4,28 @@ from dcglearn.cli.audit import audit
 from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import program
 from dcglearn.cli.doctor import doctor
-from dcglearn.cli.evaluate import compare, evaluate
+from dcglearn.cli.evaluate import compare, evaluate, gate
 from dcglearn.cli.judge import judge, prompts
 from dcglearn.cli.learn import learn
+from dcglearn.cli.learn_outcomes import learn_answers, learn_experiments
 from dcglearn.cli.logs import ask, convert, simulate
 from dcglearn.cli.rankers import rank, train
-from dcglearn.cli.saved import export, show, verify
+from dcglearn.cli.saved import export, show
 
 COMMANDS = {
-    "Learn a DCG": (learn, convert, ask, judge, prompts, show, simulate),
-    "Evaluate with it": (audit, evaluate, compare, systems, coherence, export),
-    "Train rankers against it": (train, rank, verify),
+    "Learn a DCG": (
+        learn,
+        learn_answers,
+        learn_experiments,
+        convert,
+        ask,
+        judge,
+        prompts,
+        show,
+        simulate,
+    ),
+    "Evaluate with it": (audit, evaluate, compare, gate, systems, coherence, export),
+    "Train rankers against it": (train, rank),
     "When something is wrong": (doctor,),
 }
 """The commands in the panels of the program's help page."""

@@ -1,4 +1,4 @@
-"""Commands that evaluate runs: ``evaluate`` and ``compare``."""
+"""Commands that evaluate runs: ``evaluate``, ``compare`` and ``gate``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from dcglearn.evaluation.system_tests import (
     compared,
     evaluated_and_paired,
 )
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Finding
@@ -102,13 +102,13 @@ class EvaluationOptions:
     def evaluated(self, scale: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
         """Read the files and return the result of `evaluate`, or of a function called alike."""
         metrics = files_and_names(self.metric or ["nDCG@10"], scale)
-        runs, judged = self._of_responses(metrics) if self.rank_eval else self._of_files()
+        judged, runs = self._of_responses(metrics) if self.rank_eval else self._of_files()
 
         # responses without the request's judgements have no ideal ranking
         with scale.watched():
             return evaluation(
-                runs,
                 judged,
+                runs,
                 metrics,
                 normalise=not self.raw and (self.rank_eval is None or self.qrels is not None),
                 ties=self.ties,
@@ -117,21 +117,22 @@ class EvaluationOptions:
                 ideal=self.ideal,
             )
 
-    def _of_files(self) -> tuple[list[Run], Judgements]:
+    def _of_files(self) -> tuple[Judgements, list[Run]]:
         if self.judgements is None or not self.runs:
             remedy = "QRELS RUN..., or a response by --rank-eval"
             raise InputError(f"name the judgements and a run, {remedy}")
         if self.qrels is not None:
             remedy = "runs have their judgements first, QRELS RUN..."
             raise InputError(f"--qrels goes with --rank-eval; {remedy}")
-        return read_runs(self.runs, self.duplicates), self._judgements(self.judgements)
+        with judgements_first(self.judgements, self.runs, "QRELS RUN..."):
+            return self._judgements(self.judgements), read_runs(self.runs, self.duplicates)
 
     def _judgements(self, path: str) -> Judgements:
         return read_judgements(path, self.duplicates, self.grades, self.cutoffs)
 
     def _of_responses(
         self, metrics: Mapping[str, DCG | ListUtility | str]
-    ) -> tuple[list[Run], Judgements]:
+    ) -> tuple[Judgements, list[Run]]:
         """Return hits of responses as runs, with all judgements or the hits' own; print notes."""
         if self.judgements is not None:
             remedy = f"leave out {self.judgements} or give it by --qrels"
@@ -156,7 +157,7 @@ class EvaluationOptions:
         deepest = max((dcg.depth for dcg in dcgs), default=1)
         for note in notes_of_responses(responses, judged, deepest):
             say(f"note: {note}")
-        return runs, judged
+        return judged, runs
 
     @staticmethod
     def _refuse_incomplete(
@@ -174,39 +175,78 @@ class EvaluationOptions:
 
 
 @dataclass(frozen=True)
-class GateOptions:
-    """Whether a decision is asked for, by which rule, and what is made of it."""
+class GatedRuns(EvaluationOptions):
+    """The judgements, and two runs of which the second may replace the first."""
 
-    gate: Literal["harm", "non-inferior"] | None = model_row(
+    judgements: str | None = argument_row(
+        None, "Judgements, as of `evaluate`.", metavar="JUDGEMENTS"
+    )
+    runs: list[str] | None = argument_row(
+        None, "The run in use, and the one that may replace it; or several.", metavar="OLD NEW..."
+    )
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """How systems are compared, and how the comparison is written."""
+
+    baseline: str | None = model_row(
+        None, "Compare the others with this run; by default the first.", metavar="RUN"
+    )
+    llm_qrels: str | None = first_row(
         None,
-        "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior). "
-        "[default: harm]",
+        "An LLM's judgements of these queries and more, corrected by people's.",
+        metavar="FILE",
     )
-    min_difference: float | None = first_row(
-        None,
-        "Smallest acceptable difference from the baseline, as -0.005. [default: 0]",
-        metavar="MARGIN",
+    form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
+        "table", "How to write.", "--format"
     )
-    exit_code: bool = first_row(
-        False, "End with status 1 if the gate fails, 0 if it passes, 2 for bad input."
+    level: float = model_row(0.95, "Level of the bootstrap intervals.")
+    correction: Literal["holm", "bh", "none"] = model_row("holm", "Correction for several tests.")
+    resamples: int = model_row(
+        10_000,
+        "Number of bootstrap samples and of permutations.",
+        min=100,
+        max=MAX_RESAMPLES,
+        metavar="N",
     )
-    junit: Path | None = output_row(None, "Write the decision as a JUnit report.", metavar="FILE")
+    seed: Seed = 0
+    plot: Plot = None
+    output: Output = None
+    force: Force = False
 
-    def decision(self, comparison: SystemComparison) -> Gate | None:
-        """Return the decision, if one is asked for."""
-        options = (self.gate, self.min_difference, self.junit)
-        if not self.exit_code and all(option is None for option in options):
-            return None
-        return comparison.gate(self.min_difference or 0.0, self.gate or "harm")
+    def comparison(
+        self, source: EvaluationOptions, scale: ScaleOptions, *outputs: Path | None
+    ) -> SystemComparison:
+        """Return the comparison; raise InputError first if an output cannot be written."""
+        inputs = [*source.inputs, self.llm_qrels]
+        check_outputs(self.output, *outputs, force=self.force, picture=self.plot, inputs=inputs)
+        if self.llm_qrels and source.rank_eval:
+            raise InputError("--llm-qrels goes with QRELS RUN..., not with --rank-eval")
 
-    def end(self, decision: Gate | None, *, force: bool) -> None:
-        """Write the report, and end with status 1 if the gate fails and --exit-code is given."""
-        if decision is None:
-            return
-        if self.junit is not None:
-            write_text(decision.to_junit(), self.junit, force=force)
-        if self.exit_code and not decision.passed:
-            raise typer.Exit(1)
+        # evaluate by the judgements, and by the LLM's
+        people = replace(source, cutoffs=None) if self.llm_qrels else source
+        evaluation, paired = people.evaluated(scale, evaluated_and_paired)
+        machine = None
+        if self.llm_qrels:
+            of_llm = replace(source, judgements=self.llm_qrels)
+            machine = of_llm.evaluated(scale, evaluated_and_paired)
+        how = self.baseline, self.level, self.correction, self.resamples, self.seed
+        return compared(evaluation, *how, paired, machine)
+
+    def write(self, comparison: SystemComparison, decision: Gate | None = None) -> None:
+        """Write the comparison, and below it the decision; draw the picture."""
+        if self.form == "table":
+            _show(comparison, decision, output=self.output, force=self.force)
+        else:
+            text = _as_text(comparison, decision, self.form)
+            write_text(text, self.output, force=self.force)
+
+        # the decision in words, where the result went elsewhere
+        elsewhere = self.output is not None or self.form not in ("table", "markdown")
+        if decision is not None and elsewhere:
+            say(str(decision))
+        write_figure(lambda: forest_figure(comparison), self.plot, force=self.force)
 
 
 @examples(
@@ -257,73 +297,46 @@ def evaluate(
 @examples(
     "dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png",
     "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
-    "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --exit-code "
-    "--min-difference -0.005 --level .9",
-    "dcglearn compare people.txt old.txt new.txt --proxy-qrels machine.txt",
+    "dcglearn compare people.txt old.txt new.txt --llm-qrels machine.txt",
 )
 def compare(
-    *,
-    source: EvaluationOptions,
-    scale: ScaleOptions,
-    gate: GateOptions,
-    baseline: str | None = model_row(
-        None, "Compare the others with this run; by default the first.", metavar="RUN"
-    ),
-    proxy_qrels: str | None = first_row(
-        None,
-        "An LLM's judgements of these queries and more, corrected by people's.",
-        metavar="FILE",
-    ),
-    form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
-        "table", "How to write.", "--format"
-    ),
-    level: float = model_row(0.95, "Level of the bootstrap intervals."),
-    correction: Literal["holm", "bh", "none"] = model_row("holm", "Correction for several tests."),
-    resamples: int = model_row(
-        10_000,
-        "Number of bootstrap samples and of permutations.",
-        min=100,
-        max=MAX_RESAMPLES,
-        metavar="N",
-    ),
-    seed: Seed = 0,
-    plot: Plot = None,
-    output: Output = None,
-    force: Force = False,
+    *, source: EvaluationOptions, scale: ScaleOptions, comparison: ComparisonOptions
 ) -> None:
-    """Compare systems query by query: paired tests and intervals, under one metric or many.
+    """Compare systems query by query: paired tests and intervals, under one metric or many."""
+    comparison.write(comparison.comparison(source, scale))
 
-    With --exit-code (or another option of the gate) it also decides whether a run may replace the
-    baseline: worse, not worse or undecided. Both rules are one-sided, at half of one minus the
-    level.
+
+@examples(
+    "dcglearn gate qrels.txt old.txt new.txt --metric dcg.json --min-difference -0.005 --level .9",
+    "dcglearn gate qrels.txt old.txt new.txt --rule non-inferior --junit report.xml",
+)
+def gate(
+    *,
+    source: GatedRuns,
+    scale: ScaleOptions,
+    comparison: ComparisonOptions,
+    rule: Literal["harm", "non-inferior"] = first_row(
+        "harm", "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior)."
+    ),
+    min_difference: float = first_row(
+        0.0, "Smallest acceptable difference from the baseline, as -0.005.", metavar="MARGIN"
+    ),
+    junit: Path | None = output_row(None, "Write the decision as a JUnit report.", metavar="FILE"),
+) -> None:
+    """Decide whether a run may replace another: worse, not worse or undecided.
+
+    The status is 0 if the gate passes, 1 if it fails, and 2 for bad input. Both rules are
+    one-sided, at half of one minus the level.
     """
-    inputs = [*source.inputs, proxy_qrels]
-    check_outputs(output, gate.junit, force=force, picture=plot, inputs=inputs)
-    if proxy_qrels and source.rank_eval:
-        raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
+    compared_runs = comparison.comparison(source, scale, junit)
+    decision = compared_runs.gate(min_difference, rule)
+    comparison.write(compared_runs, decision)
 
-    # evaluate by the judgements, and by the proxy's
-    people, machine = source, None
-    if proxy_qrels:
-        people = replace(source, cutoffs=None)
-        of_proxy = replace(source, judgements=proxy_qrels)
-    evaluation, paired = people.evaluated(scale, evaluated_and_paired)
-    if proxy_qrels:
-        machine = of_proxy.evaluated(scale, evaluated_and_paired)
-
-    # compare, and decide if asked
-    comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired, machine)
-    decision = gate.decision(comparison)
-    if form == "table":
-        _show(comparison, decision, output=output, force=force)
-    else:
-        write_text(_as_text(comparison, decision, form), output, force=force)
-
-    # the decision in words, the picture, the status
-    if decision is not None and (output is not None or form not in ("table", "markdown")):
-        say(str(decision))
-    write_figure(lambda: forest_figure(comparison), plot, force=force)
-    gate.end(decision, force=force)
+    # the report, and the status
+    if junit is not None:
+        write_text(decision.to_junit(), junit, force=comparison.force)
+    if not decision.passed:
+        raise typer.Exit(1)
 
 
 def _gain(unjudged: str) -> str | float:

@@ -12,7 +12,7 @@ import typer
 import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row
 from dcglearn.cli.options import DryRun, Force, check_outputs, say
-from dcglearn.cli.reading import Reading, left_out, read_proxy
+from dcglearn.cli.reading import Reading, left_out, read_llm
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import LINES
 from dcglearn.foundation.validation import Fields, InputError, suffix_among
@@ -41,7 +41,7 @@ class AskingOptions:
         False, "Show the candidates' images, which are fetched from their hosts."
     )
     seed: int | None = model_row(None, "Same seed, same draws of pairs and sides.", min=0)
-    proxy: str | None = model_row(
+    llm: str | None = model_row(
         None, "An LLM judge's verdicts: where people may differ is asked first.", metavar="LOG"
     )
 
@@ -114,7 +114,7 @@ class PlaceOptions:
 @examples(
     "dcglearn judge candidates.jsonl --log verdicts.jsonl",
     "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2",
-    "dcglearn judge candidates.jsonl --log verdicts.jsonl --proxy llm.jsonl",
+    "dcglearn judge candidates.jsonl --log verdicts.jsonl --llm llm.jsonl",
     "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl "
     "--log verdicts.jsonl",
 )
@@ -133,15 +133,15 @@ def judge(
     disk before the next pair counts. Stop with Ctrl-C; the same command continues.
     """
     from dcglearn.judge.study import Study
-    from dcglearn.trust.proxy import machine_dcg
+    from dcglearn.trust.llm import machine_dcg
 
     # read the pairs, and the verdicts of a machine
     suffix_among(log, LINES, "verdicts")
-    pairs = source.candidates(reading.mapping)
-    proxy, machine = asking.proxy, None
-    if proxy is not None:
+    pairs = source.candidates(reading.log_mapping)
+    machine = None
+    if asking.llm is not None:
         scale = dl.DCG.standard(pairs.n_grades, pairs.depth)
-        machine = machine_dcg(read_proxy(proxy, pairs.n_grades), scale)
+        machine = machine_dcg(read_llm(asking.llm, pairs.n_grades), scale)
     say("\n".join(_candidate_lines(pairs)))
     if dry_run:
         return
@@ -169,7 +169,7 @@ def judge(
     except KeyboardInterrupt:
         pass
     finally:
-        n, command = study.n_verdicts, study.next_command(log, proxy)
+        n, command = study.n_verdicts, study.next_command(log, asking.llm)
         study.close()
         say(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new")
         say(f"next: {command}")
@@ -233,7 +233,7 @@ def prompts(
     check_outputs(output, beside, force=force, inputs=[*source.inputs, template])
 
     # write two prompts for each pair
-    pairs = source.candidates(reading.mapping)
+    pairs = source.candidates(reading.log_mapping)
     write_prompts(pairs, output, template=template, shape=shape, model=model, force=force)
 
     # what was written, and what comes next

@@ -1,15 +1,13 @@
 """``dcglearn learn``: a log in, a DCG out, with a report."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
-import dcglearn as dl
-from dcglearn.cli.command import examples, first_row, option_name, output_row, scale_row
+from dcglearn.cli.command import examples, first_row, output_row, scale_row
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.options import (
     AsJson,
@@ -24,7 +22,6 @@ from dcglearn.cli.reading import LogOptions, describe, one_or_all, recognised_li
 from dcglearn.cli.terminal import log_is_shown
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import Utility
-from dcglearn.metrics.reading import metric_or_name
 
 
 @dataclass(frozen=True)
@@ -79,10 +76,8 @@ class OutputOptions:
 @examples(
     "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
-    "dcglearn learn human.jsonl --proxy llm.jsonl -o dcg.json",
+    "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
-    "dcglearn learn --answers answers.jsonl -o dcg.json",
-    "dcglearn learn --experiments tests.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
     "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
     "dcglearn learn logs/ --workers 4",
@@ -104,10 +99,8 @@ def learn(
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
-    for metric in (learner.prior, trust.current):
-        if metric is not None:
-            metric_or_name(metric)
-    inputs = [*source.log, source.read, learner.prior, learner.proxy, trust.current, checkpoint]
+    trust.check(learner.prior)
+    inputs = [*source.log, source.mapping, learner.prior, learner.llm, trust.baseline, checkpoint]
     files = (outputs.output, outputs.utility)
     check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
 
@@ -118,20 +111,14 @@ def learn(
         reason = "--ranges hold for DCGs whose worst grade has gain 0"
         raise InputError(f"{reason}; leave out --zero {learner.zero}")
 
-    # outcomes of answers or tests are no verdicts
-    if source.answers or source.experiments:
-        others = {"dry_run": dry_run, "checkpoint": checkpoint, "workers": cluster.workers}
-        _learn_outcomes(source, outputs, learner, trust, others)
-        return
-
     # what needs the whole log in memory
     if source.in_parts(cluster):
         measured = {name: getattr(trust, name) for name in ("holdout", "bands", "ranges")}
         source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
-    if learner.proxy is not None:
+    if learner.llm is not None:
         from dcglearn.readers.shared_ids import refuse_other_lists
 
-        refuse_other_lists(one_or_all(source.log), learner.proxy, source.mapping)
+        refuse_other_lists(one_or_all(source.log), learner.llm, source.log_mapping)
 
     if dry_run:
         _show_log(source, outputs, cluster)
@@ -159,45 +146,3 @@ def _show_log(source: LogOptions, outputs: OutputOptions, cluster: Cluster) -> N
     with source.opened(cluster) as log:
         seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
         typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))
-
-
-def _learn_outcomes(
-    source: LogOptions,
-    outputs: OutputOptions,
-    learner: LearnerOptions,
-    trust: TrustOptions,
-    others: Fields,
-) -> None:
-    """Learn from answers or experiments; raise InputError for options that go with verdicts."""
-    # options that go with verdicts alone, by their values where they are not given
-    kind = "experiments" if source.experiments else "answers"
-    defaults: Fields = {"method": "dcg", "form": "dcg"}
-    defaults |= dict.fromkeys(("bands", "ranges", "holdout", "holdout_by", "ratings", "memory"))
-    defaults |= dict.fromkeys(("proxy", "dry_run", "checkpoint", "workers"))
-    if source.experiments:
-        defaults |= {"answers": None, "prior": None, "zero": None, "loss": "auto"}
-
-    # refuse the first that is given
-    values = {**vars(learner), **vars(trust), **vars(source), **others}
-    for name, default in defaults.items():
-        if (values[name] or None) != default:
-            option = option_name(name)
-            raise InputError(f"{option} does not go with --{kind}, which holds out its own pairs")
-    if len(source.log) > 1:
-        raise InputError(f"--{kind}: give one file, not {len(source.log)}")
-    from dcglearn.plots import banded_figure
-
-    # read and learn
-    if source.experiments:
-        read = dl.read_experiments(source.log[0], mapping=source.mapping)
-        ridge = {} if learner.ridge is None else {"ridge": learner.ridge}
-        fit = dl.learn_from_experiments(read, **ridge, current=trust.current, seed=trust.seed)
-    else:
-        answers = dl.read_answers(source.log[0], mapping=source.mapping)
-        description: Any = learner.description(answers)
-        if learner.zero is None:
-            description = replace(description, zero="none")
-        fit = dl.learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
-
-    draw = partial(banded_figure, fit.dcg)
-    outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), draw)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from dcglearn.cli.command import first_row, model_row, option_name
 from dcglearn.cli.options import Seed
 from dcglearn.foundation.validation import InputError
-from dcglearn.metrics.reading import read_metric
+from dcglearn.metrics.reading import metric_or_name, read_metric
 
 if TYPE_CHECKING:
     from dcglearn.learning.descriptions import DirectDescription, QPDescription
@@ -18,20 +18,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LearnerOptions:
-    """The learner and its parameters."""
+class RidgeOption:
+    """How smooth the curves of gains and discounts are."""
 
-    method: Literal["dcg", "qp"] = model_row(
-        "dcg",
-        "dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position.",
-    )
+    ridge: float | None = model_row(None, "dcg: strength of the prior for smooth curves.", min=0.0)
+
+
+@dataclass(frozen=True)
+class CurveOptions(RidgeOption):
+    """How gains and discounts are fitted."""
+
     loss: Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"] = model_row(
         "auto", "dcg: auto mixes what robust and sigmoid learn with the best textbook DCG."
-    )
-    ridge: float | None = model_row(None, "dcg: strength of the prior for smooth curves.", min=0.0)
-    form: Literal["dcg", "saturation", "best", "auto"] = model_row(
-        "dcg",
-        "dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen.",
     )
     prior: str | None = model_row(
         None,
@@ -42,7 +40,30 @@ class LearnerOptions:
     zero: str | None = model_row(
         None, "dcg: the grade with gain 0; none: an empty place alone.", metavar="GRADE|none"
     )
-    proxy: str | None = first_row(
+
+    def direct(self, log: Preferences | PartedLog | Answers) -> DirectDescription:
+        """Return what to fit to a log."""
+        from dcglearn.learning.descriptions import DirectDescription
+
+        prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
+        ridge = DirectDescription.ridge if self.ridge is None else self.ridge
+        zero = 0 if self.zero is None else grade_of(self.zero, log)
+        return DirectDescription(loss=self.loss, ridge=ridge, prior=prior, zero=zero)
+
+
+@dataclass(frozen=True)
+class LearnerOptions(CurveOptions):
+    """The learner and its parameters."""
+
+    method: Literal["dcg", "qp"] = model_row(
+        "dcg",
+        "dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position.",
+    )
+    form: Literal["dcg", "saturation", "best", "auto"] = model_row(
+        "dcg",
+        "dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen.",
+    )
+    llm: str | None = first_row(
         None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
     )
     C: str | None = model_row(
@@ -72,31 +93,21 @@ class LearnerOptions:
         # options of the other method keep their defaults
         needed, names = "qp", ["C", "margin", "monotone", "tie_epsilon"]
         if self.method == "qp":
-            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "proxy"]
+            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "llm"]
         for name in names:
             if getattr(self, name) != getattr(LearnerOptions, name):
                 option = "--no-monotone" if name == "monotone" else option_name(name)
                 raise InputError(f"{option} goes with --method {needed}")
 
-    def description(
-        self, log: Preferences | PartedLog | Answers
-    ) -> DirectDescription | QPDescription:
+    def description(self, log: Preferences | PartedLog) -> DirectDescription | QPDescription:
         """Return what to fit to a log; C is 1 where it is to be chosen."""
-        from dcglearn.learning.descriptions import DirectDescription, QPDescription
+        from dcglearn.learning.descriptions import QPDescription
 
-        # the QP
-        if self.method == "qp":
-            C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
-            return QPDescription(
-                C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon
-            )
-
-        # gains and discounts
-        prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
-        ridge = DirectDescription.ridge if self.ridge is None else self.ridge
-        zero = 0 if self.zero is None else grade_of(self.zero, log)
-        return DirectDescription(
-            loss=self.loss, ridge=ridge, prior=prior, form=self.form, zero=zero
+        if self.method == "dcg":
+            return replace(self.direct(log), form=self.form)
+        C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
+        return QPDescription(
+            C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon
         )
 
 
@@ -113,7 +124,23 @@ def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
 
 
 @dataclass(frozen=True)
-class TrustOptions:
+class BaselineOptions:
+    """The metric that is used now, to compare with, and the seed."""
+
+    baseline: str = model_row(
+        "exponential-log2", "The metric used now, to compare with.", metavar="METRIC"
+    )
+    seed: Seed = 0
+
+    def check(self, *others: str | None) -> None:
+        """Raise InputError if this or another metric is none."""
+        for metric in (self.baseline, *others):
+            if metric is not None:
+                metric_or_name(metric)
+
+
+@dataclass(frozen=True)
+class TrustOptions(BaselineOptions):
     """What is measured to say how far the learned DCG can be trusted."""
 
     bands: int = first_row(
@@ -129,12 +156,6 @@ class TrustOptions:
     holdout_by: Literal["pair", "rater", "query", "list"] | None = model_row(
         None, "What is held out whole; by default pair, for ratings rater or list."
     )
-    current: str = model_row(
-        "exponential-log2",
-        "With --holdout: the metric used now, to compare with.",
-        metavar="METRIC",
-    )
-    seed: Seed = 0
 
     def __post_init__(self) -> None:
         if self.holdout is not None and not 0 < self.holdout < 1:

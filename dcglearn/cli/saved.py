@@ -1,4 +1,4 @@
-"""Commands on saved files: ``dcglearn show`` and ``export`` metrics, ``dcglearn verify`` models."""
+"""Commands on saved files: ``dcglearn show`` and ``dcglearn export``."""
 
 import json
 from pathlib import Path
@@ -20,31 +20,55 @@ from dcglearn.cli.options import (
     write_figure,
     write_text,
 )
-from dcglearn.foundation.checkpoints import inspect_checkpoint
+from dcglearn.foundation.checkpoints import inspect_checkpoint, is_checkpoint
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.plots import dcg_figure
 
 
-@examples("dcglearn show dcg.json", "dcglearn show dcg.json exponential-log2@10 --plot both.png")
+@examples(
+    "dcglearn show dcg.json",
+    "dcglearn show dcg.json exponential-log2@10 --plot both.png",
+    "dcglearn show model  # is it whole, and what is in it?",
+)
 def show(
     *,
-    metrics: list[str] = argument_row(
-        ..., "Files, or names GAIN-DISCOUNT[@K].", metavar="METRIC..."
+    shown: list[str] = argument_row(
+        ...,
+        "Files of metrics, names GAIN-DISCOUNT[@K]; folders of models, checkpoints.",
+        metavar="METRIC|MODEL...",
     ),
     grades: Grades = None,
     plot: Plot = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Show gains and discounts of one or several DCGs; as JSON, one object a line."""
+    """Show metrics, or models and checkpoints, which are checked; as JSON, one object a line.
+
+    A damaged model or checkpoint ends with status 2.
+    """
+    models = [name for name in shown if is_model(name)]
+    metrics = [name for name in shown if name not in models]
     check_outputs(force=force, picture=plot, inputs=metrics)
-    dcgs = load_metrics(metrics, grades)
+    if plot is not None and not metrics:
+        raise InputError("--plot draws metrics; models and checkpoints have no picture")
+
+    # models and checkpoints
+    for model in models:
+        _show_model(Path(model), as_json=as_json)
+
+    # gains and discounts
+    dcgs = load_metrics(metrics, grades) if metrics else {}
     for name, dcg in dcgs.items():
         notes = [f"- {note}" for note in dcg.notes]
-        text = "\n".join([name, dcg.table(), *notes, ""])
+        text = "\n".join([name, str(dcg), *notes, ""])
         print_result({"name": name, **dcg.to_dict()} if as_json else text, as_json)
     write_figure(lambda: dcg_figure(dcgs), plot, force=force)
+
+
+def is_model(name: str) -> bool:
+    """Return whether a name is that of a model's folder or of a checkpoint."""
+    return Path(name).is_dir() or is_checkpoint(name)
 
 
 @examples(
@@ -60,7 +84,7 @@ def export(
     to: str | None = first_row(None, "The tool; --list shows all.", metavar="TARGET"),
     lossy: bool = first_row(False, "Leave the discounts out where a tool has none."),
     scale: int | None = input_row(None, "trec-eval, ranx: what the best grade becomes.", min=1),
-    n_grades: int | None = input_row(
+    grades: int | None = input_row(
         None, "Number of grades of a textbook metric.", min=1, metavar="L"
     ),
     listed: bool = first_row(False, "Show the targets and what each can hold.", "--list"),
@@ -81,25 +105,15 @@ def export(
     # read the metric, and write what the target takes
     target = target_of(to)
     check_outputs(output, force=force, inputs=[metric])
-    dcg = carried(metric, target, n_grades or 5)
+    dcg = carried(metric, target, grades or 5)
     made = exported(dcg, metric, target, lossy=lossy, scale=scale)
     text = json.dumps(made.settings, indent=1) if made.text is None else made.text.rstrip("\n")
     write_text(text, output, force=force)
 
 
-@examples("dcglearn verify model", "dcglearn verify fit.checkpoint --json")
-def verify(
-    *,
-    model: Path = argument_row(
-        ..., "A folder that `dcglearn train` wrote, or a checkpoint.", metavar="MODEL"
-    ),
-    as_json: AsJson = False,
-) -> None:
-    """Check that a saved model is whole and say what it is; a damaged one ends with status 2."""
+def _show_model(model: Path, *, as_json: bool) -> None:
+    """Print what a model or checkpoint is; raise InputError if it is damaged."""
     from dcglearn.rankers.model_files import CHECKPOINT
-
-    if not model.exists():
-        raise InputError(f"{model} does not exist; check the name")
 
     # a folder may hold a model, a checkpoint, or both
     folder = model.is_dir()

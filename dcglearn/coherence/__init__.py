@@ -1,6 +1,36 @@
 """Coherence: whether and how often metrics disagree, and what holds under all metrics of a log.
 
+``dcglearn.coherence(a, b)`` asks the first question; the module is callable, as its function
+`coherence`.
+
 Read `verdict.py` first: it searches `rankings.py` for the largest regret (`regret.py`).
 `pair_shares.py` counts pairs. `cone.py` and `rank_changes.py` solve linear programs over all
 metrics that respect a log.
 """
+
+import inspect
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from dcglearn.foundation.public_names import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)
+
+
+class _CallableModule(ModuleType):
+    """A module that is called as its function of the same name."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self.coherence(*args, **options)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.coherence)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)
+
+
+sys.modules[__name__].__class__ = _CallableModule

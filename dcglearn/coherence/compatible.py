@@ -33,7 +33,7 @@ def is_compatible(a: DCGLike, b: DCGLike) -> bool:
 
     See Also
     --------
-    two_grade_theorem : When compatible metrics are coherent.
+    coherence.two_grade_theorem : When compatible metrics are coherent.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
 
     See Also
     --------
-    is_compatible : Its condition on the gains.
+    coherence.is_compatible : Its condition on the gains.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
 
     See Also
     --------
-    is_compatible : Whether two metrics have the same.
+    coherence.is_compatible : Whether two metrics have the same.
 
     Examples
     --------

@@ -288,7 +288,7 @@ def dominance(
 
     See Also
     --------
-    consistent_ranges : What a log determines of gains and discounts.
+    coherence.consistent_ranges : What a log determines of gains and discounts.
 
     Examples
     --------
@@ -560,13 +560,13 @@ def consistent_ranges(
 
     See Also
     --------
-    bootstrap_bands : Bands under a model of noise.
-    dominance : Which of two lists is better under all of these DCGs.
+    bands : Bands under a model of noise.
+    coherence.dominance : Which of two lists is better under all of these DCGs.
 
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> log = dl.simulate.preference_pairs(truth, 500, lists="free", seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 500, lists="free", random_state=0)
     >>> few, many = consistent_ranges(log[:20]), consistent_ranges(log)
     >>> bool(np.ptp(many.gains, axis=0).sum() < np.ptp(few.gains, axis=0).sum())
     True

@@ -111,7 +111,7 @@ def disagreement(
     grades: ArrayLike | None = None,
     *,
     n_pairs: int = 1_000_000,
-    seed: int = 0,
+    random_state: int = 0,
     names: tuple[str, str] = ("a", "b"),
 ) -> Disagreement:
     """Return the share of pairs of rankings that two metrics order differently.
@@ -126,13 +126,13 @@ def disagreement(
     ----------
     a, b, grades, names
         As in `coherence`.
-    n_pairs, seed : int
+    n_pairs, random_state : int
         Number and seed of the random pairs compared if there are more than 20 million rankings, or
         a metric is a `ListUtility`; otherwise all are. A million give the share to about 0.001.
 
     See Also
     --------
-    disagreement_matrix : Many metrics.
+    coherence.disagreement_matrix : Many metrics.
     coherence : Whether they disagree at all, with a witness.
 
     Examples
@@ -157,7 +157,7 @@ def disagreement(
     else:
         values: list[Callable[[Grades], Floats]] = [partial(list_values, w) for w in weights]
         values = values or [*map(_list_utility, metrics, names)]
-        counts = _sampled_counts(rankings, values, n_pairs, np.random.default_rng(seed))
+        counts = _sampled_counts(rankings, values, n_pairs, np.random.default_rng(random_state))
 
     share, agree, tie_a, tie_b, tie_both = (counts / counts.sum()).tolist()
     interval = (share, share) if exact else wilson(int(counts[0]), n_pairs, 0.95)
@@ -283,13 +283,13 @@ def disagreement_matrix(
     grades: ArrayLike | None = None,
     *,
     max_lists: int = 200_000,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> DisagreementMatrix:
     """Return the share of pairs of rankings that any two of several metrics order differently.
 
     `metrics` maps names to metrics, for example `textbook_dcgs(5, 10)`; `grades` are as in
     `coherence`. If there are more than `max_lists` rankings, 5,000 are drawn at random, with
-    replacement, and compared; `seed` is the seed of these draws.
+    replacement, and compared; `random_state` is the seed of these draws.
     Raises InputError if there are fewer than two metrics, or they cannot be compared (see
     `coherence`).
 
@@ -321,7 +321,7 @@ def disagreement_matrix(
         enumeration = rankings.enumerated(list(kept.values()))
         values, weight = enumeration.values, enumeration.weight
     else:
-        lists = rankings.sample(5000, np.random.default_rng(seed))
+        lists = rankings.sample(5000, np.random.default_rng(random_state))
         values = np.stack([list_values(table, lists) for table in kept.values()])
 
     # compare every two metrics

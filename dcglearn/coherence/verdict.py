@@ -212,7 +212,7 @@ def coherence(
     See Also
     --------
     disagreement : How often two metrics disagree.
-    regret_curve : By how much, for clear preferences.
+    coherence.regret_curve : By how much, for clear preferences.
     system_order : Whether it matters for systems.
 
     Examples

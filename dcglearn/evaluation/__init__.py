@@ -3,3 +3,7 @@
 Read `run_values.py` first. `tables.py` and `trec.py` read the files, `ranked.py` joins runs with
 judgements, `arrays.py` evaluates plain arrays, and `system_tests.py` tests differences.
 """
+
+from dcglearn.foundation.public_names import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

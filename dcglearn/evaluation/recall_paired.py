@@ -42,7 +42,7 @@ def recall_paired_preference(x: Ranks, y: Ranks, weight: str = "uniform") -> flo
 
     See Also
     --------
-    lexi_precision : Compare at the first level that differs.
+    evaluation.lexi_precision : Compare at the first level that differs.
     compare_systems : Compare under metrics.
 
     Examples
@@ -65,7 +65,7 @@ def lexi_precision(x: Ranks, y: Ranks, form: str = "sign") -> float:
 
     See Also
     --------
-    lexi_recall : The same from the last relevant document.
+    evaluation.lexi_recall : The same from the last relevant document.
     compare_systems : Compare under metrics.
 
     Examples
@@ -84,7 +84,7 @@ def lexi_recall(x: Ranks, y: Ranks, form: str = "sign") -> float:
 
     See Also
     --------
-    recall_paired_preference : Compare at every level of recall.
+    evaluation.recall_paired_preference : Compare at every level of recall.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class PairedRuns:
 
     @classmethod
     def of(
-        cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str
+        cls, names: Sequence[str], judged: Judgements, runs: Sequence[Run], ties: str, missing: str
     ) -> Self:
         """Join runs with judgements.
 
@@ -192,7 +192,7 @@ class PairedRuns:
         """
         if ties == "average":
             raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')
-        ranked = tuple(ranked_grades(run, judged, None, ties) for run in runs)
+        ranked = tuple(ranked_grades(judged, run, None, ties) for run in runs)
         return cls(tuple(names), ranked, judged_counts(judged, judged.n_grades)[1], missing)
 
     @property

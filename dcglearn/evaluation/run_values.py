@@ -21,7 +21,13 @@ from dcglearn.evaluation.ranked import (
     valued_grades,
 )
 from dcglearn.evaluation.recall_paired import companion_of
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.tables import (
+    JudgementsLike,
+    RunsLike,
+    judgements_first,
+    read_judgements,
+    read_runs,
+)
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Cells, Finding, cells_of
 from dcglearn.foundation.plain_text import nearest, number_of
@@ -222,8 +228,8 @@ class EvaluateOptions(TypedDict, total=False):
 
 
 def evaluate(
-    runs: RunsLike,
     judgements: JudgementsLike,
+    runs: RunsLike,
     metrics: Metrics = "nDCG@10",
     *,
     normalise: bool = True,
@@ -244,8 +250,8 @@ def evaluate(
 
     Parameters
     ----------
-    runs, judgements
-        The ranked documents and the grades, in any form that `read_runs` and `read_judgements`
+    judgements, runs
+        The grades and the ranked documents, in any form that `read_judgements` and `read_runs`
         accept.
     metrics : DCG, ListUtility, file or name, a sequence, or a mapping of names to metrics
         An object of `textbook_list_metrics` has the same values as its name. ``nDCG@10`` (linear
@@ -295,7 +301,7 @@ def evaluate(
     Examples
     --------
     >>> judged, run = {"q": {"d": 3, "e": 1}}, {"mine": {"q": {"e": 2.0, "d": 1.0}}}
-    >>> print(evaluate(run, judged, ["nDCG@10", "exponential-log2@10"]))
+    >>> print(evaluate(judged, run, ["nDCG@10", "exponential-log2@10"]))
     Over 1 query, the mean nDCG@10 of mine is 0.7967.
     <BLANKLINE>
     run   nDCG@10  exponential-log2@10
@@ -304,7 +310,8 @@ def evaluate(
     _check_settings(unjudged, missing, ideal, ties)
     if residuals and unjudged != "worst":
         raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
-    judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+    with judgements_first(judgements, runs, "evaluate(judgements, runs)"):
+        judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
 
     # our metrics, and those of ir_measures
     by_name = as_metrics(metrics, judged, systems)
@@ -346,7 +353,7 @@ def evaluate(
     share_unjudged = np.empty(len(systems))
     for r, system in enumerate(systems):
         # what is judged
-        ranked = ranked_grades(system, judged, None if to_the_end or others else depth, ties)
+        ranked = ranked_grades(judged, system, None if to_the_end or others else depth, ties)
         is_judged = ranked.grades >= 0
         n_judged = is_judged[:, :depth].sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
@@ -368,7 +375,7 @@ def evaluate(
 
     # measures of ir_measures
     if others:
-        elsewhere = measured_elsewhere(list(others.values()), systems, judged, queries)
+        elsewhere = measured_elsewhere(list(others.values()), judged, systems, queries)
         values[:, list(others)] = elsewhere
 
     names = ", ".join(by_name)

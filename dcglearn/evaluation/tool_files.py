@@ -255,7 +255,7 @@ def read_rank_eval(path: PathLike) -> RankEval:
     ...     path = Path(folder, "saved.json")
     ...     response = {"metric_score": 1.0, "details": {"q1": {"hits": hits}}}
     ...     _ = path.write_text(json.dumps(response))
-    ...     saved = dl.read_rank_eval(path)
+    ...     saved = dl.io.read_rank_eval(path)
     >>> saved.run.frame["document"].to_list(), len(saved.rated)
     (['d1', 'd2'], 1)
     """

@@ -1,24 +1,5 @@
 """A DCG in other tools: programs, settings or callables, and errors where values would differ."""
 
-from dcglearn.exports.callables import (
-    ir_measure,
-    lightgbm_callables,
-    sklearn_scorer,
-    xgboost_callables,
-)
-from dcglearn.exports.programs import to_python, to_quepid, to_sql
-from dcglearn.exports.settings import (
-    cwl_continuation,
-    cwl_gains,
-    integer_gains,
-    is_log2,
-    to_lightgbm,
-    to_trec_eval,
-)
-from dcglearn.exports.targets import TARGETS, exported
+from dcglearn.foundation.public_names import public_names
 
-__all__ = [
-    "TARGETS", "cwl_continuation", "cwl_gains", "exported", "integer_gains", "ir_measure",
-    "is_log2", "lightgbm_callables", "sklearn_scorer", "to_lightgbm", "to_python", "to_quepid",
-    "to_sql", "to_trec_eval", "xgboost_callables",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -41,7 +41,7 @@ FIXED = ("elasticsearch", "opensearch")
 
 LINES = {
     "pytorch": "from dcglearn.torch_losses import TorchLoss\n"
-    "loss = TorchLoss(dcglearn.ApproxNDCG(dcg))",
+    "loss = TorchLoss(dcglearn.losses.ApproxNDCG(dcg))",
     "lightgbm": "objective, metric = dcglearn.exports.lightgbm_callables(dcg)",
     "xgboost": "objective, metric = dcglearn.exports.xgboost_callables(dcg)",
     "ir-measures": "measure = dcglearn.exports.ir_measure(dcg)",

@@ -61,6 +61,15 @@ def read_checkpoint(path: PathLike, identity: Fields) -> tuple[list[bytes], int]
     return _whole_parts(content, end)
 
 
+def is_checkpoint(path: PathLike) -> bool:
+    """Return whether a file is a checkpoint, by its suffix or its first words."""
+    file = as_path(path)
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return file.suffix == ".checkpoint" or opened.read(20) == b"dcglearn checkpoint "
+
+
 def inspect_checkpoint(path: PathLike) -> Fields:
     """Return a checkpoint's training, its number of whole parts, and the bytes behind them."""
     kept, content, start = _opened(path)

@@ -169,7 +169,7 @@ class UpsideDownError(InputError):
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 100, seed=0)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 100, random_state=0)
     >>> try:
     ...     dl.DCGLearner().fit(dl.Preferences(log.other, log.preferred))
     ... except dl.UpsideDownError as problem:

@@ -53,7 +53,7 @@ def read_answers(
     --------
     >>> right = {"question": "q", "list": [2, 0], "right": True}
     >>> wrong = {"question": "q", "list": [0], "right": False}
-    >>> answers = dl.read_answers([right, wrong])
+    >>> answers = dl.io.read_answers([right, wrong])
     >>> answers, answers.lists.tolist()
     (Answers(2 answers, depth 2, 3 grades), [[2, 0], [0, -2]])
     """

@@ -15,7 +15,8 @@ from dcglearn.foundation.validation import Grades, InputError, Integers
 from dcglearn.learning.descriptions import DirectDescription, DirectFit
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands, bootstrap_bands
+from dcglearn.trust import band_draws
+from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.next_pairs import MOST_PAIRS, values_of
 from dcglearn.trust.resampling import unit_of
@@ -164,8 +165,10 @@ def expected_verdicts(
 class Chooser:
     """Chooses among pairs, int8 of shape (m, 2, K): by value if `active`, else by chance."""
 
-    def __init__(self, lists: Grades, *, active: bool = True, seed: int | None = None) -> None:
-        self._lists, self._active, self._rng = lists, active, np.random.default_rng(seed)
+    def __init__(
+        self, lists: Grades, *, active: bool = True, random_state: int | None = None
+    ) -> None:
+        self._lists, self._active, self._rng = lists, active, np.random.default_rng(random_state)
 
     def choose(self, allowed: Integers, latest: LatestFit, asked: Grades) -> int:
         """Return the number of an allowed candidate, given the log of pairs asked, (n, 2, K)."""
@@ -193,9 +196,9 @@ class Learned(Newest["Preferences | None"]):
     """Bootstrap samples of the bands that are shown while judging: they take about a second."""
 
     def __init__(
-        self, n_grades: int, depth: int, proxy: DCG | None = None, width: float = 0.1
+        self, n_grades: int, depth: int, llm: DCG | None = None, width: float = 0.1
     ) -> None:
-        self._proxy, self._width, self._n_parameters = proxy, width, n_grades - 2 + depth
+        self._llm, self._width, self._n_parameters = llm, width, n_grades - 2 + depth
         self._first = LatestFit(DCG.standard(n_grades, depth).normalised())
         self.bands_from = max(20, 3 * self._n_parameters)
         self.latest = self._first
@@ -216,7 +219,7 @@ class Learned(Newest["Preferences | None"]):
             return
 
         # cold: from the last fit it may end in another minimum than ``dcglearn learn``
-        fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades), proxy=self._proxy)
+        fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades), llm=self._llm)
         told = beats_coin(fit, len(log.decided), before=self.latest.beats_coin)
         latest = LatestFit(fit.dcg, len(log), fit, log, None, self.latest.expected, told)
 
@@ -224,7 +227,7 @@ class Learned(Newest["Preferences | None"]):
         if len(log) >= self.bands_from:
             unit = unit_of(log, fewest=FEWEST_DRAWN, per_list=math.inf)
             with contextlib.suppress(InputError):  # the samples may hold too little to learn from
-                bands = bootstrap_bands(log, fit, by=unit, n_resamples=self.n_resamples)
+                bands = band_draws.bands(log, fit, by=unit, n_resamples=self.n_resamples)
                 latest = replace(latest, bands=bands)
 
         # how many verdicts are wanted

@@ -18,7 +18,7 @@ def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLi
 
     See Also
     --------
-    identifiable_similarity : Leaves out what a log cannot tell.
+    trust.identifiable_similarity : Leaves out what a log cannot tell.
     disagreement : Share of pairs of lists that are ordered differently.
 
     Examples
@@ -41,14 +41,15 @@ def identifiable_similarity(
 
     See Also
     --------
-    similarity : The paper's, which depends on what no log can tell.
+    trust.similarity : The paper's, which depends on what no log can tell.
     Preferences.visible : What a log can tell.
 
     Examples
     --------
     >>> dcg = dl.DCG.standard(3, 2)
     >>> visible = dl.Preferences([[2, 0], [1, 2]], [[0, 2], [2, 0]]).visible()
-    >>> round(dl.identifiable_similarity(dcg, dl.DCG(dcg.gains, 2 * dcg.discounts), visible), 6)
+    >>> double = dl.DCG(dcg.gains, 2 * dcg.discounts)
+    >>> round(dl.trust.identifiable_similarity(dcg, double, visible), 6)
     1.0
     """
     left, right = _matched_weights(first, second)

@@ -218,7 +218,7 @@ class PreferencePairs(Columns, Weighted):
         return count_lists(self.preferred, self.other, self.n_grades)
 
     def split(
-        self, fraction: float = 0.8, seed: Seed = None, by: str | None = None
+        self, fraction: float = 0.8, *, random_state: Seed = 0, by: str | None = None
     ) -> tuple[Self, Self]:
         """Split at random into two logs.
 
@@ -235,7 +235,7 @@ class PreferencePairs(Columns, Weighted):
         first, second = self.clusters(by)
         n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
         chosen = np.zeros(n, dtype=bool)
-        chosen[np.random.default_rng(seed).permutation(n)[: round(fraction * n)]] = True
+        chosen[np.random.default_rng(random_state).permutation(n)[: round(fraction * n)]] = True
 
         # pairs whose lists lie on one side
         parts = self[chosen[first] & chosen[second]], self[~chosen[first] & ~chosen[second]]
@@ -246,12 +246,13 @@ class PreferencePairs(Columns, Weighted):
         return parts
 
     def folds(
-        self, n_folds: int, seed: Seed = None, by: str | None = None
+        self, n_folds: int, *, random_state: Seed = 0, by: str | None = None
     ) -> list[tuple[Self, Self]]:
         """Return the (train, held out) logs of a cross-validation.
 
-        There are at least 2; `seed` and `by` are as in `split`, by "pair", "rater" or "query", or
-        of judgements. Raises InputError if there are fewer pairs (or raters, queries) than folds.
+        There are at least 2; `random_state` and `by` are as in `split`, by "pair", "rater" or
+        "query", or of judgements. Raises InputError if there are fewer pairs (or raters, queries)
+        than folds.
         """
         if by == "list":
             raise InputError('folds by "list" would drop most pairs; use split(by="list")')
@@ -260,7 +261,7 @@ class PreferencePairs(Columns, Weighted):
         whole_number(n_folds, "n_folds")
         if not 2 <= n_folds <= n:
             raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
-        rows = divided(clusters, n_folds, np.random.default_rng(seed), across=False)
+        rows = divided(clusters, n_folds, np.random.default_rng(random_state), across=False)
         return [(self[train], self[test]) for train, test in rows]
 
     def clusters(self, by: str | None) -> tuple[Indices, Indices]:

@@ -8,14 +8,6 @@ Objectives are classes with few lines; the sums over documents are C, behind the
 into the gradient and Hessian that a booster takes.
 """
 
-from dcglearn.losses.approx import SDCG, SHFSDCG, ApproxAP, ApproxNDCG, RegSHFSDCG, soft_ranks
-from dcglearn.losses.listwise import ListNet, Regression
-from dcglearn.losses.objective import Objective
-from dcglearn.losses.pairwise import GBRank, LambdaRank, RankHinge, RSRank
-from dcglearn.losses.smooth import SmoothAP, SmoothNDCG, SoftRankNDCG
+from dcglearn.foundation.public_names import public_names
 
-__all__ = [
-    "SDCG", "SHFSDCG", "ApproxAP", "ApproxNDCG", "GBRank", "LambdaRank", "ListNet", "Objective",
-    "RSRank", "RankHinge", "RegSHFSDCG", "Regression", "SmoothAP", "SmoothNDCG", "SoftRankNDCG",
-    "soft_ranks",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

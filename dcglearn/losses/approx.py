@@ -48,9 +48,9 @@ def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None
 class ApproxNDCG(SoftRankObjective):
     """NDCG at soft ranks, ``sum_i G_i D(r_i) sigma(beta (k + 1/2 - r_i)) / ideal``.
 
-    Source: Qin, Liu, Li 2010, equations 12-16. Between whole ranks, and past the DCG's last
-    position, D is `SmoothDiscount`. As alpha and beta grow, the value tends to the sum of NDCG@k
-    over queries, if no two scores tie and the discounts are positive and decrease.
+    Source: Qin, Liu, Li 2010, equations 12-16. k is the `depth`. Between whole ranks, and past the
+    DCG's last position, D is `SmoothDiscount`. As alpha and beta grow, the value tends to the sum
+    of NDCG@k over queries, if no two scores tie and the discounts are positive and decrease.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class ApproxNDCG(SoftRankObjective):
         Sharpness of the ranks ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))``, per unit of
         score. 10 suits scores whose spread is about 1; a larger one follows the metric more
         closely, but stops a training in flat regions.
-    k : int, "depth" or None
-        Ranks that count: those of the DCG, the first k, or all (for training).
+    depth : int, "dcg" or None
+        Ranks that count: so many, those of the DCG, or all (for training).
     beta : float
         Sharpness of the truncation at k, per rank. 1 lets documents below k keep a slope; 100
         follows NDCG at k.
@@ -74,7 +74,7 @@ class ApproxNDCG(SoftRankObjective):
 
     See Also
     --------
-    SmoothNDCG : Smooth mixtures of documents at each position.
+    losses.SmoothNDCG : Smooth mixtures of documents at each position.
     LinearRanker : Train a linear model on it.
 
     Examples
@@ -86,7 +86,7 @@ class ApproxNDCG(SoftRankObjective):
 
     dcg: DCG
     alpha: float = 10.0
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     beta: float = 1.0
     shift: float = 0.5
     normalise: bool = True
@@ -109,7 +109,7 @@ class SDCG(ApproxNDCG):
 
     See Also
     --------
-    SHFSDCG : Smoothed hinge ranks.
+    losses.SHFSDCG : Smoothed hinge ranks.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class ApproxAP(PrecisionObjective):
 
     See Also
     --------
-    SmoothAP : Smooth mixtures instead of smooth ranks.
+    losses.SmoothAP : Smooth mixtures instead of smooth ranks.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class SHFSDCG(SoftRankObjective):
 
     Parameters
     ----------
-    dcg, k, alpha, beta, normalise
+    dcg, depth, alpha, beta, normalise
         As in `ApproxNDCG`.
     annealed : bool
         Whether the truncation is at s instead of k: the largest rank of the k most relevant
@@ -200,7 +200,7 @@ class SHFSDCG(SoftRankObjective):
 
     See Also
     --------
-    RegSHFSDCG : Begins as a regression.
+    losses.RegSHFSDCG : Begins as a regression.
 
     Examples
     --------
@@ -210,7 +210,7 @@ class SHFSDCG(SoftRankObjective):
     """
 
     dcg: DCG
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     alpha: float = 10.0
     beta: float = 1.0
     annealed: bool = True
@@ -234,7 +234,7 @@ class SHFSDCG(SoftRankObjective):
 
     def _edges(self, ranks: Floats, batch: Batch, documents: Classes) -> Floats:
         """Return the rank of each query's truncation, or one value for all."""
-        k = depth_of(self.k, self.dcg)
+        k = depth_of(self.depth, self.dcg)
         if not self.annealed or k == np.inf:
             return np.array([k + self.shift])
         return documents.widest_ranks(ranks, batch.offsets, int(k), self.shift)
@@ -259,7 +259,7 @@ class RegSHFSDCG(SHFSDCG):
 
     Parameters
     ----------
-    dcg, k, alpha, beta, annealed, shift, normalise
+    dcg, depth, alpha, beta, annealed, shift, normalise
         As in `SHFSDCG`.
     tau : float
         Share of the regression, from 0 to 1, which rankers set themselves: `at` sets ``1 / (1 +

@@ -17,7 +17,7 @@ class Regression(Objective):
 
     See Also
     --------
-    RegSHFSDCG : A regression that turns into a metric.
+    losses.RegSHFSDCG : A regression that turns into a metric.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class ListNet(Objective):
 
     See Also
     --------
-    ApproxNDCG : A smooth form of the metric itself.
+    losses.ApproxNDCG : A smooth form of the metric itself.
 
     Examples
     --------

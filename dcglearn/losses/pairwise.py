@@ -33,7 +33,7 @@ class RankHinge(Objective):
 
     See Also
     --------
-    RankSVMRanker : The solver of RankSVM.
+    rankers.RankSVMRanker : The solver of RankSVM.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class GBRank(RankHinge):
 
     See Also
     --------
-    LambdaRank : Pairs weighted by the change of DCG that a swap makes.
+    losses.LambdaRank : Pairs weighted by the change of DCG that a swap makes.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class LambdaRank(WholeRankObjective):
 
     Parameters
     ----------
-    dcg, k, normalise
+    dcg, depth, normalise
         As in `SmoothNDCG`. A pair with neither document among the positions that count has weight
         0.
     alpha : float
@@ -102,7 +102,7 @@ class LambdaRank(WholeRankObjective):
 
     See Also
     --------
-    ApproxNDCG : A smooth form of the metric itself.
+    losses.ApproxNDCG : A smooth form of the metric itself.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class LambdaRank(WholeRankObjective):
 
     dcg: DCG
     alpha: float = 1.0
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "alpha"
@@ -140,7 +140,7 @@ class RSRank(LambdaRank):
 
     See Also
     --------
-    SparseRanker : The ranker that uses it.
+    rankers.SparseRanker : The ranker that uses it.
 
     Examples
     --------

@@ -34,12 +34,12 @@ class SmoothNDCG(WholeRankObjective):
     sigma : float
         The ``s`` of the formula, in squared units of score. 1 suits scores whose spread is about 1;
         a smaller one is closer to the metric and has more local maxima.
-    k, normalise
+    depth, normalise
         As in `ApproxNDCG`; positions past the DCG's have the tail of `SmoothDiscount`.
 
     See Also
     --------
-    ApproxNDCG : Smooth ranks; faster on long lists.
+    losses.ApproxNDCG : Smooth ranks; faster on long lists.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class SmoothNDCG(WholeRankObjective):
 
     dcg: DCG
     sigma: float = 1.0
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "sigma"
@@ -89,7 +89,7 @@ class SmoothAP(PrecisionObjective):
 
     See Also
     --------
-    ApproxAP : Smooth ranks instead of smooth mixtures.
+    losses.ApproxAP : Smooth ranks instead of smooth mixtures.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class SoftRankNDCG(WholeRankObjective):
 
     Parameters
     ----------
-    dcg, k, normalise
+    dcg, depth, normalise
         As in `SmoothNDCG`.
     sigma : float
         Standard deviation of the noise of a score, in units of score; a difference has
@@ -179,7 +179,7 @@ class SoftRankNDCG(WholeRankObjective):
 
     See Also
     --------
-    SmoothNDCG : Faster, and as flexible.
+    losses.SmoothNDCG : Faster, and as flexible.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class SoftRankNDCG(WholeRankObjective):
 
     dcg: DCG
     sigma: float = 0.1
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "sigma"

@@ -12,7 +12,7 @@ from dcglearn.metrics.saved_metric import SavedMetric, load_metric
 from dcglearn.metrics.textbook import NAMES, MetricName, NamedMetric, is_metric_file
 from dcglearn.metrics.textbook_lists import LIST_NAMES, AdaptiveMetric, ListMetricName
 
-CURRENT = "exponential-log2"
+BASELINE = "exponential-log2"
 """The metric that most people use now."""
 
 SCORING = (DCG, ListUtility)
@@ -114,12 +114,12 @@ def _refuse(metric: Any, accept: Sequence[type], name: str) -> None:
     raise InputTypeError(f"{name} is a {kind}; give {forms}")
 
 
-def metric_in_use(current: DCGLike, n_grades: int, depth: int) -> tuple[str, DCG]:
+def metric_in_use(baseline: DCGLike, n_grades: int, depth: int) -> tuple[str, DCG]:
     """Return the name of the metric used now, and the metric, for lists of this depth.
 
     Raises InputError if it is no DCG, or has fewer grades.
     """
-    metric = metric_or_name(current, name="current")
+    metric = metric_or_name(baseline, name="baseline")
     if isinstance(metric, MetricName):
         return metric.at(depth), read_metric(metric, n_grades, depth)
     if metric.n_grades < n_grades:

@@ -27,10 +27,6 @@ class SavedMetric(Shown):
     grade_names: tuple[str, ...] | None
     notes: tuple[str, ...]
     plain: bool = False
-    table: Callable[[], str]
-
-    def _table(self) -> str:
-        return self.table()
 
     @property
     def n_grades(self) -> int:

@@ -121,12 +121,12 @@ class DaskLog(PartedLog):
 
     See Also
     --------
-    ParquetLog : Parts on one machine's disk.
+    io.ParquetLog : Parts on one machine's disk.
     Preferences : A log in memory.
 
     Examples
     --------
-    >>> with dl.DaskLog("logs/*.parquet", engine=4) as log:  # doctest: +SKIP
+    >>> with dl.io.DaskLog("logs/*.parquet", engine=4) as log:  # doctest: +SKIP
     ...     utility = dl.UtilityLearner().fit(log).utility_
     """
 

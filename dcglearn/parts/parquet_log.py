@@ -233,15 +233,16 @@ class ParquetLog(PartedLog):
 
     See Also
     --------
-    DaskLog : Parts over a cluster.
+    io.DaskLog : Parts over a cluster.
     Preferences : A log in memory.
 
     Examples
     --------
     >>> import tempfile, dcglearn as dl
     >>> folder = tempfile.mkdtemp()
-    >>> dl.simulate.write_log(f"{folder}/log.parquet", dl.simulate.ground_truth("D1"), 1000, seed=0)
-    >>> with dl.ParquetLog(folder) as log:
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> dl.simulate.write_log(f"{folder}/log.parquet", truth, 1000, random_state=0)
+    >>> with dl.io.ParquetLog(folder) as log:
     ...     log, dl.UtilityLearner().fit(log).gap_ < 1e-8
     (ParquetLog(1,000 pairs, depth 10, 5 grades), True)
     """

@@ -41,9 +41,9 @@ class DaskBoostedRanker(BoostedRanker):
 
     Parameters
     ----------
-    loss, n_trees, learning_rate, num_leaves, follow, curvature, metric, patience, seed, start
-        As in `BoostedRanker`, but `patience` saves no time: the number of trees is chosen after all
-        have grown. There are no checkpoints over a cluster.
+    loss, n_trees, learning_rate, num_leaves, follow, curvature, metric, patience, start
+        As in `BoostedRanker`, and so is `random_state`, but `patience` saves no time: the number of
+        trees is chosen after all have grown. There are no checkpoints over a cluster.
     **lightgbm
         Other parameters of LightGBM, which finds free ports, or takes ``local_listen_port=P`` of
         each worker, where all are on different hosts.
@@ -57,11 +57,11 @@ class DaskBoostedRanker(BoostedRanker):
 
     See Also
     --------
-    DaskLog : A log of preferences over a cluster.
+    io.DaskLog : A log of preferences over a cluster.
 
     Examples
     --------
-    >>> data = dl.simulate.letor_queries(40, seed=0)
+    >>> data = dl.simulate.letor_queries(40, random_state=0)
     >>> ranker = DaskBoostedRanker(n_trees=30).fit(data[:30], engine=2)  # doctest: +SKIP
     """
 
@@ -166,7 +166,7 @@ class DaskBoostedRanker(BoostedRanker):
             client=own,
             objective=objective,
             n_estimators=self.n_trees,
-            random_state=self.seed,
+            random_state=self.random_state,
             **main_names({"time_out": 2, **task.parameters}),
         )
 

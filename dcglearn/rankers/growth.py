@@ -164,7 +164,7 @@ class Growth:
                 raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
         # the segment's own seed, and its trees on top of the last ones
-        own = {"seed": task.ranker.seed + first // self.every, "num_threads": n_threads}
+        own = {"seed": task.ranker.random_state + first // self.every, "num_threads": n_threads}
         parameters = {**task.parameters, **own, "objective": objective}
         options = {"num_boost_round": size, "init_model": self.booster, "callbacks": [after]}
         with at_most(n_threads):

@@ -78,7 +78,7 @@ class LinearRanker(LinearModel):
         Step of ``"sgd"``.
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
-    patience, seed : int
+    patience, random_state : int
         With a validation set, the annealing ends after this many stages without a better value; and
         the seed.
 
@@ -99,7 +99,7 @@ class LinearRanker(LinearModel):
 
     Examples
     --------
-    >>> data = dl.simulate.letor_queries(40, seed=0)
+    >>> data = dl.simulate.letor_queries(40, random_state=0)
     >>> mine = dl.DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
     >>> 0.4 < LinearRanker(dl.losses.ApproxNDCG(mine)).fit(data[:30]).score(data[30:]) < 1
     True
@@ -116,7 +116,7 @@ class LinearRanker(LinearModel):
     learning_rate: float = 0.01
     metric: DCGLike | None = None
     patience: int | None = None
-    seed: int = 0
+    random_state: int = 0
 
     _default_loss: ClassVar[type[Any] | None] = ApproxNDCG
 
@@ -154,7 +154,7 @@ class LinearRanker(LinearModel):
             starts = "ridge", "ranksvm", "random"
             one_of(self.start, "start", starts, ", coefficients, or a fitted ranker")
         self._check_whole("n_restarts", "max_iter", "patience")
-        whole_number(self.seed, "seed", 0)
+        whole_number(self.random_state, "random_state", 0)
         within(self.l2, "l2")
         within(self.tol, "tol")
         positive(learning_rate=self.learning_rate)
@@ -266,7 +266,9 @@ class _Stages:
     def _start(self, restart: int) -> Floats:
         start, d = self.ranker.start, self.queries.shape[1]
         if restart > 0 or (isinstance(start, str) and start == "random"):
-            return np.random.default_rng([self.ranker.seed, restart]).normal(size=d) / np.sqrt(d)
+            return np.random.default_rng([self.ranker.random_state, restart]).normal(
+                size=d
+            ) / np.sqrt(d)
         if not isinstance(start, str):
             return coefficients_of(start, d) * self.design.spread
         if start == "ranksvm":
@@ -339,7 +341,7 @@ class _Stages:
     def stochastic(self, loss: Any, v: Floats, state: _State) -> tuple[Floats, int]:
         """Return v and the passes of stochastic gradients, a query a step, in a random order."""
         ranker, queries, design, v = self.ranker, self.queries, self.design, v.copy()
-        rng = np.random.default_rng([ranker.seed, state.restart, state.stage + 1])
+        rng = np.random.default_rng([ranker.random_state, state.restart, state.stage + 1])
         for n_passes in range(1, ranker.max_iter + 1):
             before = v.copy()
             for q in rng.permutation(len(queries)):

@@ -193,7 +193,7 @@ class RidgeRanker(LinearModel):
 
     Examples
     --------
-    >>> queries = dl.simulate.letor_queries(20, seed=0)
+    >>> queries = dl.simulate.letor_queries(20, random_state=0)
     >>> RidgeRanker().fit(queries).score(queries) > 0.4
     True
     """
@@ -246,11 +246,11 @@ class RankSVMRanker(LinearModel):
 
     See Also
     --------
-    RidgeRanker : Least squares on gains.
+    rankers.RidgeRanker : Least squares on gains.
 
     Examples
     --------
-    >>> RankSVMRanker().fit(dl.simulate.letor_queries(20, seed=0)).gap_ < 1e-8
+    >>> RankSVMRanker().fit(dl.simulate.letor_queries(20, random_state=0)).gap_ < 1e-8
     True
     """
 

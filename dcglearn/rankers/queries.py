@@ -148,12 +148,13 @@ class Queries:
         labels = self.grades[rows], self.qid[rows], self.n_grades
         return Queries(self.features[rows], *labels, documents, self.missing, self.columns)
 
-    def split(self, share: float, seed: Seed = 0) -> tuple[Queries, Queries]:
-        """Return a random `share` of the queries, and the others, both in their present order."""
-        within(share, "share", 1, above=True, below=True)
-        first = np.random.default_rng(seed).permutation(len(self)) < round(share * len(self))
+    def split(self, fraction: float = 0.8, *, random_state: Seed = 0) -> tuple[Queries, Queries]:
+        """Return a random `fraction` of the queries, and the others, each in the order given."""
+        within(fraction, "fraction", 1, above=True, below=True)
+        n_first = round(fraction * len(self))
+        first = np.random.default_rng(random_state).permutation(len(self)) < n_first
         if first.all() or not first.any():
-            size = f"share={share} of {len(self)} queries"
+            size = f"fraction={fraction} of {len(self)} queries"
             raise InputError(f"{size} leaves one side empty; give more queries")
         return self[first], self[~first]
 

@@ -94,8 +94,8 @@ class SparseRanker(LinearModel):
     max_iter, tol : int, float
         A point ends after `max_iter` steps, or when no coefficient changes by more than `tol`.
     loss : loss, optional
-        Another loss; by default ``losses.RSRank(metric, k=None)``. With weights truncated at the
-        DCG's depth, documents take turns in the first positions, and the steps do not converge.
+        Another loss; by default ``losses.RSRank(metric, depth=None)``. With weights truncated at
+        the DCG's depth, documents take turns in the first positions, and the steps do not converge.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class SparseRanker(LinearModel):
 
     Examples
     --------
-    >>> queries = dl.simulate.letor_queries(30, n_redundant=30, seed=0)
+    >>> queries = dl.simulate.letor_queries(30, n_redundant=30, random_state=0)
     >>> ranker = SparseRanker(n_points=10, max_iter=50).fit(queries[:20], eval_set=queries[20:])
     >>> len(ranker.features_) < 45
     True
@@ -154,7 +154,9 @@ class SparseRanker(LinearModel):
             within(self.l1, "l1", remedy="or None")
 
     def _objective(self, queries: Queries) -> Any:
-        return RSRank(self.metric_, k=None) if self.loss is None else super()._objective(queries)
+        if self.loss is None:
+            return RSRank(self.metric_, depth=None)
+        return super()._objective(queries)
 
     def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
         self.path_ = list(self._path(design, training))

@@ -28,7 +28,11 @@ from dcglearn.rankers.ranker import Ranker, Training
 
 _LOG = logging.getLogger(__name__)
 
-OWN_NAMES = {"num_iterations": "n_trees", "early_stopping_round": "patience", "seed": "seed"}
+OWN_NAMES = {
+    "num_iterations": "n_trees",
+    "early_stopping_round": "patience",
+    "seed": "random_state",
+}
 OWN_NAMES |= dict.fromkeys(("metric", "eval_at"), "metric")
 OWN_NAMES |= dict.fromkeys(("objective", "label_gain", "init_score"), "loss")
 """LightGBM's parameters, and the names that they have here."""
@@ -63,7 +67,7 @@ class BoostedRanker(Ranker):
     patience : int, optional
         With a validation set: stop after this many trees without a better value; by default all
         grow.
-    seed : int
+    random_state : int
         Same seed, same model, with any number of threads.
     start : array_like, shape (d,), or fitted linear ranker, optional
         Coefficients of a linear model, scaled to the gains by least squares. The trees add to its
@@ -94,9 +98,10 @@ class BoostedRanker(Ranker):
 
     Examples
     --------
-    >>> data = dl.simulate.letor_queries(40, seed=0)
+    >>> data = dl.simulate.letor_queries(40, random_state=0)
     >>> mine = dl.DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
-    >>> 0.3 < BoostedRanker(dl.RegSHFSDCG(mine), n_trees=30).fit(data[:30]).score(data[30:]) < 1
+    >>> ranker = BoostedRanker(dl.losses.RegSHFSDCG(mine), n_trees=30).fit(data[:30])
+    >>> 0.3 < ranker.score(data[30:]) < 1
     True
     """
 
@@ -115,7 +120,7 @@ class BoostedRanker(Ranker):
         curvature: str = "diagonal",
         metric: DCGLike | None = None,
         patience: int | None = None,
-        seed: int = 0,
+        random_state: int = 0,
         start: Any = None,
         **lightgbm: Any,
     ) -> None:
@@ -127,7 +132,7 @@ class BoostedRanker(Ranker):
         self.curvature = curvature
         self.metric = metric
         self.patience = patience
-        self.seed = seed
+        self.random_state = random_state
         self.start = start
         self._check_names(lightgbm)
         self._lightgbm = lightgbm
@@ -187,7 +192,7 @@ class BoostedRanker(Ranker):
 
     def _check_parameters(self) -> None:
         self._check_whole("n_trees", "patience")
-        whole_number(self.seed, "seed", 0)
+        whole_number(self.random_state, "random_state", 0)
         whole_number(self.num_leaves, "num_leaves", 2, 1 << 17)  # as in LightGBM
         # with a larger rate, scores soon overflow
         within(self.learning_rate, "learning_rate", 1000.0, "0.1 is the default", above=True)

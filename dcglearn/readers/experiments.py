@@ -95,7 +95,7 @@ def read_experiments(
     >>> arms = {"control": [[0.5, 0.5]], "treatment": [[0.4, 0.6]]}
     >>> line = {"experiment": "e", "outcome": "better", **arms}
     >>> line["covariance"] = [[0.01, -0.01], [-0.01, 0.01]]
-    >>> dl.read_experiments([line]).difference.round(2).tolist()
+    >>> dl.io.read_experiments([line]).difference.round(2).tolist()
     [[[-0.1, 0.1]]]
     """
     mapping, dropped = LogMapping.of(n_grades, **options), Counter[str]()

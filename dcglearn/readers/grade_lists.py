@@ -20,7 +20,7 @@ from dcglearn.readers.raw_columns import RawColumn, Values, checked_cells, refus
 from dcglearn.readers.winner_words import word_of
 
 JUDGE_DOCUMENTS = (
-    "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
+    "for names of documents, give judgements (dl.io.join_judgements); for names of grades, scale="
 )
 """Remedy where a grade looks like the name of a document."""
 

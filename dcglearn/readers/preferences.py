@@ -88,7 +88,7 @@ class Preferences(PreferencePairs, Shown):
     See Also
     --------
     read_preferences : Read a file or a data frame.
-    ParquetLog : A log larger than memory.
+    io.ParquetLog : A log larger than memory.
     DCGLearner : Learn a DCG from it.
 
     Examples

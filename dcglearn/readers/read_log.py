@@ -147,7 +147,7 @@ def read_preferences(
         '2', 'winner': '3'}``. Of two lines, such as left,,right and 1,2,1, the names are left_1,
         left_2, right_1. Lines before the header are left out.
     mapping : path or LogMapping, optional
-        A TOML file that holds these options; ``dcglearn convert --save-mapping`` writes one. An
+        A TOML file that holds these options; ``dcglearn convert --mapping-out`` writes one. An
         option that is given beside it wins, ``False`` and ``None`` included; only ``n_grades=None``
         leaves the number of the file.
 
@@ -155,7 +155,7 @@ def read_preferences(
     --------
     read_ratings : Rated lists instead of pairs.
     Preferences.from_frame : Data frames.
-    join_judgements : Documents whose grades stand elsewhere.
+    io.join_judgements : Documents whose grades stand elsewhere.
     DCGLearner : Learn from it.
 
     Examples

@@ -84,7 +84,7 @@ def click_log(
     method: str = "team-draft",
     n_documents: int = 30,
     spread: float = 1.0,
-    seed: Seed = None,
+    random_state: Seed = None,
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, int]]]:
     """Return impressions for `preferences_from_interleaving`, and judgements of their documents.
 
@@ -100,22 +100,22 @@ def click_log(
         Number of impressions, and of documents of each query.
     method : {"team-draft", "balanced"}
         How the rankings are interleaved (Radlinski et al. 2008; Joachims 2002).
-    spread, seed : float, int or Generator
+    spread, random_state : float, int or Generator
         Standard deviation of the noise of the rankers, in grades; same seed, same log.
 
     See Also
     --------
-    preferences_from_interleaving : Turn clicks into preferences.
+    io.preferences_from_interleaving : Turn clicks into preferences.
 
     Examples
     --------
     >>> user = ClickModel([0.1, 0.5, 0.9], [1.0, 0.6, 0.4])
-    >>> impressions, judgements = click_log(user, 1, n_documents=5, seed=0)
+    >>> impressions, judgements = click_log(user, 1, n_documents=5, random_state=0)
     >>> sorted(impressions[0]), len(judgements["q0"])
     (['a', 'b', 'clicks', 'merged', 'query', 'teams'], 5)
     """
     one_of(method, "method", ("team-draft", "balanced"))
-    depth, rng = len(model.examination), np.random.default_rng(seed)
+    depth, rng = len(model.examination), np.random.default_rng(random_state)
     whole_number(n_documents, "n_documents", depth)
     names = np.array([f"d{number}" for number in range(n_documents)])
     impressions: list[dict[str, Any]] = []

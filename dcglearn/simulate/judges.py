@@ -1,8 +1,8 @@
 """The simulator of Zhou et al. 2008, sections 6 to 8: ground truths, list makers and noisy judges.
 
-Every function takes `seed` (int, Generator or None), and the same seed gives the same bytes. With
-one seed, a higher noise level adds to the mistakes of a lower one, so curves over the noise level
-are not blurred by other mistakes.
+Every function takes `random_state` (int, Generator or None), and the same seed gives the same
+bytes. With one seed, a higher noise level adds to the mistakes of a lower one, so curves over the
+noise level are not blurred by other mistakes.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def judge(
     rater: ArrayLike | None = None,
     rater_error: Mapping[Any, float] | None = None,
     query: ArrayLike | None = None,
-    seed: Seed = None,
+    random_state: Seed = None,
     n_grades: int | None = None,
 ) -> Preferences:
     """Judge pairs of lists by a truth, with mistakes; return the log of the pairs in their order.
@@ -142,7 +142,7 @@ def judge(
         Who judges each pair, and its query; kept in the log.
     rater_error : mapping of rater to float, optional
         Probability, 0 to 1, that this rater flips a pair. Every rater of the pairs must be in it.
-    seed, n_grades
+    random_state, n_grades
         Same seed, same mistakes; the scale of the log, the truth's by default.
 
     See Also
@@ -165,7 +165,7 @@ def judge(
         raise InputError(f"{shapes} must both have the shape (n, K)")
     within(tie_below, "tie_below", np.inf, "it is a difference of scores")
     within(temperature, "temperature", np.inf, "0 is no noise")
-    rng, n = np.random.default_rng(seed), len(ahead)
+    rng, n = np.random.default_rng(random_state), len(ahead)
     difference = _difference(truth, ahead, behind)
     tie = np.abs(difference) <= tie_below
 
@@ -205,7 +205,7 @@ def preference_pairs(
     grades: ArrayLike = PAPER_LIST,
     n_raters: int | None = None,
     n_queries: int | None = None,
-    seed: Seed = None,
+    random_state: Seed = None,
     **judge_options: Unpack[JudgeOptions],
 ) -> Preferences:
     """Draw pairs of lists and judge them, as ``dcglearn simulate`` does.
@@ -230,7 +230,7 @@ def preference_pairs(
     n_raters, n_queries : int, optional
         Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries
         ``query 1``, ...).
-    seed : int or Generator, optional
+    random_state : int or Generator, optional
         Same seed, same log, and same lists at any noise.
     **judge_options
         `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`,
@@ -242,14 +242,14 @@ def preference_pairs(
 
     Examples
     --------
-    >>> log = preference_pairs(ground_truth("D1"), 200, n_flips=20, seed=0)
+    >>> log = preference_pairs(ground_truth("D1"), 200, n_flips=20, random_state=0)
     >>> log, log.agreement(ground_truth("D1")).precision
     (Preferences(200 pairs, depth 10, 5 grades), 0.9)
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     first, second = _decided_lists(truth, lists, grades, rng, n)
     options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
-    return judge(truth, first, second, seed=rng, **options)
+    return judge(truth, first, second, random_state=rng, **options)
 
 
 def machine_verdicts(
@@ -261,7 +261,7 @@ def machine_verdicts(
     consistency: float = 0.9,
     lists: str = "free",
     grades: ArrayLike = PAPER_LIST,
-    seed: Seed = None,
+    random_state: Seed = None,
 ) -> Preferences:
     """Draw pairs of lists and have a machine, such as a language model, judge each in both orders.
 
@@ -270,7 +270,7 @@ def machine_verdicts(
 
     Parameters
     ----------
-    taste, n, lists, grades, seed
+    taste, n, lists, grades, random_state
         As in `preference_pairs`; the taste, in place of a truth, is the machine's own.
     error, side, consistency : float
         Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the
@@ -283,13 +283,13 @@ def machine_verdicts(
 
     Examples
     --------
-    >>> log = machine_verdicts(ground_truth("D1"), 100, side=1.0, seed=0)
+    >>> log = machine_verdicts(ground_truth("D1"), 100, side=1.0, random_state=0)
     >>> len(log), int(log.swapped.sum())
     (200, 0)
     """
     for name, value in (("error", error), ("side", side), ("consistency", consistency)):
         within(value, name, 1, "it is a probability")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     shown = _decided_lists(taste, lists, grades, rng, n)
     wrong = rng.random(n) < error
     verdicts = []
@@ -311,7 +311,7 @@ def write_log(
     n: int,
     *,
     chunk: int = 1 << 18,
-    seed: int = 0,
+    random_state: int = 0,
     force: bool = True,
     **options: Unpack[PairOptions],
 ) -> None:
@@ -326,7 +326,7 @@ def write_log(
         The file, and whether an existing one is replaced.
     truth, n, **options
         As in `preference_pairs`; `n_flips` counts per chunk.
-    chunk, seed : int
+    chunk, random_state : int
         Number of pairs made and held at a time, a row group each; the seed of a chunk is ``(seed,
         its number)``.
 
@@ -339,7 +339,7 @@ def write_log(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = f"{folder}/log.parquet"
-    ...     dl.simulate.write_log(path, dl.simulate.ground_truth("D1"), 20, seed=0)
+    ...     dl.simulate.write_log(path, dl.simulate.ground_truth("D1"), 20, random_state=0)
     ...     len(dl.read_preferences(path))
     20
     """
@@ -363,8 +363,8 @@ def write_log(
     # a row group per chunk
     with written_beside(path, force=force) as part, pq.ParquetWriter(part, schema) as file:
         for number, start in enumerate(range(0, n, chunk)):
-            rng = np.random.default_rng((seed, number))
-            log = preference_pairs(truth, min(chunk, n - start), seed=rng, **options)
+            rng = np.random.default_rng((random_state, number))
+            log = preference_pairs(truth, min(chunk, n - start), random_state=rng, **options)
             columns = [
                 pa.FixedSizeListArray.from_arrays(pa.array(side.ravel()), log.depth).cast(lists)
                 for side in (log.preferred, log.other)
@@ -381,7 +381,7 @@ def ungraded_pairs(
     truth: DCG | Utility,
     n: int,
     grades: ArrayLike = PAPER_LIST,
-    seed: Seed = None,
+    random_state: Seed = None,
     *,
     n_raters: int | None = None,
     n_queries: int | None = None,
@@ -400,11 +400,11 @@ def ungraded_pairs(
 
     Examples
     --------
-    >>> log = ungraded_pairs(ground_truth("D1"), 50, seed=0)
+    >>> log = ungraded_pairs(ground_truth("D1"), 50, random_state=0)
     >>> log, log.documents[:3]
     (Preferences(50 pairs, depth 10, 10 documents), ('d00', 'd01', 'd02'))
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     hidden = multiset(grades, truth.n_grades)
     size = len(hidden)
 
@@ -415,7 +415,7 @@ def ungraded_pairs(
         n,
     )
     options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
-    judged = judge(truth, hidden[first], hidden[second], seed=rng, **options)
+    judged = judge(truth, hidden[first], hidden[second], random_state=rng, **options)
 
     # no pair is exactly tied, so its two lists of grades differ, and tell which ranking won
     first_wins = (judged.preferred == hidden[first]).all(axis=1)
@@ -451,7 +451,9 @@ def _draw(
 
     # the best order of them against others
     others = "free" if lists == "optimal-free" else "permutations"
-    best, other = optimal_pairs(documents, n, others=others, n_grades=truth.n_grades, seed=rng)
+    best, other = optimal_pairs(
+        documents, n, others=others, n_grades=truth.n_grades, random_state=rng
+    )
     return best[:, : truth.depth], other[:, : truth.depth]
 
 

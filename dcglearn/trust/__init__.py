@@ -2,3 +2,7 @@
 
 Also what to choose (C, the ridge, the form) and what to ask (the next pairs).
 """
+
+from dcglearn.foundation.public_names import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -93,7 +93,7 @@ class NoiseCeiling(Finding):
 
 
 def noise_ceiling(
-    log: Preferences | ArrayLike, *, fewest: int | None = None, seed: int = 0
+    log: Preferences | ArrayLike, *, fewest: int | None = None, random_state: int = 0
 ) -> NoiseCeiling:
     """Estimate the largest share of preferences that any function of the grades can respect.
 
@@ -110,7 +110,7 @@ def noise_ceiling(
         The log, or its held-out part. Of a log of rated lists (`read_ratings`,
         `Preferences.from_ratings`) the ratings are used, of others the judged pairs; ties are left
         out.
-    fewest, seed : int, optional
+    fewest, random_state : int, optional
         How often a list is rated or judged, at least, to count as one that recurs. By default 2, or
         more if rare lists agree with themselves far better than frequent ones, which shows copies
         of one rating. Seed of folds and draws.
@@ -138,7 +138,7 @@ def noise_ceiling(
         )
 
     # the decided pairs, or a sample of them
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     rows = np.flatnonzero(whole.differing & ~ties_of(whole))
     if len(rows) > MOST_SAMPLED:
         rows = np.sort(rng.choice(rows, MOST_SAMPLED, replace=False))
@@ -171,10 +171,10 @@ def _checked_share(units: RecurringRatings | RecurringJudgements) -> float:
     return share
 
 
-def ceiling_of(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
+def ceiling_of(log: Preferences, random_state: int) -> tuple[NoiseCeiling | None, str]:
     """Return the noise ceiling of a log, or why there is none."""
     try:
-        return noise_ceiling(log, seed=seed), ""
+        return noise_ceiling(log, random_state=random_state), ""
     except InputError as error:
         return None, str(error)
 

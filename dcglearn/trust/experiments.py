@@ -14,7 +14,7 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.metrics.dcg import DCGLike
-from dcglearn.metrics.reading import CURRENT, read_metric
+from dcglearn.metrics.reading import BASELINE, read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import N_RESAMPLES, OutcomesFit, compared_rows, with_interval
 from dcglearn.trust.held_out import LEARNED, UTILITY
@@ -25,8 +25,8 @@ def learn_from_experiments(
     experiments: Experiments,
     *,
     ridge: float = DirectDescription.ridge,
-    current: DCGLike = CURRENT,
-    seed: int = 0,
+    baseline: DCGLike = BASELINE,
+    random_state: int = 0,
 ) -> OutcomesFit:
     """Learn a DCG from experiments, and compare its sensitivity with nDCG's on held-out ones.
 
@@ -46,22 +46,22 @@ def learn_from_experiments(
         What `read_experiments` reads.
     ridge : float
         Strength of the prior for smooth curves, as in `DCGLearner`.
-    current : DCG, file or name
+    baseline : DCG, file or name
         The DCG used now, to compare with; so is the utility of the QP and, where lists are known,
         nDCG.
-    seed : int
+    random_state : int
         Seed of folds and bootstrap.
 
     See Also
     --------
-    read_experiments : Read a file.
+    io.read_experiments : Read a file.
 
     Examples
     --------
     >>> arms = {"control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
     >>> line = {**arms, "outcome": "better", "covariance": (np.eye(4) / 100).tolist()}
     >>> lines = [{**line, "experiment": i} for i in range(3)]
-    >>> dl.learn_from_experiments(dl.read_experiments(lines)).dcg.discounts.round(2).tolist()
+    >>> dl.learn_from_experiments(dl.io.read_experiments(lines)).dcg.discounts.round(2).tolist()
     [1.0, 0.67]
     """
     # learn from the known outcomes
@@ -85,12 +85,13 @@ def learn_from_experiments(
         return OutcomesFit(dcg, facts, **about)
 
     # the metrics to compare with
-    usual = read_metric(current, len(dcg.gains), dcg.depth).utility.weights
+    usual = read_metric(baseline, len(dcg.gains), dcg.depth).utility.weights
     if usual.shape != dcg.utility.weights.shape:
         raise InputError(
-            f"current is of shape {usual.shape}; the experiments are of {dcg.utility.weights.shape}"
+            f"baseline is of shape {usual.shape}; "
+            f"the experiments are of {dcg.utility.weights.shape}"
         )
-    names = [LEARNED, UTILITY, current if isinstance(current, str) else "current DCG"]
+    names = [LEARNED, UTILITY, baseline if isinstance(baseline, str) else "the metric in use"]
     names += ["nDCG"] * bool(np.isfinite(experiments.ndcg).all())
 
     def z_scores(some: Experiments, learned: MeanEncodings) -> Floats:
@@ -100,7 +101,7 @@ def learn_from_experiments(
 
     # hold out known outcomes; A/A tests are not learned from
     each, signed = np.arange(len(decided)), np.zeros((len(names), len(decided)))
-    folds = divided((each, each), FOLDS, np.random.default_rng(seed))
+    folds = divided((each, each), FOLDS, np.random.default_rng(random_state))
     for train, test in counted(folds, len(folds), "held-out experiments"):
         signed[:, test] = z_scores(decided[test], _signed(decided[train])) * decided.outcome[test]
     kinds = {
@@ -117,7 +118,7 @@ def learn_from_experiments(
             held_out[name] = compared_rows(significant, np.ones(len(each)), (each, each), names)
 
     # how many users a test needs, in samples of experiments; a mean z-score counts as .01 at least
-    draws = bootstrap_counts(np.ones(len(decided)), N_RESAMPLES, seed)
+    draws = bootstrap_counts(np.ones(len(decided)), N_RESAMPLES, random_state)
     means = np.maximum(draws @ signed.T / len(decided), 0.01)
     for name, mean in zip(names[1:], means.T[1:], strict=True):
         share = with_interval((mean / means[:, 0]) ** 2, ".2g")

@@ -95,12 +95,12 @@ def rising_discounts(
 
     See Also
     --------
-    position_dependence : A test of gains times discounts.
+    trust.position_dependence : A test of gains times discounts.
 
     Examples
     --------
     >>> truth = dl.DCG([0, 0.3, 1], [1, 0.4, 0.9])
-    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", random_state=0)
     >>> rising_discounts(log).p_value
     0.025
     """

@@ -17,7 +17,7 @@ def _draw(app):
     log = dl.read_preferences(LOG)
     learner = dl.DCGLearner().fit(log)
     usual = {"exponential-log2@10": dl.DCG.standard(5, 10)}
-    figure = dl.plots.banded_figure(learner, usual, dl.bootstrap_bands(log, learner))
+    figure = dl.plots.banded_figure(learner, usual, dl.bands(log, learner))
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(exist_ok=True)
     with mpl.rc_context({"svg.hashsalt": "dcglearn"}):  # the same file at each build

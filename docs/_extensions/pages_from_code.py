@@ -41,7 +41,7 @@ def commands_page():
     ]
     for panel, commands in COMMANDS.items():
         words += [f"## {panel}", ""]
-        names = [command.__name__ for command in commands]
+        names = [command.__name__.replace("_", "-") for command in commands]
         words += [_section(name, group.get_command(context, name)) for name in names]
     return "\n".join(words)
 

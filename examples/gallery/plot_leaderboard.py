@@ -29,7 +29,7 @@ metrics = {
     "linear-log2@10": dl.DCG.parse("linear-log2@10", 5),
     "exponential-log2@10": dl.DCG.parse("exponential-log2@10", 5),
 }
-order = dl.system_order(runs, grades, metrics, n_resamples=200)
+order = dl.system_order(grades, runs, metrics, n_resamples=200)
 figure = dl.plots.slope_figure(order)
 dl.plots.save_figure(figure, "leaderboard.png")
 figure

@@ -10,7 +10,8 @@ import pytest
 from dcglearn.cli.command import PANELS
 from dcglearn.cli.commands import app
 
-COMMANDS = sorted(command.callback.__name__ for command in app.registered_commands)
+FUNCTIONS = [command.callback.__name__ for command in app.registered_commands]
+COMMANDS = sorted(name.replace("_", "-") for name in FUNCTIONS)
 
 
 @pytest.fixture
@@ -51,7 +52,10 @@ def test_a_terminal_sees_panels(helped, monkeypatch):
 
 @pytest.mark.parametrize(
     ("words", "completed"),
-    [("dcglearn le", ["learn"]), ("dcglearn compare --gate ", ["harm", "non-inferior"])],
+    [
+        ("dcglearn le", ["learn", "learn-answers", "learn-experiments"]),
+        ("dcglearn gate --rule ", ["harm", "non-inferior"]),
+    ],
 )
 def test_a_shell_completes_commands_and_options(dcglearn, monkeypatch, words, completed):
     monkeypatch.setenv("_DCGLEARN_COMPLETE", "complete_bash")

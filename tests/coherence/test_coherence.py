@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
 import dcglearn as dl
-from dcglearn import (
-    DCG,
-    Utility,
-    coherence,
-    flip_points,
-    is_compatible,
-    optimal_rankings,
-    regret_curve,
-)
-from dcglearn.coherence import regret
+from dcglearn import DCG, Utility, coherence
+from dcglearn.coherence import flip_points, is_compatible, optimal_rankings, regret, regret_curve
 from dcglearn.coherence import verdict as coherence_module
 from dcglearn.coherence.rankings import Rankings, scaled_weights
 from dcglearn.coherence.regret import ExhaustiveSearch, IntegerProgramme
@@ -255,14 +247,14 @@ def test_bad_input(arguments, words):
 
 def test_two_grades():
     a, b = DCG([0, 1], [1, 0.6, 0.3]), DCG([2, 9], [2, 1.2, 0.6])
-    assert dl.two_grade_theorem(a, b) and coherence(a, b).coherent
+    assert dl.coherence.two_grade_theorem(a, b) and coherence(a, b).coherent
     different = DCG.standard(2, 3, "linear", "log2"), DCG.standard(2, 3, "linear", "reciprocal")
-    assert not dl.two_grade_theorem(*different)
+    assert not dl.coherence.two_grade_theorem(*different)
     np.testing.assert_array_equal(different[0].score([[1, 0, 0], [0, 1, 1]]).round(2), [1, 1.13])
     np.testing.assert_array_equal(different[1].score([[1, 0, 0], [0, 1, 1]]).round(2), [1, 0.83])
     assert coherence(*different).coherent is False
-    assert not dl.two_grade_theorem(LINEAR, EXPONENTIAL)
-    assert "rise" in str(dl.two_grade_theorem(a, DCG([1, 0], [1, 0.6, 0.3])))
+    assert not dl.coherence.two_grade_theorem(LINEAR, EXPONENTIAL)
+    assert "rise" in str(dl.coherence.two_grade_theorem(a, DCG([1, 0], [1, 0.6, 0.3])))
     refused("compared", is_compatible, a, LINEAR)
 
 

@@ -7,9 +7,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
-from dcglearn import DCG, DCGLearner, Preferences, Utility, UtilityLearner, identifiable_similarity
+from dcglearn import DCG, DCGLearner, Preferences, Utility, UtilityLearner
 from dcglearn.learning.factoring import factor
 from dcglearn.learning.fit_utility import qp_pairs
+from dcglearn.trust import identifiable_similarity
 from dcglearn.trust.cross_validation import C_GRID
 from tests.makers import TRUTH, random_log, refused
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import dcglearn
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError
+from tests.public_face import OBJECTS
 
 WINGS = sorted(
     path.stem
@@ -90,7 +90,7 @@ def test_it_is_saved_in_the_form_of_the_suffix(result, suffix, tmp_path):
 
 
 DATA = {"Preferences", "Questions", "Answers", "Experiments", "Queries", "Ranker", "RankEval"}
-DATA |= {"Judgements", "Run", "DCG", "ListUtility", "AdaptiveMetric"}
+DATA |= {"Judgements", "Run", "Export", "DCG", "ListUtility", "AdaptiveMetric"}
 """Classes of data and models, which are no findings."""
 
 
@@ -103,9 +103,9 @@ def returned(function):
 
 
 def test_all_results_of_public_functions_are_findings_that_are_tested_here():
-    functions = [getattr(dcglearn, name) for name in dir(dcglearn)]
-    classes = set().union(*(returned(one) for one in functions if inspect.isfunction(one)))
-    assert len(classes) > 15
+    functions = [value for value in OBJECTS.values() if inspect.isfunction(value)]
+    classes = set().union(*(returned(one) for one in functions))
+    assert len(classes) > 20
     assert {one.__name__ for one in classes if not issubclass(one, Finding)} == set()
     tested = {type(result).__name__ for result in RESULTS} | {"Audit"}
     assert {one.__name__ for one in classes} - tested == set()

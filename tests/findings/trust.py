@@ -27,16 +27,16 @@ def results():
 def _of_logs():
     log, rng = random_log(120, "free", seed=1, noise=0.1), np.random.default_rng(0)
     named = {"rater": np.tile(["ann", TAG], 60), "segment": np.repeat([TAG, ""], 60)}
-    yield dl.bootstrap_bands(log, n_resamples=4)
-    yield dl.bootstrap_bands(log, dl.DCGLearner(form="saturation"), n_resamples=4)
-    yield dl.segment_test(log.changed(**named))
+    yield dl.bands(log, n_resamples=4)
+    yield dl.bands(log, dl.DCGLearner(form="saturation"), n_resamples=4)
+    yield dl.trust.segment_test(log.changed(**named))
 
     # lists that recur have a ceiling
     lists = (rng.integers(0, 32, (400, 1)) >> np.arange(5)) & 1
     rated = dl.Preferences.from_ratings(lists, lists.sum(axis=1) + rng.integers(-1, 2, 400))
     ceiling = dl.noise_ceiling(rated, fewest=2)
     yield ceiling
-    comparison = dl.compare_learners(*log.split(0.5, seed=0), C=1.0, n_resamples=20)
+    comparison = dl.compare_learners(*log.split(0.5, random_state=0), C=1.0, n_resamples=20)
     yield comparison
 
     # what a DCG cannot express
@@ -54,11 +54,11 @@ def _of_logs():
     yield FormChoice(scores, "best")
 
     # tests, and parameters by cross-validation
-    small = dl.simulate.preference_pairs(TRUTH, 150, lists="free", temperature=0.1, seed=1)
-    yield dl.position_dependence(small, n_resamples=2)
-    yield dl.rising_discounts(small)
-    yield dl.choose_C(small, grid=[0.1, 1.0], folds=2, seed=0)
-    yield dl.ridge_path(small, grid=[0.1, 10.0], folds=2)
+    small = dl.simulate.preference_pairs(TRUTH, 150, lists="free", temperature=0.1, random_state=1)
+    yield dl.trust.position_dependence(small, n_resamples=2)
+    yield dl.trust.rising_discounts(small)
+    yield dl.trust.choose_C(small, grid=[0.1, 1.0], n_folds=2, random_state=0)
+    yield dl.trust.ridge_path(small, grid=[0.1, 10.0], n_folds=2)
     yield dl.UtilityLearner().fit(small).factor()
 
     # raters, and a machine beside people
@@ -68,9 +68,9 @@ def _of_logs():
     twice = np.tile(np.arange(60), 2)
     again = log[twice].changed(rater=np.repeat(["ann", TAG], 60))
     yield dl.rater_agreement(again, errors=False)
-    learner = dl.DCGLearner().fit(log[:40], proxy=random_log(100, "free", seed=2))
-    yield dl.proxy_report(log[:40], learner, n_machine=100)
-    yield dl.proxy_report(log[:10], learner)
+    learner = dl.DCGLearner().fit(log[:40], llm=random_log(100, "free", seed=2))
+    yield dl.trust.llm_report(log[:40], learner, n_llm=100)
+    yield dl.trust.llm_report(log[:10], learner)
 
 
 def _of_outcomes():
@@ -80,10 +80,10 @@ def _of_outcomes():
         {"question": i // 2, "list": grades, "right": bool(rng.random() < 0.2 + 0.6 * grades[0])}
         for i, grades in enumerate(lists.tolist())
     ]
-    yield dl.learn_from_answers(dl.read_answers(lines))
-    yield dl.learn_from_answers(dl.read_answers(lines[:40]))
+    yield dl.learn_from_answers(dl.io.read_answers(lines))
+    yield dl.learn_from_answers(dl.io.read_answers(lines[:40]))
     arms = {"control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
     line = {**arms, "outcome": "better", "covariance": (np.eye(4) / 100).tolist()}
     lines = [{**line, "experiment": i} for i in range(12)]
-    yield dl.learn_from_experiments(dl.read_experiments(lines))
-    yield dl.learn_from_experiments(dl.read_experiments(lines[:3]))
+    yield dl.learn_from_experiments(dl.io.read_experiments(lines))
+    yield dl.learn_from_experiments(dl.io.read_experiments(lines[:3]))

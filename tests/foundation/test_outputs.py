@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dcglearn import DCGLearner, LinearRanker, RidgeRanker, UtilityLearner
+from dcglearn import DCGLearner, LinearRanker, UtilityLearner
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.plots import save_figure
+from dcglearn.rankers import RidgeRanker
 from dcglearn.rankers.synthetic import letor_queries
 from dcglearn.readers.read_log import read_preferences
 from dcglearn.simulate import write_log
@@ -93,7 +94,7 @@ def test_what_cannot_be_written_is_known_before(here):
 
 
 LOG = random_log(30)
-QUERIES = letor_queries(6, n_features=4, sizes=(6, 9), seed=0)
+QUERIES = letor_queries(6, n_features=4, sizes=(6, 9), random_state=0)
 LINEAR = LinearRanker(start="random", annealing=None, max_iter=2)
 
 OUTPUTS = {

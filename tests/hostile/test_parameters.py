@@ -20,13 +20,13 @@ ESTIMATORS = [
     *(dl.DCGLearner, dl.UtilityLearner),
     *(
         dl.LinearRanker,
-        dl.SparseRanker,
-        dl.PairwiseRanker,
-        dl.RankSVMRanker,
-        dl.RidgeRanker,
+        dl.rankers.SparseRanker,
+        dl.rankers.PairwiseRanker,
+        dl.rankers.RankSVMRanker,
+        dl.rankers.RidgeRanker,
         AdaRankRanker,
     ),
-    *(dl.BoostedRanker, dl.DaskBoostedRanker),
+    *(dl.BoostedRanker, dl.rankers.DaskBoostedRanker),
 ]
 
 WRONG = {
@@ -58,7 +58,7 @@ COUNTS = {
     "truncate_every",
     "max_pairs",
 }
-COUNTS |= {"patience", "max_in_a_row", "seed"}
+COUNTS |= {"patience", "max_in_a_row", "random_state"}
 
 OPTIONAL = {
     "prior",
@@ -126,8 +126,8 @@ def test_a_parameter_of_a_loss_is_refused_by_name(loss, kind):
     names = [entry.name for entry in fields(loss)]
     given = {"dcg": dl.DCG.standard(3, 5)} if "dcg" in names else {}
     for name in names:
-        allowed = {"normalise": {"bool"}, "annealed": {"bool"}, "k": {"None"}}.get(name, set())
-        if kind in allowed or (loss is dl.ListNet and kind == "None"):
+        allowed = {"normalise": {"bool"}, "annealed": {"bool"}, "depth": {"None"}}.get(name, set())
+        if kind in allowed or (loss is dl.losses.ListNet and kind == "None"):
             continue
         about = "metric" if name == "dcg" else rf"\b{name}\b"
         refused(
@@ -154,5 +154,5 @@ def test_numbers_of_numpy_are_numbers():
         C=np.float32(0.5), tie_epsilon=np.int64(1), monotone=np.True_, max_iter=np.int32(50)
     )
     assert learner.fit(LOG).score(LOG) > 0.9
-    ranker = dl.RidgeRanker(l2=np.float32(0.5), reweighted=np.False_)
+    ranker = dl.rankers.RidgeRanker(l2=np.float32(0.5), reweighted=np.False_)
     assert np.isfinite(ranker.fit(QUERIES).coef_).all()

@@ -19,7 +19,7 @@ LINES = [
 
 
 def test_words_scores_and_lists_of_any_length_are_read():
-    answers = dl.read_answers(LINES)
+    answers = dl.io.read_answers(LINES)
     assert answers.lists.tolist()[1] == [0, 0, answers.lists[2, 1]] and answers.lists.min() < 0
     assert answers.right.tolist() == [1, 0, 0, 0.25, 1] and answers.counted == {"configurations": 2}
     assert answers.varied.tolist() == [True, True, False, False, False]
@@ -30,7 +30,7 @@ def test_a_table_may_have_a_row_for_each_document(tmp_path):
     path.write_text(
         "qid,config,position,grade,correct\nq,a,1,2,yes\nq,a,2,0,yes\nq,b,1,0,no\nr,b,1,1,1\n"
     )
-    answers = dl.read_answers(path)
+    answers = dl.io.read_answers(path)
     assert answers.question.tolist() == ["q", "q", "r"] and answers.right.tolist() == [1, 0, 1]
     assert answers.lists[0].tolist() == [2, 0] and answers.lists[:, 0].tolist() == [2, 0, 1]
 
@@ -40,7 +40,7 @@ def test_documents_are_looked_up(tmp_path):
         {"question": "q", "list": ["d1", "d2"], "right": 1},
         {"question": "q", "list": ["d3"], "right": 0},
     ]
-    answers = dl.read_answers(
+    answers = dl.io.read_answers(
         write_lines(tmp_path / "x.jsonl", lines), judgements={"q": {"d1": 2, "d2": 1}}
     )
     assert answers.lists[0].tolist() == [2, 1] and answers.lists[1, 0] == 0
@@ -69,15 +69,15 @@ def test_documents_are_looked_up(tmp_path):
 def test_a_bad_line_is_named_or_set_aside(tmp_path, line, words):
     path = write_lines(tmp_path / "x.jsonl", [*LINES, line])
     with pytest.raises(dl.InputError, match=re.escape(words)):
-        dl.read_answers(path)
-    answers = dl.read_answers(path, skip_bad=tmp_path / "bad.jsonl")
+        dl.io.read_answers(path)
+    answers = dl.io.read_answers(path, skip_bad=tmp_path / "bad.jsonl")
     assert len(answers) == 5 and answers.dropped["bad lines"] == 1
     assert json.loads((tmp_path / "bad.jsonl").read_text()) == line
 
 
 def test_answers_that_are_all_right_are_refused():
     with pytest.raises(dl.InputError, match="all 2 are equally right"):
-        dl.read_answers([{**line, "right": 1} for line in LINES[:2]])
+        dl.io.read_answers([{**line, "right": 1} for line in LINES[:2]])
 
 
 def test_comparisons_are_of_one_question_and_weigh_as_the_answers_say():
@@ -90,7 +90,7 @@ def test_comparisons_are_of_one_question_and_weigh_as_the_answers_say():
         }
         for q in rng.integers(0, 20, 80)
     ]
-    answers = dl.read_answers(lines)
+    answers = dl.io.read_answers(lines)
     expected = {}
     for i, one in enumerate(lines):
         for j, other in enumerate(lines):
@@ -107,7 +107,7 @@ def test_comparisons_are_of_one_question_and_weigh_as_the_answers_say():
 
 
 def test_pairs_across_questions_are_of_questions_with_one_list():
-    answers = dl.read_answers([*LINES, {"question": "q4", "list": [2], "right": 1}])
+    answers = dl.io.read_answers([*LINES, {"question": "q4", "list": [2], "right": 1}])
     right, wrong, weight = answers.across_questions
     assert not answers.varied[[*right, *wrong]].any() and weight.sum() == pytest.approx(3)
     assert (answers.right[right] > 0).all() and (

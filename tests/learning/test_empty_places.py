@@ -100,7 +100,7 @@ def test_free_discounts_cost_little_where_they_fall():
 
 def test_bands_and_files_hold_both(tmp_path):
     learner = dl.DCGLearner("robust", zero="none", discounts="free").fit(log_of(TRUTH, 500, 3))
-    bands = dl.bootstrap_bands(log_of(TRUTH, 500, 3), learner, n_resamples=30)
+    bands = dl.bands(log_of(TRUTH, 500, 3), learner, n_resamples=30)
     low, high = bands.simultaneous.gain_band
     assert (low <= TRUTH.gains).all() and (TRUTH.gains <= high).all() and high[0] < 0
     learner.save(tmp_path / "learner.json")

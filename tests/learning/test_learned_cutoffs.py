@@ -34,8 +34,8 @@ def judged(n, seed, wrong=0.1):
 )
 def test_the_cutoffs_of_the_judges_are_found_among_others(cutoffs):
     log = dl.read_preferences(judged(500, seed=1), cutoffs=cutoffs)
-    assert dl.learned_cutoffs(log, 4) == TRUE
-    assert dl.learned_cutoffs(log[::-1], 4) == TRUE
+    assert dl.trust.learned_cutoffs(log, 4) == TRUE
+    assert dl.trust.learned_cutoffs(log[::-1], 4) == TRUE
 
 
 def test_levels_are_joined_whose_fit_has_the_best_objective():
@@ -45,7 +45,7 @@ def test_levels_are_joined_whose_fit_has_the_best_objective():
         log = dl.read_preferences(records, cutoffs=list(cutoffs))
         fit, _ = fit_dcg(log, DirectDescription(loss="robust", n_starts=1), independent=True)
         values[cutoffs] = fit.objective + math.log(2) * np.count_nonzero(~log.differing)
-    assert dl.learned_cutoffs(dl.read_preferences(records, cutoffs=".2,.5,.9"), 3) == min(
+    assert dl.trust.learned_cutoffs(dl.read_preferences(records, cutoffs=".2,.5,.9"), 3) == min(
         values, key=values.get
     )
 
@@ -55,8 +55,8 @@ def test_a_log_without_more_levels_is_refused():
         dl.read_preferences(judged(30, 0), cutoffs=".2,.5"),
         dl.Preferences([[2, 1]], [[0, 1]]),
     ):
-        refused("cutoffs=20", dl.learned_cutoffs, log, 4)
-    refused("n_levels", dl.learned_cutoffs, dl.read_preferences(judged(30, 0), cutoffs=20), 1)
+        refused("cutoffs=20", dl.trust.learned_cutoffs, log, 4)
+    refused("n_levels", dl.trust.learned_cutoffs, dl.read_preferences(judged(30, 0), cutoffs=20), 1)
 
 
 def test_convert_writes_levels_at_learned_cutoffs(tmp_path, dcglearn):
@@ -67,7 +67,7 @@ def test_convert_writes_levels_at_learned_cutoffs(tmp_path, dcglearn):
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     status, _, err = dcglearn(
-        "convert", path, "--cutoffs", "learned:3", "--save-mapping", kept, "-o", out
+        "convert", path, "--cutoffs", "learned:3", "--mapping-out", kept, "-o", out
     )
     assert status == 0 and "grades: 0 = 0-" in err
     assert {grade for x in map(json.loads, out.open()) for grade in x["a"]} == {0, 1, 2}

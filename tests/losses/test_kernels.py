@@ -93,7 +93,7 @@ def test_a_million_documents_take_a_few_hundred_points():
 def test_documents_whose_truncation_is_zero_are_left_out_exactly(beta):
     rng = np.random.default_rng(5)
     f, y = rng.normal(size=2500), rng.integers(0, 4, 2500)
-    loss = dl.ApproxNDCG(DCG.standard(4, 10), alpha=5.0, beta=beta)
+    loss = dl.losses.ApproxNDCG(DCG.standard(4, 10), alpha=5.0, beta=beta)
     value, gradient = loss(f, y)
     wanted, slopes = twins.approx_ndcg(loss, f, y)
     assert value == pytest.approx(wanted, rel=1e-12)
@@ -120,7 +120,7 @@ def test_documents_are_sorted_as_numpy_does(digits, n_chunks):
 def test_long_lists_of_hinge_ranks_equal_the_full_matrix(alpha):
     rng = np.random.default_rng(3)
     f, y = rng.normal(size=900), rng.integers(0, 4, 900)
-    loss = dl.SHFSDCG(DCG.standard(4, 20), alpha=alpha, beta=0.05)
+    loss = dl.losses.SHFSDCG(DCG.standard(4, 20), alpha=alpha, beta=0.05)
     value, gradient, ranks = twins.shf(loss, f, y)
     np.testing.assert_allclose(loss.ranks(f, y), ranks, rtol=1e-12)
     assert loss(f, y)[0] == pytest.approx(value, rel=1e-11)
@@ -133,9 +133,9 @@ def test_long_lists_of_soft_positions_equal_the_full_matrix(shape, sigma):
     rng = np.random.default_rng(7)
     f, y = SHAPES[shape](rng, 301), rng.integers(0, 4, 301)
     for loss, twin in (
-        (dl.SmoothNDCG(DCG.standard(4, 10), sigma), twins.smooth_ndcg),
-        (dl.SmoothNDCG(DCG.standard(4, 10), sigma, k=None), twins.smooth_ndcg),
-        (dl.SmoothAP(sigma), twins.smooth_ap),
+        (dl.losses.SmoothNDCG(DCG.standard(4, 10), sigma), twins.smooth_ndcg),
+        (dl.losses.SmoothNDCG(DCG.standard(4, 10), sigma, depth=None), twins.smooth_ndcg),
+        (dl.losses.SmoothAP(sigma), twins.smooth_ap),
     ):
         (value, gradient), (wanted, slopes) = loss(f, y), twin(loss, f, y)
         assert value == pytest.approx(wanted, rel=1e-12)
@@ -145,13 +145,13 @@ def test_long_lists_of_soft_positions_equal_the_full_matrix(shape, sigma):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("kind", [dl.LambdaRank, dl.RSRank])
+@pytest.mark.parametrize("kind", [dl.losses.LambdaRank, dl.losses.RSRank])
 def test_long_lists_of_weighted_pairs_equal_the_full_matrix(shape, kind):
     rng = np.random.default_rng(8)
     f, y = SHAPES[shape](rng, 150), rng.integers(0, 4, 150)
-    phi = twins.logistic if kind is dl.LambdaRank else twins.modified_huber
-    for k in ("depth", None):
-        loss = kind(DCG.standard(4, 10), k=k)
+    phi = twins.logistic if kind is dl.losses.LambdaRank else twins.modified_huber
+    for depth in ("dcg", None):
+        loss = kind(DCG.standard(4, 10), depth=depth)
         (value, gradient), (wanted, slopes) = loss(f, y), twins.weighted_pairs(loss, f, y, phi)
         assert value == pytest.approx(wanted, rel=1e-12)
         np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-12 * np.abs(slopes).max())
@@ -162,7 +162,7 @@ def test_long_lists_of_weighted_pairs_equal_the_full_matrix(shape, kind):
 def test_ranks_of_many_noisy_scores_equal_one_distribution_at_a_time(shape, depth):
     rng = np.random.default_rng(9)
     f, y = SHAPES[shape](rng, 37), rng.integers(0, 4, 37)
-    loss = dl.SoftRankNDCG(DCG.standard(4, depth), sigma=0.4)
+    loss = dl.losses.SoftRankNDCG(DCG.standard(4, depth), sigma=0.4)
     (value, gradient), (wanted, slopes) = loss(f, y), twins.soft_rank_ndcg(loss, f, y)
     assert value == pytest.approx(wanted, rel=1e-12)
     np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-11 * np.abs(slopes).max())
@@ -170,7 +170,10 @@ def test_ranks_of_many_noisy_scores_equal_one_distribution_at_a_time(shape, dept
 
 @pytest.mark.parametrize(
     "loss",
-    [dl.ApproxNDCG(DCG.standard(3, 10), 100.0), dl.SHFSDCG(DCG.standard(3, 10), alpha=100.0)],
+    [
+        dl.losses.ApproxNDCG(DCG.standard(3, 10), 100.0),
+        dl.losses.SHFSDCG(DCG.standard(3, 10), alpha=100.0),
+    ],
 )
 def test_memory_is_linear_in_the_documents(loss):
     rng = np.random.default_rng(4)
@@ -189,7 +192,12 @@ def test_scores_that_overflow_when_sharpened():
 
 
 @pytest.mark.parametrize(
-    "loss", [dl.SmoothNDCG(DCG.standard(4, 3)), dl.SmoothAP(), dl.SoftRankNDCG(DCG.standard(4, 3))]
+    "loss",
+    [
+        dl.losses.SmoothNDCG(DCG.standard(4, 3)),
+        dl.losses.SmoothAP(),
+        dl.losses.SoftRankNDCG(DCG.standard(4, 3)),
+    ],
 )
 def test_documents_an_infinite_distance_apart_are_out_of_reach(loss):
     y = np.array([0, 3, 1, 2])

@@ -23,49 +23,64 @@ LEARNED = DCG([0, 0.3, 0.2, 1.4], [1, 0.8, 0.8, 0.85, 0.3, 0.0])
 LOG2 = DCG.standard(4, 5)
 
 TWINS = {
-    "ApproxNDCG": (dl.ApproxNDCG(LEARNED, alpha=3.0), twins.approx_ndcg),
-    "ApproxNDCG, all ranks": (dl.ApproxNDCG(LOG2, alpha=2.0, k=None), twins.approx_ndcg),
+    "ApproxNDCG": (dl.losses.ApproxNDCG(LEARNED, alpha=3.0), twins.approx_ndcg),
+    "ApproxNDCG, all ranks": (dl.losses.ApproxNDCG(LOG2, alpha=2.0, depth=None), twins.approx_ndcg),
     "SDCG as printed": (
-        dl.SDCG(LOG2, alpha=2.0, k=3, shift=0.0, normalise=False),
+        dl.losses.SDCG(LOG2, alpha=2.0, depth=3, shift=0.0, normalise=False),
         twins.approx_ndcg,
     ),
-    "ApproxAP": (dl.ApproxAP(alpha=2.0, beta=3.0, min_grade=2), twins.approx_ap),
-    "SHFSDCG": (dl.SHFSDCG(LEARNED, alpha=2.0, annealed=False), lambda *x: twins.shf(*x)[:2]),
-    "SHFSDCG, annealed": (dl.SHFSDCG(LOG2, alpha=2.0, beta=0.5), lambda *x: twins.shf(*x)[:2]),
-    "SHFSDCG, all ranks": (dl.SHFSDCG(LOG2, alpha=2.0, k=None), lambda *x: twins.shf(*x)[:2]),
-    "SmoothNDCG": (dl.SmoothNDCG(LEARNED, sigma=0.5), twins.smooth_ndcg),
-    "SmoothNDCG, all ranks": (dl.SmoothNDCG(LOG2, sigma=0.5, k=None), twins.smooth_ndcg),
-    "SmoothAP": (dl.SmoothAP(sigma=0.5), twins.smooth_ap),
-    "SmoothAP, direct": (dl.SmoothAP(sigma=0.5, form="direct", min_grade=2), twins.smooth_ap),
-    "SoftRankNDCG": (dl.SoftRankNDCG(LEARNED, sigma=0.4), twins.soft_rank_ndcg),
-    "LambdaRank": (dl.LambdaRank(LEARNED), lambda *x: twins.weighted_pairs(*x, twins.logistic)),
+    "ApproxAP": (dl.losses.ApproxAP(alpha=2.0, beta=3.0, min_grade=2), twins.approx_ap),
+    "SHFSDCG": (
+        dl.losses.SHFSDCG(LEARNED, alpha=2.0, annealed=False),
+        lambda *x: twins.shf(*x)[:2],
+    ),
+    "SHFSDCG, annealed": (
+        dl.losses.SHFSDCG(LOG2, alpha=2.0, beta=0.5),
+        lambda *x: twins.shf(*x)[:2],
+    ),
+    "SHFSDCG, all ranks": (
+        dl.losses.SHFSDCG(LOG2, alpha=2.0, depth=None),
+        lambda *x: twins.shf(*x)[:2],
+    ),
+    "SmoothNDCG": (dl.losses.SmoothNDCG(LEARNED, sigma=0.5), twins.smooth_ndcg),
+    "SmoothNDCG, all ranks": (dl.losses.SmoothNDCG(LOG2, sigma=0.5, depth=None), twins.smooth_ndcg),
+    "SmoothAP": (dl.losses.SmoothAP(sigma=0.5), twins.smooth_ap),
+    "SmoothAP, direct": (
+        dl.losses.SmoothAP(sigma=0.5, form="direct", min_grade=2),
+        twins.smooth_ap,
+    ),
+    "SoftRankNDCG": (dl.losses.SoftRankNDCG(LEARNED, sigma=0.4), twins.soft_rank_ndcg),
+    "LambdaRank": (
+        dl.losses.LambdaRank(LEARNED),
+        lambda *x: twins.weighted_pairs(*x, twins.logistic),
+    ),
     "LambdaRank, all ranks": (
-        dl.LambdaRank(LOG2, k=None),
+        dl.losses.LambdaRank(LOG2, depth=None),
         lambda *x: twins.weighted_pairs(*x, twins.logistic),
     ),
     "RSRank": (
-        dl.RSRank(LEARNED, k=3, normalise=False),
+        dl.losses.RSRank(LEARNED, depth=3, normalise=False),
         lambda *x: twins.weighted_pairs(*x, twins.modified_huber),
     ),
-    "RankHinge": (dl.RankHinge(margin=0.7), lambda *x: twins.hinge(*x, False)),
-    "GBRank": (dl.GBRank(normalise=False), lambda *x: twins.hinge(*x, True)),
+    "RankHinge": (dl.losses.RankHinge(margin=0.7), lambda *x: twins.hinge(*x, False)),
+    "GBRank": (dl.losses.GBRank(normalise=False), lambda *x: twins.hinge(*x, True)),
 }
 PLAIN = {
-    "RegSHFSDCG": dl.RegSHFSDCG(LEARNED, alpha=2.0, tau=0.3, annealed=False),
-    "ListNet": dl.ListNet(),
-    "ListNet, gains": dl.ListNet(LEARNED),
-    "Regression": dl.Regression(LEARNED),
+    "RegSHFSDCG": dl.losses.RegSHFSDCG(LEARNED, alpha=2.0, tau=0.3, annealed=False),
+    "ListNet": dl.losses.ListNet(),
+    "ListNet, gains": dl.losses.ListNet(LEARNED),
+    "Regression": dl.losses.Regression(LEARNED),
 }
 LOSSES = {name: loss for name, (loss, _) in TWINS.items()} | PLAIN
 METRICS = [
-    dl.ApproxNDCG,
-    dl.SDCG,
-    dl.SHFSDCG,
-    dl.RegSHFSDCG,
-    dl.SmoothNDCG,
-    dl.SoftRankNDCG,
-    dl.LambdaRank,
-    dl.RSRank,
+    dl.losses.ApproxNDCG,
+    dl.losses.SDCG,
+    dl.losses.SHFSDCG,
+    dl.losses.RegSHFSDCG,
+    dl.losses.SmoothNDCG,
+    dl.losses.SoftRankNDCG,
+    dl.losses.LambdaRank,
+    dl.losses.RSRank,
 ]
 
 
@@ -150,7 +165,9 @@ def test_gradient_without_a_relevant_document(name):
     f, y = apart(queries([6], seed=4)[0]), np.zeros(6, int)
     value, gradient = LOSSES[name](f, y)
     assert close(gradient, difference(LOSSES[name], f, y))
-    if isinstance(LOSSES[name], tuple(METRICS)) and not isinstance(LOSSES[name], dl.RegSHFSDCG):
+    if isinstance(LOSSES[name], tuple(METRICS)) and not isinstance(
+        LOSSES[name], dl.losses.RegSHFSDCG
+    ):
         assert value == 0
         assert not gradient.any()
 
@@ -161,8 +178,11 @@ def test_gradient_without_a_relevant_document(name):
 )
 def test_gradient_for_every_dcg(metric, dcg):
     f, y, _ = queries([9], seed=5)
-    f, loss = apart(f), metric(dcg) if metric is not dl.SoftRankNDCG else metric(dcg, sigma=0.5)
-    if isinstance(loss, dl.SHFSDCG):
+    f, loss = (
+        apart(f),
+        metric(dcg) if metric is not dl.losses.SoftRankNDCG else metric(dcg, sigma=0.5),
+    )
+    if isinstance(loss, dl.losses.SHFSDCG):
         loss = replace(loss, annealed=False)  # a constant in the gradient, not in the value
     gradient = loss(f, y)[1]
     assert np.abs(gradient).max() > 1e-5
@@ -181,9 +201,9 @@ def test_ten_times_the_dcg_is_the_same_loss(metric, kind):
 
 
 SHARP = {
-    "ApproxNDCG": lambda dcg: dl.ApproxNDCG(dcg, alpha=1e6, beta=1e4),
-    "SmoothNDCG": lambda dcg: dl.SmoothNDCG(dcg, sigma=1e-12),
-    "SoftRankNDCG": lambda dcg: dl.SoftRankNDCG(dcg, sigma=1e-6),
+    "ApproxNDCG": lambda dcg: dl.losses.ApproxNDCG(dcg, alpha=1e6, beta=1e4),
+    "SmoothNDCG": lambda dcg: dl.losses.SmoothNDCG(dcg, sigma=1e-12),
+    "SoftRankNDCG": lambda dcg: dl.losses.SoftRankNDCG(dcg, sigma=1e-6),
 }
 
 
@@ -217,22 +237,22 @@ def test_sharpened_hinge_ranks_are_the_dcg_only_in_order():
     f, y, _ = queries([12], seed=1)
     ordered = np.sort(f)[::-1]
     for annealed in (True, False):
-        loss = dl.SHFSDCG(LOG2, alpha=1e6, beta=1e4, annealed=annealed)
+        loss = dl.losses.SHFSDCG(LOG2, alpha=1e6, beta=1e4, annealed=annealed)
         assert loss(ordered, np.sort(y)[::-1])[0] == pytest.approx(1, abs=1e-9)
         assert abs(loss(f, y)[0] - LOG2.ndcg(y[np.argsort(-f)])) > 0.02
     spread = np.r_[
         ordered[:6], 0.5 * (ordered[5] + ordered[6]) + 0 * ordered[6:]
     ]  # grades 3 and 0, in order
-    loss = dl.SHFSDCG(LOG2, alpha=1e6, beta=1e4, k=5, normalise=False)
+    loss = dl.losses.SHFSDCG(LOG2, alpha=1e6, beta=1e4, depth=5, normalise=False)
     assert loss(spread, np.repeat([3, 0], 6))[0] == pytest.approx(
         7 * LOG2.discounts.sum(), abs=1e-9
     )
 
 
 SHARP_AP = [
-    dl.SmoothAP(1e-10, "positions", 2),
-    dl.SmoothAP(1e-6, "direct", 2),
-    dl.ApproxAP(1e6, 1e4, 2),
+    dl.losses.SmoothAP(1e-10, "positions", 2),
+    dl.losses.SmoothAP(1e-6, "direct", 2),
+    dl.losses.ApproxAP(1e6, 1e4, 2),
 ]
 
 
@@ -248,7 +268,7 @@ def test_sharpened_average_precision(loss):
 
 @pytest.mark.parametrize("name", ["SmoothNDCG", "SmoothAP", "RankHinge", "GBRank"])
 def test_at_ties_the_gradient_lies_between_the_one_sided_derivatives(name):
-    loss = {"SmoothNDCG": dl.SmoothNDCG(LOG2, 0.5)}.get(name, LOSSES.get(name))
+    loss = {"SmoothNDCG": dl.losses.SmoothNDCG(LOG2, 0.5)}.get(name, LOSSES.get(name))
     y = np.array([0, 3, 2, 1, 3, 0])
     for scores in ([0.0, 0, 1, 1, 2, 3], [1.0, 1, 1, 0.3, 1, 0.3]):
         f = np.array(scores) * (
@@ -285,12 +305,12 @@ def test_documents_of_a_query_come_in_any_order(name):
 @pytest.mark.parametrize("name", LOSSES)
 def test_scaled_scores_and_sharpness_are_the_same_loss(name):
     loss = LOSSES[name]
-    if isinstance(loss, (dl.RegSHFSDCG, dl.Regression, dl.ListNet)):
+    if isinstance(loss, (dl.losses.RegSHFSDCG, dl.losses.Regression, dl.losses.ListNet)):
         pytest.skip("scores have a unit of their own: that of gains, or of log probabilities")
     f, y, _ = queries([30], seed=9)
     there = loss.for_scale(7.0)(7.0 * f, y)
     here = loss(f, y)
-    factor = {dl.RankHinge: 7.0, dl.GBRank: 49.0}.get(type(loss), 1.0)
+    factor = {dl.losses.RankHinge: 7.0, dl.losses.GBRank: 49.0}.get(type(loss), 1.0)
     assert there[0] == pytest.approx(here[0] * factor, rel=1e-10)
     assert close(7 * there[1], factor * here[1], 1e-10)
 
@@ -333,15 +353,15 @@ def test_every_parameter_but_the_dcg_has_a_default_and_parameters_make_the_same_
 
 def test_a_change_of_parameters_forgets_what_was_computed_from_them_and_a_bad_one_changes_nothing():
     scores, grades = [0.3, 0.1, 0.2], [0, 2, 1]
-    loss = dl.ApproxNDCG(LEARNED)
+    loss = dl.losses.ApproxNDCG(LEARNED)
     before = loss(scores, grades)[0]
     assert loss.set_params(dcg=LOG2, alpha=2.0) is loss
-    value, gradient = dl.ApproxNDCG(LOG2, alpha=2.0)(scores, grades)
+    value, gradient = dl.losses.ApproxNDCG(LOG2, alpha=2.0)(scores, grades)
     assert (loss(scores, grades)[0] == value) and value != before
     np.testing.assert_array_equal(loss(scores, grades)[1], gradient)
     refused("alpha", loss.set_params, alpha=-1.0)
     refused("no parameter 'sharpness'; give one of dcg, alp", loss.set_params, sharpness=1.0)
-    assert loss == dl.ApproxNDCG(LOG2, alpha=2.0)
+    assert loss == dl.losses.ApproxNDCG(LOG2, alpha=2.0)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -386,32 +406,32 @@ def test_odd_but_good_input(name):
 
 
 def test_empty_queries_are_counted():
-    loss = dl.ApproxNDCG(LOG2)
+    loss = dl.losses.ApproxNDCG(LOG2)
     assert loss.count_empty([0, 0, 1, 0], [0, 2, 2, 4]) == 2
     value, gradient = loss([1.0, 2.0, 1.0, 2.0], [0, 0, 1, 0], [0, 2, 2, 4])
     assert value == pytest.approx(loss([1.0, 2.0], [1, 0])[0])
     assert not gradient[:2].any()
     for precise in (
-        dl.ApproxAP(min_grade=2),
-        dl.SmoothAP(min_grade=2),
-        dl.SmoothAP(form="direct", min_grade=2),
+        dl.losses.ApproxAP(min_grade=2),
+        dl.losses.SmoothAP(min_grade=2),
+        dl.losses.SmoothAP(form="direct", min_grade=2),
     ):
         assert precise.count_empty([2, 0, 1, 0], [0, 2, 2, 4]) == 2
-    assert dl.ListNet().count_empty([0, 0, 1, 0], [0, 2, 2, 4]) == 1
+    assert dl.losses.ListNet().count_empty([0, 0, 1, 0], [0, 2, 2, 4]) == 1
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: dl.ApproxNDCG(LOG2, alpha=0),
-        lambda: dl.ApproxNDCG(LOG2, beta=-1.0),
-        lambda: dl.SDCG(LOG2, k=0),
-        lambda: dl.SDCG(LOG2, k="all"),
-        lambda: dl.SmoothNDCG(LOG2, sigma=np.inf),
-        lambda: dl.SmoothAP(form="other"),
-        lambda: dl.ApproxAP(min_grade=0),
-        lambda: dl.RegSHFSDCG(LOG2, tau=1.5),
-        lambda: dl.RankHinge(margin=0.0),
+        lambda: dl.losses.ApproxNDCG(LOG2, alpha=0),
+        lambda: dl.losses.ApproxNDCG(LOG2, beta=-1.0),
+        lambda: dl.losses.SDCG(LOG2, depth=0),
+        lambda: dl.losses.SDCG(LOG2, depth="all"),
+        lambda: dl.losses.SmoothNDCG(LOG2, sigma=np.inf),
+        lambda: dl.losses.SmoothAP(form="other"),
+        lambda: dl.losses.ApproxAP(min_grade=0),
+        lambda: dl.losses.RegSHFSDCG(LOG2, tau=1.5),
+        lambda: dl.losses.RankHinge(margin=0.0),
         lambda: dl.losses.soft_ranks([1.0], alpha=-1),
     ],
 )
@@ -421,13 +441,18 @@ def test_parameters_are_checked(make):
 
 
 def test_a_dcg_without_a_positive_discount_has_no_smooth_form():
-    refused("no discount is positive", dl.ApproxNDCG(DCG([0, 1], [0.0, -1.0])), [1.0, 2.0], [0, 1])
+    refused(
+        "no discount is positive",
+        dl.losses.ApproxNDCG(DCG([0, 1], [0.0, -1.0])),
+        [1.0, 2.0],
+        [0, 1],
+    )
 
 
 SCORES, GRADES, OFFSETS = [0.3, 0.1, 0.2, 0.5, -0.4], [0, 2, 1, 0, 1], [0, 3, 5]
 
 
-@pytest.mark.parametrize("kind", [*METRICS, dl.ListNet, dl.Regression])
+@pytest.mark.parametrize("kind", [*METRICS, dl.losses.ListNet, dl.losses.Regression])
 def test_a_loss_takes_a_name_and_a_file(kind, tmp_path):
     dcg = DCG.standard(3, 3, "exponential")
     dcg.save(tmp_path / "dcg.json")
@@ -449,15 +474,16 @@ def test_a_loss_takes_a_name_and_a_file(kind, tmp_path):
 
 
 def test_a_ranker_takes_names(tmp_path):
-    queries = dl.simulate.letor_queries(20, seed=0)
+    queries = dl.simulate.letor_queries(20, random_state=0)
     longest, n_grades = int(queries.sizes.max()), queries.n_grades
     for name, depth in (("linear-log2", longest), ("nDCG@5", 5)):
         dcg = DCG.standard(n_grades, depth, "linear")
-        by_name = dl.LinearRanker(dl.ApproxNDCG(name), max_iter=3).fit(queries)
-        by_dcg = dl.LinearRanker(dl.ApproxNDCG(dcg), max_iter=3).fit(queries)
+        by_name = dl.LinearRanker(dl.losses.ApproxNDCG(name), max_iter=3).fit(queries)
+        by_dcg = dl.LinearRanker(dl.losses.ApproxNDCG(dcg), max_iter=3).fit(queries)
         assert by_name.metric_ == dcg and np.array_equal(by_name.coef_, by_dcg.coef_)
         assert np.array_equal(
-            dl.RidgeRanker(name).fit(queries).coef_, dl.RidgeRanker(dcg).fit(queries).coef_
+            dl.rankers.RidgeRanker(name).fit(queries).coef_,
+            dl.rankers.RidgeRanker(dcg).fit(queries).coef_,
         )
         assert np.array_equal(by_name.evaluate(queries, metric=name), by_dcg.evaluate(queries))
     by_name.save(tmp_path / "model")

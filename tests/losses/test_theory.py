@@ -93,8 +93,8 @@ def test_theorem_2_errors_of_average_precision():
     f, y, offsets, _ = lists_of_all_kinds(2)
     alpha, beta = 20.0, 30.0
     error = np.abs(
-        values(dl.ApproxAP(alpha, beta), f, y, offsets)
-        - values(dl.ApproxAP(1e9, 1e4), f, y, offsets)
+        values(dl.losses.ApproxAP(alpha, beta), f, y, offsets)
+        - values(dl.losses.ApproxAP(1e9, 1e4), f, y, offsets)
     )
     eps = largest(np.abs(soft_ranks(f, alpha, offsets) - hard_ranks(f, offsets)[0]), offsets)
     n_relevant = np.add.reduceat((y > 0).astype(int), offsets[:-1])
@@ -107,7 +107,7 @@ def test_theorem_2_errors_of_average_precision():
         ).sum()
         assert measured <= bound + 1e-12
     y5 = np.array([0, 0, 0, 0, 1])
-    assert abs(dl.ApproxAP(100, 100)(TABLE_1, y5)[0] - 1 / 3) < 0.0024
+    assert abs(dl.losses.ApproxAP(100, 100)(TABLE_1, y5)[0] - 1 / 3) < 0.0024
 
 
 def test_theorem_3_errors_of_ndcg():
@@ -115,7 +115,7 @@ def test_theorem_3_errors_of_ndcg():
     dcg = DCG.standard(3, 20)
     for alpha in (1.0, 50.0):
         eps = largest(np.abs(soft_ranks(f, alpha, offsets) - hard_ranks(f, offsets)[0]), offsets)
-        approximate = values(dl.ApproxNDCG(dcg, alpha, k=None), f, y, offsets)
+        approximate = values(dl.losses.ApproxNDCG(dcg, alpha, depth=None), f, y, offsets)
         assert (
             np.abs(approximate - true_ndcg(dcg, f, y, offsets)) <= eps / (2 * np.log(2)) + 1e-12
         ).all()
@@ -132,7 +132,7 @@ def test_the_distance_to_ndcg_falls_as_exp_of_the_smallest_squared_gap():
     ideal = np.array([dcg.ideal(y[a:b]) for a, b in pairwise(offsets)])
     mu = largest(-gaps(f, offsets), offsets) ** 2
     for s in (0.01, 1.0):
-        error = np.abs(values(dl.SmoothNDCG(dcg, s), f, y, offsets) - true)
+        error = np.abs(values(dl.losses.SmoothNDCG(dcg, s), f, y, offsets) - true)
         some = ideal > 0
         weight = np.cumsum(dcg.discounts)[sizes - 1] * 3 * (sizes - 1) / np.where(some, ideal, 1)
         assert (error <= weight * np.exp(-mu / s) + 1e-12)[some].all()
@@ -142,7 +142,7 @@ def test_the_distance_to_ndcg_falls_as_exp_of_the_smallest_squared_gap():
 def test_smoothed_without_end_it_forgets_the_scores():
     y = np.array([0, 3, 1, 2, 0])
     dcg = DCG.standard(4, 5)
-    value, gradient = dl.SmoothNDCG(dcg, 1e12)(TABLE_1, y)
+    value, gradient = dl.losses.SmoothNDCG(dcg, 1e12)(TABLE_1, y)
     assert value == pytest.approx(
         dcg.gains[y].mean() * dcg.discounts.sum() / dcg.ideal(y), rel=1e-9
     )
@@ -166,19 +166,22 @@ def test_two_documents_in_the_wrong_order(gap):
     np.testing.assert_allclose(
         np.abs(soft), slope, rtol=1e-4, atol=1e-9
     )  # and hardly at all when far apart
-    loss = dl.SHFSDCG(dcg, alpha=alpha)
+    loss = dl.losses.SHFSDCG(dcg, alpha=alpha)
     hinge = np.array([loss.ranks(f + e, y) - loss.ranks(f - e, y) for e in np.eye(2) * 1e-6]) / 2e-6
     np.testing.assert_allclose(np.abs(hinge), alpha / 4, rtol=1e-6)  # equation 16
     np.testing.assert_allclose(hinge[:, 0], hinge[:, 1], rtol=1e-6)
-    pushed = {kind: kind(dcg, alpha=alpha, k=None)(f, y)[1] for kind in (dl.SDCG, dl.SHFSDCG)}
-    assert pushed[dl.SHFSDCG][0] > 0 > pushed[dl.SHFSDCG][1]
-    assert pushed[dl.SDCG][0] <= slope
+    pushed = {
+        kind: kind(dcg, alpha=alpha, depth=None)(f, y)[1]
+        for kind in (dl.losses.SDCG, dl.losses.SHFSDCG)
+    }
+    assert pushed[dl.losses.SHFSDCG][0] > 0 > pushed[dl.losses.SHFSDCG][1]
+    assert pushed[dl.losses.SDCG][0] <= slope
     if gap > 10:
-        assert pushed[dl.SHFSDCG][0] > 1e10 * pushed[dl.SDCG][0]
+        assert pushed[dl.losses.SHFSDCG][0] > 1e10 * pushed[dl.losses.SDCG][0]
 
 
 def test_hinge_ranks_meet_where_scores_tie():
-    loss, y = dl.SHFSDCG(DCG.standard(2, 2), alpha=3.0), [1, 0]
+    loss, y = dl.losses.SHFSDCG(DCG.standard(2, 2), alpha=3.0), [1, 0]
     np.testing.assert_allclose(loss.ranks([0.0, 0.0], y), [1.5, 2.5])
     before, after = loss.ranks([1e-9, 0.0], y), loss.ranks([-1e-9, 0.0], y)
     np.testing.assert_allclose(before, after, atol=1e-8)
@@ -189,11 +192,11 @@ def test_the_width_follows_the_worst_of_the_best_and_ends_at_k():
     dcg, rng = DCG.standard(3, 3), np.random.default_rng(0)
     y = np.array([2, 2, 2, 1, 1, 0, 0, 0, 0, 0])
     f = rng.normal(size=10)
-    loss = dl.SHFSDCG(dcg, alpha=1e5, beta=1e4)
+    loss = dl.losses.SHFSDCG(dcg, alpha=1e5, beta=1e4)
     for scores in (f, np.sort(f)[::-1]):
         ranks = loss.ranks(scores, y)
-        widened = dl.SHFSDCG(
-            dcg, alpha=1e5, beta=1e4, annealed=False, k=None, normalise=False
+        widened = dl.losses.SHFSDCG(
+            dcg, alpha=1e5, beta=1e4, annealed=False, depth=None, normalise=False
         )._discount(ranks)
         kept = ranks <= ranks[:3].max() + 0.5
         wanted = (dcg.gains[y] * widened)[kept].sum() / dcg.ideal(y)
@@ -202,7 +205,7 @@ def test_the_width_follows_the_worst_of_the_best_and_ends_at_k():
 
 @pytest.mark.parametrize(("total", "gamma"), [(600, 0.046206), (250, 0.111415)])
 def test_the_mix_with_regression_is_scheduled(total, gamma):
-    loss = dl.RegSHFSDCG(DCG.standard(3, 5))
+    loss = dl.losses.RegSHFSDCG(DCG.standard(3, 5))
     taus = np.array([loss.at(m, total).tau for m in range(1, total + 1)])
     assert taus[0] == pytest.approx(0.999999, abs=1e-12)
     assert taus[total // 2 - 1] == 0.5
@@ -214,8 +217,8 @@ def test_the_mix_with_regression_is_scheduled(total, gamma):
 
 def test_the_mix_is_the_mix():
     dcg, f, y = DCG.standard(3, 5), TABLE_1, np.array([0, 1, 2, 0, 1])
-    hinge, regression = dl.SHFSDCG(dcg)(f, y), dl.Regression(dcg)(f, y)
-    value, gradient = dl.RegSHFSDCG(dcg, tau=0.3)(f, y)
+    hinge, regression = dl.losses.SHFSDCG(dcg)(f, y), dl.losses.Regression(dcg)(f, y)
+    value, gradient = dl.losses.RegSHFSDCG(dcg, tau=0.3)(f, y)
     assert value == pytest.approx(0.7 * hinge[0] + 0.3 * regression[0])
     np.testing.assert_allclose(gradient, 0.7 * hinge[1] + 0.3 * regression[1], atol=1e-15)
     assert regression[0] == pytest.approx(-((f - dcg.gains[y] / 3) ** 2).mean())
@@ -226,7 +229,7 @@ def test_the_mix_is_the_mix():
 
 def expected_discounts(dcg, f, sigma):
     """E D(r_i) of each document, as the value of a list in which it alone is relevant."""
-    loss = dl.SoftRankNDCG(DCG([0, 1], dcg.discounts), sigma, k=None, normalise=False)
+    loss = dl.losses.SoftRankNDCG(DCG([0, 1], dcg.discounts), sigma, depth=None, normalise=False)
     return np.array([loss(f, relevant)[0] for relevant in np.eye(len(f), dtype=int)])
 
 
@@ -243,7 +246,7 @@ def test_jensen_holds_for_convex_discounts_only():
     rng, sigma = np.random.default_rng(5), 0.7
     for name, c, below in [("log2", None, True), ("concave", [1, 0.95, 0.8, 0.5, 0.1], False)]:
         dcg = DCG.standard(2, 5) if c is None else DCG([0, 1], c)
-        smooth = dl.ApproxNDCG(dcg)._discount
+        smooth = dl.losses.ApproxNDCG(dcg)._discount
         worse = 0
         for _ in range(200):
             f = rng.normal(size=5)
@@ -338,13 +341,13 @@ def test_rsrank_bounds_the_regret_on_random_lists():
     dcg = DCG.standard(3, 20)
     regret = 1 - true_ndcg(dcg, f, y, offsets)
     graded = np.maximum.reduceat(y, offsets[:-1]) > 0
-    assert (regret[graded] <= -values(dl.RSRank(dcg), f, y, offsets)[graded] + 1e-12).all()
+    assert (regret[graded] <= -values(dl.losses.RSRank(dcg), f, y, offsets)[graded] + 1e-12).all()
 
 
 def test_a_signed_weight_would_push_a_right_pair_the_wrong_way():
     f, y = np.array([0.4, 0.0]), np.array([1, 0])  # in order, inside the margin
     assert (
-        dl.RSRank(DCG.standard(2, 2))(f, y)[1][0] > 0
+        dl.losses.RSRank(DCG.standard(2, 2))(f, y)[1][0] > 0
     )  # the absolute weight pulls the two further apart
     signed = (1 - 0) * (
         1 / np.log2(3) - 1

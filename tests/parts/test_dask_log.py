@@ -43,11 +43,11 @@ def assert_same(one, other):
 def test_any_number_of_partitions_gives_the_local_answer(client):
     log = random_log(40_000, noise=0.1)
     local = dl.UtilityLearner().fit(log)
-    with dl.DaskLog(log, client, partitions=7) as spread:
+    with dl.io.DaskLog(log, client, partitions=7) as spread:
         assert_same(dl.UtilityLearner().fit(spread), local)
     for partitions in (1, 2, 65):  # sums of more than 64 parts are added on three levels
         shuffled = log[np.random.default_rng(partitions).permutation(len(log))]
-        with dl.DaskLog(shuffled, client, partitions=partitions) as spread:
+        with dl.io.DaskLog(shuffled, client, partitions=partitions) as spread:
             assert_same(dl.UtilityLearner().fit(spread), local)
 
 
@@ -57,7 +57,7 @@ def test_any_number_of_partitions_gives_the_local_answer(client):
 def test_every_variant_is_the_local_one(client, settings):
     log = rich_log(3000)
     local = dl.UtilityLearner(**settings).fit(log)
-    with dl.DaskLog(log, client, partitions=5) as spread:
+    with dl.io.DaskLog(log, client, partitions=5) as spread:
         assert_same(dl.UtilityLearner(**settings).fit(spread), local)
 
 
@@ -68,7 +68,7 @@ def test_every_variant_is_the_local_one(client, settings):
 def test_gains_and_discounts_are_the_local_ones(client, loss, n):
     log = rich_log(n)
     local = dl.DCGLearner(loss=loss).fit(log)
-    with dl.DaskLog(log, client, partitions=4) as spread:
+    with dl.io.DaskLog(log, client, partitions=4) as spread:
         far = dl.DCGLearner(loss=loss).fit(spread)
     # The squared hinge has corners in its slope, where L-BFGS stops within some 1e-6 of the
     # minimum, here as there.
@@ -87,13 +87,13 @@ def test_gains_and_discounts_are_the_local_ones(client, loss, n):
 def test_a_larger_scale_and_open_questions_reach_the_cluster(client, tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="dcglearn.parts.dask_log")
     log = random_log(50)
-    with dl.DaskLog(log, client, n_grades=7) as spread:
+    with dl.io.DaskLog(log, client, n_grades=7) as spread:
         said = [record.getMessage() for record in caplog.records]
         assert said == [f"pairs: 50, parts: 1, on the cluster {client.scheduler.address}"]
         assert (spread.n_grades, dl.UtilityLearner().fit(spread).utility_.n_grades) == (7, 7)
     log.save(tmp_path / "a.parquet")
     log.to_polars().with_columns(winner=pl.lit("open")).write_parquet(tmp_path / "b.parquet")
-    with dl.DaskLog(tmp_path, client, partitions=2) as spread:
+    with dl.io.DaskLog(tmp_path, client, partitions=2) as spread:
         assert spread.dropped == {"open questions": 50}
 
 
@@ -103,24 +103,27 @@ def test_a_stated_scale_reaches_the_cluster_and_a_stray_grade_is_named(client, t
     log[:150].save(tmp_path / "a.parquet")
     log[150:].save(tmp_path / "b.parquet")
     for given in (tmp_path, dataframe.from_pandas(log.to_pandas(), npartitions=2)):
-        with dl.DaskLog(given, client) as spread:
+        with dl.io.DaskLog(given, client) as spread:
             assert (len(spread), spread.n_grades, spread.grade_names) == (300, 6, tuple("uvwxyz"))
     grades = log.preferred.copy()
     grades[200, 3] = 9
     frame = dl.Preferences(grades, log.other).to_polars().drop("scale")
     frame[:150].write_parquet(tmp_path / "a.parquet")
     frame[150:].write_parquet(tmp_path / "b.parquet")
-    refused("b.parquet, row 51: the grade 9 .1 of 6,000 items", dl.DaskLog, tmp_path, client)
+    refused("b.parquet, row 51: the grade 9 .1 of 6,000 items", dl.io.DaskLog, tmp_path, client)
     refused(
-        "^the grade 9", dl.DaskLog, dataframe.from_pandas(frame.to_pandas(), npartitions=2), client
+        "^the grade 9",
+        dl.io.DaskLog,
+        dataframe.from_pandas(frame.to_pandas(), npartitions=2),
+        client,
     )
 
 
 def test_the_bytes_do_not_depend_on_the_workers(client):
     log = random_log(30_000, noise=0.1)
-    with dl.DaskLog(log, client, partitions=9) as spread:
+    with dl.io.DaskLog(log, client, partitions=9) as spread:
         two = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
-    with forked_workers(), dl.DaskLog(log, engine=1, partitions=9) as spread:
+    with forked_workers(), dl.io.DaskLog(log, engine=1, partitions=9) as spread:
         one = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
     assert one == two
 
@@ -142,7 +145,7 @@ def watched(parts, on_pass):
 @pytest.mark.posix
 def test_a_worker_killed_in_the_middle_changes_nothing(cluster, client):
     log = random_log(60_000, noise=0.1)
-    with dl.DaskLog(log, client, partitions=20) as spread:
+    with dl.io.DaskLog(log, client, partitions=20) as spread:
         before = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
         victim = next(iter(cluster.workers.values())).pid
         passes = []
@@ -175,9 +178,9 @@ def test_parquet_and_tables_are_read_by_the_workers(client, tmp_path):
     table = dd.read_parquet(tmp_path)
     assert_same(dl.UtilityLearner().fit(table, engine=client), local)
     empty = table[table["weight"] > 1e9]
-    with dl.DaskLog(dd.concat([empty, table]), client) as spread:  # some partitions hold nothing
+    with dl.io.DaskLog(dd.concat([empty, table]), client) as spread:  # some partitions hold nothing
         assert_same(dl.UtilityLearner().fit(spread), local)
-    with dl.DaskLog(table.repartition(npartitions=1), client) as giant:
+    with dl.io.DaskLog(table.repartition(npartitions=1), client) as giant:
         assert_same(dl.UtilityLearner().fit(giant), local)
 
 
@@ -190,7 +193,7 @@ def test_partitions_that_do_not_go_together_are_named(client, tmp_path):
     ten, eight = random_log(10), random_log(10)
     save(tmp_path, a=ten, b=Preferences(eight.preferred[:, :8], eight.other[:, :8]))
     message = r"b\.parquet holds lists of 8 positions, .*a\.parquet of 10"
-    refused(message, dl.DaskLog, tmp_path, client, partitions=2)
+    refused(message, dl.io.DaskLog, tmp_path, client, partitions=2)
     refused(message, dl.UtilityLearner().fit, tmp_path, engine=client)
     message = r"a\.parquet, row 1: a holds the grade 4, outside -2\.\.2"
     refused(message, dl.UtilityLearner(n_grades=3).fit, tmp_path / "a.parquet", engine=client)
@@ -276,26 +279,26 @@ def test_a_cluster_without_workers_is_waited_for_and_then_given_up(monkeypatch):
 def test_folds_and_bootstraps_are_the_local_ones(client):
     log = random_log(300, noise=0.1)
     near, far = (
-        dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0, engine=engine)
+        dl.trust.choose_C(log, grid=[0.01, 1.0], n_folds=3, random_state=0, engine=engine)
         for engine in (None, client)
     )
     np.testing.assert_array_equal(near.mean, far.mean)
     settings = {"method": "bootstrap", "n_resamples": 6}
-    here, there = (dl.bootstrap_bands(log, engine=engine, **settings) for engine in (None, client))
+    here, there = (dl.bands(log, engine=engine, **settings) for engine in (None, client))
     np.testing.assert_array_equal(here.gains, there.gains)
 
 
 def test_a_lost_scheduler_leaves_a_checkpoint_that_goes_on_to_the_same_bytes(tmp_path, client):
     log = random_log(20_000, noise=0.1)
     file = tmp_path / "fit.checkpoint"
-    with dl.DaskLog(log, client, partitions=10) as spread:
+    with dl.io.DaskLog(log, client, partitions=10) as spread:
         whole = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
     with cluster_of(1) as cluster, distributed.Client(cluster, timeout=2) as doomed:
-        spread, passes = dl.DaskLog(log, doomed, partitions=10), itertools.count(1)
+        spread, passes = dl.io.DaskLog(log, doomed, partitions=10), itertools.count(1)
         spread.parts = watched(spread.parts, lambda: cluster.close() if next(passes) == 4 else None)
         with pytest.raises(ClusterLost, match=r"was lost.*resume"):
             dl.UtilityLearner().fit(spread, checkpoint=file)
-    with dl.DaskLog(log, client, partitions=10) as again:
+    with dl.io.DaskLog(log, client, partitions=10) as again:
         resumed = dl.UtilityLearner().fit(again, checkpoint=file, resume=True)
     assert resumed.utility_.weights.tobytes() == whole
 

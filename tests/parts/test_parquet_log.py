@@ -77,7 +77,7 @@ def test_sides_are_those_of_the_log_in_memory(tmp_path, small_chunks):
     random_log(300).save(tmp_path / "z.parquet")
     refused(
         r"says which list was shown first, .*z.parquet.* does not: .*--columns swapped=",
-        dl.ParquetLog,
+        dl.io.ParquetLog,
         tmp_path,
     )
 
@@ -237,13 +237,13 @@ def test_what_was_read_and_where_it_is_kept_is_logged(tmp_path, caplog):
     ]
 
 
-WHOLE = [dl.rater_agreement, dl.bootstrap_bands, dl.ridge_path, dl.choose_C, dl.noise_ceiling]
+WHOLE = [dl.rater_agreement, dl.bands, dl.trust.ridge_path, dl.trust.choose_C, dl.noise_ceiling]
 
 
 @pytest.mark.parametrize("analyse", [*WHOLE, lambda log: dl.compare_learners(log, log)])
 def test_what_needs_the_whole_log_refuses_paths_and_parts_by_the_remedy(tmp_path, analyse):
     random_log(10).save(tmp_path / "log.parquet")
-    with dl.ParquetLog(tmp_path) as stored:
+    with dl.io.ParquetLog(tmp_path) as stored:
         for log in (stored, tmp_path, str(tmp_path / "log.parquet")):
             refused(
                 r"needs the whole log in memory.*give what read_preferences returns", analyse, log

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dcglearn import DCGLearner, ParquetLog, Preferences, UtilityLearner
+from dcglearn import DCGLearner, Preferences, UtilityLearner
+from dcglearn.io import ParquetLog
 from dcglearn.parts.usable_pairs import REASON, Sides, one_sided_raters, usable_pairs
 from dcglearn.readers.shown_order import ONE_SIDED_LEVEL
 from tests.makers import random_log

@@ -47,7 +47,7 @@ def client():
 
 
 def small(loss=None, **settings):
-    return dl.DaskBoostedRanker(
+    return dl.rankers.DaskBoostedRanker(
         loss or RegSHFSDCG(STEEP), **{"n_trees": 40, "num_leaves": 7, **settings}
     )
 
@@ -101,7 +101,7 @@ def test_as_good_as_local_the_same_bytes_twice_and_no_query_split(client, tmp_pa
         sum(sizes[name] for name in held[0]) == train.shape[0] / 2
     )  # all queries have 20 documents
     far.save(tmp_path / "model")
-    again = dl.DaskBoostedRanker.load(tmp_path / "model")
+    again = dl.rankers.DaskBoostedRanker.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(TEST), far.predict(TEST))
     assert again.get_params()["feature_fraction"] == 0.8
 
@@ -146,7 +146,7 @@ def same_as_local(client, loss, how, train=FEW, **settings):
         **settings,
     }
     local = dl.BoostedRanker(loss, **settings).fit(train, **how)
-    far = dl.DaskBoostedRanker(loss, **settings).fit(train, engine=client, **how)
+    far = dl.rankers.DaskBoostedRanker(loss, **settings).fit(train, engine=client, **how)
     np.testing.assert_array_equal(far.base_, local.base_)
     np.testing.assert_allclose(far.predict(FEW), local.predict(FEW), rtol=1e-6, atol=1e-9)
 
@@ -164,7 +164,7 @@ def test_with_shares_of_9_to_1_the_trees_are_the_local_ones(client, monkeypatch,
         "query_weight": np.linspace(1, 3, len(FEW)),
         "sample_weight": rng.choice([1, 1.25], FEW.shape[0]),
     }
-    start = dl.RidgeRanker(STEEP).fit(FEW)
+    start = dl.rankers.RidgeRanker(STEEP).fit(FEW)
     # One document, of weight 7 to 13, may count as none in LightGBM's estimate: leaves hold more.
     least = {"min_sum_hessian_in_leaf": 30} if curvature == "constant" else {}
     same_as_local(

@@ -96,7 +96,7 @@ class TestSparse:
     def test_three_in_five_features_go_for_three_in_a_hundred(self):
         gone, kept = [], []
         for seed in range(3):
-            queries = letor_queries(140, n_redundant=30, sizes=(20, 60), seed=seed)
+            queries = letor_queries(140, n_redundant=30, sizes=(20, 60), random_state=seed)
             train, valid, test = queries[:50], queries[50:80], queries[80:]
             ranker = SparseRanker(TEXTBOOK, n_points=15, max_iter=80).fit(train, eval_set=valid)
             dense = test.evaluate(

@@ -14,7 +14,7 @@ from dcglearn import losses
 from dcglearn.foundation import disk
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
-from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.model_files import _decoded, _encoded
 from dcglearn.rankers.reduction import PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker

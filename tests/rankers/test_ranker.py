@@ -216,11 +216,11 @@ class OneQuery:
 
 SMALL = {
     dl.LinearRanker: {"max_iter": 3},
-    dl.SparseRanker: {"n_points": 4, "max_iter": 5},
-    dl.RidgeRanker: {},
-    dl.RankSVMRanker: {},
+    dl.rankers.SparseRanker: {"n_points": 4, "max_iter": 5},
+    dl.rankers.RidgeRanker: {},
+    dl.rankers.RankSVMRanker: {},
     AdaRankRanker: {"n_rounds": 3},
-    dl.PairwiseRanker: {"n_rounds": 1},
+    dl.rankers.PairwiseRanker: {"n_rounds": 1},
     dl.BoostedRanker: {"n_trees": 3},
 }
 KINDS = {

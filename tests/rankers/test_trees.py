@@ -24,7 +24,7 @@ from dcglearn.losses import (
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
-from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import refused
@@ -105,7 +105,7 @@ def test_two_boosters_do_not_disturb_each_other_and_a_seed_is_a_model():
     first.fit(TRAIN), second.fit(TRAIN)
     np.testing.assert_array_equal(first.predict(TEST), alone[0])
     np.testing.assert_array_equal(second.predict(TEST), alone[1])
-    other = small(RegSHFSDCG(STEEP), feature_fraction=0.5, seed=5).fit(TRAIN).predict(TEST)
+    other = small(RegSHFSDCG(STEEP), feature_fraction=0.5, random_state=5).fit(TRAIN).predict(TEST)
     assert (other != alone[0]).any()
     scaled = (
         small(RegSHFSDCG(DCG(16 * STEEP.gains, STEEP.discounts)), feature_fraction=0.5)
@@ -242,7 +242,7 @@ def test_a_forked_process_trains_and_ranks_as_its_parent():
         """
         import os, signal, time
         import dcglearn as dl
-        queries = dl.simulate.letor_queries(20, seed=0)
+        queries = dl.simulate.letor_queries(20, random_state=0)
         ranker = dl.BoostedRanker(n_trees=5, num_threads=2).fit(queries)
         scores = ranker.predict(queries)
         child = os.fork()

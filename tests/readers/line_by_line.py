@@ -28,7 +28,7 @@ from dcglearn.readers.winner_words import (
 )
 
 JUDGE_DOCUMENTS = (
-    "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
+    "for names of documents, give judgements (dl.io.join_judgements); for names of grades, scale="
 )
 """What to do where a grade looks like the name of a document."""
 

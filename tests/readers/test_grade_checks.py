@@ -104,15 +104,15 @@ def test_bad_lines_and_rated_lists_and_parts(tmp_path):
     folder.mkdir()
     frame = dl.Preferences.from_records(lines(range(5), 200)).to_polars()
     frame[:100].write_parquet(folder / "1.parquet")
-    with dl.ParquetLog(folder) as log:
+    with dl.io.ParquetLog(folder) as log:
         assert log.n_grades == 5
     later = lines(range(5))
     later[57]["b"][3] = 9
     dl.Preferences.from_records(later, n_grades=10).to_polars().drop("scale").write_parquet(
         folder / "2.parquet"
     )
-    refused("2.parquet, row 58: the grade 9", dl.ParquetLog, folder)
-    with dl.ParquetLog(folder, n_grades=10) as log:
+    refused("2.parquet, row 58: the grade 9", dl.io.ParquetLog, folder)
+    with dl.io.ParquetLog(folder, n_grades=10) as log:
         assert log.n_grades == 10
 
 

@@ -19,7 +19,7 @@ D1 = dl.simulate.ground_truth("D1")
 
 def judged(n=60, wrong=0.1, seed=0, **columns):
     return dl.simulate.preference_pairs(
-        D1, n, lists="free", n_flips=round(wrong * n), seed=seed, **columns
+        D1, n, lists="free", n_flips=round(wrong * n), random_state=seed, **columns
     )
 
 
@@ -188,15 +188,15 @@ def test_codes_are_no_grades(grades, problem):
 
 def test_logs_in_parts_are_checked(tmp_path):
     exchanged(judged(80)).save(tmp_path / "log.parquet")
-    with dl.ParquetLog(tmp_path / "log.parquet") as parts:
+    with dl.io.ParquetLog(tmp_path / "log.parquet") as parts:
         refused("the log is upside down", dl.UtilityLearner().fit, parts)
         assert dl.UtilityLearner().fit(parts, as_is=True).n_iter_ > 0
-    with dl.ParquetLog(tmp_path / "log.parquet", as_is=True) as parts:
+    with dl.io.ParquetLog(tmp_path / "log.parquet", as_is=True) as parts:
         assert dl.UtilityLearner().fit(parts).n_iter_ > 0
     pl.DataFrame([{"a": [1, 0], "b": [0, 1], "winner": "a", "order": "x"}]).write_parquet(
         tmp_path / "x.parquet"
     )
-    refused("'order' looks like the order", dl.ParquetLog, tmp_path / "x.parquet")
+    refused("'order' looks like the order", dl.io.ParquetLog, tmp_path / "x.parquet")
 
 
 def test_nothing_is_written_and_the_line_that_is_proposed_reads_it(tmp_path, monkeypatch, capsys):
@@ -234,7 +234,7 @@ def test_users_are_not_upside_down(shared, name):
 
 def test_pairs_that_contradict_every_textbook_pass_where_some_monotone_utility_respects_them():
     truth = dl.DCG([0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02])
-    log = dl.simulate.preference_pairs(truth, 20_000, lists="free", seed=0)
+    log = dl.simulate.preference_pairs(truth, 20_000, lists="free", random_state=0)
     contrary = log[log.verdicts(textbook_scores(5, 10)).mean(axis=0) < -0.5][:200]
     assert Agreements.of(contrary, contrary.verdicts(textbook_scores(5, 10))).upside_down.all()
     check_sense(contrary)

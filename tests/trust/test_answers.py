@@ -44,7 +44,7 @@ def lines_of(n, seed=0, lists_each=2, sharpness=4.0, spread=1.0, harder=0.0):
 
 @pytest.mark.parametrize("lists_each", [1, 2])
 def test_the_readers_dcg_is_found(lists_each):
-    dcg = fit_answers(dl.read_answers(lines_of(1500, lists_each=lists_each)), LOGISTIC).dcg
+    dcg = fit_answers(dl.io.read_answers(lines_of(1500, lists_each=lists_each)), LOGISTIC).dcg
     assert dcg.gains == pytest.approx(GAINS, abs=0.12) and dcg.discounts == pytest.approx(
         DISCOUNTS, abs=0.15
     )
@@ -53,7 +53,7 @@ def test_the_readers_dcg_is_found(lists_each):
 @pytest.mark.parametrize("kinds", [("top 3",), ("top 3", "top 5")])
 def test_a_distractor_that_costs_has_a_negative_gain_where_lists_differ_in_length(kinds):
     lines = [json.loads(line) for line in (EXAMPLES / "answers.jsonl").read_text().splitlines()]
-    answers = dl.read_answers([line for line in lines if line["configuration"] in kinds])
+    answers = dl.io.read_answers([line for line in lines if line["configuration"] in kinds])
     gains = fit_answers(answers, DirectDescription(loss="logistic", zero="none")).dcg.gains
     assert gains == pytest.approx([-1 / 3, 0.4, 1.0], abs=0.3) and gains[0] < -0.05
 
@@ -62,7 +62,7 @@ def test_a_mixture_uses_both_kinds_and_counts_them():
     lines = lines_of(200) + [
         {**line, "question": f"single {i}"} for i, line in enumerate(lines_of(150, 1, 1))
     ]
-    answers = dl.read_answers(lines)
+    answers = dl.io.read_answers(lines)
     fit = dl.learn_from_answers(answers)
     assert fit.facts["comparisons within questions"] == pytest.approx(
         answers.within_questions[2].sum()
@@ -81,33 +81,33 @@ def test_a_mixture_uses_both_kinds_and_counts_them():
 
 
 def test_few_answers_say_what_it_takes_to_test_a_dcg():
-    fit = dl.learn_from_answers(dl.read_answers(lines_of(25)))
+    fit = dl.learn_from_answers(dl.io.read_answers(lines_of(25)))
     assert fit.held_out == {} and "not tested: it takes at least 30 questions" in fit.sentence
     assert fit.table["value"].to_list() == [*fit.dcg.gains, *fit.dcg.discounts]
 
 
 def test_comparisons_within_questions_are_not_confounded_by_hard_questions():
     lines = lines_of(1500, spread=2.0, harder=1.0)
-    within = fit_answers(dl.read_answers(lines), LOGISTIC).dcg
+    within = fit_answers(dl.io.read_answers(lines), LOGISTIC).dcg
     first = [line for line in lines if line["config"] == 0]
-    across = fit_answers(dl.read_answers(first), LOGISTIC).dcg
+    across = fit_answers(dl.io.read_answers(first), LOGISTIC).dcg
     assert np.abs(within.discounts - DISCOUNTS).max() < np.abs(across.discounts - DISCOUNTS).max()
 
 
 @pytest.mark.parametrize(("spread", "low", "high"), [(0.0, 0.9, 1.0), (30.0, 0.0, 0.1)])
 def test_what_retrieval_explains_at_most(spread, low, high):
-    share = explained_at_most(dl.read_answers(lines_of(400, spread=spread)))
+    share = explained_at_most(dl.io.read_answers(lines_of(400, spread=spread)))
     assert low <= float(share.split("%")[0]) / 100 <= high
 
 
 def test_what_cannot_be_learned_from_is_refused():
-    answers = dl.read_answers(lines_of(20))
+    answers = dl.io.read_answers(lines_of(20))
     with pytest.raises(dl.InputError, match='loss="sigmoid" is no likelihood'):
         dl.learn_from_answers(answers, DirectDescription(loss="sigmoid"))
     same = [{"question": q, "list": [1, 0], "right": q % 2} for q in range(6)]
     with pytest.raises(dl.InputError, match="no two answers from different lists differ"):
         dl.learn_from_answers(
-            dl.read_answers([*same, {"question": 9, "list": [0, 1], "right": 0.5}][:6])
+            dl.io.read_answers([*same, {"question": 9, "list": [0, 1], "right": 0.5}][:6])
         )
 
 
@@ -121,9 +121,9 @@ def test_the_command_learns_and_refuses_options_of_verdicts(tmp_path, monkeypatc
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         status, out, err = call(
-            monkeypatch, capsys, "learn", "--answers", path, "-o", tmp_path / "dcg.json"
+            monkeypatch, capsys, "learn-answers", path, "-o", tmp_path / "dcg.json"
         )
     assert status == 0 and "Comparisons within questions: " in out and not err.count("Traceback")
     assert dl.DCG.load(tmp_path / "dcg.json").depth == 3
-    status, _, err = call(monkeypatch, capsys, "learn", "--answers", path, "--bands", 20)
-    assert status == 2 and "--bands does not go with --answers" in err
+    status, _, err = call(monkeypatch, capsys, "learn-answers", path, "--bands", 20)
+    assert status == 2 and "No such option: --bands" in err

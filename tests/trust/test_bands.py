@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn import DCGLearner, Preferences, bootstrap_bands
+from dcglearn import DCGLearner, Preferences
 from dcglearn.learning import posterior
 from dcglearn.learning.dcg_model import DirectObjective
 from dcglearn.learning.descriptions import DirectDescription
@@ -26,7 +26,7 @@ def fitted(log):
 
 def test_draws_are_those_of_the_posterior():
     true = dl.DCG([0, 1], [1, 0.6, 0.3])
-    fit = fitted(preference_pairs(true, 25, lists="free", n_flips=3, seed=4))
+    fit = fitted(preference_pairs(true, 25, lists="free", n_flips=3, random_state=4))
     model = replace(fit.model, straighter=posterior.STRAIGHTER)
     axes = (
         np.linspace(0, 5, 30),
@@ -48,7 +48,7 @@ def test_draws_are_those_of_the_posterior():
 
 
 def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_draws():
-    bands = bootstrap_bands(random_log(120, "free", seed=1, noise=0.1), seed=3)
+    bands = dl.bands(random_log(120, "free", random_state=1, noise=0.1), random_state=3)
     outer, inside = bands.simultaneous, np.ones(len(bands.gains), bool)
     for draws, band, far in (
         (bands.gains, bands.gain_band, outer.gain_band),
@@ -77,8 +77,8 @@ def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_
 def test_what_was_learned_lies_within_its_bands():
     beyond = 0
     for seed in range(10):
-        bands = bootstrap_bands(
-            preference_pairs(TRUTH, 40, lists="free", n_flips=4, seed=seed), n_resamples=30
+        bands = dl.bands(
+            preference_pairs(TRUTH, 40, lists="free", n_flips=4, random_state=seed), n_resamples=30
         )
         learned = np.concatenate([bands.dcg.gains, bands.dcg.discounts])
         for part, names in (
@@ -102,8 +102,8 @@ def test_what_was_learned_lies_within_its_bands():
 def test_bands_shrink_with_the_log_and_are_near_the_truth(method):
     widths = []
     for n in (60, 1500):
-        log = preference_pairs(TRUTH, n, lists="free", n_flips=n // 10, seed=1)
-        bands = bootstrap_bands(log, method=method, n_resamples=30)
+        log = preference_pairs(TRUTH, n, lists="free", n_flips=n // 10, random_state=1)
+        bands = dl.bands(log, method=method, n_resamples=30)
         widths.append(np.ptp(bands.discount_band, axis=0)[1:].mean())
     assert widths[1] < 0.4 * widths[0]
     low, high = bands.simultaneous.discount_band
@@ -111,7 +111,7 @@ def test_bands_shrink_with_the_log_and_are_near_the_truth(method):
 
 
 def test_copies_of_a_judgement_by_one_rater_count_once():
-    log = random_log(150, "free", seed=2, noise=0.1)
+    log = random_log(150, "free", random_state=2, noise=0.1)
     five = Preferences(
         *(np.repeat(x, 5, axis=0) for x in (log.preferred, log.other)),
         rater=np.repeat(np.arange(150), 5),
@@ -120,7 +120,7 @@ def test_copies_of_a_judgement_by_one_rater_count_once():
     clusters = five.clusters("rater")[0]
     assert posterior.dispersion(fitted(one), clusters, 0) == pytest.approx(5, rel=0.35)
     assert posterior.dispersion(fitted(one), np.arange(750), 0) == pytest.approx(1, abs=0.35)
-    widths = [np.ptp(bootstrap_bands(x).discount_band, axis=0).mean() for x in (log, five)]
+    widths = [np.ptp(dl.bands(x).discount_band, axis=0).mean() for x in (log, five)]
     assert widths[1] == pytest.approx(widths[0], rel=0.35)
 
 
@@ -136,15 +136,15 @@ def rated() -> Preferences:
 @pytest.mark.parametrize(
     ("log", "size", "most"),
     [
-        (preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, seed=0), 600, 1.6),
+        (preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, random_state=0), 600, 1.6),
         (rated(), 200, 1.3),
     ],
     ids=["pairs", "rated"],
 )
 def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch, log, size, most):
-    whole = bootstrap_bands(log)
+    whole = dl.bands(log)
     monkeypatch.setattr(posterior, "MOST_JUDGED", size)
-    sample = bootstrap_bands(log)
+    sample = dl.bands(log)
     ratio = (
         np.ptp(sample.discount_band, axis=0)[1:].mean()
         / np.ptp(whole.discount_band, axis=0)[1:].mean()
@@ -154,7 +154,7 @@ def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch, log, size, most):
 
 
 def test_logs_with_ties_strengths_raters_and_weights_have_bands():
-    log = random_log(90, "free", seed=5)
+    log = random_log(90, "free", random_state=5)
     rich = Preferences(
         *(log.preferred, log.other),
         tie=np.arange(90) % 9 == 0,
@@ -162,25 +162,25 @@ def test_logs_with_ties_strengths_raters_and_weights_have_bands():
         rater=[f"r{i % 30}" for i in range(90)],
         weight=np.linspace(0.5, 2, 90),
     )
-    bands = bootstrap_bands(rich, n_resamples=20)
+    bands = dl.bands(rich, n_resamples=20)
     assert bands.by == "rater" and bands.n_units == 30 and len(bands.gains) == 200
     assert np.isfinite(bands.discounts).all() and (np.diff(bands.discounts, axis=1) <= 0).all()
 
 
-def test_bootstrap_bands_do_not_depend_on_processes():
+def test_bands_do_not_depend_on_processes():
     log, settings = (
-        random_log(120, "free", seed=1, noise=0.1),
-        {"method": "bootstrap", "n_resamples": 12, "seed": 3},
+        random_log(120, "free", random_state=1, noise=0.1),
+        {"method": "bootstrap", "n_resamples": 12, "random_state": 3},
     )
-    one, two = (bootstrap_bands(log, jobs=jobs, **settings) for jobs in (1, 2))
+    one, two = (dl.bands(log, n_jobs=jobs, **settings) for jobs in (1, 2))
     np.testing.assert_array_equal(one.gains, two.gains)
     assert one.notes[1] == "from 12 fits to samples of the log: 120 pairs are taken as independent"
 
 
 def test_a_loss_without_a_likelihood_is_drawn_by_the_bootstrap():
     learner, log = DCGLearner(loss="sigmoid"), random_log(60, "free", noise=0.1)
-    assert bootstrap_bands(log, learner, n_resamples=4).method == "bootstrap"
-    refused("no posterior", bootstrap_bands, log, learner, method="posterior")
+    assert dl.bands(log, learner, n_resamples=4).method == "bootstrap"
+    refused("no posterior", dl.bands, log, learner, method="posterior")
 
 
 @pytest.mark.parametrize(
@@ -193,18 +193,18 @@ def test_a_loss_without_a_likelihood_is_drawn_by_the_bootstrap():
     ],
 )
 def test_impossible_bands(settings, words):
-    refused(words, bootstrap_bands, random_log(60), **settings)
+    refused(words, dl.bands, random_log(60), **settings)
 
 
 def test_logs_too_short_have_no_bands():
     log = random_log(60, "free")
-    refused("19 preferences between different lists, fewer than 20", bootstrap_bands, log[:19])
+    refused("19 preferences between different lists, fewer than 20", dl.bands, log[:19])
     four = Preferences(log.preferred, log.other, rater=list("abcd") * 15)
-    assert bootstrap_bands(four, n_resamples=4).by == "pair"
-    refused("takes 20, the log has 4", bootstrap_bands, four, by="rater")
+    assert dl.bands(four, n_resamples=4).by == "pair"
+    refused("takes 20, the log has 4", dl.bands, four, by="rater")
 
 
 def test_a_log_without_a_free_gain_or_discount_has_bands_of_no_width():
     lists = np.tile([[[1], [0]]], (30, 1, 1))
-    bands = bootstrap_bands(Preferences(lists, n_grades=2), by="pair", n_resamples=5)
+    bands = dl.bands(Preferences(lists, n_grades=2), by="pair", n_resamples=5)
     assert (bands.simultaneous.gain_band == [0, 1]).all() and (bands.discount_band == 1).all()

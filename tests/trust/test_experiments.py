@@ -60,12 +60,12 @@ def test_lists_by_unit_have_the_mean_encodings_and_covariance_of_units():
         for arm in ("control", "treatment")
         for _ in range(30)
     ]
-    experiments = dl.read_experiments([{**row, "outcome": "worse"} for row in rows])
+    experiments = dl.io.read_experiments([{**row, "outcome": "worse"} for row in rows])
     difference, covariance = np.zeros((2, 3)), np.zeros((6, 6))
     for arm, sign in (("control", -1), ("treatment", 1)):
         users = sorted({row["user"] for row in rows if row["arm"] == arm})
         means = [
-            dl.encode([row["list"] for row in rows if row["user"] == user], 3).mean(axis=0)
+            dl.io.encode([row["list"] for row in rows if row["user"] == user], 3).mean(axis=0)
             for user in users
         ]
         difference += sign * np.mean(means, axis=0)
@@ -77,7 +77,7 @@ def test_lists_by_unit_have_the_mean_encodings_and_covariance_of_units():
 
 
 def test_z_scores_and_the_objective_agree_with_brute_force():
-    experiments = dl.read_experiments(encodings(12))
+    experiments = dl.io.read_experiments(encodings(12))
     d, s = experiments.difference, experiments.covariance
     w = WEIGHTS.ravel()
     expected = [x.ravel() @ w / np.sqrt(w @ c @ w) for x, c in zip(d, s, strict=True)]
@@ -96,7 +96,7 @@ def test_z_scores_and_the_objective_agree_with_brute_force():
 
 def test_the_qp_on_mean_encodings_agrees_with_cvxpy():
     cp = pytest.importorskip("cvxpy")
-    experiments = dl.read_experiments(encodings(15, aa=0))
+    experiments = dl.io.read_experiments(encodings(15, aa=0))
     d = experiments.difference * experiments.outcome[:, None, None]
     W = cp.Variable((3, 3))
     scaled = [x / np.sqrt(np.trace(s)) for x, s in zip(d, experiments.covariance, strict=True)]
@@ -110,7 +110,7 @@ def test_the_qp_on_mean_encodings_agrees_with_cvxpy():
 
 
 def test_no_start_leads_to_a_lower_objective():
-    experiments = dl.read_experiments(encodings(40, seed=3, aa=0))
+    experiments = dl.io.read_experiments(encodings(40, seed=3, aa=0))
     encoded = MeanEncodings(
         experiments.difference * experiments.outcome[:, None, None], experiments.covariance
     )
@@ -132,12 +132,12 @@ def test_no_start_leads_to_a_lower_objective():
 
 
 def test_wrong_outcomes_do_not_make_the_dcg_insensitive():
-    experiments = dl.read_experiments(encodings(150, seed=1, aa=0))
+    experiments = dl.io.read_experiments(encodings(150, seed=1, aa=0))
     flip = np.where(np.random.default_rng(0).random(150) < 0.1, -1, 1)
     learned = MeanEncodings(
         experiments.difference * (experiments.outcome * flip)[:, None, None], experiments.covariance
     )
-    new = dl.read_experiments(encodings(200, seed=2, aa=0))
+    new = dl.io.read_experiments(encodings(200, seed=2, aa=0))
     mean, true = (
         (new.z_scores(w) * new.outcome).mean() for w in (learned.dcg(2.0).utility.weights, WEIGHTS)
     )
@@ -145,7 +145,7 @@ def test_wrong_outcomes_do_not_make_the_dcg_insensitive():
 
 
 def test_what_distractors_cost_is_learned_and_more_experiments_are_decided():
-    fit = dl.learn_from_experiments(dl.read_experiments(encodings(150)))
+    fit = dl.learn_from_experiments(dl.io.read_experiments(encodings(150)))
     assert fit.dcg.gains == pytest.approx([-0.3, 0.3, 1.0], abs=0.3) and fit.dcg.gains[0] < 0
     learned, _, usual = fit.held_out["held-out known outcomes that are significant"]
     assert (
@@ -164,18 +164,18 @@ def test_what_distractors_cost_is_learned_and_more_experiments_are_decided():
 def test_a_dcg_whose_gains_rise_loses_where_the_better_grade_does_harm():
     true = dl.DCG([0.0, 1.0, -0.5], [1.0, 0.6, 0.3])
     lines = encodings(100, aa=0, weights=true.utility.weights)
-    fit = dl.learn_from_experiments(dl.read_experiments(lines), current=true)
+    fit = dl.learn_from_experiments(dl.io.read_experiments(lines), baseline=true)
     assert fit.held_out["held-out known outcomes that are significant"][2].high < 0
     assert (
         float(
             fit.facts[
-                "users that an experiment needs, as a share of those with current DCG"
+                "users that an experiment needs, as a share of those with the metric in use"
             ].split()[0]
         )
         > 1
     )
-    with pytest.raises(dl.InputError, match=r"current is of shape \(5, 3\)"):
-        dl.learn_from_experiments(dl.read_experiments(lines), current="linear-log2@5")
+    with pytest.raises(dl.InputError, match=r"baseline is of shape \(5, 3\)"):
+        dl.learn_from_experiments(dl.io.read_experiments(lines), baseline="linear-log2@5")
 
 
 def test_ndcg_has_the_ideal_of_the_query_where_there_is_one():
@@ -200,10 +200,10 @@ def test_ndcg_has_the_ideal_of_the_query_where_there_is_one():
     expected = (
         values["treatment"].mean() - values["control"].mean()
     ) / spread  # the query's ideal is that of [1, 1]
-    assert dl.read_experiments(rows).ndcg == pytest.approx(expected)
-    alone = dl.read_experiments([{**row, "query": i} for i, row in enumerate(rows)]).ndcg
+    assert dl.io.read_experiments(rows).ndcg == pytest.approx(expected)
+    alone = dl.io.read_experiments([{**row, "query": i} for i, row in enumerate(rows)]).ndcg
     assert alone == pytest.approx(
-        dl.read_experiments([{k: row[k] for k in row if k != "query"} for row in rows]).ndcg
+        dl.io.read_experiments([{k: row[k] for k in row if k != "query"} for row in rows]).ndcg
     )
     assert alone != pytest.approx(expected)
 
@@ -239,7 +239,7 @@ def test_ndcg_has_the_ideal_of_the_query_where_there_is_one():
 def test_bad_encodings_are_named(change, words):
     lines = encodings(3)
     with pytest.raises(dl.InputError, match=re.escape(words)):
-        dl.read_experiments([*lines[:2], {**lines[2], **change}])
+        dl.io.read_experiments([*lines[:2], {**lines[2], **change}])
 
 
 def test_experiments_with_one_unit_are_left_out_and_unknown_outcomes_teach_nothing():
@@ -254,7 +254,7 @@ def test_experiments_with_one_unit_are_left_out_and_unknown_outcomes_teach_nothi
 
     still = [{**row, "list": [1]} for row in rows("still", 3, "worse")]
     crossed = [{**row, "arm": "control"} for row in rows("three", 3, "A/A")[3:4]]
-    experiments = dl.read_experiments(
+    experiments = dl.io.read_experiments(
         [*rows("one", 1, "better"), *rows("three", 3, "A/A"), *still, *crossed]
     )
     assert experiments.dropped == {
@@ -267,27 +267,27 @@ def test_experiments_with_one_unit_are_left_out_and_unknown_outcomes_teach_nothi
     with pytest.raises(
         dl.InputError, match="no experiment can be used; experiments with fewer than two"
     ):
-        dl.read_experiments(rows("one", 1, "better"))
+        dl.io.read_experiments(rows("one", 1, "better"))
     with pytest.raises(dl.InputError, match="experiment e: arm is 'new'; give one of control"):
-        dl.read_experiments([{**row, "arm": "new"} for row in rows("e", 2, "better")])
+        dl.io.read_experiments([{**row, "arm": "new"} for row in rows("e", 2, "better")])
     with pytest.raises(dl.InputError, match="too large for 600 positions, 2 grades"):
-        dl.read_experiments(
+        dl.io.read_experiments(
             [{**row, "list": [row["list"][0]] * 600} for row in rows("e", 2, "better")]
         )
     with pytest.raises(dl.InputError, match="experiment e: it has several outcomes"):
-        dl.read_experiments([*rows("e", 2, "better"), *rows("e", 2, "worse")])
+        dl.io.read_experiments([*rows("e", 2, "better"), *rows("e", 2, "worse")])
 
 
 def test_the_command_learns_from_experiments(tmp_path, monkeypatch, capsys):
     path = write_lines(tmp_path / "tests.jsonl", encodings(12))
     status, out, _ = call(
-        monkeypatch, capsys, "learn", "--experiments", path, "-o", tmp_path / "dcg.json"
+        monkeypatch, capsys, "learn-experiments", path, "-o", tmp_path / "dcg.json"
     )
     assert (
         status == 0
         and "with a known outcome" in out
         and dl.DCG.load(tmp_path / "dcg.json").gains[0] < 0.5
     )
-    for option in (["--holdout", 0.3], ["--zero", "none"], ["--answers"], ["--loss", "sigmoid"]):
-        status, _, err = call(monkeypatch, capsys, "learn", "--experiments", path, *option)
-        assert status == 2 and f"{option[0]} does not go with --experiments" in err
+    for option in (["--holdout", 0.3], ["--zero", "none"], ["--loss", "sigmoid"]):
+        status, _, err = call(monkeypatch, capsys, "learn-experiments", path, *option)
+        assert status == 2 and f"No such option: {option[0]}" in err

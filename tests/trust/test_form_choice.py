@@ -27,7 +27,7 @@ from dcglearn.trust.form_choice import FormChoice, candidate, form_of
 from dcglearn.trust.nested_test import LogsOfDCG, nested_test, share_of_lists
 from tests.makers import refused
 
-ERR = dl.textbook_list_metrics(4, 6)["ERR"]["ERR@6"]
+ERR = dl.evaluation.textbook_list_metrics(4, 6)["ERR"]["ERR@6"]
 
 
 def judged(metric, n=400, seed=0, wrong=0.1, **columns):
@@ -284,7 +284,7 @@ def test_what_is_only_true_of_a_dcg_is_refused_by_name(saturated, tmp_path):
         dl.DCGLearner(form="auto").fit(log[:8])
     message = r"only (for |true of )?a DCG"
     refused(message, dl.coherence, learner.utility_, learner.dcg_)
-    for call in (dl.ApproxNDCG, dl.exports.to_lightgbm):
+    for call in (dl.losses.ApproxNDCG, dl.exports.to_lightgbm):
         refused(message, call, learner.utility_)
 
 
@@ -303,7 +303,7 @@ def test_disagreement_is_sampled():
 def test_the_held_out_table_has_the_utility_first_and_the_textbook_metrics():
     log = judged(ERR, 300)
     found = dl.compare_learners(
-        *log.split(0.6, seed=0), dl.DCGLearner(form="saturation"), C=1.0, n_resamples=50
+        *log.split(0.6, random_state=0), dl.DCGLearner(form="saturation"), C=1.0, n_resamples=50
     )
     names = [row.name.partition("(")[0].partition("@")[0].strip() for row in found.rows]
     assert names[:2] == ["learned utility", "learned DCG"]
@@ -341,7 +341,7 @@ def test_slopes_of_values_are_those_of_finite_differences(beyond):
     ("form", "names"), [("saturation", ["stop at grade 0"]), ("best", ["share of the best"])]
 )
 def test_bands_of_a_form_hold_its_further_parameters(saturated, form, names):
-    bands = dl.bootstrap_bands(saturated[1][:120], dl.DCGLearner(form=form), n_resamples=4)
+    bands = dl.bands(saturated[1][:120], dl.DCGLearner(form=form), n_resamples=4)
     rows = {row["parameter"]: row for row in bands.table.to_dicts()}
     assert bands.form == form and set(names) < set(rows) and names[0] in str(bands)
     low, high = bands.further_band[:, 0]
@@ -371,7 +371,7 @@ def test_pairs_to_judge_are_near_ties_of_the_list_utility(saturated):
 
 def test_a_path_of_ridges_holds_the_stops(saturated):
     _, log, learner = saturated
-    path = dl.ridge_path(log[:150], learner, grid=[1.0, 10.0], folds=2)
+    path = dl.trust.ridge_path(log[:150], learner, grid=[1.0, 10.0], n_folds=2)
     assert (
         path.further.shape == (2, 4)
         and (path.further[:, 2] > 0.3).all()

@@ -23,13 +23,13 @@ def p_of_form(log):
 def p_of_segments(log):
     """Return the p-value of two segments, of every other pair."""
     segments = np.resize(["one", "two"], len(log))
-    return dl.segment_test(log.changed(segment=segments)).p_value
+    return dl.trust.segment_test(log.changed(segment=segments)).p_value
 
 
 P_VALUES = {
     "form": p_of_form,
-    "discounts": lambda log: dl.rising_discounts(log).p_value,
-    "positions": lambda log: dl.position_dependence(log, n_resamples=39).p_value,
+    "discounts": lambda log: dl.trust.rising_discounts(log).p_value,
+    "positions": lambda log: dl.trust.position_dependence(log, n_resamples=39).p_value,
     "segments": p_of_segments,
 }
 
@@ -43,7 +43,9 @@ def test_a_test_rejects_at_most_five_percent_of_logs_of_dcgs(name, truth, n):
     rejected = 0
     for seed in range(N_LOGS):
         rng = np.random.default_rng([n, seed])
-        log = dl.simulate.preference_pairs(truth, n, lists="free", temperature=0.1, seed=rng)
+        log = dl.simulate.preference_pairs(
+            truth, n, lists="free", temperature=0.1, random_state=rng
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             rejected += P_VALUES[name](log) <= FALSE_POSITIVE_RATE

@@ -80,7 +80,7 @@ def test_the_ceiling_is_right_where_the_noise_is_known(log_of, chances, seeds, n
     hits = []
     for seed in seeds:
         log, worth = log_of(np.random.default_rng(seed), 400)
-        ceiling = noise_ceiling(log, seed=seed)
+        ceiling = noise_ceiling(log, random_state=seed)
         truth = true_share(ceiling.pairs, worth, chances(worth))
         assert ceiling.lower < ceiling.share < ceiling.upper and ceiling.covered > 0.95
         assert abs(ceiling.share - truth) < near

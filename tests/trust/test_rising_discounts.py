@@ -15,8 +15,8 @@ FALLING = np.array([1, 0.6, 0.4])
 @pytest.mark.parametrize(("discounts", "rejected"), [(FALLING, False), ([1, 0.4, 0.9], True)])
 def test_only_readers_of_both_ends_speak_against_falling_discounts(discounts, rejected):
     truth = dl.DCG([0, 0.3, 1], discounts)
-    result = dl.rising_discounts(
-        dl.simulate.preference_pairs(truth, 150, lists="free", temperature=0.1, seed=1)
+    result = dl.trust.rising_discounts(
+        dl.simulate.preference_pairs(truth, 150, lists="free", temperature=0.1, random_state=1)
     )
     assert (result.p_value <= 0.05) is rejected
     assert ("speaks against" in result.sentence) is rejected
@@ -36,4 +36,4 @@ def test_logs_are_simulated_from_the_nearest_discounts_that_do_not_rise():
 
 
 def test_a_single_position_is_refused():
-    refused("a single position", dl.rising_discounts, [[[1], [0]], [[2], [1]]])
+    refused("a single position", dl.trust.rising_discounts, [[[1], [0]], [[2], [1]]])

@@ -21,8 +21,8 @@ def load_ranker(path: PathLike, metric: DCG | None = None) -> Ranker:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> queries = dl.simulate.letor_queries(10, seed=0)
-    >>> ranker = dl.RidgeRanker().fit(queries)
+    >>> queries = dl.simulate.letor_queries(10, random_state=0)
+    >>> ranker = dl.rankers.RidgeRanker().fit(queries)
     >>> with TemporaryDirectory() as folder:
     ...     ranker.save(f"{folder}/model")
     ...     again = dl.load_ranker(f"{folder}/model")

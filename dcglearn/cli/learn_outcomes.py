@@ -1,0 +1,80 @@
+"""``dcglearn learn-answers`` and ``learn-experiments``: a DCG from what lists led to."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import dcglearn as dl
+from dcglearn.cli.command import argument_row, examples
+from dcglearn.cli.learn import OutputOptions
+from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, RidgeOption
+from dcglearn.cli.options import check_outputs
+from dcglearn.cli.reading import PlainReading
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.plots import banded_figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomeFile(PlainReading):
+    """A file of outcomes, and how it is read."""
+
+    file: str = argument_row(
+        ..., "JSON lines, delimited text or Parquet; - reads standard input.", metavar="FILE"
+    )
+
+
+@examples(
+    "dcglearn learn-answers answers.jsonl -o dcg.json",
+    "dcglearn learn-answers answers.csv --prior exponential-log2 --plot dcg.png",
+)
+def learn_answers(
+    *, source: OutcomeFile, outputs: OutputOptions, curves: CurveOptions, trust: BaselineOptions
+) -> None:
+    """Learn a DCG from a machine's answers, each right or wrong, to lists of passages.
+
+    The columns are question, list and right; questions hold out their own pairs.
+    """
+    _check(source, outputs, trust, curves.prior)
+    answers = dl.io.read_answers(source.file, mapping=source.log_mapping)
+    description: Any = curves.direct(answers)
+    if curves.zero is None:
+        description = replace(description, zero="none")
+    _write(
+        dl.learn_from_answers(
+            answers, description, baseline=trust.baseline, random_state=trust.seed
+        ),
+        outputs,
+    )
+
+
+@examples(
+    "dcglearn learn-experiments tests.csv -o dcg.json",
+    "dcglearn learn-experiments tests.jsonl --baseline linear-log2 --plot dcg.png",
+)
+def learn_experiments(
+    *, source: OutcomeFile, outputs: OutputOptions, curves: RidgeOption, trust: BaselineOptions
+) -> None:
+    """Learn a DCG from experiments whose better arm is known, such as A/B tests.
+
+    The columns are experiment, arm, unit, list and outcome.
+    """
+    _check(source, outputs, trust)
+    tests = dl.io.read_experiments(source.file, mapping=source.log_mapping)
+    ridge = DirectDescription.ridge if curves.ridge is None else curves.ridge
+    settings: Any = {"baseline": trust.baseline, "random_state": trust.seed}
+    _write(dl.learn_from_experiments(tests, ridge=ridge, **settings), outputs)
+
+
+def _check(
+    source: OutcomeFile, outputs: OutputOptions, trust: BaselineOptions, *metrics: str | None
+) -> None:
+    """Raise InputError for files that cannot be read or written, before any work."""
+    trust.check(*metrics)
+    inputs = [source.file, source.mapping, trust.baseline, *metrics]
+    files = (outputs.output, outputs.utility)
+    check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
+
+
+def _write(fit: Any, outputs: OutputOptions) -> None:
+    draw = partial(banded_figure, fit.dcg)
+    outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), draw)

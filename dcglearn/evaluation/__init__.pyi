@@ -1,0 +1,20 @@
+"""Public names of `dcglearn.evaluation`."""
+
+from dcglearn.evaluation.arrays import evaluate_arrays as evaluate_arrays
+from dcglearn.evaluation.conventions import ExplainedValues as ExplainedValues
+from dcglearn.evaluation.conventions import explain_values as explain_values
+from dcglearn.evaluation.gate import Gate as Gate
+from dcglearn.evaluation.recall_paired import lexi_precision as lexi_precision
+from dcglearn.evaluation.recall_paired import lexi_recall as lexi_recall
+from dcglearn.evaluation.recall_paired import recall_paired_preference as recall_paired_preference
+from dcglearn.evaluation.run_values import Evaluation as Evaluation
+from dcglearn.evaluation.run_values import evaluate as evaluate
+from dcglearn.evaluation.system_tests import SystemComparison as SystemComparison
+from dcglearn.evaluation.system_tests import compare_systems as compare_systems
+from dcglearn.evaluation.tables import read_judgements as read_judgements
+from dcglearn.evaluation.tables import read_runs as read_runs
+from dcglearn.evaluation.trec import Judgements as Judgements
+from dcglearn.evaluation.trec import Run as Run
+from dcglearn.metrics.textbook_lists import textbook_list_metrics as textbook_list_metrics
+
+__all__: list[str]

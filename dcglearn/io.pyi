@@ -1,0 +1,31 @@
+"""Public names of `dcglearn.io`."""
+
+from dcglearn.evaluation.tables import read_judgements as read_judgements
+from dcglearn.evaluation.tables import read_runs as read_runs
+from dcglearn.evaluation.tool_files import RankEval as RankEval
+from dcglearn.evaluation.tool_files import read_rank_eval as read_rank_eval
+from dcglearn.evaluation.trec import Judgements as Judgements
+from dcglearn.evaluation.trec import Run as Run
+from dcglearn.joins.interleaving import (
+    preferences_from_interleaving as preferences_from_interleaving,
+)
+from dcglearn.joins.join_judgements import join_judgements as join_judgements
+from dcglearn.joins.join_judgements import preferences_from_runs as preferences_from_runs
+from dcglearn.joins.read_answers import read_answers as read_answers
+from dcglearn.logs.preference_pairs import Agreement as Agreement
+from dcglearn.logs.preference_pairs import encode as encode
+from dcglearn.logs.visibility import Visibility as Visibility
+from dcglearn.parts.dask_log import DaskLog as DaskLog
+from dcglearn.parts.parquet_log import ParquetLog as ParquetLog
+from dcglearn.rankers.queries import Queries as Queries
+from dcglearn.rankers.svmlight import read_queries as read_queries
+from dcglearn.readers.answers import Answers as Answers
+from dcglearn.readers.experiments import Experiments as Experiments
+from dcglearn.readers.experiments import read_experiments as read_experiments
+from dcglearn.readers.preferences import Preferences as Preferences
+from dcglearn.readers.read_log import read_preferences as read_preferences
+from dcglearn.readers.read_log import read_questions as read_questions
+from dcglearn.readers.read_log import read_ratings as read_ratings
+from dcglearn.readers.read_table import Recognised as Recognised
+
+__all__: list[str]

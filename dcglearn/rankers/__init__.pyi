@@ -1,0 +1,14 @@
+"""Public names of `dcglearn.rankers`."""
+
+from dcglearn.rankers.dask_trees import DaskBoostedRanker as DaskBoostedRanker
+from dcglearn.rankers.linear import LinearRanker as LinearRanker
+from dcglearn.rankers.linear_model import RankSVMRanker as RankSVMRanker
+from dcglearn.rankers.linear_model import RidgeRanker as RidgeRanker
+from dcglearn.rankers.loading import load_ranker as load_ranker
+from dcglearn.rankers.queries import Queries as Queries
+from dcglearn.rankers.reduction import PairwiseRanker as PairwiseRanker
+from dcglearn.rankers.sparse import SparseRanker as SparseRanker
+from dcglearn.rankers.svmlight import read_queries as read_queries
+from dcglearn.rankers.trees import BoostedRanker as BoostedRanker
+
+__all__: list[str]

@@ -1,0 +1,38 @@
+"""Public names of `dcglearn.trust`."""
+
+from dcglearn.audits.audit import Audit as Audit
+from dcglearn.audits.audit import audit as audit
+from dcglearn.learning.factoring import Factoring as Factoring
+from dcglearn.learning.learned_cutoffs import learned_cutoffs as learned_cutoffs
+from dcglearn.learning.similarity import identifiable_similarity as identifiable_similarity
+from dcglearn.learning.similarity import similarity as similarity
+from dcglearn.raters.rater_agreement import RaterAgreement as RaterAgreement
+from dcglearn.raters.rater_agreement import rater_agreement as rater_agreement
+from dcglearn.trust.answers import OutcomesFit as OutcomesFit
+from dcglearn.trust.answers import learn_from_answers as learn_from_answers
+from dcglearn.trust.band_draws import Bands as Bands
+from dcglearn.trust.band_draws import bands as bands
+from dcglearn.trust.ceiling import NoiseCeiling as NoiseCeiling
+from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling
+from dcglearn.trust.cross_validation import ChosenC as ChosenC
+from dcglearn.trust.cross_validation import RidgePath as RidgePath
+from dcglearn.trust.cross_validation import choose_C as choose_C
+from dcglearn.trust.cross_validation import ridge_path as ridge_path
+from dcglearn.trust.experiments import learn_from_experiments as learn_from_experiments
+from dcglearn.trust.falling_test import DiscountTest as DiscountTest
+from dcglearn.trust.falling_test import rising_discounts as rising_discounts
+from dcglearn.trust.form_choice import FormChoice as FormChoice
+from dcglearn.trust.held_out import Comparison as Comparison
+from dcglearn.trust.held_out import compare_learners as compare_learners
+from dcglearn.trust.llm import LLMReport as LLMReport
+from dcglearn.trust.llm import llm_report as llm_report
+from dcglearn.trust.misfit import LackOfFit as LackOfFit
+from dcglearn.trust.misfit import lack_of_fit as lack_of_fit
+from dcglearn.trust.next_pairs import Questions as Questions
+from dcglearn.trust.next_pairs import suggest_pairs as suggest_pairs
+from dcglearn.trust.product_form import PositionTest as PositionTest
+from dcglearn.trust.product_form import position_dependence as position_dependence
+from dcglearn.trust.segments import SegmentTest as SegmentTest
+from dcglearn.trust.segments import segment_test as segment_test
+
+__all__: list[str]

@@ -1,0 +1,50 @@
+"""The public names: few at the top, each where a reader looks, and an answer for the others."""
+
+import inspect
+import pickle
+from pathlib import Path
+
+import pytest
+
+import dcglearn
+from tests.public_face import TOPICS, named_object
+
+PACKAGE = Path(dcglearn.__file__).parent
+
+
+def test_the_top_fits_on_a_screen_and_all_names_can_be_imported():
+    assert len(dcglearn.__all__) <= 46
+    for module in (dcglearn, *(named_object(topic) for topic in TOPICS)):
+        assert {*module.__all__} <= {*dir(module)}
+        assert all(hasattr(module, name) for name in module.__all__)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("ApproxNDCG", "losses.ApproxNDCG"),
+        ("bootstrap_bands", "bands"),
+        ("read_answer", "io.read_answers"),
+        ("trust.LinearRanker", "LinearRanker"),
+        ("coherence.regret_curves", "coherence.regret_curve"),
+    ],
+)
+def test_a_name_that_is_elsewhere_is_answered_with_its_place(name, place):
+    with pytest.raises(AttributeError, match=f"; did you mean dcglearn.{place}\\?$"):
+        named_object(name)
+    with pytest.raises(AttributeError, match=r"no attribute 'xyzzy'$"):
+        dcglearn.xyzzy  # noqa: B018
+
+
+def test_no_file_hides_a_public_function():
+    for topic in TOPICS:
+        files = {path.stem for path in (PACKAGE / topic).glob("*.py")}
+        assert not files & {*named_object(topic).__all__}, topic
+
+
+def test_the_module_of_coherence_is_called_as_its_function():
+    module = dcglearn.coherence
+    assert inspect.signature(module) == inspect.signature(module.coherence)
+    assert pickle.loads(pickle.dumps(module)) is module
+    metrics = [dcglearn.DCG([0, 1, 2], [1, 0.5]), dcglearn.DCG([0, 1, 3], [1, 0.5])]
+    assert module(*metrics).to_dict() == module.coherence(*metrics).to_dict()
