@@ -18,10 +18,9 @@ UNCHECKED = {"Preferences.changed", "Preferences.unchecked"}
 
 def public():
     """Yield the public functions, classes and methods by name."""
-    modules = {"dcglearn": dl} | {
-        name: value for name, value in vars(dl).items() if inspect.ismodule(value)
-    }
-    for place, module in modules.items():
+    modules = {name: getattr(dl, name) for name in dl.__all__}
+    modules = {name: value for name, value in modules.items() if inspect.ismodule(value)}
+    for place, module in {"dcglearn": dl, **modules}.items():
         for name in getattr(module, "__all__", dir(module)):
             value = getattr(module, name)
             if not callable(value) or name.startswith("_"):
@@ -76,7 +75,7 @@ def test_no_signature_is_a_wall_of_types():
 
 
 @pytest.mark.parametrize(
-    "function", [dl.read_preferences, dl.read_ratings, dl.read_questions, dl.join_judgements]
+    "function", [dl.read_preferences, dl.read_ratings, dl.read_questions, dl.io.join_judgements]
 )
 def test_readers_show_their_options(function):
     parameters = inspect.signature(function).parameters
@@ -84,7 +83,7 @@ def test_readers_show_their_options(function):
     assert parameters["pad"].default is False and parameters["depth"].default is None
 
 
-@pytest.mark.parametrize("function", [dl.compare_systems, dl.explain_values])
+@pytest.mark.parametrize("function", [dl.compare_systems, dl.evaluation.explain_values])
 def test_functions_that_evaluate_show_the_options_of_evaluate(function):
     options = [
         entry
@@ -119,11 +118,11 @@ TRUTH = dl.simulate.ground_truth("D1")
         (lambda: dl.read_preferences(LOG, dept=2), "depth"),
         (lambda: dl.Preferences.from_records(LOG, winner_word={"a": "b"}), "winner_words"),
         (lambda: dl.read_questions(LOG, colums={}), "columns"),
-        (lambda: dl.ParquetLog("none.parquet", cutofs=".5"), "cutoffs"),
+        (lambda: dl.io.ParquetLog("none.parquet", cutofs=".5"), "cutoffs"),
         (lambda: dl.Preferences([[1, 0]], [[0, 1]], raters=["ann"]), "rater"),
         (lambda: dl.Preferences.from_documents([["a"]], [["a"]], wieght=[1]), "weight"),
-        (lambda: dl.explain_values({"q": 1.0}, RUN, JUDGED, tie="stable"), "ties"),
-        (lambda: dl.compare_systems(RUN, JUDGED, normalize=False), "normalise"),
+        (lambda: dl.evaluation.explain_values({"q": 1.0}, JUDGED, RUN, tie="stable"), "ties"),
+        (lambda: dl.compare_systems(JUDGED, RUN, normalize=False), "normalise"),
         (lambda: dl.simulate.preference_pairs(TRUTH, 5, flip_rat=0.1), "flip_rate"),
         (lambda: dl.simulate.ungraded_pairs(TRUTH, 5, temparature=1), "temperature"),
         (lambda: dl.losses.RankHinge().set_params(margins=2), "margin"),
