@@ -64,11 +64,7 @@ class EvaluationOptions:
         None, "Instead of QRELS and RUN: saved responses of _rank_eval, a run each.", metavar="FILE"
     )
     qrels: str | None = input_row(
-        None,
-        "Judgements of --rank-eval, or the request itself.",
-        "--qrels",
-        "--request",
-        metavar="FILE",
+        None, "Judgements of --rank-eval, or the request itself.", metavar="FILE"
     )
     metric: list[str] | None = first_row(
         None,

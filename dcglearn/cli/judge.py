@@ -32,7 +32,7 @@ class AskingOptions:
     )
     redundancy: int = model_row(1, "Ask R raters about each pair.", min=1, metavar="R")
     random: bool = model_row(False, "Pairs at random, not the most informative ones.")
-    queries: bool = model_row(False, "Ask all queries about equally often.")
+    balanced: bool = model_row(False, "Ask all queries about equally often.")
     strengths: int = model_row(1, "Strengths of preference.", min=1, max=5, metavar="S")
     width: float = model_row(0.1, "There are enough verdicts when the widest band is below this.")
     no_practice: bool = model_row(False, "Begin without three pairs to practise.")
@@ -56,7 +56,7 @@ class CandidateOptions:
     runs: tuple[str, str] | None = first_row(
         None, "Two TREC runs to compare, a pair a query.", metavar="OLD NEW"
     )
-    qrels: str | None = first_row(None, "With --runs: the judgements.", metavar="QRELS")
+    qrels: str | None = first_row(None, "With --runs: the judgements.", metavar="FILE")
     documents: Path | None = input_row(
         None,
         "JSON lines with docno, title and text, of --runs or of docs_a and docs_b.",
@@ -103,6 +103,7 @@ class PlaceOptions:
     host: str = model_row(
         "127.0.0.1",
         "Address to listen on; another than this machine's own is plain http on your network.",
+        metavar="ADDRESS",
     )
     port: int = first_row(8765, "Port; if it is taken, the next free one.", min=1, max=65535)
     token: str | None = model_row(
@@ -188,11 +189,10 @@ def _rules(asking: AskingOptions) -> Rules:
     from dcglearn.judge.study import Rules
 
     names = [name.strip() for name in (asking.raters or "").split(",")]
-    same = ("redundancy", "strengths", "width", "images", "checks", "seed")
+    same = ("redundancy", "strengths", "width", "images", "checks", "seed", "balanced")
     return Rules(
         tuple(filter(None, names)),
         active=not asking.random,
-        balanced=asking.queries,
         practice=not asking.no_practice,
         **{name: getattr(asking, name) for name in same},
     )

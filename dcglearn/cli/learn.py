@@ -36,14 +36,14 @@ class OutputOptions:
         metavar="FILE",
     )
     plot: Path | None = first_row(None, "Draw gains and discounts here (.png, .pdf, .svg).")
-    utility: Path | None = output_row(None, "Write the K x L utility W here too.")
+    utility_out: Path | None = output_row(None, "Write the K x L utility W here too.")
     as_json: AsJson = False
     force: Force = False
 
     @property
     def files(self) -> list[Path]:
         """The files that are asked for."""
-        return [path for path in (self.output, self.plot, self.utility) if path is not None]
+        return [path for path in (self.output, self.plot, self.utility_out) if path is not None]
 
     @property
     def reports_to_stderr(self) -> bool:
@@ -55,8 +55,8 @@ class OutputOptions:
     ) -> None:
         """Write the files, print the report or the text, and only then draw, which may fail."""
         # files
-        if self.utility is not None:
-            utility.save(self.utility, force=self.force)
+        if self.utility_out is not None:
+            utility.save(self.utility_out, force=self.force)
         if self.output is not None:
             metric.save(self.output, force=self.force)
 
@@ -101,7 +101,7 @@ def learn(
     # files that cannot be read or written
     trust.check(learner.prior)
     inputs = [*source.log, source.mapping, learner.prior, learner.llm, trust.baseline, checkpoint]
-    files = (outputs.output, outputs.utility)
+    files = (outputs.output, outputs.utility_out)
     check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
 
     # options that contradict each other

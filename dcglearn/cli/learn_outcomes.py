@@ -71,7 +71,7 @@ def _check(
     """Raise InputError for files that cannot be read or written, before any work."""
     trust.check(*metrics)
     inputs = [source.file, source.mapping, trust.baseline, *metrics]
-    files = (outputs.output, outputs.utility)
+    files = (outputs.output, outputs.utility_out)
     check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
 
 

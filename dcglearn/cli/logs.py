@@ -183,7 +183,7 @@ def ask(
     log: str | None = first_row(
         None, "The judgements so far; leave it out at the beginning.", metavar="LOG"
     ),
-    n: int = first_row(5, "How many pairs to ask for.", "-n", min=1),
+    n: int = first_row(5, "How many pairs to ask for.", "-n", "--pairs", min=1),
     output: OutputLog = None,
     generate: int = input_row(
         200, "Without CANDIDATES: how many lists to make and pair.", min=2, metavar="N"
@@ -239,17 +239,21 @@ def ask(
 
 
 @dataclass(frozen=True)
-class MachineOptions:
-    """Who judges: people, or a machine with its taste, errors and side."""
+class LLMOptions:
+    """Who judges: people, or an LLM with its taste, errors and side."""
 
-    judge: Literal["people", "machine"] = first_row(
+    judge: Literal["people", "llm"] = first_row(
         "people", "People, or a language model that sees each pair in both orders."
     )
-    taste: str | None = model_row(None, "machine: its metric; else the truth.", metavar="METRIC")
-    error: float = model_row(0.1, "machine: share of pairs that it gets wrong, by its taste.")
-    side: float = model_row(0.1, "machine: share of verdicts that name the first list unread.")
+    taste: str | None = model_row(None, "llm: its metric; else the truth.", metavar="METRIC")
+    error: float = model_row(
+        0.1, "llm: share of pairs that it gets wrong, by its taste.", metavar="SHARE"
+    )
+    side: float = model_row(
+        0.1, "llm: share of verdicts that name the first list unread.", metavar="SHARE"
+    )
     consistency: float = model_row(
-        0.9, "machine: share of repeated pairs on which it repeats its verdict."
+        0.9, "llm: share of repeated pairs on which it repeats its verdict.", metavar="SHARE"
     )
 
     def refuse(self, **of_people: Any) -> None:
@@ -257,23 +261,24 @@ class MachineOptions:
         other, options = "people", of_people
         defaults: Fields = {}
         if self.judge == "people":
-            other, options, defaults = "machine", vars(self), vars(MachineOptions())
+            other, options, defaults = "llm", vars(self), vars(LLMOptions())
         for name, value in options.items():
             if (value or None) != (defaults.get(name) or None):
                 raise InputError(f"{option_name(name)} goes with --judge {other}")
 
 
 @examples(
-    "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
-    "dcglearn simulate --judge machine --taste exponential-log2 --side 0.3 --pairs 1000 "
-    "-o machine.jsonl",
+    "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-out truth.json",
+    "dcglearn simulate --judge llm --taste exponential-log2 --side 0.3 --pairs 1000 -o llm.jsonl",
 )
 def simulate(
     *,
-    machine: MachineOptions,
+    llm: LLMOptions,
     output: OutputLog = None,
     truth: str = first_row(
-        "D1", "D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K."
+        "D1",
+        "D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.",
+        metavar="METRIC",
     ),
     pairs: int = first_row(200, "Number of pairs.", min=1),
     lists: Literal["permutations", "free"] = model_row(
@@ -285,31 +290,31 @@ def simulate(
     raters: int | None = first_row(None, "Distribute the pairs over this many raters.", min=1),
     queries: int | None = model_row(None, "Distribute the pairs over this many queries.", min=1),
     seed: Seed = 0,
-    truth_file: Path | None = output_row(None, "Write the true DCG here."),
+    truth_out: Path | None = output_row(None, "Write the true DCG here."),
     force: Force = False,
 ) -> None:
     """Write a log of preferences whose true DCG is known."""
-    check_outputs(truth_file, force=force, log=output)
+    check_outputs(truth_out, force=force, log=output)
     from dcglearn.metrics.reading import read_metric
     from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
     # options of one kind of judge refuse the other
     dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
     noise: Fields = {"temperature": temperature, "tie_below": tie_below}
-    machine.refuse(**noise, flips=flips, raters=raters, queries=queries)
+    llm.refuse(**noise, flips=flips, raters=raters, queries=queries)
 
     # simulate verdicts
-    if machine.judge == "machine":
+    if llm.judge == "llm":
         taste = dcg
-        if machine.taste is not None:
-            taste = read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
-        shares = {name: getattr(machine, name) for name in ("error", "side", "consistency")}
+        if llm.taste is not None:
+            taste = read_metric(llm.taste, dcg.n_grades, dcg.depth, name="taste")
+        shares = {name: getattr(llm, name) for name in ("error", "side", "consistency")}
         log = machine_verdicts(taste, pairs, lists=lists, **shares, random_state=seed)
     else:
         noise |= {"n_flips": flips, "n_raters": raters, "n_queries": queries}
         log = preference_pairs(dcg, pairs, lists=lists, random_state=seed, **noise)
 
     # write the truth and the log
-    if truth_file is not None:
-        dcg.save(truth_file, force=force)
+    if truth_out is not None:
+        dcg.save(truth_out, force=force)
     write_log(log.to_polars(), output, str(log), force=force)

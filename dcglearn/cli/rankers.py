@@ -102,7 +102,7 @@ class ModelOptions:
     """The model, the objective and their parameters."""
 
     metric: str = first_row(
-        "exponential-log2@10", "Train for this DCG: a file or GAIN-DISCOUNT[@K]."
+        "exponential-log2@10", "Train for this DCG: a file or GAIN-DISCOUNT[@K].", metavar="METRIC"
     )
     model: Literal["linear", "trees"] = first_row(
         "linear", "Linear or boosted trees (by LightGBM)."
@@ -292,9 +292,11 @@ def rank(
     form: Literal["scores", "trec"] = first_row(
         "scores", "A score a line, in the order of the data; or a TREC run.", "--format"
     ),
-    tag: str = output_row("dcglearn", "The run's name, its last column."),
+    tag: str = output_row("dcglearn", "The run's name, its last column.", metavar="NAME"),
     metric: str | None = first_row(
-        None, "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's."
+        None,
+        "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's.",
+        metavar="METRIC",
     ),
     grades: Grades = None,
     groups: Groups = None,

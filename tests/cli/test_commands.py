@@ -46,7 +46,7 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_j
     dcg, picture, weights = (tmp_path / name for name in ("dcg.json", "dcg.png", "w.json"))
     trust = ("--holdout", 0.2, "--bands", 5, "--ranges", "--baseline", "linear-log2")
     status, out, words = dcglearn(
-        "learn", log, "-o", dcg, "--plot", picture, "--utility", weights, *trust, "--json", "-v"
+        "learn", log, "-o", dcg, "--plot", picture, "--utility-out", weights, *trust, "--json", "-v"
     )
     report = json.loads(out)
     assert status == 0
@@ -211,7 +211,7 @@ def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
     assert len(first.splitlines()) == 20
     assert "query" in json.loads(first.splitlines()[0])
     truth = tmp_path / "truth.json"
-    dcglearn("simulate", "--truth", "D2", "--truth-file", truth, "-o", tmp_path / "log.parquet")
+    dcglearn("simulate", "--truth", "D2", "--truth-out", truth, "-o", tmp_path / "log.parquet")
     assert DCG.load(truth).gains[-1] == 31
     assert dcglearn("simulate", "--truth", truth, "--pairs", 5)[0] == 0
     assert dcglearn("simulate", "--truth", "linear-sqrt@4", "--pairs", 5, "--lists", "free")[0] == 0
@@ -382,7 +382,7 @@ class TestPicturesComeLast:
         write_trec(here, {q: {f"D{d}": d % 3 for d in range(6)} for q in range(5)}, runs)
         files = ["qrels.txt", "a.txt", "b.txt"]
         for command, name in (
-            (["learn", log, "-o", "dcg.json", "--utility", "w.json"], "dcg.json"),
+            (["learn", log, "-o", "dcg.json", "--utility-out", "w.json"], "dcg.json"),
             (["compare", *files, "--output", "compared", "--resamples", 100], "compared"),
             (["show", "linear-log2@10"], ""),
             (["coherence", "linear-log2@3", "exponential-log2@3", "--grades", 3], ""),
@@ -424,7 +424,7 @@ def test_an_input_is_never_overwritten(misuse, log, here):
     kept = {path: path.read_bytes() for path in (log, qrels)}
     for command in (
         ["learn", log, "-o", "log.jsonl"],
-        ["learn", log, "-o", "dcg.json", "--utility", "./log.jsonl"],
+        ["learn", log, "-o", "dcg.json", "--utility-out", "./log.jsonl"],
         ["ask", "--log", log, "-o", log],
         ["evaluate", qrels, qrels, "--output", qrels],
         ["rank", "model", qrels, "-o", qrels],
@@ -436,7 +436,7 @@ def test_an_input_is_never_overwritten(misuse, log, here):
         log,
         "-o",
         "same.json",
-        "--utility",
+        "--utility-out",
         "same.json",
     )
     assert kept == {path: path.read_bytes() for path in (log, qrels)}
@@ -520,7 +520,7 @@ JARGON = re.compile(
 )
 def test_learn_reports_without_jargon(dcglearn, log, tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
-    dcglearn("simulate", "--judge", "machine", "--pairs", 100, "--lists", "free", "-o", "llm.jsonl")
+    dcglearn("simulate", "--judge", "llm", "--pairs", 100, "--lists", "free", "-o", "llm.jsonl")
     dry = "--dry-run" in options
     full = [] if dry else ["-v"]
     status, out, _ = dcglearn("learn", log, "-o", "dcg.json", *options.split(), *full)
@@ -561,7 +561,7 @@ def test_learn_says_how_much_repeated_lists_tell(dcglearn, ratings, tmp_path):
 
 
 def test_learn_says_how_often_the_list_shown_first_wins(dcglearn, tmp_path):
-    words = ("--judge", "machine", "--side", 0.3, "--pairs", 100, "--lists", "free")
+    words = ("--judge", "llm", "--side", 0.3, "--pairs", 100, "--lists", "free")
     dcglearn("simulate", *words, "-o", tmp_path / "sided.jsonl")
     out, report = (dcglearn("learn", tmp_path / "sided.jsonl", "--json", "-v")[i] for i in (2, 1))
     won = 1 / (1 + np.exp(-json.loads(report)["position_bias"]))

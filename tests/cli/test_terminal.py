@@ -134,11 +134,11 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("convert log.jsonl --depth 1000000000 --pad", "depth=1000000000: give 1 to 9999999"),
         ("learn log.jsonl --method qp --C 1e300", "too large together"),
         (
-            "train train.svm -o m --model trees --learning-rate nan",
+            "train train.svm --folder m --model trees --learning-rate nan",
             "learning_rate=nan must be a finite number above 0",
         ),
         (
-            "train train.svm -o m --model trees --learning-rate inf",
+            "train train.svm --folder m --model trees --learning-rate inf",
             "learning_rate=inf must be a finite number above 0",
         ),
         ("compare qrels.txt a.txt b.txt --seed -1", "--seed"),
@@ -146,7 +146,7 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("learn log.jsonl --bands 5 --seed -1", "--seed"),
         ("ask --log log.jsonl --seed -1", "--seed"),
         ("simulate --seed -1", "--seed"),
-        ("train train.svm -o m --seed -1", "--seed"),
+        ("train train.svm --folder m --seed -1", "--seed"),
     ],
 )
 def test_numbers_without_meaning_are_refused_in_words(misuse, inputs, arguments, words):
@@ -246,7 +246,7 @@ LONG = "x" * 300
         "simulate -o {}",
         "audit log.jsonl -o {}",
         "export exponential-log2@3 --to lightgbm -o {}",
-        "train train.svm -o {}",
+        "train train.svm --folder {}",
         "learn {}",
         "evaluate {} a.txt",
         "evaluate qrels.txt {}",

@@ -102,7 +102,7 @@ def test_the_command(dcglearn, files):
         status == 0 and "0.1567" in out and "note: DCG, since a response does not hold all" in err
     )
     assert "ScaleWarning" not in err and "warning" not in err
-    both = ("--rank-eval", "response.json", "--request", "request.json")
+    both = ("--rank-eval", "response.json", "--qrels", "request.json")
     status, out, err = dcglearn("evaluate", *both, "--metric", "dcg.json")
     assert status == 0 and "0.1111" in out and err == ""
     status, _, err = dcglearn(

@@ -48,7 +48,7 @@ def test_draws_are_those_of_the_posterior():
 
 
 def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_draws():
-    bands = dl.bands(random_log(120, "free", random_state=1, noise=0.1), random_state=3)
+    bands = dl.bands(random_log(120, "free", seed=1, noise=0.1), random_state=3)
     outer, inside = bands.simultaneous, np.ones(len(bands.gains), bool)
     for draws, band, far in (
         (bands.gains, bands.gain_band, outer.gain_band),
@@ -111,7 +111,7 @@ def test_bands_shrink_with_the_log_and_are_near_the_truth(method):
 
 
 def test_copies_of_a_judgement_by_one_rater_count_once():
-    log = random_log(150, "free", random_state=2, noise=0.1)
+    log = random_log(150, "free", seed=2, noise=0.1)
     five = Preferences(
         *(np.repeat(x, 5, axis=0) for x in (log.preferred, log.other)),
         rater=np.repeat(np.arange(150), 5),
@@ -154,7 +154,7 @@ def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch, log, size, most):
 
 
 def test_logs_with_ties_strengths_raters_and_weights_have_bands():
-    log = random_log(90, "free", random_state=5)
+    log = random_log(90, "free", seed=5)
     rich = Preferences(
         *(log.preferred, log.other),
         tie=np.arange(90) % 9 == 0,
@@ -169,7 +169,7 @@ def test_logs_with_ties_strengths_raters_and_weights_have_bands():
 
 def test_bands_do_not_depend_on_processes():
     log, settings = (
-        random_log(120, "free", random_state=1, noise=0.1),
+        random_log(120, "free", seed=1, noise=0.1),
         {"method": "bootstrap", "n_resamples": 12, "random_state": 3},
     )
     one, two = (dl.bands(log, n_jobs=jobs, **settings) for jobs in (1, 2))

@@ -307,7 +307,7 @@ def test_simulated_machines_are_written_by_the_command(here, dcglearn, misuse):
     words = (
         "simulate",
         "--judge",
-        "machine",
+        "llm",
         "--taste",
         "exponential-log2",
         "--side",
@@ -320,6 +320,6 @@ def test_simulated_machines_are_written_by_the_command(here, dcglearn, misuse):
     assert dcglearn(*words, "-o", "machine.jsonl")[0] == 0
     log = read_preferences("machine.jsonl")
     assert len(log) == 40 and not log.swapped.any()
-    misuse("--side goes with --judge machine", "simulate", "--side", "0.5")
+    misuse("--side goes with --judge llm", "simulate", "--side", "0.5")
     misuse("--raters goes with --judge people", *words, "--raters", "3")
-    misuse("taste 'D9' is neither a file", "simulate", "--judge", "machine", "--taste", "D9")
+    misuse("taste 'D9' is neither a file", "simulate", "--judge", "llm", "--taste", "D9")
