@@ -135,7 +135,7 @@ class DirectDescription(Description):
         scale_size(self.n_grades, 0)
         one_of(self.form, "form", (*FORMS, "auto"))
         if isinstance(self.zero, str):
-            one_of(self.zero, "zero", ("none",), ", or a grade")
+            one_of(self.zero, "zero", ("none",), ", or the number of a grade")
         else:
             whole_number(self.zero, "zero", 0)
         one_of(self.discounts, "discounts", DISCOUNTS)
