@@ -12,7 +12,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, PathLike, multiset
+from dcglearn.foundation.validation import (
+    Floats,
+    Grades,
+    Indices,
+    InputError,
+    InputTypeError,
+    PathLike,
+    multiset,
+)
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SAVED, metric_or_name, read_metric
@@ -189,7 +197,7 @@ def as_weights(metric: Metric, name: str) -> Floats:
     if isinstance(metric, DCG):
         return metric.utility.weights
     if isinstance(metric, ListUtility):
-        raise InputError(
+        raise InputTypeError(
             f"{name} is a list utility, whose values are no sums over positions: certificates, and "
             "exact shares of disagreement, are only true of a DCG (disagreement of two metrics is "
             "sampled)"
@@ -200,7 +208,8 @@ def as_weights(metric: Metric, name: str) -> Floats:
         return Utility(np.asarray(metric, dtype=np.float64)).weights
     except (TypeError, ValueError) as error:
         problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
-        raise InputError(problem) from error
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(problem) from error
 
 
 def shape_of(metric: Metric, name: str) -> tuple[int, int]:

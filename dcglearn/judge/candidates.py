@@ -15,6 +15,7 @@ import numpy as np
 
 from dcglearn.evaluation.ranked import UNJUDGED, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
     Fields,
@@ -166,6 +167,7 @@ def distinct(
     return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), systems, dict(dropped))
 
 
+@spelled_out(TableOptions)
 def read_candidates(
     path: PathLike,
     n_grades: int | None = None,

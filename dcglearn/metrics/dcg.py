@@ -280,7 +280,7 @@ class DCG(NormalisedMetric):
         try:
             return cls.standard(n_grades, deep, parsed.gain, parsed.discount)
         except InputError as error:
-            raise InputError(f"metric {name!r}: there is no such file, and {error}") from error
+            raise error.told(f"metric {name!r}: there is no such file, and ") from None
 
     @cached_property
     def utility(self) -> Utility:

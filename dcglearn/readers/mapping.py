@@ -11,12 +11,14 @@ from typing import Any, Literal, Self, TypeAlias, TypedDict, get_args
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import (
     MAX_GRADES,
     InputError,
     PathLike,
     errors_in,
+    known,
     listed,
     scale_size,
     whole_number,
@@ -235,8 +237,8 @@ class LogMapping:
         """Raise InputError for names of columns that cannot be."""
         for role, name in self.columns.items():
             if role not in NAMED:
-                roles = listed([*PREFERENCE, *RATING])
-                raise InputError(f"columns: {role!r} is no column of a log; give {roles}")
+                near, roles = nearest(role, NAMED), listed([*PREFERENCE, *RATING])
+                raise InputError(f"columns: {role!r} is no column of a log; give {roles}{near}")
 
             # braces and question marks
             if "{}" in name and not NAMED[role].marks:
@@ -352,6 +354,7 @@ class LogMapping:
         """Return a mapping, or a file's mapping, with the options beside it, None included."""
         if n_grades is not None:
             options["n_grades"] = n_grades
+        known(options, OPTIONS, "a reader", "option")
         if mapping is None:
             return cls(**options)
         read = mapping if isinstance(mapping, cls) else cls.load(mapping)  # type: ignore[arg-type]
@@ -365,12 +368,8 @@ class LogMapping:
             values = tomllib.loads(data.decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{name}: not valid TOML ({error})") from error
-        for key in values:
-            if key not in OPTIONS:
-                raise InputError(
-                    f"{name}: unknown key {key!r}; the keys of a mapping are {listed(OPTIONS)}"
-                )
         with errors_in(name):
+            known(values, OPTIONS, "a mapping", "key")
             return cls(**values)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:

@@ -1,5 +1,7 @@
 """Clicks on interleaved rankings, by users whose click model is known."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain

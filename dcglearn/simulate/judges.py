@@ -5,14 +5,17 @@ bytes. With one seed, a higher noise level adds to the mistakes of a lower one, 
 noise level are not blurred by other mistakes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
     Flags,
@@ -22,7 +25,9 @@ from dcglearn.foundation.validation import (
     PathLike,
     Seed,
     graded_lists,
+    known,
     multiset,
+    one_of,
     scale_size,
     suffix_among,
     whole_number,
@@ -71,6 +76,28 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
         choices = "neither D1 (gains l+1) nor D2 (gains 2^(l+1)-1)"
         raise InputError(f"ground truth {name!r} is {choices}")
     return DCG(gains[name], 1 / np.log(np.arange(whole_number(depth, "depth")) + 2.0))
+
+
+class JudgeOptions(TypedDict, total=False):
+    """Keywords of `judge`, for functions that draw the pairs which it judges."""
+
+    n_flips: int
+    flip_rate: float
+    temperature: float
+    tie_below: float
+    rater: ArrayLike | None
+    rater_error: Mapping[Any, float] | None
+    query: ArrayLike | None
+    n_grades: int | None
+
+
+class PairOptions(JudgeOptions, total=False):
+    """Keywords of `preference_pairs`, for a function that writes them."""
+
+    lists: str
+    documents: ArrayLike
+    n_raters: int | None
+    n_queries: int | None
 
 
 def judge(
@@ -169,6 +196,7 @@ def _by_winner(first_wins: Flags, first: Grades, second: Grades) -> TwoLists:
     return np.where(wins, first, second), np.where(wins, second, first)
 
 
+@spelled_out(JudgeOptions, judge)
 def preference_pairs(
     truth: DCG | Utility,
     n: int,
@@ -178,7 +206,7 @@ def preference_pairs(
     n_raters: int | None = None,
     n_queries: int | None = None,
     random_state: Seed = None,
-    **judge_options: Any,
+    **judge_options: Unpack[JudgeOptions],
 ) -> Preferences:
     """Draw pairs of lists and judge them, as ``dcglearn simulate`` does.
 
@@ -276,6 +304,7 @@ def machine_verdicts(
     return Preferences(winner, loser, n_grades=taste.n_grades, rater=rater, swapped=swapped)
 
 
+@spelled_out(PairOptions, preference_pairs)
 def write_log(
     path: PathLike,
     truth: DCG | Utility,
@@ -284,7 +313,7 @@ def write_log(
     chunk: int = 1 << 18,
     random_state: int = 0,
     force: bool = True,
-    **options: Any,
+    **options: Unpack[PairOptions],
 ) -> None:
     """Write a log of any length as Parquet, a chunk at a time, beside `path` and renamed.
 
@@ -347,6 +376,7 @@ def write_log(
             file.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
+@spelled_out(JudgeOptions, judge)
 def ungraded_pairs(
     truth: DCG | Utility,
     n: int,
@@ -355,7 +385,7 @@ def ungraded_pairs(
     *,
     n_raters: int | None = None,
     n_queries: int | None = None,
-    **judge_options: Any,
+    **judge_options: Unpack[JudgeOptions],
 ) -> Preferences:
     """Draw pairs of rankings of the same documents, judge hidden grades, and log documents only.
 
@@ -419,8 +449,7 @@ def _draw(
     if lists == "permutations":
         both = permutations(documents, 2 * n, min(truth.depth, len(documents)), rng)
         return both[:n], both[n:]
-    if lists not in LIST_PAIRS:
-        raise InputError(f"lists={lists!r} is not one of {', '.join(LIST_PAIRS)}")
+    one_of(lists, "lists", LIST_PAIRS)
 
     # the best order of them against others
     others = "free" if lists == "optimal-free" else "permutations"
@@ -491,9 +520,14 @@ def _flip_chances(
 
 
 def _labelled(
-    options: dict[str, Any], n: int, rng: np.random.Generator, **counts: int | None
+    judge_options: JudgeOptions, n: int, rng: np.random.Generator, **counts: int | None
 ) -> dict[str, Any]:
-    """Return the judge's options with labels ``rater 1``, ... where a number of them is given."""
+    """Return the judge's options with labels ``rater 1``, ... where a number of them is given.
+
+    Raise InputError for an unknown option.
+    """
+    options: dict[str, Any] = {**judge_options}
+    known(options, JudgeOptions.__annotations__, "judge", "option")
     for name, count in counts.items():
         if count is None:
             continue

@@ -1,5 +1,7 @@
 """Lists of grades for simulations: permutations, free and optimal lists, wrong grades."""
 
+from __future__ import annotations
+
 from typing import TypeAlias
 
 import numpy as np

@@ -4,6 +4,8 @@ People who see the same two lists disagree, so no metric respects all of them; w
 log says how often.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from itertools import chain
 

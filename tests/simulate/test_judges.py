@@ -445,7 +445,7 @@ REFUSED = [
     (lambda: sim.noisy_grades(LISTS, 1, size=0), "size=0: give 1 or more"),
     (
         lambda: sim.preference_pairs(D1, 5, lists="random"),
-        "lists='random' is not one of permutations, free",
+        "lists='random': give one of permutations, free",
     ),
     (
         lambda: sim.preference_pairs(D1, 5, documents=[2, 2, 2]),
