@@ -37,8 +37,7 @@ from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.validation import Fields, PathLike
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.metrics.dcg import DCGLike
-from dcglearn.metrics.reading import CURRENT
+from dcglearn.metrics.reading import CURRENT, MetricLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 
@@ -54,7 +53,7 @@ class Audit(Findings):
 
 def audit(
     log: Preferences | ArrayLike,
-    metric: DCGLike = "exponential-log2",
+    metric: MetricLike = "exponential-log2",
     *,
     runs: RunsLike | None = None,
     qrels: JudgementsLike | None = None,

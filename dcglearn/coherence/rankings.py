@@ -12,17 +12,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, PathLike, multiset
+from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, multiset
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SAVED, metric_or_name, read_metric
-from dcglearn.metrics.textbook import MetricName
+from dcglearn.metrics.reading import METRICS, MetricLike, metric_or_name
+from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.textbook import NamedMetric
+from dcglearn.metrics.textbook_lists import AdaptiveMetric
 
-Metric: TypeAlias = "DCG | Utility | ListUtility | ArrayLike | PathLike"
-"""A DCG, a utility or its weights, shape (K, L), a metric's file, or a textbook metric's name.
-
-A `ListUtility` is refused where what is asked for is only true of sums over positions.
-"""
+AnyMetric: TypeAlias = DCG | ListUtility | AdaptiveMetric | Utility
+"""A metric of any kind."""
 
 Left: TypeAlias = tuple[int, ...]
 """Numbers of documents left of each grade; empty if any grade may occur any number of times."""
@@ -184,58 +183,55 @@ def list_values(weights: Floats, lists: Grades) -> Floats:
     return weights[np.arange(len(weights)), lists].sum(axis=-1)
 
 
-def as_weights(metric: Metric, name: str) -> Floats:
+def as_weights(metric: AnyMetric, name: str) -> Floats:
     """Return the weights of a metric, shape (K, L); raise InputError if it has none."""
     if isinstance(metric, DCG):
         return metric.utility.weights
-    if isinstance(metric, ListUtility):
-        raise InputError(
-            f"{name} is a list utility, whose values are no sums over positions: certificates, and "
-            "exact shares of disagreement, are only true of a DCG (disagreement of two metrics is "
-            "sampled)"
-        )
+    if isinstance(metric, Utility):
+        return metric.weights
+    raise InputError(
+        f"{name} is a list utility, whose values are no sums over positions: certificates, and "
+        "exact shares of disagreement, are only true of a DCG (disagreement of two metrics is "
+        "sampled)",
+        see="only-a-dcg",
+    )
 
-    # an array, which may not be one of numbers
+
+def _read(metric: Any, name: str) -> Any:
+    """Return a metric, or a checked name; an array, shape (K, L), holds the weights of one."""
+    if isinstance(metric, (*METRICS, NamedMetric, str, os.PathLike)):
+        return metric_or_name(metric)
+
+    # an array may not be one of numbers
     try:
-        return Utility(np.asarray(metric, dtype=np.float64)).weights
+        return Utility(np.asarray(metric, dtype=np.float64))
     except (TypeError, ValueError) as error:
         problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
         raise InputError(problem) from error
 
 
-def shape_of(metric: Metric, name: str) -> tuple[int, int]:
-    """Return (K, L) of a metric that is not a name."""
-    if isinstance(metric, ListUtility):
-        return metric.depth, metric.n_grades
-    depth, n_grades = as_weights(metric, name).shape
-    return depth, n_grades
-
-
 def resolved(
-    metrics: Sequence[Metric],
+    metrics: Sequence[MetricLike | ArrayLike],
     names: Sequence[str],
     grades: ArrayLike | None = None,
     n_grades: int | None = None,
     depth: int | None = None,
-) -> tuple[list[Metric], list[str | None]]:
+) -> tuple[list[AnyMetric], list[str | None]]:
     """Return metrics, with files read and names resolved, and the names with their depths.
 
     `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
     Raises InputError if no metric states them. `names` are for messages; the second list has None
     for a metric that is not a name.
     """
-    read: list[Any] = [
-        metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics
-    ]
+    read = [_read(metric, name) for metric, name in zip(metrics, names, strict=True)]
 
     # sizes of metrics that have one
     depths, sizes = [], []
-    for metric, name in zip(read, names, strict=True):
-        if not isinstance(metric, MetricName):
-            depths.append(shape_of(metric, name)[0])
-            sizes.append(shape_of(metric, name)[1])
-        elif metric.depth is not None:
+    for metric in read:
+        if metric.depth is not None:
             depths.append(metric.depth)
+        if not isinstance(metric, NamedMetric):
+            sizes.append(metric.n_grades)
 
     # else those of the documents
     if grades is not None:
@@ -245,21 +241,21 @@ def resolved(
     deepest = depth or max(depths, default=None)
 
     # metrics of the names
-    made: list[Metric] = []
+    made: list[AnyMetric] = []
     labels: list[str | None] = []
     for metric, name in zip(read, names, strict=True):
-        by_name = isinstance(metric, MetricName)
-        made.append(read_metric(metric, size, deepest, name=name) if by_name else metric)
+        by_name = isinstance(metric, NamedMetric)
+        made.append(read_metric(metric, size, deepest, name=name))
         labels.append(metric.at(metric.deep(deepest)) if by_name else None)
     return made, labels
 
 
 def rankings_of(
-    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
-) -> tuple[Rankings, list[Metric]]:
+    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], grades: ArrayLike | None
+) -> tuple[Rankings, list[AnyMetric]]:
     """Return the rankings over which metrics are compared, and the metrics, `resolved`."""
     made, _ = resolved(metrics, names, grades)
-    depths, sizes = zip(*map(shape_of, made, names), strict=True)
+    depths, sizes = zip(*((metric.depth, metric.n_grades) for metric in made), strict=True)
     if len(set(sizes)) > 1:
         differing = ", ".join(f"{name} has {n}" for name, n in zip(names, sizes, strict=True))
         raise InputError(
@@ -272,7 +268,7 @@ def rankings_of(
 
 
 def padded_weights(
-    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
+    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], grades: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
     """Return `rankings_of` metrics, and the weights of each, zeros below its depth, (K, L)."""
     rankings, made = rankings_of(metrics, names, grades)
@@ -281,7 +277,7 @@ def padded_weights(
 
 
 def scaled_weights(
-    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
+    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], grades: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
     """Return `padded_weights`, scaled to spans of 1; raise InputError if a metric is constant."""
     rankings, weights = padded_weights(metrics, names, grades)

@@ -20,8 +20,9 @@ from dcglearn.learning.dcg_model import Curves
 from dcglearn.learning.descriptions import FORMS, DirectDescription, DirectFit, FormScore, Member
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.metrics.saved_metric import check_format, check_numbers, fields_of, read_saved
 from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -179,7 +180,7 @@ class DCGLearner(PairLearner):
         self,
         loss: str = "auto",
         ridge: float = 2.0,
-        prior: DCGLike | None = None,
+        prior: MetricLike | None = None,
         n_starts: int = 6,
         n_grades: int | None = None,
         max_iter: int = 2000,

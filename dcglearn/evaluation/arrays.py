@@ -13,8 +13,9 @@ from dcglearn.evaluation.ranked import averaged
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, graded_lists
 from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
-from dcglearn.metrics.dcg import DCG, DCGLike, normalised_values
-from dcglearn.metrics.reading import labelled, metric_or_name, read_metric
+from dcglearn.metrics.dcg import DCG, normalised_values
+from dcglearn.metrics.reading import MetricLike, labelled, metric_or_name
+from dcglearn.metrics.reading import metric as read_metric
 
 _shares_of_grades = function("grade_shares", *[COUNT] * 5, *[ARRAY] * 5)
 _work_of_shares = function("work_of_shares", COUNT, COUNT, result=COUNT)
@@ -23,7 +24,7 @@ _work_of_shares = function("work_of_shares", COUNT, COUNT, result=COUNT)
 def evaluate_arrays(
     grades: ArrayLike,
     scores: ArrayLike,
-    metrics: DCGLike | Mapping[str, DCGLike] | Iterable[DCGLike],
+    metrics: MetricLike | Mapping[str, MetricLike] | Iterable[MetricLike],
     *,
     normalise: bool = True,
     ties: str = "average",
@@ -90,7 +91,7 @@ def evaluate_arrays(
     return values[:, 0] if single else dict(zip(by_name, values.T, strict=True))
 
 
-def _dcgs(metrics: Mapping[str, DCGLike], grades: ArrayLike) -> dict[str, DCG]:
+def _dcgs(metrics: Mapping[str, MetricLike], grades: ArrayLike) -> dict[str, DCG]:
     """Return metrics as DCGs; names take the others' number of grades, or else the data's."""
     parsed = {name: metric_or_name(metric) for name, metric in metrics.items()}
     own = [metric.n_grades for metric in parsed.values() if isinstance(metric, DCG)]

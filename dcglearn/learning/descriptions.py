@@ -20,9 +20,10 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
-from dcglearn.metrics.dcg import DCG, DCGLike, Utility
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import textbook_formula
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class DirectDescription(Description):
 
     loss: str = "auto"
     ridge: float = 2.0
-    prior: DCGLike | None = None
+    prior: MetricLike | None = None
     n_starts: int = 6
     n_grades: int | None = None
     max_iter: int = 2000
@@ -157,7 +158,7 @@ class DirectDescription(Description):
         """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
         if self.prior is None:
             return None
-        return read_metric(self.prior, n_grades, depth, name="prior")
+        return read_metric(self.prior, n_grades, depth, accept=ONLY_DCG, name="prior")
 
     def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
         """Raise InputError if a parameter has no meaning for a log of this shape."""

@@ -13,7 +13,7 @@ from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import Fields, Floats, InputError, one_of, whole_number, within
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
-from dcglearn.metrics.dcg import DCGLike
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.linear_model import (
     Design,
     LinearModel,
@@ -105,7 +105,7 @@ class LinearRanker(LinearModel):
     max_iter: int = 50
     tol: float = 1e-5
     learning_rate: float = 0.01
-    metric: DCGLike | None = None
+    metric: MetricLike | None = None
     patience: int | None = None
     seed: int = 0
 

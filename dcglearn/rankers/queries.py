@@ -25,6 +25,7 @@ from dcglearn.foundation.validation import (
     scale_size,
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
+from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 
 LARGEST_FEATURE = 1e100
@@ -147,8 +148,8 @@ class Queries:
             raise InputError(f"{size} leaves one side empty; give more queries")
         return self[first], self[~first]
 
-    def evaluate(self, scores: ArrayLike, dcg: DCG, **options: Any) -> Floats:
-        """Return each query's normalised DCG under `scores`, shape (m,); see `ndcg_by_query`."""
+    def evaluate(self, scores: ArrayLike, dcg: DCG | ListUtility, **options: Any) -> Floats:
+        """Return each query's normalised value under `scores`, shape (m,); see `ndcg_by_query`."""
         return ndcg_by_query(dcg, scores, self.grades, self.offsets, **options)
 
     def fingerprint(self) -> str:
@@ -173,14 +174,14 @@ def fingerprint_of(*arrays: NDArray[Any]) -> str:
 
 
 def ndcg_by_query(
-    dcg: DCG,
+    dcg: DCG | ListUtility,
     scores: ArrayLike,
     grades: ArrayLike,
     offsets: ArrayLike,
     ties: str = "stable",
     empty: float = 0.0,
 ) -> Floats:
-    """Return the normalised DCG of each query when its documents are ranked by score, shape (m,).
+    """Return the normalised value of each query when its documents are ranked by score, shape (m,).
 
     Query q holds documents ``offsets[q]:offsets[q + 1]`` of `scores` and `grades`, shape (n,).
     Documents with equal scores keep their order (``"stable"``) or rank worst grade first

@@ -16,8 +16,9 @@ from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Fields, Floats, InputError, PathLike, whole_number
 from dcglearn.losses import Objective
-from dcglearn.metrics.dcg import DCG, DCGLike
-from dcglearn.metrics.reading import read_metric
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import ONLY_DCG, SCORING, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 from dcglearn.rankers.model_files import read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, has_missing
@@ -179,17 +180,19 @@ class Ranker(BaseEstimator):
         X: Any,
         y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
-        metric: DCGLike | None = None,
+        metric: MetricLike | None = None,
         **options: Any,
     ) -> Floats:
-        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own.
+        """Return the normalised value of each query, shape (m,), by `metric` or the model's own.
 
         `options` are those of `ndcg_by_query`.
         """
         check_is_fitted(self)
         queries = as_queries(X, y, qid, missing=self.takes_missing)
-        dcg = self.metric_ if metric is None else read_metric(metric, *scale_of(queries))
-        return queries.evaluate(self.predict(queries), dcg, **options)
+        own: Any = self.metric_
+        if metric is not None:
+            own = read_metric(metric, *scale_of(queries), accept=SCORING)
+        return queries.evaluate(self.predict(queries), own, **options)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the fitted model into a folder: parameters as JSON, arrays as npz, no pickle.
@@ -285,7 +288,7 @@ class Ranker(BaseEstimator):
             own = getattr(getattr(self, "loss", None), "dcg", None)
         if own is None:
             return DCG.standard(queries.n_grades or 1, 10)
-        metric: DCG = read_metric(own, *scale_of(queries))
+        metric: DCG = read_metric(own, *scale_of(queries), accept=ONLY_DCG)
         check_scale(queries, metric)
         return metric
 

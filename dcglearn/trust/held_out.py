@@ -13,9 +13,9 @@ from dcglearn.foundation.validation import Fields, Floats, Grades, InputError, P
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, QPDescription, warn_of
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import CURRENT, metric_in_use
+from dcglearn.metrics.reading import CURRENT, MetricLike, metric_in_use
 from dcglearn.metrics.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
@@ -211,7 +211,7 @@ def compare_learners(
     held_out: Preferences,
     learner: DirectLearner | None = None,
     *,
-    current: DCGLike = CURRENT,
+    current: MetricLike = CURRENT,
     C: float | str = "auto",
     by: str | None = None,
     n_resamples: int | None = None,
@@ -282,7 +282,7 @@ def compare_dcg(
     train: Preferences,
     held_out: Preferences,
     *,
-    current: DCGLike,
+    current: MetricLike,
     C: float | str,
     seed: int,
     by: str | None = None,
@@ -337,7 +337,7 @@ def cross_fitted(
     log: Preferences,
     learner: DirectLearner | None = None,
     *,
-    current: DCGLike = CURRENT,
+    current: MetricLike = CURRENT,
     seed: int = 0,
 ) -> Comparison:
     """Compare the learned metric, the best textbook DCG and the current one on all pairs of a log.

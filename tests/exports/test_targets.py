@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import dcglearn as dl
 from dcglearn import exports
 from dcglearn.exports.targets import TARGETS, target_of
 from dcglearn.metrics.dcg import DCG, Utility
@@ -141,7 +142,7 @@ class TestOnTheCommandLine:
     )
     def test_lines_of_code_run(self, dcglearn, metric):
         name, *options = metric.split()
-        expected = DCG.parse(name, n_grades=int(options[1]) if options else 5)
+        expected = dl.metric(name, n_grades=int(options[1]) if options else 5)
         for tool, result in (("xgboost", "objective"), ("scikit-learn", "scorer")):
             code = json.loads(dcglearn("export", name, "--to", tool, *options)[1])["python"]
             names = {}
