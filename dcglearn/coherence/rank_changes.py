@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from dcglearn.coherence.cone import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.evaluation.ranked import ranked_grades
-from dcglearn.evaluation.run_values import Evaluation, Metrics, as_metrics, evaluate
+from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.system_tests import MAX_RESAMPLES
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.finding import Cells, Finding, table_of
@@ -24,6 +24,7 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     whole_number,
 )
+from dcglearn.metrics.reading import MetricsLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 
@@ -192,7 +193,7 @@ class SystemOrder(Finding):
 def system_order(
     runs: RunsLike,
     judgements: JudgementsLike,
-    metrics: Metrics,
+    metrics: MetricsLike,
     *,
     log: Preferences | ArrayLike | None = None,
     budget: float | None = None,

@@ -11,7 +11,7 @@ import numpy as np
 from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
-from dcglearn.evaluation.run_values import Evaluation, Metrics, evaluate
+from dcglearn.evaluation.run_values import Evaluation, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, one_line
@@ -24,7 +24,7 @@ from dcglearn.foundation.validation import (
     one_of,
     whole_number,
 )
-from dcglearn.metrics.reading import labelled
+from dcglearn.metrics.reading import MetricsLike, labelled
 
 _LOG = logging.getLogger(__name__)
 
@@ -164,7 +164,7 @@ class SystemComparison(Finding):
 def compare_systems(
     runs: RunsLike,
     judgements: JudgementsLike,
-    metrics: Metrics = "nDCG@10",
+    metrics: MetricsLike = "nDCG@10",
     *,
     baseline: str | None = None,
     level: float = 0.95,
@@ -227,7 +227,7 @@ def compare_systems(
 
 
 def evaluated_and_paired(
-    runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
+    runs: RunsLike, judgements: JudgementsLike, metrics: MetricsLike, **settings: Any
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""
     by_name = labelled(metrics)
