@@ -29,7 +29,7 @@ from dcglearn.metrics.scales import warn_of_scale
 from dcglearn.plots import slope_figure, witness_figure
 
 if TYPE_CHECKING:
-    from dcglearn.coherence.rankings import AnyMetric
+    from dcglearn.metrics.reading import AnyMetric
 
 
 @examples(

@@ -14,14 +14,9 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, multiset
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import METRICS, MetricLike, metric_or_name
+from dcglearn.metrics.reading import METRICS, AnyMetric, MetricLike, metric_or_name
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import NamedMetric
-from dcglearn.metrics.textbook_lists import AdaptiveMetric
-
-AnyMetric: TypeAlias = DCG | ListUtility | AdaptiveMetric | Utility
-"""A metric of any kind."""
 
 Left: TypeAlias = tuple[int, ...]
 """Numbers of documents left of each grade; empty if any grade may occur any number of times."""

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from dcglearn.coherence.rankings import (
     MAX_ENUMERATED,
-    AnyMetric,
     Rankings,
     as_weights,
     list_values,
@@ -31,7 +30,7 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import MetricLike
+from dcglearn.metrics.reading import AnyMetric, MetricLike
 from dcglearn.metrics.scales import warn_of_scale
 
 _LOG = logging.getLogger(__name__)

@@ -188,7 +188,7 @@ def ir_measure(dcg: MetricLike, name: str = "DCGlearned", *, normalise: bool = T
 
     It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's
     ``eval_metrics``, as NDCG or, unless `normalise`, as DCG. Raises InputError if ir_measures is
-    not installed, or has another of this name.
+    not installed, or has another of this name. A `ListUtility`, such as ERR, is held too.
 
     See Also
     --------

@@ -26,7 +26,7 @@ TARGETS = {
     "else callables: any DCG",
     "xgboost": "callables: any DCG",
     "scikit-learn": "a scorer: any DCG",
-    "ir-measures": "a measure, also for PyTerrier: any DCG",
+    "ir-measures": "a measure, also for PyTerrier: any DCG or list utility",
     "trec-eval": "whole grades for the judgements, also for pytrec_eval: log2 discounts, "
     "gains that do not fall",
     "ranx": "whole grades for the judgements: log2 discounts, gains that do not fall",

@@ -22,7 +22,7 @@ from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, is_metric_word, metric_or_name
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import textbook_formula
 
@@ -81,7 +81,7 @@ class QPDescription(Description):
     learner = "UtilityLearner"
 
     C: float = 1.0
-    margin: str | DCG | Utility = "unit"
+    margin: MetricLike = "unit"
     monotone: bool = True
     solver: str = "newton"
     tie_epsilon: float | None = None
@@ -94,8 +94,10 @@ class QPDescription(Description):
         """Raise InputError if a parameter has no meaning."""
         # check what is minimised
         within(self.C, "C", remedy="small for noisy logs, large for clean ones", above=True)
-        if not isinstance(self.margin, (DCG, Utility)):
-            one_of(self.margin, "margin", MARGINS, ", or a DCG or a Utility")
+        if isinstance(self.margin, str) and not is_metric_word(self.margin):
+            one_of(self.margin, "margin", MARGINS, ", or a DCG or another metric")
+        else:
+            metric_or_name(self.margin, name="margin")
         flag(self.monotone, "monotone")
         if self.tie_epsilon is not None:
             within(self.tie_epsilon, "tie_epsilon", remedy="or None")
@@ -110,6 +112,12 @@ class QPDescription(Description):
             )
         within(self.tol, "tol")
         whole_number(self.max_iter, "max_iter")
+
+    def margin_of(self, n_grades: int, depth: int) -> Any:
+        """Return the margin: one of `MARGINS`, or a metric; a name is as deep as the lists."""
+        if isinstance(self.margin, str) and self.margin in MARGINS:
+            return self.margin
+        return read_metric(self.margin, n_grades, depth, name="margin")
 
 
 @dataclass(frozen=True)

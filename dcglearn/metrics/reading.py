@@ -28,7 +28,10 @@ from dcglearn.metrics.textbook_lists import (
     ListMetricName,
 )
 
-MetricLike: TypeAlias = DCG | ListUtility | AdaptiveMetric | Utility | PathLike
+AnyMetric: TypeAlias = DCG | ListUtility | AdaptiveMetric | Utility
+"""A metric of any kind."""
+
+MetricLike: TypeAlias = AnyMetric | PathLike
 """What stands for a metric: an object, a name or a file; see `metric`."""
 
 MetricsLike: TypeAlias = "MetricLike | Mapping[str, MetricsLike] | Iterable[MetricsLike]"
@@ -51,6 +54,10 @@ SAVED = (DCG, ListUtility, Utility)
 
 METRICS = (DCG, ListUtility, AdaptiveMetric, Utility)
 """Metrics of all kinds."""
+
+
+FORMS = (ListMetricName, MetricName)
+"""Forms of names."""
 
 
 def metric(
@@ -143,7 +150,7 @@ def metric_or_name(
 
     # names, each of one kind of metric
     word = os.fspath(metric)
-    for form in (ListMetricName, MetricName):
+    for form in FORMS:
         if form.is_one(word):
             named = form.of(word, name)
             kind = named.metric_class if isinstance(named, ListMetricName) else DCG
@@ -157,6 +164,11 @@ def metric_or_name(
     names = [*(f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS), "nDCG", *kinds]
     hint = nearest(word.partition("@")[0], names)
     raise InputError(f"{name} {word!r} is neither a file nor {NAMES}{others}{hint}")
+
+
+def is_metric_word(word: str) -> bool:
+    """Return whether a word is the file of a metric, or has the form of a name."""
+    return is_metric_file(word) or any(form.is_one(word) for form in FORMS)
 
 
 def labelled(metrics: MetricsLike) -> dict[Any, Any]:

@@ -31,6 +31,9 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import AnyMetric, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate.lists import (
     PAPER_LIST,
@@ -74,7 +77,7 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
 
 
 def judge(
-    truth: DCG | Utility,
+    truth: MetricLike,
     first: ArrayLike,
     second: ArrayLike,
     *,
@@ -98,7 +101,7 @@ def judge(
 
     Parameters
     ----------
-    truth : DCG or Utility
+    truth : DCG, another metric, or its file
         Its scores decide which list wins.
     first, second : array_like of int, shape (n, K)
         Grades by position. Positions beyond the truth's depth do not count.
@@ -129,6 +132,7 @@ def judge(
     >>> log.preferred.tolist(), log.tie.tolist()
     ([[2, 0], [2, 1], [1, 1]], [False, False, True])
     """
+    truth = read_metric(truth, n_grades, name="truth")
     ahead, behind = (
         graded_lists(values, name, truth.n_grades, empty=True)
         for values, name in ((first, "first"), (second, "second"))
@@ -170,7 +174,7 @@ def _by_winner(first_wins: Flags, first: Grades, second: Grades) -> TwoLists:
 
 
 def preference_pairs(
-    truth: DCG | Utility,
+    truth: MetricLike,
     n: int,
     *,
     lists: str = "permutations",
@@ -187,7 +191,7 @@ def preference_pairs(
 
     Parameters
     ----------
-    truth : DCG or Utility
+    truth : DCG, another metric, or its file
         Its scores decide which list wins. Its depth is the depth of the lists, unless `grades` are
         fewer.
     n : int
@@ -219,13 +223,14 @@ def preference_pairs(
     (Preferences(200 pairs, depth 10, 5 grades), 0.9)
     """
     rng = np.random.default_rng(seed)
+    truth = read_metric(truth, name="truth")
     first, second = _decided_lists(truth, lists, grades, rng, n)
     options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
     return judge(truth, first, second, seed=rng, **options)
 
 
 def machine_verdicts(
-    taste: DCG | Utility,
+    taste: MetricLike,
     n: int,
     *,
     error: float = 0.1,
@@ -261,6 +266,7 @@ def machine_verdicts(
     """
     for name, value in (("error", error), ("side", side), ("consistency", consistency)):
         within(value, name, 1, "it is a probability")
+    taste = read_metric(taste, name="taste")
     rng = np.random.default_rng(seed)
     shown = _decided_lists(taste, lists, grades, rng, n)
     wrong = rng.random(n) < error
@@ -278,7 +284,7 @@ def machine_verdicts(
 
 def write_log(
     path: PathLike,
-    truth: DCG | Utility,
+    truth: MetricLike,
     n: int,
     *,
     chunk: int = 1 << 18,
@@ -348,7 +354,7 @@ def write_log(
 
 
 def ungraded_pairs(
-    truth: DCG | Utility,
+    truth: MetricLike,
     n: int,
     grades: ArrayLike = PAPER_LIST,
     seed: Seed = None,
@@ -375,6 +381,7 @@ def ungraded_pairs(
     (Preferences(50 pairs, depth 10, 10 documents), ('d00', 'd01', 'd02'))
     """
     rng = np.random.default_rng(seed)
+    truth = read_metric(truth, name="truth")
     hidden = multiset(grades, truth.n_grades)
     size = len(hidden)
 
@@ -398,14 +405,14 @@ def ungraded_pairs(
 
 
 def _decided_lists(
-    truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+    truth: AnyMetric, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, made as `lists` says, that the truth does not tie."""
     return _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)
 
 
 def _draw(
-    truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+    truth: AnyMetric, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, no deeper than the truth."""
     if lists == "free":
@@ -450,12 +457,14 @@ def _decided_pairs(
     return ahead, behind
 
 
-def _difference(truth: DCG | Utility, first: Grades, second: Grades) -> Floats:
+def _difference(truth: AnyMetric, first: Grades, second: Grades) -> Floats:
     """Return how much better the first lists are, shape (n,); exactly 0 within rounding error."""
     difference = truth.score(first) - truth.score(second)
-    weights = truth.utility.weights if isinstance(truth, DCG) else truth.weights
     # relative to the truth, not to these lists, so that no tie depends on the other pairs
-    largest = np.abs(weights).max(axis=1).sum()
+    table = truth.dcg if isinstance(truth, ListUtility) else truth
+    table = table.utility if isinstance(table, DCG) else table
+    # values of an adaptive metric lie between 0 and 1
+    largest = np.abs(table.weights).max(axis=1).sum() if isinstance(table, Utility) else 1.0
     return np.where(np.abs(difference) <= TIE_TOLERANCE * largest, 0.0, difference)
 
 

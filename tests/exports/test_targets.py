@@ -24,7 +24,28 @@ def test_names_of_targets_and_the_nearest_of_an_unknown_one():
     refused("--rank-eval", target_of, "OpenSearch")
 
 
-@pytest.mark.parametrize("target", TARGETS)
+def test_ir_measures_holds_a_list_utility_too(tmp_path):
+    pytest.importorskip("ir_measures")
+    SATURATION.save(tmp_path / "sat.json")
+    made = exports.exported(SATURATION, str(tmp_path / "sat.json"), "ir-measures")
+    names = {}
+    exec("\n".join(made.settings["python"]), names)
+    assert names["dcg"] == SATURATION
+
+    # its values are those of evaluate
+    import ir_measures
+
+    judged, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 1.0, "b": 3.0, "c": 2.0}}
+    for metric, measure in ((SATURATION, names["measure"]), ("ERR@3", None)):
+        metric = dl.metric(metric, n_grades=3)
+        measure = measure or exports.ir_measure(metric, "Expected")
+        value = ir_measures.calc_aggregate([measure], judged, run)[measure]
+        expected = dl.evaluate(judgements=judged, runs={"r": run}, metrics=metric)
+        assert value == expected.means[0, 0] > 0
+    refused("INST@3' is an AdaptiveMetric; give a DCG", exports.ir_measure, "INST@3")
+
+
+@pytest.mark.parametrize("target", sorted(set(TARGETS) - {"ir-measures"}))
 def test_every_target_refuses_what_is_no_dcg_or_has_a_worthless_best_grade(target, tmp_path):
     SATURATION.save(tmp_path / "sat.json")
     for metric, name in ((SATURATION, "ListUtility"), (tmp_path / "sat.json", "sat.json")):
