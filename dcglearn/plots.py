@@ -23,7 +23,7 @@ from dcglearn.foundation.validation import (
     suffix_among,
 )
 from dcglearn.foundation.working_folder import import_matplotlib
-from dcglearn.metrics.reading import labelled
+from dcglearn.metrics.reading import labelled, resolved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -563,8 +563,6 @@ def _name_rows(axes: Axes, names: Sequence[str], room: float = 0.6) -> None:
 
 def _by_name(metrics: Any) -> dict[Any, DCG]:
     """Return DCGs by name; words have the others' scale and depth, a learner is `learned`."""
-    from dcglearn.coherence.rankings import resolved
-
     # learners and objects
     named = {"learned": metrics} if hasattr(metrics, "fit") else labelled(metrics)
     drawn: Fields = {}

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from dcglearn.coherence.rankings import Rankings, list_values, padded_weights, resolved, without
+from dcglearn.coherence.rankings import Rankings, list_values, padded_weights, without
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, whole_number
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, resolved
 from dcglearn.metrics.reading import metric as read_metric
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from dcglearn.coherence.rankings import (
     MAX_ENUMERATED,
     Rankings,
-    as_weights,
     list_values,
     padded_weights,
     rankings_of,
@@ -34,7 +33,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import AnyMetric, MetricLike, MetricsLike, labelled
+from dcglearn.metrics.reading import AnyMetric, MetricLike, MetricsLike, as_weights, labelled
 from dcglearn.metrics.textbook_lists import AdaptiveMetric
 
 _inversions_of = function("inversions", COUNT, *[ARRAY] * 4, result=NUMBER)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,10 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, multiset
-from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.reading import METRICS, AnyMetric, MetricLike, metric_or_name
-from dcglearn.metrics.reading import metric as read_metric
-from dcglearn.metrics.textbook import NamedMetric
+from dcglearn.metrics.reading import AnyMetric, MetricLike, as_weights, resolved
 
 Left: TypeAlias = tuple[int, ...]
 """Numbers of documents left of each grade; empty if any grade may occur any number of times."""
@@ -176,73 +172,6 @@ def without(left: Left, grade: int) -> Left:
 def list_values(weights: Floats, lists: Grades) -> Floats:
     """Return the values of lists, shape (n, K) or (K,), under weights, shape (K, L)."""
     return weights[np.arange(len(weights)), lists].sum(axis=-1)
-
-
-def as_weights(metric: AnyMetric, name: str) -> Floats:
-    """Return the weights of a metric, shape (K, L); raise InputError if it has none."""
-    if isinstance(metric, DCG):
-        return metric.utility.weights
-    if isinstance(metric, Utility):
-        return metric.weights
-    raise InputError(
-        f"{name} is a list utility, whose values are no sums over positions: certificates, and "
-        "exact shares of disagreement, are only true of a DCG (disagreement of two metrics is "
-        "sampled)",
-        see="only-a-dcg",
-    )
-
-
-def _read(metric: Any, name: str) -> Any:
-    """Return a metric, or a checked name; an array, shape (K, L), holds the weights of one."""
-    if isinstance(metric, (*METRICS, NamedMetric, str, os.PathLike)):
-        return metric_or_name(metric)
-
-    # an array may not be one of numbers
-    try:
-        return Utility(np.asarray(metric, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
-        raise InputError(problem) from error
-
-
-def resolved(
-    metrics: Sequence[MetricLike | ArrayLike],
-    names: Sequence[str],
-    grades: ArrayLike | None = None,
-    n_grades: int | None = None,
-    depth: int | None = None,
-) -> tuple[list[AnyMetric], list[str | None]]:
-    """Return metrics, with files read and names resolved, and the names with their depths.
-
-    `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
-    Raises InputError if no metric states them. `names` are for messages; the second list has None
-    for a metric that is not a name.
-    """
-    read = [_read(metric, name) for metric, name in zip(metrics, names, strict=True)]
-
-    # sizes of metrics that have one
-    depths, sizes = [], []
-    for metric in read:
-        if metric.depth is not None:
-            depths.append(metric.depth)
-        if not isinstance(metric, NamedMetric):
-            sizes.append(metric.n_grades)
-
-    # else those of the documents
-    if grades is not None:
-        depths = depths or [np.size(grades)]
-        sizes = sizes or [int(np.max(grades, initial=1)) + 1]
-    size = n_grades or max(sizes, default=None)
-    deepest = depth or max(depths, default=None)
-
-    # metrics of the names
-    made: list[AnyMetric] = []
-    labels: list[str | None] = []
-    for metric, name in zip(read, names, strict=True):
-        by_name = isinstance(metric, NamedMetric)
-        made.append(read_metric(metric, size, deepest, name=name))
-        labels.append(metric.at(metric.deep(deepest)) if by_name else None)
-    return made, labels
 
 
 def rankings_of(

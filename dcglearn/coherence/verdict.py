@@ -10,14 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.coherence.rankings import (
-    MAX_ENUMERATED,
-    Rankings,
-    as_weights,
-    list_values,
-    resolved,
-    scaled_weights,
-)
+from dcglearn.coherence.rankings import MAX_ENUMERATED, Rankings, list_values, scaled_weights
 from dcglearn.coherence.regret import ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.validation import (
@@ -30,7 +23,7 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import AnyMetric, MetricLike
+from dcglearn.metrics.reading import AnyMetric, MetricLike, as_weights, resolved
 from dcglearn.metrics.scales import warn_of_scale
 
 _LOG = logging.getLogger(__name__)

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError, finite_array
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.reading import MetricLike, as_weights, resolved
 
 
-def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:
+def similarity(first: MetricLike | ArrayLike, second: MetricLike | ArrayLike) -> float:
     """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
 
     T subtracts the worst grade's weight from each row. Raises InputError if the shapes differ, or
@@ -29,7 +29,7 @@ def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLi
 
 
 def identifiable_similarity(
-    first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike, visible: Visibility
+    first: MetricLike | ArrayLike, second: MetricLike | ArrayLike, visible: Visibility
 ) -> float:
     """Return the cosine of two utilities after removing the directions that a log cannot identify.
 
@@ -63,12 +63,11 @@ def _cosine(left: Floats, right: Floats) -> float:
 
 
 def _matched_weights(
-    first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike
+    first: MetricLike | ArrayLike, second: MetricLike | ArrayLike
 ) -> tuple[Floats, Floats]:
     """Return the weights of two metrics, (K, L); raise InputError if their shapes differ."""
-    left, right = (
-        finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (first, second)
-    )
+    names = "first", "second"
+    left, right = map(as_weights, resolved([first, second], names)[0], names)
     if left.shape != right.shape:
         raise InputError(
             f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be "

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, NoReturn, TypeAlias
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import InputError, PathLike, errors_in
+from dcglearn.foundation.validation import Floats, InputError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.saved_metric import SavedMetric, load_metric
@@ -169,6 +172,73 @@ def metric_or_name(
 def is_metric_word(word: str) -> bool:
     """Return whether a word is the file of a metric, or has the form of a name."""
     return is_metric_file(word) or any(form.is_one(word) for form in FORMS)
+
+
+def as_weights(metric: AnyMetric, name: str) -> Floats:
+    """Return the weights of a metric, shape (K, L); raise InputError if it has none."""
+    if isinstance(metric, DCG):
+        return metric.utility.weights
+    if isinstance(metric, Utility):
+        return metric.weights
+    raise InputError(
+        f"{name} is a list utility, whose values are no sums over positions: certificates, "
+        "similarity and exact shares of disagreement are only true of a DCG (disagreement of two "
+        "metrics is sampled)",
+        see="only-a-dcg",
+    )
+
+
+def _of_weights(metric: Any, name: str) -> Any:
+    """Return a metric, or a checked name; an array, shape (K, L), holds the weights of one."""
+    if isinstance(metric, (*METRICS, NamedMetric, str, os.PathLike)):
+        return metric_or_name(metric)
+
+    # an array may not be one of numbers
+    try:
+        return Utility(np.asarray(metric, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
+        raise InputError(problem) from error
+
+
+def resolved(
+    metrics: Sequence[MetricLike | ArrayLike],
+    names: Sequence[str],
+    grades: ArrayLike | None = None,
+    n_grades: int | None = None,
+    depth: int | None = None,
+) -> tuple[list[AnyMetric], list[str | None]]:
+    """Return metrics, with files read and names resolved, and the names with their depths.
+
+    `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
+    Raises InputError if no metric states them. `names` are for messages; the second list has None
+    for a metric that is not a name.
+    """
+    read = [_of_weights(one, name) for one, name in zip(metrics, names, strict=True)]
+
+    # sizes of metrics that have one
+    depths, sizes = [], []
+    for one in read:
+        if one.depth is not None:
+            depths.append(one.depth)
+        if not isinstance(one, NamedMetric):
+            sizes.append(one.n_grades)
+
+    # else those of the documents
+    if grades is not None:
+        depths = depths or [np.size(grades)]
+        sizes = sizes or [int(np.max(grades, initial=1)) + 1]
+    size = n_grades or max(sizes, default=None)
+    deepest = depth or max(depths, default=None)
+
+    # metrics of the names
+    made: list[AnyMetric] = []
+    labels: list[str | None] = []
+    for one, name in zip(read, names, strict=True):
+        by_name = isinstance(one, NamedMetric)
+        made.append(metric(one, size, deepest, name=name))
+        labels.append(one.at(one.deep(deepest)) if by_name else None)
+    return made, labels
 
 
 def labelled(metrics: MetricsLike) -> dict[Any, Any]:

@@ -203,7 +203,7 @@ class Ranker(BaseEstimator):
         save_model(self, path, force=force)
 
     @classmethod
-    def load(cls, path: PathLike, metric: DCG | None = None) -> Self:
+    def load(cls, path: PathLike, metric: MetricLike | None = None) -> Self:
         """Read what `save` wrote; see `load_ranker`, which reads every kind of model."""
         return read_model(path, dict.fromkeys((cls.__name__, *cls._also_reads), cls), metric)
 

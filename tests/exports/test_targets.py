@@ -36,9 +36,11 @@ def test_ir_measures_holds_a_list_utility_too(tmp_path):
     import ir_measures
 
     judged, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 1.0, "b": 3.0, "c": 2.0}}
-    for metric, measure in ((SATURATION, names["measure"]), ("ERR@3", None)):
-        metric = dl.metric(metric, n_grades=3)
-        measure = measure or exports.ir_measure(metric, "Expected")
+    err = dl.metric("ERR@3", n_grades=3)
+    for metric, measure in (
+        (SATURATION, names["measure"]),
+        (err, exports.ir_measure(err, "Expected")),
+    ):
         value = ir_measures.calc_aggregate([measure], judged, run)[measure]
         expected = dl.evaluate(judgements=judged, runs={"r": run}, metrics=metric)
         assert value == expected.means[0, 0] > 0
