@@ -1,5 +1,7 @@
 """Coherence without a search: compatible gains, two grades, optimal rankings, flip points."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice

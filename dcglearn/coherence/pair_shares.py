@@ -1,5 +1,7 @@
 """Share of pairs of rankings that two metrics order differently, exact or sampled."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

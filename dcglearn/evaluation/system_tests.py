@@ -1,5 +1,7 @@
 """Paired tests of systems against a baseline, with intervals, under one metric or several."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

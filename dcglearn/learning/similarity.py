@@ -1,5 +1,7 @@
 """Similarity of two utilities: the paper's cosine, and the cosine of their identifiable parts."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -5,6 +5,8 @@ one seed, a higher noise level adds to the mistakes of a lower one, so curves ov
 are not blurred by other mistakes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

@@ -1,5 +1,7 @@
 """DCGs learned from answers, the share of answers that retrieval explains, and held-out answers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -149,7 +151,7 @@ def learn_from_answers(
     learner : DCGLearner, optional
         Learner whose settings are used, by default ``DCGLearner(zero="none")``; "auto" stands for
         the logistic loss.
-    current : DCG, file or name
+    current : DCG, ListUtility, file or name
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the
         question's lists.
     seed : int

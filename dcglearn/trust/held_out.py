@@ -1,5 +1,7 @@
 """Comparison of the learned DCG with the QP and textbook DCGs on held-out pairs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -230,8 +232,9 @@ def compare_learners(
         Two logs, such as the two parts of `Preferences.split`.
     learner : DCGLearner, optional
         Learner whose settings are used; by default ``DCGLearner()``.
-    current : DCG, file or name
-        The metric used now; a name without ``@K`` is as deep as the lists of the log.
+    current : DCG, ListUtility, file or name
+        The metric used now, as `metric` reads it; a name without ``@K`` is as deep as the lists of
+        the log.
     C : float or "auto"
         C of the paper's QP; "auto" chooses it by cross-validation on the training part.
     by : {"pair", "rater", "query", "list"}, optional
