@@ -23,7 +23,7 @@ def similarity(first: MetricLike | ArrayLike, second: MetricLike | ArrayLike) ->
 
     Examples
     --------
-    >>> round(similarity(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")), 4)
+    >>> round(similarity(dl.DCG.standard(5, 10, "linear"), "exponential-log2"), 4)
     0.9534
     """
     left, right = _matched_weights(first, second)

@@ -108,7 +108,7 @@ def metric(
     See Also
     --------
     DCG.standard : A textbook DCG by its gain and its discount.
-    textbook_list_metrics : ERR, RBP and others.
+    evaluation.textbook_list_metrics : ERR, RBP and others.
 
     Examples
     --------
