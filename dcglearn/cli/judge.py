@@ -13,7 +13,7 @@ import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row
 from dcglearn.cli.options import DryRun, Force, check_outputs, say
 from dcglearn.cli.reading import Reading, left_out, read_llm
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.sources import LINES
 from dcglearn.foundation.validation import Fields, InputError, suffix_among
 
@@ -88,7 +88,7 @@ class CandidateOptions:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
         how: Fields = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}
         how["depth"] = mapping.depth or 10
-        return candidates_from_runs(list(self.runs), self.qrels, self.documents, self.topics, **how)
+        return candidates_from_runs(self.qrels, list(self.runs), self.documents, self.topics, **how)
 
     @property
     def inputs(self) -> list[str | Path | None]:
@@ -188,7 +188,7 @@ def _rules(asking: AskingOptions) -> Rules:
     """Return the rules of the study that the options describe."""
     from dcglearn.judge.study import Rules
 
-    names = [name.strip() for name in (asking.raters or "").split(",")]
+    names = names_in(asking.raters or "")
     same = ("redundancy", "strengths", "width", "images", "checks", "seed", "balanced")
     return Rules(
         tuple(filter(None, names)),

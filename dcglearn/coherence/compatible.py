@@ -1,5 +1,7 @@
 """Coherence without a search: compatible gains, two grades, optimal rankings, flip points."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -106,11 +108,11 @@ def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
     return Theorem(False, f"the discounts differ, {differ}")
 
 
-def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Grades:
+def optimal_rankings(metric: Metric, documents: ArrayLike, limit: int = 1000) -> Grades:
     """Return the rankings that no other ranking of the documents beats, shape (n, K), descending.
 
-    `metric` and `grades`, N >= K, are as in `coherence`; `limit` is the maximum number of rankings
-    to return. Raises InputError if the documents do not fill the positions.
+    `metric` and `documents`, N >= K, are as in `coherence`; `limit` is the maximum number of
+    rankings to return. Raises InputError if the documents do not fill the positions.
 
     See Also
     --------
@@ -123,7 +125,7 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
            [2, 0, 1]], dtype=int8)
     """
     whole_number(limit, "limit", 1)
-    rankings, (weights,) = padded_weights([metric], ["metric"], grades)
+    rankings, (weights,) = padded_weights([metric], ["metric"], documents)
     tolerance = 1e-12 * max(float(np.abs(weights).max()), 1e-300) * rankings.depth
     lists = islice(_best_lists(rankings, weights, tolerance), limit)
     return np.array(list(lists), dtype=np.int8)

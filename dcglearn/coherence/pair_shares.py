@@ -1,5 +1,7 @@
 """Share of pairs of rankings that two metrics order differently, exact or sampled."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -106,7 +108,7 @@ class Disagreement(Finding):
 def disagreement(
     a: Metric,
     b: Metric,
-    grades: ArrayLike | None = None,
+    documents: ArrayLike | None = None,
     *,
     n_pairs: int = 1_000_000,
     random_state: int = 0,
@@ -122,7 +124,7 @@ def disagreement(
 
     Parameters
     ----------
-    a, b, grades, names
+    a, b, documents, names
         As in `coherence`.
     n_pairs, random_state : int
         Number and seed of the random pairs compared if there are more than 20 million rankings, or
@@ -136,13 +138,13 @@ def disagreement(
     Examples
     --------
     >>> a, b = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
-    >>> round(disagreement(a, b, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0]).share, 5)
+    >>> round(disagreement(a, b, documents=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0]).share, 5)
     0.09989
     """
     whole_number(n_pairs, "n_pairs", 1)
-    rankings, metrics = rankings_of([a, b], names, grades)
+    rankings, metrics = rankings_of([a, b], names, documents)
     additive = not any(isinstance(metric, ListUtility) for metric in metrics)
-    weights = scaled_weights(metrics, names, grades)[1] if additive else []
+    weights = scaled_weights(metrics, names, documents)[1] if additive else []
     if rankings.n_lists < 2:
         raise InputError(f"{rankings}: there is no pair to compare")
 
@@ -278,14 +280,14 @@ class DisagreementMatrix(Finding):
 
 def disagreement_matrix(
     metrics: Mapping[str, Metric],
-    grades: ArrayLike | None = None,
+    documents: ArrayLike | None = None,
     *,
     max_lists: int = 200_000,
     random_state: int = 0,
 ) -> DisagreementMatrix:
     """Return the share of pairs of rankings that any two of several metrics order differently.
 
-    `metrics` maps names to metrics, for example `textbook_dcgs(5, 10)`; `grades` are as in
+    `metrics` maps names to metrics, for example `textbook_dcgs(5, 10)`; `documents` are as in
     `coherence`. If there are more than `max_lists` rankings, 5,000 are drawn at random, with
     replacement, and compared; `random_state` is the seed of these draws.
     Raises InputError if there are fewer than two metrics, or they cannot be compared (see
@@ -298,14 +300,14 @@ def disagreement_matrix(
 
     Examples
     --------
-    >>> matrix = disagreement_matrix(dl.textbook_dcgs(3, 4), grades=[2, 2, 1, 0])
+    >>> matrix = disagreement_matrix(dl.textbook_dcgs(3, 4), documents=[2, 2, 1, 0])
     >>> matrix.share.shape, bool(matrix.share.max() < 0.5)
     ((30, 30), True)
     """
     # leave out constant metrics, which are scaled to None
     scaled: dict[str, Floats | None] = {}
     if metrics:
-        rankings, weights = padded_weights(list(metrics.values()), list(metrics), grades)
+        rankings, weights = padded_weights(list(metrics.values()), list(metrics), documents)
         scaled = dict(zip(metrics, map(rankings.scaled, weights), strict=True))
     kept = {name: table for name, table in scaled.items() if table is not None}
     if len(kept) < 2:

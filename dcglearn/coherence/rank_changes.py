@@ -1,5 +1,7 @@
 """Dependence of the order of systems on the metric, beyond chance."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations

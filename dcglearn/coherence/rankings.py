@@ -12,7 +12,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, PathLike, multiset
+from dcglearn.foundation.validation import (
+    Floats,
+    Grades,
+    Indices,
+    InputError,
+    InputTypeError,
+    PathLike,
+    multiset,
+)
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SAVED, metric_or_name, read_metric
@@ -189,7 +197,7 @@ def as_weights(metric: Metric, name: str) -> Floats:
     if isinstance(metric, DCG):
         return metric.utility.weights
     if isinstance(metric, ListUtility):
-        raise InputError(
+        raise InputTypeError(
             f"{name} is a list utility, whose values are no sums over positions: certificates, and "
             "exact shares of disagreement, are only true of a DCG (disagreement of two metrics is "
             "sampled)"
@@ -200,7 +208,8 @@ def as_weights(metric: Metric, name: str) -> Floats:
         return Utility(np.asarray(metric, dtype=np.float64)).weights
     except (TypeError, ValueError) as error:
         problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
-        raise InputError(problem) from error
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(problem) from error
 
 
 def shape_of(metric: Metric, name: str) -> tuple[int, int]:
@@ -214,7 +223,7 @@ def shape_of(metric: Metric, name: str) -> tuple[int, int]:
 def resolved(
     metrics: Sequence[Metric],
     names: Sequence[str],
-    grades: ArrayLike | None = None,
+    documents: ArrayLike | None = None,
     n_grades: int | None = None,
     depth: int | None = None,
 ) -> tuple[list[Metric], list[str | None]]:
@@ -238,9 +247,9 @@ def resolved(
             depths.append(metric.depth)
 
     # else those of the documents
-    if grades is not None:
-        depths = depths or [np.size(grades)]
-        sizes = sizes or [int(np.max(grades, initial=1)) + 1]
+    if documents is not None:
+        depths = depths or [np.size(documents)]
+        sizes = sizes or [int(np.max(documents, initial=1)) + 1]
     size = n_grades or max(sizes, default=None)
     deepest = depth or max(depths, default=None)
 
@@ -255,10 +264,10 @@ def resolved(
 
 
 def rankings_of(
-    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
+    metrics: Sequence[Metric], names: Sequence[str], documents: ArrayLike | None
 ) -> tuple[Rankings, list[Metric]]:
     """Return the rankings over which metrics are compared, and the metrics, `resolved`."""
-    made, _ = resolved(metrics, names, grades)
+    made, _ = resolved(metrics, names, documents)
     depths, sizes = zip(*map(shape_of, made, names), strict=True)
     if len(set(sizes)) > 1:
         differing = ", ".join(f"{name} has {n}" for name, n in zip(names, sizes, strict=True))
@@ -267,24 +276,24 @@ def rankings_of(
             "grades of the smaller scale to the larger one (DCG.map_grades, or --map-grades)"
         )
     depth, n_grades = max(depths), sizes[0]
-    counts = None if grades is None else _counts(grades, n_grades, depth)
+    counts = None if documents is None else _counts(documents, n_grades, depth)
     return Rankings(depth, n_grades, counts), made
 
 
 def padded_weights(
-    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
+    metrics: Sequence[Metric], names: Sequence[str], documents: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
     """Return `rankings_of` metrics, and the weights of each, zeros below its depth, (K, L)."""
-    rankings, made = rankings_of(metrics, names, grades)
+    rankings, made = rankings_of(metrics, names, documents)
     weights = map(as_weights, made, names)
     return rankings, [np.pad(w, ((0, rankings.depth - len(w)), (0, 0))) for w in weights]
 
 
 def scaled_weights(
-    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
+    metrics: Sequence[Metric], names: Sequence[str], documents: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
     """Return `padded_weights`, scaled to spans of 1; raise InputError if a metric is constant."""
-    rankings, weights = padded_weights(metrics, names, grades)
+    rankings, weights = padded_weights(metrics, names, documents)
     scaled = []
     for name, table in zip(names, map(rankings.scaled, weights), strict=True):
         if table is None:
@@ -293,9 +302,9 @@ def scaled_weights(
     return rankings, scaled
 
 
-def _counts(grades: ArrayLike, n_grades: int, depth: int) -> Left:
+def _counts(documents: ArrayLike, n_grades: int, depth: int) -> Left:
     """Return the number of documents of each grade; raise InputError if they are too few."""
-    documents = multiset(grades, n_grades)
+    documents = multiset(documents, n_grades)
     if (documents < 0).any():
         problem = "every document needs a known grade, 0 = worst"
         raise InputError(f"grades={documents.tolist()}: {problem}")

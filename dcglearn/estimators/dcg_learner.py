@@ -356,6 +356,8 @@ def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
         scores = {form: FormScore(**score) for form, score in values["form_scores"].items()}
         members = tuple(map(_member, values["members"]))
         utility = None if utility is None else ListUtility.from_dict(utility)
+    except InputError:
+        raise
     except (TypeError, AttributeError) as error:
         raise InputError(
             f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"

@@ -1,16 +1,24 @@
 """Values of a DCG from elsewhere beside ours, and the conventions that explain differences."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.evaluation.ranked import TIES, in_order
-from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate, longest_list
+from dcglearn.evaluation.run_values import (
+    EvaluateOptions,
+    Evaluation,
+    as_metrics,
+    evaluate,
+    longest_list,
+)
 from dcglearn.evaluation.tables import (
     JudgementsLike,
     RunsLike,
@@ -22,6 +30,7 @@ from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import (
     Fields,
@@ -29,6 +38,7 @@ from dcglearn.foundation.validation import (
     InputError,
     PolarsFrame,
     errors_in,
+    known,
     listed,
 )
 from dcglearn.metrics.dcg import DCG
@@ -143,12 +153,13 @@ class ExplainedValues(Finding):
         return f"{agreeing}; one or two changes of convention do not explain the others"
 
 
+@spelled_out(EvaluateOptions, evaluate)
 def explain_values(
     values: Any,
     judgements: JudgementsLike,
     runs: RunsLike,
     metric: Any = "nDCG@10",
-    **settings: Any,
+    **settings: Unpack[EvaluateOptions],
 ) -> ExplainedValues:
     """Compare values of a (N)DCG from elsewhere with ours, and name the conventions that differ.
 
@@ -178,6 +189,7 @@ def explain_values(
     >>> found.n_agreeing, found.explained, found.changes
     (0, True, ('gain 2^g - 1 (exponential) in place of gain g (linear)',))
     """
+    known(settings, EvaluateOptions.__annotations__, "evaluate", "option")
     duplicates = settings.get("duplicates", "error")
     with judgements_first(
         judgements,

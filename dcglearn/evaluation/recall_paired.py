@@ -6,6 +6,8 @@ improving the sensitivity of reciprocal rank with lexicographic precision", 2023
 Ekstrand and B. Mitra, "Recall, robustness, and lexicographic evaluation", 2023.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

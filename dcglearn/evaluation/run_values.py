@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from dcglearn.evaluation.tables import (
 )
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Cells, Finding, cells_of
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import nearest, number_of
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
@@ -212,6 +212,19 @@ class Evaluation(Finding):
         rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
         title = f"mean {self.metrics[0]}, and the middle half of the queries"
         return [{"title": title, "rows": [*rows]}]
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """Keywords of `evaluate`, for functions that evaluate runs first."""
+
+    normalise: bool
+    ties: str
+    unjudged: str | float
+    missing: str
+    ideal: str
+    empty: float
+    duplicates: Duplicates
+    residuals: bool
 
 
 def evaluate(
@@ -399,9 +412,9 @@ def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -
 
 def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
     if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
-        raise InputError(
-            f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}"
-        )
+        near = nearest(unjudged, UNJUDGED) if isinstance(unjudged, str) else ""
+        choices = f"give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
+        raise InputError(f"unjudged={unjudged!r}: {choices}")
     one_of(missing, "missing", get_args(Missing))
     one_of(ideal, "ideal", get_args(Ideal))
     if unjudged == "drop" and ties == "average":

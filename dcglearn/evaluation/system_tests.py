@@ -1,17 +1,19 @@
 """Paired tests of systems against a baseline, with intervals, under one metric or several."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
-from dcglearn.evaluation.run_values import Evaluation, Metrics, evaluate
+from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, Metrics, evaluate
 from dcglearn.evaluation.tables import (
     JudgementsLike,
     RunsLike,
@@ -21,14 +23,17 @@ from dcglearn.evaluation.tables import (
 )
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
     Floats,
     InputError,
     PolarsFrame,
+    known,
     one_of,
     whole_number,
+    within,
 )
 from dcglearn.metrics.reading import labelled
 
@@ -167,6 +172,7 @@ class SystemComparison(Finding):
         return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
 
+@spelled_out(EvaluateOptions, evaluate)
 def compare_systems(
     judgements: JudgementsLike,
     runs: RunsLike,
@@ -178,7 +184,7 @@ def compare_systems(
     n_resamples: int = 10_000,
     random_state: int = 0,
     llm: JudgementsLike | None = None,
-    **settings: Any,
+    **settings: Unpack[EvaluateOptions],
 ) -> SystemComparison:
     """Compare systems with a baseline by paired tests over queries.
 
@@ -240,9 +246,13 @@ def compare_systems(
 
 
 def evaluated_and_paired(
-    judgements: JudgementsLike, runs: RunsLike, metrics: Metrics, **settings: Any
+    judgements: JudgementsLike,
+    runs: RunsLike,
+    metrics: Metrics,
+    **settings: Unpack[EvaluateOptions],
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""
+    known(settings, EvaluateOptions.__annotations__, "evaluate", "option")
     by_name = labelled(metrics)
     names = [name for word in by_name if (name := companion_of(word))]
     if not names:
@@ -278,8 +288,7 @@ def compared(
     """Return the comparison of evaluated systems, also by preferences and an LLM judge's grades."""
     import polars as pl
 
-    if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1")
+    within(level, "level", 1, above=True, below=True)
     whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
     whole_number(random_state, "random_state", 0)
     if len(evaluation.runs) < 2:

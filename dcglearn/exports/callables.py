@@ -1,5 +1,7 @@
 """Callables that carry a DCG into LightGBM, XGBoost, scikit-learn and ir_measures."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A DCG as a program: a Quepid scorer in JavaScript, a query in standard SQL, lines of Python."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from string import Template
 from typing import Any

@@ -20,6 +20,7 @@ from dcglearn.evaluation.tables import (
 )
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
@@ -57,6 +58,7 @@ VERDICT = {**OTHERS, "query": Role("label", PREFERENCE["query"].names, required=
 """The columns of a table of verdicts on two runs."""
 
 
+@spelled_out(TableOptions)
 def join_judgements(
     log: Any,
     judgements: JudgementsLike,
@@ -231,8 +233,7 @@ def preferences_from_runs(
     ([[2, 1]], [[1, 0]])
     """
     joining = Joining(depth, unjudged, missing, n_grades)
-    if ties not in ("docno-desc", "stable"):
-        raise InputError(f"ties={ties!r}: give docno-desc or stable")
+    one_of(ties, "ties", ("docno-desc", "stable"))
     call = "preferences_from_runs(judgements, first, second, verdicts)"
     with judgements_first(judgements, [first, second], call, ("the first argument", "another")):
         judged = read_judgements(judgements, duplicates)

@@ -134,7 +134,9 @@ class DirectDescription(Description):
         within(self.ridge, "ridge", remedy="2 is the default")
         scale_size(self.n_grades, 0)
         one_of(self.form, "form", (*FORMS, "auto"))
-        if not isinstance(self.zero, str) or self.zero != "none":
+        if isinstance(self.zero, str):
+            one_of(self.zero, "zero", ("none",), ", or the number of a grade")
+        else:
             whole_number(self.zero, "zero", 0)
         one_of(self.discounts, "discounts", DISCOUNTS)
 

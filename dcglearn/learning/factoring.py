@@ -1,5 +1,7 @@
 """Factors of a utility, gains times discounts: the singular values of its visible part."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Similarity of two utilities: the paper's cosine, and the cosine of their identifiable parts."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -8,7 +10,7 @@ from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG, Utility
 
 
-def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:
+def similarity(a: Utility | DCG | ArrayLike, b: Utility | DCG | ArrayLike) -> float:
     """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
 
     T subtracts the worst grade's weight from each row. Raises InputError if the shapes differ, or
@@ -24,12 +26,12 @@ def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLi
     >>> round(similarity(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")), 4)
     0.9534
     """
-    left, right = _matched_weights(first, second)
+    left, right = _matched_weights(a, b)
     return _cosine(left - left[:, :1], right - right[:, :1])
 
 
 def identifiable_similarity(
-    first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike, visible: Visibility
+    a: Utility | DCG | ArrayLike, b: Utility | DCG | ArrayLike, visible: Visibility
 ) -> float:
     """Return the cosine of two utilities after removing the directions that a log cannot identify.
 
@@ -50,7 +52,7 @@ def identifiable_similarity(
     >>> round(dl.trust.identifiable_similarity(dcg, double, visible), 6)
     1.0
     """
-    left, right = _matched_weights(first, second)
+    left, right = _matched_weights(a, b)
     return _cosine(visible.project(left), visible.project(right))
 
 
@@ -63,11 +65,11 @@ def _cosine(left: Floats, right: Floats) -> float:
 
 
 def _matched_weights(
-    first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike
+    a: Utility | DCG | ArrayLike, b: Utility | DCG | ArrayLike
 ) -> tuple[Floats, Floats]:
     """Return the weights of two metrics, (K, L); raise InputError if their shapes differ."""
     left, right = (
-        finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (first, second)
+        finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (a, b)
     )
     if left.shape != right.shape:
         raise InputError(

@@ -1,5 +1,7 @@
 """Metrics at soft ranks, and at smoothed hinge ranks (SHFSDCG, RegSHFSDCG; Wu et al. 2009)."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property

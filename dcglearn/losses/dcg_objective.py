@@ -1,5 +1,7 @@
 """Base of objectives that follow a DCG: its depth, ideal values, and lambdas by swaps."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
@@ -7,7 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import Flags, Floats, InputError, Integers
+from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError, Integers
 from dcglearn.kernels.library import floats, int64s
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, ValueAndGradient, positive
@@ -28,9 +30,11 @@ def depth_of(depth: LastRank, dcg: DCG) -> float:
         return np.inf
     if isinstance(depth, str) and depth == "dcg":
         return dcg.depth
-    if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 1:
+    whole = isinstance(depth, (int, np.integer)) and not isinstance(depth, bool)
+    if not whole or depth < 1:
         allowed = 'a positive integer, "dcg" (the DCG\'s own depth), nor None (all ranks)'
-        raise InputError(f"depth={depth!r} is neither {allowed}")
+        kind = InputError if whole or isinstance(depth, str) else InputTypeError
+        raise kind(f"depth={depth!r} is neither {allowed}")
     return int(depth)
 
 

@@ -1,5 +1,7 @@
 """Losses of pairs of documents: hinges, and pairs weighted by what a swap changes in a DCG."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,5 +1,7 @@
 """Metrics at soft positions (Chapelle and Wu 2010), and of noisy scores (Taylor et al. 2008)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -50,8 +50,8 @@ class Utility(SavedMetric):
     weights : array_like, shape (K, L)
         ``weights[k, l]`` is the weight of grade ``l`` (0 = worst) at position ``k`` (0 = top).
     grade_names, notes : sequence of str, optional
-        Names of the L grades, worst first; remarks that are saved with the utility, such as what
-        was not learned.
+        Names of the L grades, worst first, a list or "Bad,Fair,Good"; remarks that are saved with
+        the utility, such as what was not learned.
 
     See Also
     --------
@@ -280,7 +280,7 @@ class DCG(NormalisedMetric):
         try:
             return cls.standard(n_grades, deep, parsed.gain, parsed.discount)
         except InputError as error:
-            raise InputError(f"metric {name!r}: there is no such file, and {error}") from error
+            raise error.told(f"metric {name!r}: there is no such file, and ") from None
 
     @cached_property
     def utility(self) -> Utility:

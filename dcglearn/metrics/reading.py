@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, InputTypeError
 from dcglearn.metrics.dcg import DCG, DCGLike, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.saved_metric import SavedMetric, load_metric
@@ -104,14 +104,14 @@ def _refuse(metric: Any, accept: Sequence[type], name: str) -> None:
     """Raise InputError for an object that is not accepted."""
     kind = type(metric).__name__
     if isinstance(metric, SavedMetric) and list(accept) == [DCG]:
-        raise InputError(
+        raise InputTypeError(
             f"{name} is a {kind}, no sum of gains times discounts; what is asked for is only true "
             "of a DCG (the gains and discounts of a ListUtility alone are ListUtility.dcg)",
             see="only-a-dcg",
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept if issubclass(kind, SavedMetric))
     forms = f"{kinds}, its file, or a name such as exponential-log2@10"
-    raise InputError(f"{name} is a {kind}; give {forms}")
+    raise InputTypeError(f"{name} is a {kind}; give {forms}")
 
 
 def metric_in_use(baseline: DCGLike, n_grades: int, depth: int) -> tuple[str, DCG]:

@@ -1,5 +1,7 @@
 """Scales of grades: comparison of a metric's scale with the data's, and maps between scales."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping
 

@@ -16,6 +16,7 @@ import psutil
 
 from dcglearn.foundation.inputs import Paths, expand_paths
 from dcglearn.foundation.progress import bar
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.parts.parquet_pieces import (
@@ -246,6 +247,7 @@ class ParquetLog(PartedLog):
     (ParquetLog(1,000 pairs, depth 10, 5 grades), True)
     """
 
+    @spelled_out(ReadingOptions)
     def __init__(
         self,
         log: Paths,

@@ -5,12 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import Fields, Floats, InputError, one_of, whole_number, within
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    PathLike,
+    one_of,
+    whole_number,
+    within,
+)
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
 from dcglearn.metrics.dcg import DCGLike
@@ -109,8 +118,35 @@ class LinearRanker(LinearModel):
     patience: int | None = None
     random_state: int = 0
 
-    _options: ClassVar[tuple[str, ...]] = ("eval_set", "checkpoint", "resume")
     _default_loss: ClassVar[type[Any] | None] = ApproxNDCG
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        eval_set: Any = None,
+        *,
+        checkpoint: PathLike | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from documents X with grades y of queries qid, or from `Queries`.
+
+        Raises InputError as `RidgeRanker.fit`; or if the checkpoint is damaged or of another
+        training.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `RidgeRanker.fit`.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the stage that is best on it is used.
+        checkpoint : path, optional
+            File to which the state is written after each stage.
+        resume : bool
+            Whether to continue from the checkpoint, to the model of an uninterrupted training.
+        """
+        return self._train(X, y, qid, eval_set, checkpoint=checkpoint, resume=resume)
 
     def _check_parameters(self) -> None:
         one_of(self.solver, "solver", ("lbfgs", "cg", "sgd"))

@@ -1,5 +1,7 @@
 """Reading a saved model of any kind (`load_ranker`)."""
 
+from __future__ import annotations
+
 from dcglearn.foundation.validation import PathLike
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.model_files import read_model

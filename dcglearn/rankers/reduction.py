@@ -15,6 +15,7 @@ from dcglearn.foundation.validation import (
     Floats,
     Indices,
     InputError,
+    InputTypeError,
     Integers,
     one_of,
     query_offsets,
@@ -81,7 +82,7 @@ class PairwiseRanker(Ranker):
         learner = self.learner
         if learner is not None and (isinstance(learner, type) or not hasattr(learner, "fit")):
             remedy = "give one of scikit-learn, or None"
-            raise InputError(f"learner={learner!r} is no classifier: {remedy}")
+            raise InputTypeError(f"learner={learner!r} is no classifier: {remedy}")
         one_of(self.pairs, "pairs", ("difference", "both"))
         self._check_whole("n_rounds")
         whole_number(self.random_state, "random_state", 0)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
@@ -73,7 +74,7 @@ class SparseRanker(LinearModel):
     under the modified Huber loss), and every `truncate_every` steps moves each coefficient towards
     0 by ``step * l1``. A path of increasing `l1`, each model starting from the last, ends when no
     feature is left. The model with the fewest features is kept whose normalised DCG is within
-    `tolerance` of the best. Source: Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute
+    `slack` of the best. Source: Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute
     value of the weights, see `RSRank`.
 
     Parameters
@@ -82,7 +83,7 @@ class SparseRanker(LinearModel):
         Gains and discounts, and the metric of `score`; the textbook DCG by default.
     l1 : float or None
         Weight of the penalty; None computes a path of weights.
-    tolerance : float
+    slack : float
         Share of the best normalised DCG (on the validation set, if any) that may be lost; 0 keeps
         the best model.
     n_points : int
@@ -118,7 +119,7 @@ class SparseRanker(LinearModel):
 
     metric: DCGLike | None = None
     l1: float | None = None
-    tolerance: float = 0.02
+    slack: float = 0.02
     n_points: int = 30
     step: float = 0.3
     truncate_every: int = 1
@@ -126,12 +127,27 @@ class SparseRanker(LinearModel):
     tol: float = 1e-4
     loss: Any = None
 
-    _options = ("eval_set",)
     _default_loss: ClassVar[type[Any] | None] = RSRank
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None
+    ) -> Self:
+        """Learn from documents X with grades y of queries qid, or from `Queries`.
+
+        Raises InputError as `RidgeRanker.fit`.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `RidgeRanker.fit`.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the point of the path that is best on it is used.
+        """
+        return self._train(X, y, qid, eval_set)
 
     def _check_parameters(self) -> None:
         self._check_whole("n_points", "truncate_every", "max_iter")
-        within(self.tolerance, "tolerance", 1.0, below=True)
+        within(self.slack, "slack", 1.0, below=True)
         within(self.step, "step", 2.0, above=True, below=True)
         within(self.tol, "tol")
         if self.l1 is not None:
@@ -145,7 +161,7 @@ class SparseRanker(LinearModel):
     def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
         self.path_ = list(self._path(design, training))
         best = max(point.value for point in self.path_)
-        near = [point for point in self.path_ if point.value >= (1 - self.tolerance) * best]
+        near = [point for point in self.path_ if point.value >= (1 - self.slack) * best]
         self.chosen_ = min(near, key=lambda point: (point.n_features, -point.value))
         self.features_ = np.flatnonzero(self.chosen_.coef)
         return self.chosen_.coef, 0.0

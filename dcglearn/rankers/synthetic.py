@@ -1,5 +1,7 @@
 """Synthetic learning-to-rank data: like LETOR's OHSUMED, and with grades that only trees learn."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Grades, InputError, Seed, whole_number

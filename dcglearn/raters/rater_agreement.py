@@ -1,5 +1,7 @@
 """Agreement of raters with each other, with themselves and with a learned DCG."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -9,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import percentile_interval, wilson
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Fields, Indices, InputError, Integers, PolarsFrame
+from dcglearn.foundation.validation import (
+    Fields,
+    Indices,
+    InputError,
+    Integers,
+    PolarsFrame,
+    within,
+)
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.logs.columns import ties_of, weights_of
@@ -230,8 +239,7 @@ def rater_agreement(
     log = as_preferences(log)
     if not len(log):
         raise InputError("the log has no pair: agreement cannot be measured")
-    if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1")
+    within(level, "level", 1, above=True, below=True)
 
     # the first verdict of each rater on each unit
     labels = np.full(len(log), "all") if log.rater is None else log.rater
@@ -338,7 +346,9 @@ def _estimates(
     if learner is None:
         fit = fit_direct(log, DirectDescription(n_grades=log.n_grades))
     if fit is None:
-        raise InputError("the learner is not fitted: fit it first, or leave it out")
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError("the learner is not fitted: fit it first, or leave it out")
     if not fit.is_likelihood:
         raise InputError(
             f'the learner has loss="{fit.loss}", which is no likelihood; fit one with "robust"'

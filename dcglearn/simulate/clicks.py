@@ -1,5 +1,7 @@
 """Clicks on interleaved rankings, by users whose click model is known."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -64,9 +66,9 @@ class ClickModel:
         stays[:, 1:] = np.cumprod(1 - self.stop * chance[:, :-1], axis=1)
         return (chance * stays).sum(axis=1)
 
-    def clicks(self, grades: Sequence[int], rng: np.random.Generator) -> list[int]:
+    def clicks(self, grades: Sequence[int], random_state: Seed = None) -> list[int]:
         """Return the positions that a user clicks, from 1."""
-        positions = []
+        positions, rng = [], np.random.default_rng(random_state)
         for position, grade in enumerate(grades[: len(self.examination)]):
             if rng.random() < self.examination[position] * self.attraction[grade]:
                 positions.append(position + 1)

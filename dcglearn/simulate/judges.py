@@ -5,14 +5,17 @@ bytes. With one seed, a higher noise level adds to the mistakes of a lower one, 
 noise level are not blurred by other mistakes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
     Flags,
@@ -22,7 +25,9 @@ from dcglearn.foundation.validation import (
     PathLike,
     Seed,
     graded_lists,
+    known,
     multiset,
+    one_of,
     scale_size,
     suffix_among,
     whole_number,
@@ -71,6 +76,28 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
         choices = "neither D1 (gains l+1) nor D2 (gains 2^(l+1)-1)"
         raise InputError(f"ground truth {name!r} is {choices}")
     return DCG(gains[name], 1 / np.log(np.arange(whole_number(depth, "depth")) + 2.0))
+
+
+class JudgeOptions(TypedDict, total=False):
+    """Keywords of `judge`, for functions that draw the pairs which it judges."""
+
+    n_flips: int
+    flip_rate: float
+    temperature: float
+    tie_below: float
+    rater: ArrayLike | None
+    rater_error: Mapping[Any, float] | None
+    query: ArrayLike | None
+    n_grades: int | None
+
+
+class PairOptions(JudgeOptions, total=False):
+    """Keywords of `preference_pairs`, for a function that writes them."""
+
+    lists: str
+    documents: ArrayLike
+    n_raters: int | None
+    n_queries: int | None
 
 
 def judge(
@@ -169,16 +196,17 @@ def _by_winner(first_wins: Flags, first: Grades, second: Grades) -> TwoLists:
     return np.where(wins, first, second), np.where(wins, second, first)
 
 
+@spelled_out(JudgeOptions, judge)
 def preference_pairs(
     truth: DCG | Utility,
     n: int,
     *,
     lists: str = "permutations",
-    grades: ArrayLike = PAPER_LIST,
+    documents: ArrayLike = PAPER_LIST,
     n_raters: int | None = None,
     n_queries: int | None = None,
     random_state: Seed = None,
-    **judge_options: Any,
+    **judge_options: Unpack[JudgeOptions],
 ) -> Preferences:
     """Draw pairs of lists and judge them, as ``dcglearn simulate`` does.
 
@@ -188,16 +216,16 @@ def preference_pairs(
     Parameters
     ----------
     truth : DCG or Utility
-        Its scores decide which list wins. Its depth is the depth of the lists, unless `grades` are
-        fewer.
+        Its scores decide which list wins. Its depth is the depth of the lists, unless there are
+        fewer `documents`.
     n : int
         Number of pairs; those that are exactly tied under the truth are drawn again (the paper does
         not say how it treats them), those within `tie_below` are not.
     lists : {"permutations", "free", "optimal", "optimal-free"}
-        Two `permutations` of `grades` (sections 6.1 to 6.4); two `free_lists` of the truth's scale;
-        the best ordering of `grades` against a permutation, or against a free list (section 6.5,
-        `optimal_pairs`).
-    grades : array_like of int, shape (N,)
+        Two `permutations` of `documents` (sections 6.1 to 6.4); two `free_lists` of the truth's
+        scale; the best ordering of `documents` against a permutation, or against a free list
+        (section 6.5, `optimal_pairs`).
+    documents : array_like of int, shape (N,)
         The multiset of grades; the paper's by default. Not used by ``"free"``.
     n_raters, n_queries : int, optional
         Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries
@@ -219,7 +247,7 @@ def preference_pairs(
     (Preferences(200 pairs, depth 10, 5 grades), 0.9)
     """
     rng = np.random.default_rng(random_state)
-    first, second = _decided_lists(truth, lists, grades, rng, n)
+    first, second = _decided_lists(truth, lists, documents, rng, n)
     options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
     return judge(truth, first, second, random_state=rng, **options)
 
@@ -232,7 +260,7 @@ def machine_verdicts(
     side: float = 0.1,
     consistency: float = 0.9,
     lists: str = "free",
-    grades: ArrayLike = PAPER_LIST,
+    documents: ArrayLike = PAPER_LIST,
     random_state: Seed = None,
 ) -> Preferences:
     """Draw pairs of lists and have a machine, such as a language model, judge each in both orders.
@@ -242,7 +270,7 @@ def machine_verdicts(
 
     Parameters
     ----------
-    taste, n, lists, grades, random_state
+    taste, n, lists, documents, random_state
         As in `preference_pairs`; the taste, in place of a truth, is the machine's own.
     error, side, consistency : float
         Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the
@@ -262,7 +290,7 @@ def machine_verdicts(
     for name, value in (("error", error), ("side", side), ("consistency", consistency)):
         within(value, name, 1, "it is a probability")
     rng = np.random.default_rng(random_state)
-    shown = _decided_lists(taste, lists, grades, rng, n)
+    shown = _decided_lists(taste, lists, documents, rng, n)
     wrong = rng.random(n) < error
     verdicts = []
     for first, second in (shown, shown[::-1]):
@@ -276,6 +304,7 @@ def machine_verdicts(
     return Preferences(winner, loser, n_grades=taste.n_grades, rater=rater, swapped=swapped)
 
 
+@spelled_out(PairOptions, preference_pairs)
 def write_log(
     path: PathLike,
     truth: DCG | Utility,
@@ -284,7 +313,7 @@ def write_log(
     chunk: int = 1 << 18,
     random_state: int = 0,
     force: bool = True,
-    **options: Any,
+    **options: Unpack[PairOptions],
 ) -> None:
     """Write a log of any length as Parquet, a chunk at a time, beside `path` and renamed.
 
@@ -347,22 +376,23 @@ def write_log(
             file.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
+@spelled_out(JudgeOptions, judge)
 def ungraded_pairs(
     truth: DCG | Utility,
     n: int,
-    grades: ArrayLike = PAPER_LIST,
+    documents: ArrayLike = PAPER_LIST,
     random_state: Seed = None,
     *,
     n_raters: int | None = None,
     n_queries: int | None = None,
-    **judge_options: Any,
+    **judge_options: Unpack[JudgeOptions],
 ) -> Preferences:
     """Draw pairs of rankings of the same documents, judge hidden grades, and log documents only.
 
-    Zhou et al. 2008, section 8. The `documents` of the log are ``d00``, ``d01``, ..., so that
-    column j of the encoding is document j, and the utility to find is ``discounts[k] *
-    gains[grades[j]]`` at ``[k, j]``. `grades`, shape (K,), are the hidden grades of the documents;
-    the other parameters and errors are those of `preference_pairs`.
+    Zhou et al. 2008, section 8. `documents`, shape (K,), are their hidden grades. The log calls
+    them ``d00``, ``d01``, ..., so that column j of the encoding is document j, and the utility to
+    find is ``discounts[k] * gains[documents[j]]`` at ``[k, j]``. The other parameters and errors
+    are those of `preference_pairs`.
 
     See Also
     --------
@@ -375,7 +405,7 @@ def ungraded_pairs(
     (Preferences(50 pairs, depth 10, 10 documents), ('d00', 'd01', 'd02'))
     """
     rng = np.random.default_rng(random_state)
-    hidden = multiset(grades, truth.n_grades)
+    hidden = multiset(documents, truth.n_grades)
     size = len(hidden)
 
     # rankings of documents, judged by their hidden grades
@@ -398,14 +428,16 @@ def ungraded_pairs(
 
 
 def _decided_lists(
-    truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+    truth: DCG | Utility, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, made as `lists` says, that the truth does not tie."""
-    return _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)
+    return _decided_pairs(
+        partial(_draw, truth, lists, documents, rng), partial(_difference, truth), n
+    )
 
 
 def _draw(
-    truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+    truth: DCG | Utility, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, no deeper than the truth."""
     if lists == "free":
@@ -413,12 +445,11 @@ def _draw(
         return both[:n], both[n:]
 
     # lists of the documents
-    documents = multiset(grades, truth.n_grades)
+    documents = multiset(documents, truth.n_grades)
     if lists == "permutations":
         both = permutations(documents, 2 * n, min(truth.depth, len(documents)), rng)
         return both[:n], both[n:]
-    if lists not in LIST_PAIRS:
-        raise InputError(f"lists={lists!r} is not one of {', '.join(LIST_PAIRS)}")
+    one_of(lists, "lists", LIST_PAIRS)
 
     # the best order of them against others
     others = "free" if lists == "optimal-free" else "permutations"
@@ -489,9 +520,14 @@ def _flip_chances(
 
 
 def _labelled(
-    options: dict[str, Any], n: int, rng: np.random.Generator, **counts: int | None
+    judge_options: JudgeOptions, n: int, rng: np.random.Generator, **counts: int | None
 ) -> dict[str, Any]:
-    """Return the judge's options with labels ``rater 1``, ... where a number of them is given."""
+    """Return the judge's options with labels ``rater 1``, ... where a number of them is given.
+
+    Raise InputError for an unknown option.
+    """
+    options: dict[str, Any] = {**judge_options}
+    known(options, JudgeOptions.__annotations__, "judge", "option")
     for name, count in counts.items():
         if count is None:
             continue

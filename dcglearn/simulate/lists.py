@@ -1,5 +1,7 @@
 """Lists of grades for simulations: permutations, free and optimal lists, wrong grades."""
 
+from __future__ import annotations
+
 from typing import TypeAlias
 
 import numpy as np
@@ -25,7 +27,7 @@ PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
 
 
 def permutations(
-    grades: ArrayLike, n: int, depth: int | None = None, random_state: Seed = None
+    documents: ArrayLike, n: int, depth: int | None = None, random_state: Seed = None
 ) -> Grades:
     """Return random orderings of one multiset of grades, shape (n, K).
 
@@ -34,7 +36,7 @@ def permutations(
 
     Parameters
     ----------
-    grades : array_like of int, shape (N,)
+    documents : array_like of int, shape (N,)
         The grades of the documents that are ranked.
     n, depth, random_state : int; int, optional; int or Generator, optional
         Number of lists; K, the positions kept (N by default): with K < N lists differ in their mix
@@ -49,7 +51,7 @@ def permutations(
     >>> np.sort(permutations([2, 1, 0, 0], n=3, random_state=0)).tolist()
     [[0, 0, 1, 2], [0, 0, 1, 2], [0, 0, 1, 2]]
     """
-    documents = multiset(grades)
+    documents = multiset(documents)
     size = len(documents)
     kept = size if depth is None else depth
     kept = whole_number(kept, "depth", 1, size, "no list is longer than its documents")
@@ -101,7 +103,7 @@ def free_lists(
 
 
 def partial_overlap(
-    grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, random_state: Seed = None
+    documents: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, random_state: Seed = None
 ) -> Grades:
     """Return random orderings of one multiset, some positions with a new random grade.
 
@@ -109,7 +111,7 @@ def partial_overlap(
 
     Parameters
     ----------
-    grades, n, n_grades, random_state
+    documents, n, n_grades, random_state
         As in `permutations`, and L.
     n_replaced : int
         Number of positions redrawn in each list, chosen at random; the new grade can equal the old
@@ -125,7 +127,7 @@ def partial_overlap(
     >>> bool(((lists == 2).sum(axis=1) >= 3).all())
     True
     """
-    documents = multiset(grades, n_grades)
+    documents = multiset(documents, n_grades)
     most = len(documents)
     replaced = whole_number(n_replaced, "n_replaced", 0, most, "a list has no more positions")
     rng = np.random.default_rng(random_state)
@@ -155,7 +157,7 @@ def permuted_documents(depth: int, n: int, random_state: Seed = None) -> Grades:
 
 
 def optimal_pairs(
-    grades: ArrayLike,
+    documents: ArrayLike,
     n: int,
     *,
     others: str = "permutations",
@@ -172,7 +174,7 @@ def optimal_pairs(
 
     Parameters
     ----------
-    grades : array_like of int, shape (K,)
+    documents : array_like of int, shape (K,)
         The multiset whose best ordering, best grade first, is the first list of every pair.
     others : {"permutations", "free"}
         The second lists: random orderings of the same multiset (figure 9), or independent grades
@@ -191,7 +193,7 @@ def optimal_pairs(
     >>> best[0].tolist(), bool((log.preferred == best).all())
     ([2, 1, 0], True)
     """
-    documents = multiset(grades, n_grades)
+    documents = multiset(documents, n_grades)
     best = np.tile(np.sort(documents)[::-1], (whole_number(n, "n"), 1))
     if others == "permutations":
         return best, permutations(documents, n, random_state=random_state)

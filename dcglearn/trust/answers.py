@@ -1,5 +1,7 @@
 """DCGs learned from answers, the share of answers that retrieval explains, and held-out answers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar

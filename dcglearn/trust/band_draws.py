@@ -1,5 +1,7 @@
 """Bands of gains and discounts: draws of what a log allows, pointwise and simultaneous."""
 
+from __future__ import annotations
+
 import logging
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -15,7 +17,14 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, whole_number
+from dcglearn.foundation.validation import (
+    Floats,
+    InputError,
+    PolarsFrame,
+    one_of,
+    whole_number,
+    within,
+)
 from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
@@ -268,10 +277,9 @@ def bands(
     """
     # check the settings and the log
     whole_number(n_resamples, "n_resamples", 2)
-    if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1")
-    if method not in (None, "posterior", "bootstrap"):
-        raise InputError(f"method={method!r} is not one of posterior, bootstrap")
+    within(level, "level", 1, above=True, below=True)
+    if method is not None:
+        one_of(method, "method", ("posterior", "bootstrap"))
     log = usable_pairs(as_preferences(log))
     unit = by or unit_of(log, fewest=FEWEST_DRAWN)
     if problem := why_no_bands(log, unit):

@@ -1,5 +1,7 @@
 """Cross-validation of the learners' parameters: C of the QP, and the strength of the prior."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

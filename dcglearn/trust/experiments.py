@@ -1,5 +1,7 @@
 """DCGs learned from experiments: power on held-out experiments, and false alarms in A/A tests."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

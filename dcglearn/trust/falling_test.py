@@ -5,6 +5,8 @@ compared with that on logs of falling discounts: draws from the posterior of fre
 falling (`nested_test`).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -6,6 +6,8 @@ its log likelihood on held-out judgements must not be lower than that of the DCG
 standard error, since a real log may contradict both.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial

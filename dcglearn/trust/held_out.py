@@ -1,5 +1,7 @@
 """Comparison of the learned DCG with the QP and textbook DCGs on held-out pairs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -4,6 +4,8 @@ The parts are weights free at each grade and position, list utilities, and any f
 grades at all.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import ClassVar
 

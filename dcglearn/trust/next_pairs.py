@@ -7,6 +7,8 @@ it is the slope of the difference in its parameters. Where a fit has a machine b
 that the two order differently come first.
 """
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any

@@ -8,6 +8,8 @@ Parameters lie on the boundary, so the statistic has no chi-square distribution 
 that of logs simulated from DCGs (`nested_test`).
 """
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar

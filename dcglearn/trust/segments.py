@@ -6,6 +6,8 @@ with that on logs of the one DCG (`nested_test`). What own DCGs are good for is 
 on held-out preferences.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +17,7 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame
+from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame, one_of
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.direct_search import warm_fit
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
@@ -220,9 +222,7 @@ def segment_test(
 
 def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
     """Return the segment of each pair; raise InputError if there are not several."""
-    columns = "segment", "rater", "query"
-    if by not in columns:
-        raise InputError(f"by={by!r} is not one of {', '.join(columns)}")
+    one_of(by, "by", ("segment", "rater", "query"))
     labels = getattr(log, by)
     if labels is None:
         raise InputError(

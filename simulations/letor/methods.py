@@ -194,7 +194,7 @@ def sparse(setting: Setting) -> Iterator[Candidate]:
     """
     n_points = 8 if setting.quick else 25
     for tolerance in (0.0,) if setting.quick else (0.0, 0.02):
-        ranker = SparseRanker(setting.dcg, tolerance=tolerance, n_points=n_points, max_iter=100)
+        ranker = SparseRanker(setting.dcg, slack=tolerance, n_points=n_points, max_iter=100)
         yield Candidate(f"path, tolerance {tolerance:g}", ranker, True)
     yield from linear(setting, "RSRank", depths=(None,), annealings=((0.3,), (1.0,)))
 
@@ -299,7 +299,7 @@ def sun(setting: Setting) -> Iterator[Candidate]:
     """Yield RSRank's path (Sun et al. 2009): its best point, and its smallest within 3.5% of it."""
     for tolerance in (0.0, 0.035):
         yield Candidate(
-            f"path, tolerance {tolerance:g}", SparseRanker(setting.dcg, tolerance=tolerance), True
+            f"path, tolerance {tolerance:g}", SparseRanker(setting.dcg, slack=tolerance), True
         )
 
 

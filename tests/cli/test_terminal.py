@@ -124,8 +124,8 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
     [
         ("evaluate qrels.txt a.txt --unjudged nan", "unjudged=nan: give a finite gain"),
         ("evaluate qrels.txt a.txt --unjudged inf", "unjudged=inf: give a finite gain"),
-        ("compare qrels.txt a.txt b.txt --level inf", "level=inf must lie between 0 and 1"),
-        ("compare qrels.txt a.txt b.txt --level nan", "level=nan must lie between 0 and 1"),
+        ("compare qrels.txt a.txt b.txt --level inf", "level=inf must be a finite number"),
+        ("compare qrels.txt a.txt b.txt --level nan", "level=nan must be a finite number"),
         ("compare qrels.txt a.txt b.txt --resamples 1000000000000", "--resamples"),
         ("systems qrels.txt a.txt b.txt --resamples 1000000000000", "n_resamples=1000000000000"),
         ("export exponential-log2@5 --to lightgbm --grades 0", "--grades"),

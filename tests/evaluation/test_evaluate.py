@@ -279,7 +279,14 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
 )
 def test_bad_arrays(arguments, words):
     refused(words, evaluate_arrays, *arguments)
-    refused("average or stable", evaluate_arrays, [[1]], [[1.0]], DCG([0, 1], [1.0]), ties="docno")
+    refused(
+        "give one of average, stable",
+        evaluate_arrays,
+        [[1]],
+        [[1.0]],
+        DCG([0, 1], [1.0]),
+        ties="docno",
+    )
 
 
 def test_names_are_no_formulas_in_spreadsheets(dcglearn, tmp_path):

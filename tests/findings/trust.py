@@ -34,7 +34,7 @@ def _of_logs():
     # lists that recur have a ceiling
     lists = (rng.integers(0, 32, (400, 1)) >> np.arange(5)) & 1
     rated = dl.Preferences.from_ratings(lists, lists.sum(axis=1) + rng.integers(-1, 2, 400))
-    ceiling = dl.noise_ceiling(rated, fewest=2)
+    ceiling = dl.noise_ceiling(rated, min_times=2)
     yield ceiling
     comparison = dl.compare_learners(*log.split(0.5, random_state=0), C=1.0, n_resamples=20)
     yield comparison

@@ -217,7 +217,7 @@ def test_verdicts_that_do_not_fit_the_runs_are_named(files, tmp_path):
         {"q1": "a"},
     )
     refused(
-        "ties='average': give docno-desc or stable",
+        "ties='average': give one of docno-desc, stable",
         preferences_from_runs,
         *sides,
         {"q1": "a"},

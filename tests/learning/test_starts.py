@@ -205,7 +205,7 @@ def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
     two = replace(learner.curves_, errors=np.array([0.1, 0.2]))
     refused("2 error rates, the log has 3 raters", DCGLearner().fit, judged(100), start=two)
     refused(
-        "refit='always' is not one of never, if_worse",
+        "refit='always': give one of never, if_worse",
         DCGLearner().fit,
         LOG,
         start=learner,

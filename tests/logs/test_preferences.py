@@ -165,9 +165,9 @@ def test_split_by_list_shares_no_list():
 def test_split_that_cannot_be():
     log = random_log(4)
     for fraction in (0, 1, -1, 2):
-        refused("between 0 and 1", log.split, fraction)
+        refused("above 0 and below 1", log.split, fraction)
     refused("no rater", log.split, 0.5, by="rater")
-    refused("not one of", log.split, 0.5, by="day")
+    refused("by='day': give one of pair, rater", log.split, 0.5, by="day")
     refused("one side empty", log.split, 0.01)
 
 

@@ -360,7 +360,7 @@ def test_a_change_of_parameters_forgets_what_was_computed_from_them_and_a_bad_on
     assert (loss(scores, grades)[0] == value) and value != before
     np.testing.assert_array_equal(loss(scores, grades)[1], gradient)
     refused("alpha", loss.set_params, alpha=-1.0)
-    refused("no parameter 'sharpness'; give one of dcg, alp", loss.set_params, sharpness=1.0)
+    refused("no parameter 'sharpness', but dcg, alp", loss.set_params, sharpness=1.0)
     assert loss == dl.losses.ApproxNDCG(LOG2, alpha=2.0)
 
 

@@ -309,14 +309,14 @@ def test_synthetic_raters_and_queries():
 
 def test_exact_ties_are_drawn_again_and_near_ones_kept():
     truth = sim.ground_truth("D1", n_grades=2, depth=3)
-    log = sim.preference_pairs(truth, 300, grades=[1, 0, 0], random_state=0)
+    log = sim.preference_pairs(truth, 300, documents=[1, 0, 0], random_state=0)
     assert (len(log), log.tie) == (300, None)
     assert log.differing.all()
-    log = sim.preference_pairs(truth, 300, grades=[1, 0, 0], tie_below=0.3, random_state=0)
+    log = sim.preference_pairs(truth, 300, documents=[1, 0, 0], tie_below=0.3, random_state=0)
     assert 0 < len(log.ties) < 300
     assert log.differing.all()
     rare = sim.preference_pairs(
-        sim.ground_truth("D1", depth=1), 20, grades=[1] + [0] * 99, random_state=0
+        sim.ground_truth("D1", depth=1), 20, documents=[1] + [0] * 99, random_state=0
     )
     assert (rare.preferred == 1).all() and (rare.other == 0).all()
 
@@ -386,7 +386,7 @@ REFUSED = [
     ),
     (lambda: sim.permutations([1, 0], 0), "n=0: give 1 or more"),
     (lambda: sim.permutations([1, 0], 2.5), "n=2.5 is not an integer"),
-    (lambda: sim.permutations([[1, 0]], 2), "expected the grades of one list"),
+    (lambda: sim.permutations([[1, 0]], 2), "expected a grade each"),
     (lambda: sim.free_lists(3, 2, 5, probabilities=[0.5, 0.5]), "must be 3 numbers from 0 to 1"),
     (lambda: sim.free_lists(2, 2, 5, probabilities=[0.5, 0.6]), "with sum 1"),
     (lambda: sim.free_lists(2, 2, 5, probabilities=[1.5, -0.5]), "from 0 to 1"),
@@ -445,10 +445,10 @@ REFUSED = [
     (lambda: sim.noisy_grades(LISTS, 1, size=0), "size=0: give 1 or more"),
     (
         lambda: sim.preference_pairs(D1, 5, lists="random"),
-        "lists='random' is not one of permutations, free",
+        "lists='random': give one of permutations, free",
     ),
     (
-        lambda: sim.preference_pairs(D1, 5, grades=[2, 2, 2]),
+        lambda: sim.preference_pairs(D1, 5, documents=[2, 2, 2]),
         "exactly tied: the truth does not tell such lists apart",
     ),
     (lambda: sim.preference_pairs(D1, 10, n_flips=11), "n_flips=11: give 0 to 10"),

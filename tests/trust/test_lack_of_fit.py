@@ -231,7 +231,7 @@ def test_segments_that_cannot_be_compared_are_refused_in_words():
         few,
     )
     refused("the log has no column 'query'", segment_test, log, by="query")
-    refused("by='colour' is not one of", segment_test, log, by="colour")
+    refused("by='colour': give one of segment, rater, query", segment_test, log, by="colour")
 
 
 def test_a_segment_of_three_judgements_keeps_the_common_dcg():
