@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from dcglearn.cli.proposals import command_line
 from dcglearn.cli.terminal import console, show_log
-from dcglearn.foundation.plain_text import nearest
+from dcglearn.foundation.plain_text import escaped, nearest
 from dcglearn.foundation.validation import Fields, InputError, shortened
 from dcglearn.foundation.version import __version__
 
@@ -258,7 +258,7 @@ class Command(_HelpPage, TyperCommand):
             raise
         except _USAGE_ERROR as error:
             if hasattr(error, "possibilities"):  # an unknown option
-                wrong = error.option_name
+                wrong = escaped(error.option_name)
                 options = [name for option in self.get_params(ctx) for name in option.opts]
                 error.message = f"No such option: {wrong}{nearest(wrong, options, 0.75)}"
                 error.possibilities = None

@@ -124,12 +124,12 @@ def test_an_unknown_option_or_choice_is_answered_with_the_nearest(misuse, words,
 
 
 def test_help_says_values_in_words(helped):
-    page = helped("judge", "-h") + helped("learn", "-h")
+    page = " ".join((helped("judge", "-h") + helped("learn", "-h")).split())
     for row in (
         "--port N ",
         "8765; 1 to 65535]",
         "--ridge NUMBER ",
         "--plot FILE ",
-        "--host TEXT ",
+        "--host ADDRESS ",
     ):
         assert row in page
