@@ -50,7 +50,7 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
     def smooth(kind: Any, n_queries: int, length: int) -> Callable[[], Any]:
         rng = np.random.default_rng(0)
         scores, grades = rng.normal(size=n_queries * length), rng.integers(0, 5, n_queries * length)
-        loss, offsets = kind(dl.DCG.standard(5, 10), k=None), np.arange(n_queries + 1) * length
+        loss, offsets = kind(dl.DCG.standard(5, 10), depth=None), np.arange(n_queries + 1) * length
         return lambda: loss(scores, grades, offsets, np.full(n_queries, 1 / n_queries))
 
     def likelihood(

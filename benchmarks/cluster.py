@@ -66,7 +66,7 @@ def row(question: str, seconds: float, **setting: Any) -> None:
 
 def fits(sizes: tuple[int, ...], workers: tuple[int, ...], partitions: tuple[int, ...]) -> None:
     logs = {
-        n: dl.simulate.preference_pairs(TRUTH, n, lists="free", flip_rate=0.1, seed=n)
+        n: dl.simulate.preference_pairs(TRUTH, n, lists="free", flip_rate=0.1, random_state=n)
         for n in sizes
     }
     middle = sizes[len(sizes) // 2]
@@ -91,7 +91,7 @@ def fits(sizes: tuple[int, ...], workers: tuple[int, ...], partitions: tuple[int
 
 
 def trees(n_queries: int, n_trees: int) -> None:
-    data = dl.simulate.nonlinear_queries(n_queries, 50, n_features=30, seed=0)
+    data = dl.simulate.nonlinear_queries(n_queries, 50, n_features=30, random_state=0)
     shape: dict[str, Any] = {"n_trees": n_trees, "num_leaves": 31}
     for threads in sorted({1, os.cpu_count() or 1}):
         ranker = dl.BoostedRanker(dl.losses.SHFSDCG(METRIC), num_threads=threads, **shape)
@@ -113,7 +113,7 @@ def trees(n_queries: int, n_trees: int) -> None:
 def compare_ndcg(n_queries: int, n_trees: int, repeats: int) -> None:
     with cluster(2) as client:
         for seed in range(repeats):
-            data = dl.simulate.nonlinear_queries(n_queries, 30, seed=seed)
+            data = dl.simulate.nonlinear_queries(n_queries, 30, random_state=seed)
             train, test = data[: n_queries * 2 // 5], data[n_queries * 2 // 5 :]
             shape: dict[str, Any] = {"n_trees": n_trees, "num_leaves": 15}
             local = dl.BoostedRanker(dl.losses.RegSHFSDCG(METRIC), **shape).fit(train)
@@ -151,7 +151,7 @@ def cost(sizes: tuple[int, ...], part: int) -> None:
             for i in range(0, n, part):
                 path = Path(folder) / f"{i:012}.parquet"
                 dl.simulate.write_log(
-                    path, TRUTH, min(part, n), lists="free", flip_rate=0.1, seed=i
+                    path, TRUTH, min(part, n), lists="free", flip_rate=0.1, random_state=i
                 )
             dl.UtilityLearner().fit(f"{folder}/{0:012}.parquet", engine=client)  # compile
             for what in ("reading", "fit"):

@@ -70,7 +70,7 @@ def main(quick: bool) -> None:
     ]
     measured(
         "paper's list, coherent but no copy",
-        lambda: dl.coherence(*steep, grades=PAPER_LIST),
+        lambda: dl.coherence(*steep, documents=PAPER_LIST),
         verdict,
     )
     measured("free lists, coherent but no copy", lambda: dl.coherence(*steep), verdict)
@@ -78,7 +78,7 @@ def main(quick: bool) -> None:
     measured("50 positions, 7 grades, free lists", lambda: dl.coherence(*deep), verdict)
     measured(
         "50 of 100 documents, 7 grades",
-        lambda: dl.coherence(*deep, grades=np.arange(100) % 7),
+        lambda: dl.coherence(*deep, documents=np.arange(100) % 7),
         verdict,
     )
     measured(

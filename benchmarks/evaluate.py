@@ -94,7 +94,7 @@ def beside_reading(paths: dict[str, str], repeats: int) -> None:
     import polars as pl
 
     def ours() -> Any:
-        return dl.evaluate(paths["run"], paths["qrels"], "nDCG@10").by_query()
+        return dl.evaluate(paths["qrels"], paths["run"], "nDCG@10").by_query()
 
     def reading() -> Any:
         return [pl.read_csv(path, separator=" ", has_header=False) for path in paths.values()]

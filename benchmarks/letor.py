@@ -30,7 +30,7 @@ SUMMARY = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
 
 def synthetic(n_queries: int = 106) -> list[Fold]:
     """Return the synthetic folds."""
-    return letor_folds(dl.simulate.letor_queries(n_queries, seed=0))
+    return letor_folds(dl.simulate.letor_queries(n_queries, random_state=0))
 
 
 def means(result: object) -> pl.DataFrame:

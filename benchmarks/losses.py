@@ -42,7 +42,7 @@ def lists(n_queries: int, length: int, seed: int = 0) -> tuple[np.ndarray, np.nd
 def with_dcglearn(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
     import dcglearn as dl
 
-    loss = dl.losses.ApproxNDCG(dl.DCG.standard(N_GRADES, 10), alpha=alpha, k=None)
+    loss = dl.losses.ApproxNDCG(dl.DCG.standard(N_GRADES, 10), alpha=alpha, depth=None)
     offsets = np.arange(len(scores) + 1) * scores.shape[1]
     f, y = scores.ravel(), grades.ravel()
     weight = np.full(len(scores), 1 / len(scores))
@@ -210,7 +210,7 @@ def beside_argsort(length: int) -> None:
     argsort = seconds(lambda: np.argsort(scores), 0.0)
     for loss in (
         dl.losses.ApproxNDCG(dcg),
-        dl.losses.ApproxNDCG(dcg, k=None),
+        dl.losses.ApproxNDCG(dcg, depth=None),
         dl.losses.SmoothNDCG(dcg),
     ):
         loss(scores[:100], grades[:100])
@@ -218,7 +218,7 @@ def beside_argsort(length: int) -> None:
         row = {
             "loss": type(loss).__name__,
             "documents": length,
-            "ranks": "all" if loss.k is None else dcg.depth,
+            "ranks": "all" if loss.depth is None else dcg.depth,
         }
         print(
             json.dumps(
@@ -234,7 +234,7 @@ def growth(sizes: dict[str, list[int]]) -> None:
 
     dcg = dl.DCG.standard(N_GRADES, 10)
     losses = {
-        "SmoothNDCG": dl.losses.SmoothNDCG(dcg, sigma=10.0, k=None),
+        "SmoothNDCG": dl.losses.SmoothNDCG(dcg, sigma=10.0, depth=None),
         "SoftRankNDCG": dl.losses.SoftRankNDCG(dcg, sigma=1.0),
     }
     for name, loss in losses.items():
@@ -271,14 +271,14 @@ def one_pass(n_queries: int, sizes: tuple[int, int]) -> None:
     """
     import dcglearn as dl
 
-    queries = dl.simulate.letor_queries(n_queries, sizes=sizes, seed=0)
+    queries = dl.simulate.letor_queries(n_queries, sizes=sizes, random_state=0)
     scores = np.random.default_rng(0).normal(size=queries.shape[0])
     dcg = dl.DCG.standard(3, 10)
     losses = [
-        dl.losses.ApproxNDCG(dcg, alpha=10.0, k=None),
-        dl.losses.SmoothNDCG(dcg, sigma=0.01, k=None),
+        dl.losses.ApproxNDCG(dcg, alpha=10.0, depth=None),
+        dl.losses.SmoothNDCG(dcg, sigma=0.01, depth=None),
     ]
-    losses += [dl.losses.SoftRankNDCG(dcg, sigma=sigma, k=None) for sigma in (0.1, 1.0)]
+    losses += [dl.losses.SoftRankNDCG(dcg, sigma=sigma, depth=None) for sigma in (0.1, 1.0)]
     approx = None
     for loss in losses:
         loss(scores[:10], queries.grades[:10])

@@ -30,7 +30,7 @@ C, DEPTH, N_GRADES = 1.0, 10, 5
 def log_of(n: int) -> Preferences:
     """Return n distinct pairs of permutations of the paper's list, a tenth of them flipped."""
     log = simulate.preference_pairs(
-        simulate.ground_truth("D1"), int(n * 1.001) + 10, flip_rate=0.1, seed=0
+        simulate.ground_truth("D1"), int(n * 1.001) + 10, flip_rate=0.1, random_state=0
     )
     distinct = log.merged()[:n]
     return Preferences(distinct.preferred, distinct.other, N_GRADES)

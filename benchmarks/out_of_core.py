@@ -28,14 +28,14 @@ def main():
     options = parser.parse_args()
     truth = dl.simulate.ground_truth("D1")
     dl.UtilityLearner().fit(
-        dl.simulate.preference_pairs(truth, 2000, lists="free", seed=0)
+        dl.simulate.preference_pairs(truth, 2000, lists="free", random_state=0)
     )  # compile
     small, large = (20_000, 100_000) if options.quick else (1_000_000, options.pairs)
     with tempfile.TemporaryDirectory() as folder:
         seconds = {}
         for n in (small, large):
             path = Path(folder) / f"{n}.parquet"
-            dl.simulate.write_log(path, truth, n, lists="free", flip_rate=0.1, seed=n)
+            dl.simulate.write_log(path, truth, n, lists="free", flip_rate=0.1, random_state=n)
             for kind, memory in (("memory", "64GB"), ("disk", 1)):
                 with dl.io.ParquetLog(path, memory=memory) as log:
                     seconds[n, kind], learner = timed(log)

@@ -69,7 +69,9 @@ def main() -> None:
         return
     for n in (10_000, 100_000) if options.quick else (10_000, 100_000, 1_000_000, 10_000_000):
         with tempfile.TemporaryDirectory() as folder:
-            log = simulate.preference_pairs(simulate.ground_truth("D1"), n, flip_rate=0.1, seed=0)
+            log = simulate.preference_pairs(
+                simulate.ground_truth("D1"), n, flip_rate=0.1, random_state=0
+            )
             np.save(Path(folder) / "preferred.npy", log.preferred)
             np.save(Path(folder) / "other.npy", log.other)
             del log

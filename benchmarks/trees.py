@@ -41,7 +41,7 @@ def example() -> tuple[str, dl.Queries]:
         file = next(f for f in sorted(Path(folder).glob("rank.train*")) if f.suffix != ".query")
         return "lambdarank example", dl.read_queries(file)
     return "size of the lambdarank example", dl.simulate.nonlinear_queries(
-        201, 15, n_features=300, seed=0
+        201, 15, n_features=300, random_state=0
     )
 
 
@@ -49,7 +49,7 @@ def mq2008(n_queries: int) -> dl.Queries:
     """Return queries of MQ2008's shape: nearly half have 8 documents, few have 120."""
     parts = [
         dl.simulate.letor_queries(
-            max(round(share * n_queries), 1), n_features=46, sizes=sizes, seed=0
+            max(round(share * n_queries), 1), n_features=46, sizes=sizes, random_state=0
         )
         for share, sizes in ((0.45, (6, 10)), (0.45, (12, 32)), (0.1, (60, 120)))
     ]
@@ -93,7 +93,7 @@ def main(quick: bool) -> None:
     for name, held in (("shape of MQ2008", None), ("shape of MQ2008, validated", valid)):
         measured(name, train, 10 if quick else 100, 2 if quick else 3, held)
     queries, size = (50, 20) if quick else (10_000, 100)
-    million = dl.simulate.nonlinear_queries(queries, size, n_features=30, noise=0.8, seed=0)
+    million = dl.simulate.nonlinear_queries(queries, size, n_features=30, noise=0.8, random_state=0)
     measured(f"{queries:,} queries", million, 10 if quick else 20, 1 if quick else 2)
 
 

@@ -2,7 +2,7 @@
 
 >>> import dcglearn as dl
 >>> truth = dl.simulate.ground_truth("D1")
->>> log = dl.simulate.preference_pairs(truth, 300, seed=0)
+>>> log = dl.simulate.preference_pairs(truth, 300, random_state=0)
 >>> dl.UtilityLearner(C=1.0).fit(log).factor().dcg.score([4, 3, 0]) > 0
 np.True_
 

@@ -12,8 +12,8 @@ import dcglearn as dl
 
 def main() -> None:
     truth = dl.simulate.ground_truth("D2")
-    pairs = dl.simulate.preference_pairs(truth, 300, lists="free", flip_rate=0.1, seed=0)
-    test = dl.simulate.preference_pairs(truth, 5000, lists="free", seed=1)
+    pairs = dl.simulate.preference_pairs(truth, 300, lists="free", flip_rate=0.1, random_state=0)
+    test = dl.simulate.preference_pairs(truth, 5000, lists="free", random_state=1)
     # The rater says "much better" (2) instead of "better" (1) if the difference is large.
     difference = np.abs(truth.score(pairs.preferred) - truth.score(pairs.other))
     strength = np.where(difference > np.median(difference), 2, 1)

@@ -15,8 +15,8 @@ SIZES = tuple(range(20, 201, 20))
 def trial(rng, truth, n, n_test):
     """Learn from n clean pairs of permutations of the paper's list, with C = 1."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
-    train = dl.simulate.preference_pairs(true, n, seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
+    train = dl.simulate.preference_pairs(true, n, random_state=rng)
     learner = dl.UtilityLearner(C=1.0).fit(train)
     return {
         **recovery(learner, true, test),

@@ -22,7 +22,7 @@ def aligned(estimate, true):
 def trial(rng, truth, n):
     """Learn from n clean pairs and factor the utility; return one record per discount and gain."""
     true = dl.simulate.ground_truth(truth)
-    train = dl.simulate.preference_pairs(true, n, seed=rng)
+    train = dl.simulate.preference_pairs(true, n, random_state=rng)
     learned = dl.UtilityLearner(C=1.0).fit(train).factor().dcg
     parts = (("discount", learned.discounts, true.discounts), ("gain", learned.gains, true.gains))
     return [

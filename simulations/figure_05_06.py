@@ -13,9 +13,9 @@ FLIPS = (0, 5, 10, 15, 20, 25, 30, 35, 40)
 def trial(rng, truth, n, n_flips, n_test):
     """Learn from n pairs with flips; choose C on as many validation pairs with as many flips."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
-    train = dl.simulate.preference_pairs(true, n, n_flips=n_flips, seed=rng)
-    validation = dl.simulate.preference_pairs(true, n, n_flips=n_flips, seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
+    train = dl.simulate.preference_pairs(true, n, n_flips=n_flips, random_state=rng)
+    validation = dl.simulate.preference_pairs(true, n, n_flips=n_flips, random_state=rng)
     learner = validated(train, validation)
     return {"C": learner.C, **recovery(learner, true, test)}
 

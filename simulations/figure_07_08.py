@@ -17,8 +17,8 @@ def trial(rng, truth, n, n_documents, n_test):
     C is chosen on a validation set with as many wrong grades.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
-    clean = [dl.simulate.preference_pairs(true, n, seed=rng) for _ in range(2)]
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
+    clean = [dl.simulate.preference_pairs(true, n, random_state=rng) for _ in range(2)]
     train, validation = (wrong_grades(log, rng, n_documents=n_documents) for log in clean)
     return recovery(validated(train, validation), true, test)
 

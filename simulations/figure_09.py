@@ -16,8 +16,8 @@ SIZES = tuple(range(20, 201, 20))
 def trial(rng, truth, n, n_test):
     """Learn from n pairs with the optimal list; test on pairs of random permutations."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
-    train = dl.simulate.preference_pairs(true, n, lists="optimal", seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
+    train = dl.simulate.preference_pairs(true, n, lists="optimal", random_state=rng)
     return recovery(dl.UtilityLearner(C=1.0).fit(train), true, test)
 
 

@@ -19,11 +19,11 @@ def trial(rng, truth, n, n_test, lists):
     """Learn from n pairs of one kind of lists; test on permutations and on free lists."""
     true = dl.simulate.ground_truth(truth)
     tests = (
-        dl.simulate.preference_pairs(true, n_test, lists=kind, seed=rng)
+        dl.simulate.preference_pairs(true, n_test, lists=kind, random_state=rng)
         for kind in ("permutations", "free")
     )
     tests = dict(zip(TESTED, tests, strict=True))
-    train = dl.simulate.preference_pairs(true, n, lists=lists, seed=rng)
+    train = dl.simulate.preference_pairs(true, n, lists=lists, random_state=rng)
     utility = dl.UtilityLearner(C=1.0).fit(train).utility_
     return {name: test.agreement(utility).precision for name, test in tests.items()}
 

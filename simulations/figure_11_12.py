@@ -25,8 +25,8 @@ MARGINS = ("unit", "hamming")
 def trial(rng, truth, n, n_test):
     """Learn from the same pairs with both margins; return one record per margin."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
-    train = dl.simulate.preference_pairs(true, n, seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
+    train = dl.simulate.preference_pairs(true, n, random_state=rng)
     learners = {margin: dl.UtilityLearner(C=1.0, margin=margin).fit(train) for margin in MARGINS}
     return [
         {"margin": margin, **recovery(learner, true, test)} for margin, learner in learners.items()

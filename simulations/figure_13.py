@@ -15,8 +15,8 @@ SIZES = (20, 60, 100, 200, 400, 700, 1000, 2000)
 def trial(rng, truth, n, n_test):
     """Learn a K x K utility from n pairs of rankings of ten documents whose grades are hidden."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.ungraded_pairs(true, n_test, seed=rng)
-    train = dl.simulate.ungraded_pairs(true, n, seed=rng)
+    test = dl.simulate.ungraded_pairs(true, n_test, random_state=rng)
+    train = dl.simulate.ungraded_pairs(true, n, random_state=rng)
     learner = dl.UtilityLearner(C=1.0).fit(train)
     learned, grades = learner.utility_, np.array(dl.simulate.PAPER_LIST)
     hidden = dl.Utility(true.utility.weights[:, grades])

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, default=Path("docs"))
     options = parser.parse_args(arguments)
     judged, runs = dl.read_judgements(options.judgements), dl.read_runs(options.runs)
-    order = dl.system_order(runs, judged, METRICS)
+    order = dl.system_order(judged, runs, METRICS)
     dl.plots.save_figure(dl.plots.slope_figure(order), options.folder / "leaderboard.png")
     ranked = [
         name for _, name in sorted(zip(order.ranks[:, 0], order.evaluation.runs, strict=True))
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     baseline = options.baseline or ranked[0]
     compared = [baseline, *(name for name in ranked[:: options.every] if name != baseline)]
     by_name = {run.name: run for run in runs}
-    comparison = dl.compare_systems([by_name[name] for name in compared], judged, METRICS[:2])
+    comparison = dl.compare_systems(judged, [by_name[name] for name in compared], METRICS[:2])
     dl.plots.save_figure(dl.plots.forest_figure(comparison), options.folder / "systems.png")
 
 

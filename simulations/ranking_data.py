@@ -61,7 +61,9 @@ def split(rng, data, quick, **options):
     """
     if data == "LETOR-shaped":
         sizes, counts = ((10, 30), (20, 10, 20)) if quick else ((35, 120), (60, 20, 100))
-        queries = dl.simulate.letor_queries(sum(counts), **{"sizes": sizes, "seed": rng, **options})
+        queries = dl.simulate.letor_queries(
+            sum(counts), **{"sizes": sizes, "random_state": rng, **options}
+        )
         return queries[: counts[0]], queries[counts[0] : -counts[2]], queries[-counts[2] :]
     queries = lambdarank()
     order = rng.permutation(len(queries))

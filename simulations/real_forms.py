@@ -76,7 +76,7 @@ def learners_of(train: dl.Preferences) -> dict[str, dl.DCGLearner]:
 
 def of_split(log: dl.Preferences, share: float, seed: int) -> list[dict[str, object]]:
     """Return one record per form, learned from a part of the log and measured on the other."""
-    train, held_out = log.split(share, seed=seed, by=unit_of(log))
+    train, held_out = log.split(share, random_state=seed, by=unit_of(log))
     learners = learners_of(train)
     return [
         {

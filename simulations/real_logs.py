@@ -58,11 +58,13 @@ def of_sessions(
 def shares(log: dl.Preferences, share: float, seed: int, by: str) -> dict[str, float]:
     """Return the share of held-out preferences that each learner respects."""
     train, test = (
-        of_sessions(log, share, seed) if by == "session" else log.split(share, seed=seed, by=by)
+        of_sessions(log, share, seed)
+        if by == "session"
+        else log.split(share, random_state=seed, by=by)
     )
     textbook = dl.textbook_dcgs(log.n_grades, log.depth)
     best = max(textbook.values(), key=lambda dcg: train.agreement(dcg).share)
-    qp = dl.UtilityLearner(C=dl.trust.choose_C(train, seed=seed).C).fit(train)
+    qp = dl.UtilityLearner(C=dl.trust.choose_C(train, random_state=seed).C).fit(train)
     metrics = {
         "direct (default)": dl.DCGLearner().fit(train).dcg_,
         "direct, robust": dl.DCGLearner(loss="robust").fit(train).dcg_,

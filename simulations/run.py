@@ -371,7 +371,7 @@ def wrong_grades(log: dl.Preferences, rng: np.random.Generator, **noise: Any) ->
     `dcglearn.simulate.noisy_grades` draws the grades, with the options `noise`.
     """
     pairs = np.stack([log.preferred, log.other], axis=1)
-    return dl.Preferences(dl.simulate.noisy_grades(pairs, seed=rng, **noise), n_grades=5)
+    return dl.Preferences(dl.simulate.noisy_grades(pairs, random_state=rng, **noise), n_grades=5)
 
 
 def main(name: str) -> None:

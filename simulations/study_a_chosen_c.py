@@ -17,10 +17,10 @@ def trial(rng, truth, n, flip_rate, n_test):
     One is the precision with the chosen C, the other with C = 1.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
     flips = round(flip_rate * n)
     train, validation = (
-        dl.simulate.preference_pairs(true, n, n_flips=flips, seed=rng) for _ in range(2)
+        dl.simulate.preference_pairs(true, n, n_flips=flips, random_state=rng) for _ in range(2)
     )
     chosen = validated(train, validation)
     fixed = dl.UtilityLearner(C=1.0).fit(train)

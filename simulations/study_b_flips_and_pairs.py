@@ -25,9 +25,9 @@ SIZES = (200, 1000, 10_000)
 def trial(rng, truth, n, flip_rate, n_test):
     """Learn from n pairs with this share of flips; C is chosen on 1,000 equally noisy pairs."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
     sets = (
-        dl.simulate.preference_pairs(true, m, n_flips=round(flip_rate * m), seed=rng)
+        dl.simulate.preference_pairs(true, m, n_flips=round(flip_rate * m), random_state=rng)
         for m in (n, 1000)
     )
     return recovery(validated(*sets), true, test)

@@ -24,8 +24,8 @@ def trial(rng, truth, n, rate, size, n_test):
     C is chosen on an equally noisy validation set.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
-    clean = [dl.simulate.preference_pairs(true, n, seed=rng) for _ in range(2)]
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
+    clean = [dl.simulate.preference_pairs(true, n, random_state=rng) for _ in range(2)]
     train, validation = (wrong_grades(log, rng, rate=rate, size=size) for log in clean)
     return recovery(validated(train, validation), true, test)
 

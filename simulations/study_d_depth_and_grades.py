@@ -17,8 +17,8 @@ def trial(rng, truth, n, depth, n_grades, n_test):
     Free lists exist for all K and L, unlike permutations of one multiset.
     """
     true = dl.simulate.ground_truth(truth, n_grades, depth)
-    test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
-    train = dl.simulate.preference_pairs(true, n, lists="free", seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, lists="free", random_state=rng)
+    train = dl.simulate.preference_pairs(true, n, lists="free", random_state=rng)
     return recovery(dl.UtilityLearner(C=1.0).fit(train), true, test)
 
 

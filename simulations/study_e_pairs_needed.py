@@ -22,8 +22,8 @@ def trial(rng, truth, depth, n_grades, n_test):
     last size and set `censored`.
     """
     true = dl.simulate.ground_truth(truth, n_grades, depth)
-    test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
-    pairs = dl.simulate.preference_pairs(true, SIZES[-1], lists="free", seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, lists="free", random_state=rng)
+    pairs = dl.simulate.preference_pairs(true, SIZES[-1], lists="free", random_state=rng)
     last = (0.0, 0.5)
     for n in SIZES:
         learner = dl.UtilityLearner(C=1.0).fit(pairs[:n])

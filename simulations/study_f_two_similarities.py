@@ -20,8 +20,8 @@ def trial(rng, truth, lists, n, n_test):
     Only the part that pairs do not identify then stays open.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, lists=lists, seed=rng)
-    train = dl.simulate.preference_pairs(true, n, lists=lists, seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, lists=lists, random_state=rng)
+    train = dl.simulate.preference_pairs(true, n, lists=lists, random_state=rng)
     return recovery(dl.UtilityLearner(C=100.0).fit(train), true, test)
 
 

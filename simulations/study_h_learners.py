@@ -44,10 +44,10 @@ def trial(rng, truth, n, flip_rate, n_test):
     The QP's C is chosen on an equally noisy validation set.
     """
     true = truth_of(truth, rng)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
     flips = round(flip_rate * n)
     train, validation = (
-        dl.simulate.preference_pairs(true, n, n_flips=flips, seed=rng) for _ in range(2)
+        dl.simulate.preference_pairs(true, n, n_flips=flips, random_state=rng) for _ in range(2)
     )
     qp = validated(train, validation, GRID)
     textbook = dl.textbook_dcgs(5, 10).values()

@@ -33,10 +33,12 @@ def trial(rng, truth, how, flip_rate, sizes, n_test):
     A record holds the precision and the estimated error rate of the judges.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
 
     def candidates(n):
-        return dl.simulate.permutations(dl.simulate.PAPER_LIST, 2 * n, seed=rng).reshape(n, 2, 10)
+        return dl.simulate.permutations(dl.simulate.PAPER_LIST, 2 * n, random_state=rng).reshape(
+            n, 2, 10
+        )
 
     pairs, records = judged(candidates(BATCH), true, flip_rate, rng), []
     while True:

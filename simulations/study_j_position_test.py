@@ -22,9 +22,11 @@ def trial(rng, truth, kind, n, n_resamples):
     """Test one log of free lists, judged with logistic noise at a tenth of the top gain."""
     true = dl.simulate.ground_truth(truth).normalised()
     judge = true if kind == "product" else dependent(true)
-    log = dl.simulate.preference_pairs(judge, n, lists="free", temperature=TEMPERATURE, seed=rng)
+    log = dl.simulate.preference_pairs(
+        judge, n, lists="free", temperature=TEMPERATURE, random_state=rng
+    )
     result = dl.trust.position_dependence(
-        log, n_resamples=n_resamples, seed=int(rng.integers(2**31))
+        log, n_resamples=n_resamples, random_state=int(rng.integers(2**31))
     )
     return {"p_value": result.p_value, "rejected": int(result.p_value <= LEVEL)}
 

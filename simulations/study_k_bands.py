@@ -44,8 +44,10 @@ FEWER = 5
 def trial(rng, truth, rate, n):
     """Return how far the bands of one log cover the truth; free lists identify all parameters."""
     true = truth_of(truth, rng).normalised()
-    log = dl.simulate.preference_pairs(true, n, lists="free", n_flips=round(rate * n), seed=rng)
-    return covered(dl.bands(log, seed=int(rng.integers(2**31))), true)
+    log = dl.simulate.preference_pairs(
+        true, n, lists="free", n_flips=round(rate * n), random_state=rng
+    )
+    return covered(dl.bands(log, random_state=int(rng.integers(2**31))), true)
 
 
 def trial_of_form(rng, truth):
@@ -56,7 +58,7 @@ def trial_of_form(rng, truth):
         (true.score(lists[0]) - true.score(lists[1])) / TEMPERATURE
     )
     log = dl.Preferences(*np.where(first[:, None], lists, lists[::-1]), n_grades=true.n_grades)
-    bands = dl.bands(log, dl.DCGLearner(form=truth), seed=int(rng.integers(2**31)))
+    bands = dl.bands(log, dl.DCGLearner(form=truth), random_state=int(rng.integers(2**31)))
     return covered(bands, true, true.stops if truth == "saturation" else [true.best])
 
 
@@ -75,7 +77,7 @@ def trial_of_raters(rng, by):
         )
         logs.append(
             dl.simulate.preference_pairs(
-                own, EACH, lists="free", n_flips=round(EACH / 10), seed=rng
+                own, EACH, lists="free", n_flips=round(EACH / 10), random_state=rng
             )
         )
     preferred, other = (
@@ -87,7 +89,7 @@ def trial_of_raters(rng, by):
         n_grades=true.n_grades,
         rater=np.repeat(np.arange(RATERS), EACH).astype(str),
     )
-    return covered(dl.bands(log, by=by, seed=int(rng.integers(2**31))), true)
+    return covered(dl.bands(log, by=by, random_state=int(rng.integers(2**31))), true)
 
 
 def covered(bands, true, further=()):

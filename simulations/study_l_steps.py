@@ -26,8 +26,8 @@ def trial(rng, kind, n, n_test):
     A tenth of the pairs is flipped.
     """
     true = random_steps(rng) if kind == "any shape" else dl.metric(kind, 5, 10)
-    test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
-    log = dl.simulate.preference_pairs(true, n, lists="free", n_flips=n // 10, seed=rng)
+    test = dl.simulate.preference_pairs(true, n_test, lists="free", random_state=rng)
+    log = dl.simulate.preference_pairs(true, n, lists="free", n_flips=n // 10, random_state=rng)
     metrics = {
         f"direct, ridge {ridge:g}": dl.DCGLearner(ridge=ridge).fit(log).dcg_
         for ridge in (0.1, 2.0, 20.0)

@@ -61,7 +61,7 @@ def trial(rng, kind, n):
         careless = 0.2 if "careless" in kind else 0.0
         chances = rating_chances(worth, careless)
         log = rated(rng, worth, n, careless)
-    ceiling = dl.noise_ceiling(log, seed=int(rng.integers(2**31)))
+    ceiling = dl.noise_ceiling(log, random_state=int(rng.integers(2**31)))
     first, second = (
         lists @ (2 ** np.arange(4, -1, -1))
         for lists in (ceiling.pairs.preferred, ceiling.pairs.other)

@@ -32,7 +32,9 @@ def trial(rng, kind, n):
     The judgements have logistic noise at a tenth of the top gain.
     """
     parts = [
-        dl.simulate.preference_pairs(truth, n, lists=LISTS, temperature=TEMPERATURE, seed=rng)
+        dl.simulate.preference_pairs(
+            truth, n, lists=LISTS, temperature=TEMPERATURE, random_state=rng
+        )
         for truth in (FIRST, OTHERS[kind])
     ]
     preferred, other = (
@@ -41,7 +43,7 @@ def trial(rng, kind, n):
     log = dl.Preferences(
         preferred, other, n_grades=FIRST.n_grades, segment=np.repeat(["first", "second"], n)
     )
-    result = dl.trust.segment_test(log, seed=int(rng.integers(2**31)))
+    result = dl.trust.segment_test(log, random_state=int(rng.integers(2**31)))
     return {"gain": result.gain, "error": result.error, "found": int(result.found)}
 
 

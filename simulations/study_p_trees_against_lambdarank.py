@@ -74,11 +74,11 @@ def queries(rng, data, quick):
     counts = QUICK_COUNTS if quick else COUNTS
     if data == "conflict":
         made = dl.simulate.letor_queries(
-            sum(counts), n_features=46, n_redundant=16, sizes=(6, 33), seed=rng
+            sum(counts), n_features=46, n_redundant=16, sizes=(6, 33), random_state=rng
         )
     else:
         made = dl.simulate.nonlinear_queries(
-            sum(counts), 19, n_features=46, n_grades=3, noise=0.8, seed=rng
+            sum(counts), 19, n_features=46, n_grades=3, noise=0.8, random_state=rng
         )
     return made[: counts[0]], made[counts[0] : -counts[2]], made[-counts[2] :]
 

@@ -27,7 +27,7 @@ def population():
     shared = grades + rng.normal(size=grades.shape)
     old, new = (shared + noise * rng.normal(size=grades.shape) for noise in (0.8, 0.9))
     judged, runs = as_dictionaries(grades, old, new, range(POPULATION))
-    values = dl.evaluate(runs, judged, "nDCG@10").values[:, 0]
+    values = dl.evaluate(judged, runs, "nDCG@10").values[:, 0]
     difference = values[1] - values[0]
     return grades, old, new, float(difference.mean()), float(difference.std())
 
@@ -53,7 +53,7 @@ def trial(rng, n):
     judged, runs = as_dictionaries(grades, old, new, rng.integers(0, POPULATION, n))
     seed = int(rng.integers(2**31))
     found = dl.compare_systems(
-        runs, judged, "nDCG@10", level=LEVEL, n_resamples=RESAMPLES, seed=seed
+        judged, runs, "nDCG@10", level=LEVEL, n_resamples=RESAMPLES, random_state=seed
     )
     quantile = NormalDist().inv_cdf
     far = (quantile((1 + LEVEL) / 2) + quantile(POWER)) * spread / n**0.5

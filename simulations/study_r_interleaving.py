@@ -43,7 +43,7 @@ def trial(rng, setting, n):
     """Learn from the clicks of n impressions of one kind."""
     options = {"method": "team-draft", "spread": 3.0, "stop": 0.0, **SETTINGS[setting]}
     user = dl.simulate.ClickModel(ATTRACTION, EXAMINATION, stop=options.pop("stop"))
-    impressions, judgements = dl.simulate.click_log(user, n, **options, seed=rng)
+    impressions, judgements = dl.simulate.click_log(user, n, **options, random_state=rng)
     log = dl.io.preferences_from_interleaving(impressions, judgements, method=options["method"])
     learned = dl.DCGLearner().fit(log).dcg_.normalised()
     true = truth()

@@ -111,10 +111,10 @@ def trial(rng, kind, settings):
         proxy, shares = proxies[m], {"people": alone[n], "machine": proxies[m], "blend": alone[n]}
         weight = worth = None
         if proxy is not None:
-            both = dl.DCGLearner().fit(human[:n], proxy=proxy, as_is=True)
+            both = dl.DCGLearner().fit(human[:n], llm=proxy, as_is=True)
             shares["blend"] = both.dcg_
             if n in TOLD and m == MACHINE:
-                report = dl.trust.llm_report(human[:n], both, n_machine=m)
+                report = dl.trust.llm_report(human[:n], both, n_llm=m)
                 weight, worth = report.weight, report.worth
         if m == MACHINE:
             pairs = encoded(lists[:, :n]), encoded(further[:, :m])

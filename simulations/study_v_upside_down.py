@@ -46,7 +46,7 @@ def files(rng, n, wrong):
         n,
         lists=str(rng.choice(["free", "permutations"])),
         n_flips=round(wrong * n),
-        seed=rng,
+        random_state=rng,
     )
     b_wins, b_left = rng.random((2, n)) < 0.5
     a, b = (

@@ -72,11 +72,11 @@ def true_alpha():
 
 def judged(rng, n):
     """Return n pairs, each judged by four raters who err."""
-    first, second = np.split(dl.simulate.free_lists(5, 10, 2 * n, seed=rng), 2)
+    first, second = np.split(dl.simulate.free_lists(5, 10, 2 * n, random_state=rng), 2)
     sides = (np.tile(side, (len(ERRORS), 1)) for side in (first, second))
     rater = np.repeat(list(ERRORS), n)
     return dl.simulate.judge(
-        dl.simulate.ground_truth("D1"), *sides, rater=rater, rater_error=ERRORS, seed=rng
+        dl.simulate.ground_truth("D1"), *sides, rater=rater, rater_error=ERRORS, random_state=rng
     )
 
 
@@ -96,7 +96,7 @@ def share(rng):
     """Return how far the learned DCG is ahead of exponential-log2 on held-out pairs."""
     train, held_out, many = (
         dl.simulate.preference_pairs(
-            dl.simulate.ground_truth("D1"), n, lists="free", flip_rate=0.1, seed=rng
+            dl.simulate.ground_truth("D1"), n, lists="free", flip_rate=0.1, random_state=rng
         )
         for n in (PAIRS, PAIRS, MANY)
     )

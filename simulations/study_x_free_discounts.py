@@ -26,9 +26,9 @@ def trial(rng, reader, n):
     """
     truth = dl.DCG(np.arange(5) / 4, READERS[reader])
     log = dl.simulate.preference_pairs(
-        truth, n, lists="free", temperature=TEMPERATURE, n_flips=n // 10, seed=rng
+        truth, n, lists="free", temperature=TEMPERATURE, n_flips=n // 10, random_state=rng
     )
-    unseen = dl.simulate.preference_pairs(truth, N_UNSEEN, lists="free", seed=rng)
+    unseen = dl.simulate.preference_pairs(truth, N_UNSEEN, lists="free", random_state=rng)
     falling, free = (
         dl.DCGLearner(discounts=word).fit(log).score(unseen) for word in ("falling", "free")
     )

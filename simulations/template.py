@@ -20,8 +20,8 @@ def trial(rng, truth, n):
     Precision is the share of new pairs that a DCG orders as the truth does.
     """
     true = dl.simulate.ground_truth(truth)
-    train = dl.simulate.preference_pairs(true, n, lists="free", flip_rate=0.1, seed=rng)
-    test = dl.simulate.preference_pairs(true, 2000, lists="free", seed=rng)
+    train = dl.simulate.preference_pairs(true, n, lists="free", flip_rate=0.1, random_state=rng)
+    test = dl.simulate.preference_pairs(true, 2000, lists="free", random_state=rng)
     learned = dl.DCGLearner(n_grades=5, loss="robust").fit(train).score(test)
     textbook = test.agreement(dl.DCG.standard(5, 10)).precision
     return {"learned": learned, "textbook": textbook, "gain": learned - textbook}

@@ -15,7 +15,7 @@ ALPHAS, BETAS = (10.0, 30.0, 100.0), (1.0, 10.0, 100.0)
 NDCG, AP_ALPHA, AP_BETA = "NDCG@n", "AP, beta = 10", "AP, alpha = 100"
 LOSSES = {
     NDCG: {
-        f"alpha = {alpha:g}": lambda dcg, a=alpha: dl.losses.ApproxNDCG(dcg, alpha=a, k=None)
+        f"alpha = {alpha:g}": lambda dcg, a=alpha: dl.losses.ApproxNDCG(dcg, alpha=a, depth=None)
         for alpha in ALPHAS
     },
     AP_ALPHA: {
@@ -60,7 +60,7 @@ def training(queries, dcg, seed, all_passes):
                     "annealing": None,
                     "l2": 0.0,
                     "tol": 0.0,
-                    "seed": seed + done,
+                    "random_state": seed + done,
                 }
                 rate = 0.01 if passes > done else 1e-300  # pass 0 learns nothing
                 ranker = dl.LinearRanker(

@@ -52,7 +52,7 @@ def bounds(queries, dcg):
     centred = [f - f.mean() for f, _ in by_query(queries, scores)]
     scores = scores / np.sqrt(np.mean(np.concatenate(centred) ** 2))
     for alpha in SHARP_ALPHAS:
-        error = errors(dl.losses.ApproxNDCG(dcg, alpha=alpha, k=None), queries, scores, dcg)
+        error = errors(dl.losses.ApproxNDCG(dcg, alpha=alpha, depth=None), queries, scores, dcg)
         limits = [np.minimum(e / (2 * np.log(2)), 1.0) for e in rank_errors(queries, scores, alpha)]
         yield {"what": "NDCG bounds", "x": alpha, **error_and_bounds(error, *limits)}
     n_relevant = [int((y > 0).sum()) for _, y in by_query(queries, scores)]

@@ -19,7 +19,7 @@ PAIR = dl.DCG([0.0, 1.0], [1.0, 0.5])
 DCG = dl.DCG.standard(3, DEPTH)
 FIXED = "SHF-SDCG@10, fixed weights"
 LOSSES = {
-    "SDCG, all ranks": dl.losses.SDCG(DCG, alpha=3.0, k=None),
+    "SDCG, all ranks": dl.losses.SDCG(DCG, alpha=3.0, depth=None),
     "SDCG@10": dl.losses.SDCG(DCG, alpha=3.0, beta=1.0),
     "SHF-SDCG@10": dl.losses.SHFSDCG(DCG, alpha=3.0, beta=1.0),
     FIXED: dl.losses.SHFSDCG(DCG, alpha=3.0, beta=1.0, annealed=False),

@@ -140,7 +140,9 @@ def trial(rng, quick):
     powers, sigmas = (
         (FAR[::8], SIGMAS[::7]) if quick else (FAR, SIGMAS)
     )  # both hold the ends, which the claims compare
-    queries = dl.simulate.letor_queries(counts[-1] + n_test, sizes=(LENGTH, LENGTH), seed=rng)
+    queries = dl.simulate.letor_queries(
+        counts[-1] + n_test, sizes=(LENGTH, LENGTH), random_state=rng
+    )
     X = centred(queries)
     edge = queries.offsets[n_test]
     test, train = queries[:n_test], queries[n_test:]

@@ -24,7 +24,13 @@ def trial(rng, data, alpha, quick):
     train, test = train[:30], test[:50]
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
     seed, most = int(rng.integers(2**31)), 5 if quick else RESTARTS
-    options = {"annealing": [alpha], "solver": "lbfgs", "l2": 0.0, "max_iter": 40, "seed": seed}
+    options = {
+        "annealing": [alpha],
+        "solver": "lbfgs",
+        "l2": 0.0,
+        "max_iter": 40,
+        "random_state": seed,
+    }
     ranker = dl.LinearRanker(
         loss=dl.losses.ApproxNDCG(dcg, beta=10.0), start="random", n_restarts=most, **options
     )

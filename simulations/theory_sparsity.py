@@ -47,7 +47,7 @@ def trial(rng, data, quick):
     )
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
     options = {"metric": dcg, "n_points": 6 if quick else N_POINTS, "max_iter": 300}
-    sparse = dl.rankers.SparseRanker(tolerance=0.02, **options).fit(train, eval_set=valid)
+    sparse = dl.rankers.SparseRanker(slack=0.02, **options).fit(train, eval_set=valid)
     full, most = sparse.path_[0], max(point.l1 for point in sparse.path_)
     records, spread = [], spread_within(train)
     tests = {}

@@ -34,7 +34,7 @@ def learned_metric(rng, truth, n_grades):
     """Return the true DCG, and the DCG learned from its noisy judgements."""
     true = dl.DCG(TRUTHS[truth][n_grades], TRUE_DISCOUNTS)
     log = dl.simulate.preference_pairs(
-        true, 1000, lists="free", temperature=0.3 * true.gains[-1], seed=rng
+        true, 1000, lists="free", temperature=0.3 * true.gains[-1], random_state=rng
     )
     return true, dl.DCGLearner().fit(log).dcg_
 

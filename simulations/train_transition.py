@@ -61,7 +61,7 @@ def mean_sizes(loss, follow, n_trees, tree, scores, queries):
 def trial(rng, quick):
     """Return one record per loss, way and recorded tree."""
     n_trees = QUICK_TREES if quick else TREES
-    train = dl.simulate.nonlinear_queries(20 if quick else 400, 30, seed=rng)
+    train = dl.simulate.nonlinear_queries(20 if quick else 400, 30, random_state=rng)
     records = []
     for (name, loss), (way, (follow, curvature)) in product(LOSSES.items(), WAYS.items()):
         ranker = dl.BoostedRanker(

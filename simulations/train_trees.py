@@ -85,7 +85,9 @@ def queries(rng, data, quick):
             np.concatenate([valid.qid, test.qid]),
             train.n_grades,
         )
-    synthetic = dl.simulate.nonlinear_queries(*((40, 15) if quick else (1600, 30)), seed=rng)
+    synthetic = dl.simulate.nonlinear_queries(
+        *((40, 15) if quick else (1600, 30)), random_state=rng
+    )
     n_train = 20 if quick else 600
     return synthetic[:n_train], synthetic[n_train:]
 

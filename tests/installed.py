@@ -46,7 +46,7 @@ def main(log: str) -> None:
     command = Path(sysconfig.get_path("scripts"), "dcglearn")
     subprocess.run([command, "learn", log, "-o", "dcg.json", "--plot", "dcg.png"], check=True)
     metric = dcglearn.DCG.load("dcg.json")
-    queries = dcglearn.simulate.letor_queries(n_queries=2, seed=0)
+    queries = dcglearn.simulate.letor_queries(n_queries=2, random_state=0)
     try:
         dcglearn.BoostedRanker(dcglearn.losses.RegSHFSDCG(metric)).fit(queries)
     except dcglearn.InputError as error:

@@ -148,8 +148,8 @@ def as_table(log):
 
 def changed(log, _):
     return [
-        log.split(0.5, seed=0),
-        log.folds(3, seed=0),
+        log.split(0.5, random_state=0),
+        log.folds(3, random_state=0),
         log.merged(),
         log.filled(),
         log.visible(),
@@ -167,14 +167,14 @@ FUNCTIONS = {
     "free discounts": partial(direct, discounts="free"),
     "no zero": partial(direct, zero="none"),
     "prior": partial(direct, prior="exponential-log2"),
-    "proxy": lambda log, _: dl.trust.llm_report(log, dl.DCGLearner().fit(log, proxy=judged())),
+    "proxy": lambda log, _: dl.trust.llm_report(log, dl.DCGLearner().fit(log, llm=judged())),
     "saved learner": saved_learner,
     "QP": programme,
     **{f"QP, margin {margin}": partial(programme, margin=margin) for margin in ("hamming", "log")},
     "QP by cvxpy": partial(programme, solver="cvxpy"),
     "cross_val_score": lambda log, _: cross_val_score(dl.DCGLearner(loss="robust"), log, cv=3),
-    "choose_C": lambda log, _: dl.trust.choose_C(log, grid=[0.1, 1.0], folds=3, seed=0),
-    "ridge_path": lambda log, _: dl.trust.ridge_path(log, grid=[1.0, 4.0], folds=2),
+    "choose_C": lambda log, _: dl.trust.choose_C(log, grid=[0.1, 1.0], n_folds=3, random_state=0),
+    "ridge_path": lambda log, _: dl.trust.ridge_path(log, grid=[1.0, 4.0], n_folds=2),
     "bands": lambda log, _: dl.bands(log, n_resamples=20),
     **{
         f"bands by {unit}": partial(
@@ -188,7 +188,9 @@ FUNCTIONS = {
     "bands of saturation": lambda log, _: dl.bands(
         log, dl.DCGLearner(form="saturation"), n_resamples=20
     ),
-    "compare_learners": lambda log, _: dl.compare_learners(*log.split(0.6, seed=0), n_resamples=50),
+    "compare_learners": lambda log, _: dl.compare_learners(
+        *log.split(0.6, random_state=0), n_resamples=50
+    ),
     "lack_of_fit": lambda log, _: dl.lack_of_fit(log),
     "noise_ceiling": lambda log, _: dl.noise_ceiling(log),
     "position_dependence": lambda log, _: dl.trust.position_dependence(log, n_resamples=19),

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,33 @@ def test_the_module_of_coherence_is_called_as_its_function():
     assert pickle.loads(pickle.dumps(module)) is module
     metrics = [dcglearn.DCG([0, 1, 2], [1, 0.5]), dcglearn.DCG([0, 1, 3], [1, 0.5])]
     assert module(*metrics).to_dict() == module.coherence(*metrics).to_dict()
+
+
+BUILT = {"generated", "docs/gallery"}
+"""Folders of pages that `make docs` writes."""
+
+
+def written_names():
+    """Yield each ``dl.NAME`` of docs, examples, messages and programs, with its file."""
+    root = PACKAGE.parent
+    files = [root / "README.md"]
+    for folder in ("dcglearn", "docs", "examples", "simulations", "benchmarks"):
+        files += sorted((root / folder).rglob("*"))
+    for file in files:
+        name = str(file.relative_to(root))
+        old = name == "docs/upgrading.md" or any(folder in name for folder in BUILT)
+        if file.suffix in {".py", ".md"} and not old:
+            for word in re.findall(r"\bdl\.([A-Za-z]\w*(?:\.[A-Za-z]\w*)?)", file.read_text()):
+                yield word, name
+
+
+def test_every_name_that_is_written_is_there():
+    wrong = []
+    for word, file in written_names():
+        first, _, second = word.partition(".")
+        known = hasattr(dcglearn, first)
+        if known and first in TOPICS and second:
+            known = hasattr(getattr(dcglearn, first), second)
+        if not known:
+            wrong.append(f"{file}: dl.{word}")
+    assert wrong == []

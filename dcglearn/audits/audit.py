@@ -37,7 +37,7 @@ from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.validation import Fields, PathLike
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.metrics.reading import CURRENT, MetricLike
+from dcglearn.metrics.reading import BASELINE, MetricLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 
@@ -53,34 +53,34 @@ class Audit(Findings):
 
 def audit(
     log: Preferences | ArrayLike,
-    metric: MetricLike = "exponential-log2",
+    baseline: MetricLike = BASELINE,
     *,
+    judgements: JudgementsLike | None = None,
     runs: RunsLike | None = None,
-    qrels: JudgementsLike | None = None,
     since: str | None = None,
     later: Preferences | ArrayLike | None = None,
     before: PathLike | Mapping[str, Any] | None = None,
     anonymous: bool = False,
-    seed: int = 0,
+    random_state: int = 0,
     strict_log: bool = False,
     made: Mapping[str, str] | None = None,
 ) -> Audit:
     """Audit a metric: how well it follows users, where it errs, how sure that is, what to do next.
 
     The result's `save` writes one HTML file, its `to_dict` returns the same numbers. Raises
-    InputError if nothing can be learned from the log, or the metric lacks grades of it. People are
-    said to follow a metric where an exact test of held-out judgements has p <= .05, and some metric
-    orders the log's pairs better than a coin.
+    InputError if nothing can be learned from the log, or the metric in use lacks grades of it.
+    People are said to follow a metric where an exact test of held-out judgements has p <= .05, and
+    some metric orders the log's pairs better than a coin.
 
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The judgements.
-    metric : DCG, file or name
+    baseline : DCG, file or name
         The metric in use; a name without ``@K`` is as deep as the lists of the log.
-    runs, qrels : optional
-        Runs of two systems or more, and judgements of their documents, as in `evaluate`: whether
-        the leaderboard changes under the learned DCG.
+    judgements, runs : optional
+        Judgements of documents, and runs of two systems or more, as in `evaluate`: whether the
+        leaderboard changes under the learned DCG.
     since, later : str, Preferences or array_like, optional
         A date such as "2026-03-01", for a log with the column `time`; or later judgements, in a log
         of their own: whether the metric of then still holds.
@@ -89,7 +89,7 @@ def audit(
         not.
     anonymous : bool
         Replace the names of raters and queries by numbers; names of documents are never shown.
-    seed : int
+    random_state : int
         Seed of everything random.
     strict_log : bool
         Raise InputError, rather than warn, where no metric orders the log's pairs better than a
@@ -107,7 +107,7 @@ def audit(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1", n_grades=3, depth=3)
-    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", random_state=0)
     >>> audit(log, "linear-log2")["disagreement"]["judgements"] < 10
     True
     """
@@ -117,7 +117,7 @@ def audit(
     if anonymous:
         judged = _numbered(judged)
     times = then_and_now(judged, None if later is None else as_preferences(later), since)
-    inputs = Inputs.of(judged, metric, seed, strict=strict_log)
+    inputs = Inputs.of(judged, baseline, random_state, strict=strict_log)
 
     # the sections, in the order of the page
     findings: dict[str, Finding] = {
@@ -127,9 +127,9 @@ def audit(
         "held_out": held_out_section(inputs),
         "disagreement": disagreement_section(inputs),
         # what follows from it
-        "systems": systems_section(inputs, runs, qrels),
+        "systems": systems_section(inputs, judgements, runs),
         "next": next_section(inputs),
-        "drift": drift_section(times, seed),
+        "drift": drift_section(times, random_state),
         "tools": tools_section(inputs),
     }
     findings["changes"] = changes_section(findings, earlier)
@@ -139,11 +139,11 @@ def audit(
     more = "this page can say more" if asks else ""
     findings["more"] = Section(more, asks, heading="What would tell more")
     about = ""
-    if inputs.name.partition("@")[0] == CURRENT:
+    if inputs.name.partition("@")[0] == BASELINE:
         about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
     title = f"Audit of {inputs.name}{about}"
     numbers = Audit(title, findings).to_dict()
-    findings["made"] = _made(judged, seed, made or {}, numbers)
+    findings["made"] = _made(judged, random_state, made or {}, numbers)
     return Audit(title, findings)
 
 
@@ -158,7 +158,7 @@ def _numbered(log: Preferences) -> Preferences:
     return log.changed(**columns)
 
 
-def _made(log: Preferences, seed: int, more: Mapping[str, str], numbers: Fields) -> Section:
+def _made(log: Preferences, random_state: int, more: Mapping[str, str], numbers: Fields) -> Section:
     """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
     # all columns of the log, for its digest
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
@@ -170,7 +170,7 @@ def _made(log: Preferences, seed: int, more: Mapping[str, str], numbers: Fields)
         "dcglearn": __version__,
         "Python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "scipy")},
-        "seed": str(seed),
+        "seed": str(random_state),
         "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest(),
     }
 

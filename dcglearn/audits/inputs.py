@@ -29,17 +29,17 @@ LEARNED = "the learned DCG"
 class Inputs:
     """A log, the metric in use as given, its name, and the fit with bands, or why there are none.
 
-    `current` is the metric in use on the grades and positions of the log, with gains from 0 to 1.
+    `baseline` is the metric in use on the grades and positions of the log, with gains from 0 to 1.
     """
 
     log: Preferences
     metric: Any  # a DCG, or a checked name
     name: str
-    current: DCG
+    baseline: DCG
     fit: DirectFit
     bands: Bands | None
     no_bands: str
-    seed: int
+    random_state: int
 
     @cached_property
     def pairs(self) -> Preferences:
@@ -59,7 +59,9 @@ class Inputs:
         """
         try:
             with stage("held out"):
-                return cross_fitted(self.log, self.fit, current=self.metric, seed=self.seed)
+                return cross_fitted(
+                    self.log, self.fit, baseline=self.metric, random_state=self.random_state
+                )
         except InputError as error:
             return str(error)
 
@@ -76,22 +78,24 @@ class Inputs:
         return "learned" if comparison.with_learned > 0.5 else "in use"
 
     @classmethod
-    def of(cls, log: Preferences, metric: MetricLike, seed: int, *, strict: bool = False) -> Self:
+    def of(
+        cls, log: Preferences, metric: MetricLike, random_state: int, *, strict: bool = False
+    ) -> Self:
         """Learn from a log; for errors see `audit`."""
         # the metric in use, on the grades and positions of the log
         in_use = metric_or_name(metric, accept=ONLY_DCG)
         name = in_use.at(log.depth) if isinstance(in_use, NamedMetric) else "the metric used now"
-        current: DCG = read_metric(in_use, log.n_grades, log.depth)
-        if current.n_grades < log.n_grades:
+        baseline: DCG = read_metric(in_use, log.n_grades, log.depth)
+        if baseline.n_grades < log.n_grades:
             raise InputError(
-                f"{name} has {current.n_grades} grades, the log {log.n_grades}: "
+                f"{name} has {baseline.n_grades} grades, the log {log.n_grades}: "
                 "map them (DCG.map_grades)"
             )
 
         # positions that it does not reach count nothing
-        unseen = np.zeros(max(log.depth - current.depth, 0))
-        discounts = np.append(current.discounts[: log.depth], unseen)
-        current = DCG(current.gains[: log.n_grades], discounts).normalised()
+        unseen = np.zeros(max(log.depth - baseline.depth, 0))
+        discounts = np.append(baseline.discounts[: log.depth], unseen)
+        baseline = DCG(baseline.gains[: log.n_grades], discounts).normalised()
 
         # the DCG learned
         check_log(log, strict=strict)
@@ -103,5 +107,5 @@ class Inputs:
         bands, no_bands = None, why_no_bands(log)
         with stage("bands"):
             if not no_bands:
-                bands = band_draws.bands(log, fit, seed=seed)
-        return cls(log, in_use, name, current, fit, bands, no_bands, seed)
+                bands = band_draws.bands(log, fit, random_state=random_state)
+        return cls(log, in_use, name, baseline, fit, bands, no_bands, random_state)

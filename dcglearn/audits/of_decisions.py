@@ -14,7 +14,7 @@ from dcglearn.audits.section import Section, cells, interval, worded
 from dcglearn.coherence.rank_changes import system_order
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.system_tests import interval_of_mean
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
 from dcglearn.foundation.plain_text import aligned
@@ -32,26 +32,28 @@ from dcglearn.trust.segments import segment_test
 OF_SYSTEMS = "Would the leaderboard change?"
 
 
-def systems_section(inputs: Inputs, runs: Any, qrels: Any) -> Section:
+def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
     """Return the systems' order under both metrics, its swaps, and what all allowed DCGs share."""
-    if runs is None or qrels is None:
+    if judgements is None or runs is None:
         return Section(*worded("systems", systems=[]), {"systems": []}, heading=OF_SYSTEMS)
 
     # the order under both metrics
-    judged, systems = read_judgements(qrels), read_runs(runs)
-    current = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
-    metrics = {inputs.name: current, LEARNED: inputs.fit.dcg}
+    with judgements_first(
+        judgements, runs, "audit(log, judgements=..., runs=...)", ("judgements=", "runs=")
+    ):
+        judged, systems = read_judgements(judgements), read_runs(runs)
+    baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
+    metrics = {inputs.name: baseline, LEARNED: inputs.fit.dcg}
     with stage("systems"):
-        order = system_order(systems, judged, metrics, seed=inputs.seed)
+        order = system_order(judged, systems, metrics, random_state=inputs.random_state)
     names, (swaps,) = order.evaluation.runs, order.swaps.values()
 
     # what survives every DCG of the bands; pairs by falling means under the metric in use
     pairs = np.array([*combinations(range(len(names)), 2)])
     survive = overturned = None
     if inputs.bands is not None:
-        held = _held(
-            sorted(systems, key=lambda run: names.index(run.name)), judged, inputs.bands, pairs
-        )
+        ordered = sorted(systems, key=lambda run: names.index(run.name))
+        held = _held(judged, ordered, inputs.bands, pairs)
         survive, overturned = int((held == 1).sum()), int((held == 0).sum())
 
     # at most 20 swaps, those beyond chance first
@@ -60,7 +62,7 @@ def systems_section(inputs: Inputs, runs: Any, qrels: Any) -> Section:
     for (first, second), solid in swapped[:20]:
         values = order.evaluation.filled
         gaps = values[names.index(second)] - values[names.index(first)]
-        ends = [_mean_with_interval(gap, inputs.seed) for gap in gaps]
+        ends = [_mean_with_interval(gap, inputs.random_state) for gap in gaps]
         shown.append({"first": first, "second": second, "solid": solid, "differences": ends})
 
     # every system, and how many pairs of them change places
@@ -110,31 +112,33 @@ def _swaps_told(swaps: list[Fields]) -> dict[str, str]:
     return {"Systems that swap": "\n".join(aligned(cells(head, rows), 3))} if rows else {}
 
 
-def _held(systems: list[Run], judged: Judgements, bands: Bands, pairs: Integers) -> Floats:
+def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers) -> Floats:
     """Return the share of 100 draws of the bands that put each pair's first system ahead."""
     draws = np.linspace(0, len(bands.gains) - 1, 100).astype(int).tolist()
     dcgs = {str(i): DCG(bands.gains[i], bands.discounts[i]) for i in draws}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScaleWarning)  # given for the learned DCG before
-        means = evaluate(systems, judged, dcgs).means
+        means = evaluate(judged, systems, dcgs).means
     return (means[pairs[:, 0]] > means[pairs[:, 1]]).mean(axis=1)
 
 
-def _mean_with_interval(gap: Floats, seed: int) -> tuple[float, ...]:
+def _mean_with_interval(gap: Floats, random_state: int) -> tuple[float, ...]:
     """Return the mean of differences, and the ends of its 95% bootstrap interval."""
-    return float(np.nanmean(gap)), *interval_of_mean(gap[~np.isnan(gap)], 0.95, 1000, seed)
+    return float(np.nanmean(gap)), *interval_of_mean(gap[~np.isnan(gap)], 0.95, 1000, random_state)
 
 
 def next_section(inputs: Inputs) -> Section:
     """Return how many more judgements make bands half as wide, and the pairs to ask next."""
     # 20 pairs to ask, of 200 lists with the log's mix of grades
-    log, seed = inputs.log, inputs.seed
+    log, random_state = inputs.log, inputs.random_state
     questions, lines = [], ""
     try:
-        lists = generated_lists(log, 200, seed=seed)
+        lists = generated_lists(log, 200, random_state=random_state)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # fewer pairs than wanted
-            pairs = suggest_pairs(log, lists, 20, inputs.fit, n_grades=log.n_grades, seed=seed)
+            pairs = suggest_pairs(
+                log, lists, 20, inputs.fit, n_grades=log.n_grades, random_state=random_state
+            )
         questions, lines = pairs.pairs.tolist(), pairs.to_polars().write_ndjson()
     except InputError:  # nothing is left to ask
         pass
@@ -229,13 +233,13 @@ def then_and_now(
     return log.changed(segment=np.where(log.time < since, "then", "now"))
 
 
-def drift_section(both: Preferences | None, seed: int) -> Section:
+def drift_section(both: Preferences | None, random_state: int) -> Section:
     """Return whether a DCG for each time fits better than one DCG for both."""
     test, reason = None, ""
     if both is not None:
         try:
             with stage("drift"):
-                test = segment_test(both, seed=seed)
+                test = segment_test(both, random_state=random_state)
         except InputError as error:
             reason = str(error)
 

@@ -26,7 +26,9 @@ def log_section(inputs: Inputs) -> Section:
 
     # agreement of raters, and the influence of each
     with stage("raters"):
-        agreement = rater_agreement(log, inputs.fit, errors=not rated, seed=inputs.seed)
+        agreement = rater_agreement(
+            log, inputs.fit, errors=not rated, random_state=inputs.random_state
+        )
         moves = influence_of_raters(inputs.pairs, inputs.fit)
     width: Any = np.inf
     if bands is not None:

@@ -29,7 +29,7 @@ ENDS = (("low", "high"), ("all_low", "all_high"))
 def verdict_section(inputs: Inputs) -> Section:
     """Return whether to keep the metric, change it, or judge more; with dates of audit and data."""
     comparison, followed = inputs.comparison, inputs.followed
-    row = None if isinstance(comparison, str) else comparison[comparison.current]
+    row = None if isinstance(comparison, str) else comparison[comparison.baseline]
 
     # too little to gain: less than 1% of the judgements, at most
     little = row is not None and row.high < 0.01 and not inputs.tells_nothing
@@ -93,7 +93,7 @@ def curves_section(inputs: Inputs) -> Section:
     """Return the learned gains and discounts with bands, beside those of the metric in use."""
     # rows of parameters that are not fixed, and those whose band leaves out the metric in use
     learned, bands = inputs.fit.dcg, inputs.bands
-    in_use = np.concatenate([inputs.current.gains, inputs.current.discounts]).tolist()
+    in_use = np.concatenate([inputs.baseline.gains, inputs.baseline.discounts]).tolist()
     rows: list[Fields] = []
     if bands is not None:
         table = zip(bands.table.to_dicts(), in_use, strict=True)
@@ -114,7 +114,7 @@ def curves_section(inputs: Inputs) -> Section:
     numbers: Fields = {
         "no_bands": inputs.no_bands,
         "no_signal": inputs.tells_nothing,
-        "in_use": {"name": inputs.name, **inputs.current.to_dict()},
+        "in_use": {"name": inputs.name, **inputs.baseline.to_dict()},
         "learned": learned.to_dict(),
         "bands": None if bands is None else bands.to_dict(),
         # where they differ
@@ -132,7 +132,7 @@ def curves_section(inputs: Inputs) -> Section:
         heading="What a grade is worth, and a position",
         caption=caption,
         shown=_curves_table(inputs, in_use),
-        drawn=as_curves({"learned": learned, inputs.name: inputs.current}, bands),
+        drawn=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
     )
 
 
@@ -171,11 +171,11 @@ def held_out_section(inputs: Inputs) -> Section:
     # below the noise ceiling, ask what a DCG cannot express
     if comparison.below_ceiling and not inputs.tells_nothing:
         with contextlib.suppress(InputError):
-            lack = lack_of_fit(inputs.log, learner=inputs.fit, seed=inputs.seed)
+            lack = lack_of_fit(inputs.log, learner=inputs.fit, random_state=inputs.random_state)
             comparison = replace(comparison, lack_of_fit=lack)
 
     # differences from the learned DCG, with intervals
-    drawn = {name: comparison[name] for name in (comparison.current, comparison.textbook)}
+    drawn = {name: comparison[name] for name in (comparison.baseline, comparison.textbook)}
     rows: list[Any] = []
     for name, row in drawn.items():
         rows.append((f"{name}: {row.share:.1%}", row.difference, row.low, row.high))
@@ -188,10 +188,10 @@ def held_out_section(inputs: Inputs) -> Section:
         rows.append((label, *(reached - end for end in ends)))
 
     # the textbook DCG that fits best, if it is another
-    has_textbook = comparison.textbook != comparison.current
+    has_textbook = comparison.textbook != comparison.baseline
     numbers = {
         "held_out": comparison.to_dict(),
-        "share": drawn[comparison.current].share,
+        "share": drawn[comparison.baseline].share,
         "intervals": rows,
         "why": _followed(inputs),
         "textbook": vars(drawn[comparison.textbook]) if has_textbook else None,
@@ -214,13 +214,13 @@ def held_out_section(inputs: Inputs) -> Section:
 def disagreement_section(inputs: Inputs) -> Section:
     """Return how often two metrics disagree, whom judges follow there, and pairs that show it."""
     log, comparison = inputs.pairs, inputs.comparison
-    metrics = {LEARNED: inputs.fit.dcg, inputs.name: inputs.current}
+    metrics = {LEARNED: inputs.fit.dcg, inputs.name: inputs.baseline}
 
     # prove or refute, in 20 seconds a search
     learned, in_use = metrics.values()
     with stage("coherence"):
         proof = coherence(learned, in_use, time_limit=20.0, names=(LEARNED, inputs.name))
-        share = float(disagreement_matrix(metrics, seed=inputs.seed).share[0, 1])
+        share = float(disagreement_matrix(metrics, random_state=inputs.random_state).share[0, 1])
 
     # pairs that show it: of the log, or the witness
     pairs = disputed(log, log.verdicts(learned), log.verdicts(in_use))

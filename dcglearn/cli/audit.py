@@ -17,11 +17,11 @@ from dcglearn.metrics.textbook import is_metric_file
 
 
 @examples(
-    "dcglearn audit log.jsonl --metric exponential-log2 -o audit.html",
-    "dcglearn audit log.jsonl --metric nDCG@10 --qrels qrels.txt --runs runs/*.txt -o audit.html",
+    "dcglearn audit log.jsonl --baseline exponential-log2 -o audit.html",
+    "dcglearn audit log.jsonl --baseline nDCG@10 --qrels qrels.txt --runs runs/*.txt -o audit.html",
     "dcglearn audit log.jsonl --since 2026-03-01 --anonymous -o audit.html",
     "dcglearn audit june.jsonl --before march.html -o june.html",
-    "dcglearn audit satisfaction.jsonl --ratings --metric dcg.json --json",
+    "dcglearn audit satisfaction.jsonl --ratings --baseline dcg.json --json",
 )
 def audit(
     *,
@@ -29,7 +29,7 @@ def audit(
     log: str = argument_row(
         ..., "The judgements: JSON lines, delimited text or Parquet.", metavar="LOG"
     ),
-    metric: str = first_row(
+    baseline: str = first_row(
         "exponential-log2", "The metric in use: a file, or GAIN-DISCOUNT[@K].", metavar="METRIC"
     ),
     ratings: Ratings = False,
@@ -52,16 +52,16 @@ def audit(
     force: Force = False,
 ) -> None:
     """Audit a metric on one page: how well it follows users, where it errs, and what to do next."""
-    metric_or_name(metric, accept=ONLY_DCG)
+    metric_or_name(baseline, accept=ONLY_DCG)
     systems = [*(runs or []), *(more_runs or [])]
     if bool(systems) != (qrels is not None):
         raise InputError("--runs and --qrels go together: runs, and judgements of their documents")
 
     # files that are read
     files = [log, *systems, *(name for name in (qrels, later, before) if name)]
-    if is_metric_file(metric):
-        files.append(metric)
-    check_outputs(output, force=force, inputs=[*files, reading.read])
+    if is_metric_file(baseline):
+        files.append(baseline)
+    check_outputs(output, force=force, inputs=[*files, reading.mapping])
     if output is not None:
         suffix_among(output, FORMS, "findings")
     from dcglearn.readers.joined_files import log_files
@@ -73,20 +73,20 @@ def audit(
             made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
 
     # read the log, and audit
-    read = partial(dl.read_ratings if ratings else dl.read_preferences, mapping=reading.mapping)
+    read = partial(dl.read_ratings if ratings else dl.read_preferences, mapping=reading.log_mapping)
     judged = read(log)
     say_reading(judged.recognised)
     result = dl.audit(
         judged,
-        metric,
+        baseline,
+        judgements=qrels,
         runs=systems or None,
-        qrels=qrels,
         since=since,
         later=None if later is None else read(later),
         before=before,
         # how it is made
         anonymous=anonymous,
-        seed=seed,
+        random_state=seed,
         strict_log=reading.strict_log,
         made=made,
     )

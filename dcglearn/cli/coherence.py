@@ -21,7 +21,8 @@ from dcglearn.cli.options import (
     say,
     write_figure,
 )
-from dcglearn.cli.reading import Read
+from dcglearn.cli.reading import SavedMapping
+from dcglearn.evaluation.tables import judgements_first
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import SAVED, resolved
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @examples(
     "dcglearn coherence dcg.json exponential-log2",
-    "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 "
+    "dcglearn coherence linear-log2 linear-reciprocal --documents 4,4,3,3,2,2,1,1,0,0 "
     "--plot witness.png",
 )
 def coherence(
@@ -42,7 +43,7 @@ def coherence(
     a: str = argument_row(..., "A file, or GAIN-DISCOUNT[@K].", metavar="A"),
     b: str = argument_row(..., "Another.", metavar="B"),
     scale: ScaleOptions,
-    grades: str | None = first_row(
+    documents: str | None = first_row(
         None,
         "The documents that are ranked, by grade (0 = worst); else any list.",
         metavar="G,G,...",
@@ -50,7 +51,7 @@ def coherence(
     margin: float = model_row(
         0.0, "Only where a metric prefers by this share of best minus worst list."
     ),
-    n_grades: int | None = input_row(
+    grades: int | None = input_row(
         None, "Grades of textbook metrics; by default those of the file, or 5.", min=1, metavar="L"
     ),
     depth: int | None = first_row(
@@ -64,8 +65,8 @@ def coherence(
 ) -> None:
     """Prove that two metrics never disagree, or show on which rankings they do, and how often."""
     check_outputs(force=force, picture=plot, inputs=[a, b])
-    documents = None if grades is None else _numbers(grades)
-    (first, second), names = _two_metrics(a, b, documents, n_grades, depth, scale)
+    ranked = None if documents is None else _numbers(documents)
+    (first, second), names = _two_metrics(a, b, ranked, grades, depth, scale)
     from dcglearn.coherence.regret import quiet_solver
 
     # a list utility has no certificate
@@ -78,9 +79,9 @@ def coherence(
     if certified:
         with quiet_solver():
             verdict = dl.coherence(
-                first, second, documents, margin, time_limit=time_limit, names=names
+                first, second, ranked, margin, time_limit=time_limit, names=names
             )
-    often = dl.disagreement(first, second, documents, names=names)
+    often = dl.disagreement(first, second, ranked, names=names)
     values: Fields = {"disagreement": often.to_dict()}
     if not certified:
         reason = "these are only true of a DCG; disagreement is sampled"
@@ -121,7 +122,7 @@ def systems(
         "Preferences of users: which systems win under every DCG that respects them.",
         metavar="LOG",
     ),
-    read: Read = None,
+    mapping: SavedMapping = None,
     grades: Grades = None,
     ties: Ties = "docno-desc",
     resamples: int = model_row(1000, "Bootstrap samples of the topics.", min=1, metavar="N"),
@@ -135,13 +136,20 @@ def systems(
 
     # read metrics, judgements, runs and log
     metrics = files_and_names(metric or ["nDCG@10"], scale)
-    judged, all_runs = dl.read_judgements(judgements, n_grades=grades), dl.read_runs(runs)
-    preferences = None if log is None else dl.read_preferences(log, mapping=read)
+    with judgements_first(judgements, runs, "QRELS RUN..."):
+        judged, all_runs = dl.read_judgements(judgements, n_grades=grades), dl.read_runs(runs)
+    preferences = None if log is None else dl.read_preferences(log, mapping=mapping)
 
     # order the systems
     with scale.watched():
         order = dl.system_order(
-            all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed
+            judged,
+            all_runs,
+            metrics,
+            log=preferences,
+            ties=ties,
+            n_resamples=resamples,
+            random_state=seed,
         )
     print_result(order, as_json)
     write_figure(lambda: slope_figure(order), plot, force=force)
@@ -152,7 +160,7 @@ def _numbers(text: str) -> list[int]:
         return [int(cell) for cell in text.split(",")]
     except ValueError as error:
         remedy = "give whole numbers with commas, such as 4,4,3,2,0"
-        raise InputError(f"--grades {text}: {remedy}") from error
+        raise InputError(f"--documents {text}: {remedy}") from error
 
 
 def _two_metrics(
@@ -176,7 +184,7 @@ def _two_metrics(
 
     # warn if a file has another scale than the documents
     if documents is not None:
-        with scale.watched("--n-grades"):
+        with scale.watched():
             sizes = {name: metric.n_grades for name, metric in files.items()}
             warn_of_scale(sizes, n_grades or highest + 1, "the list of documents")
     return metrics, (names[0] or a, names[1] or b)

@@ -2,18 +2,21 @@
 
 import functools
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import partial
-from typing import Annotated, Any, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dcglearn.cli.proposals import command_line
 from dcglearn.cli.terminal import console, show_log
+from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Fields, InputError, shortened
 from dcglearn.foundation.version import __version__
 
@@ -48,6 +51,13 @@ first_row, input_row, model_row, output_row, scale_row = (
     partial(_option_row, panel) for panel in PANELS[1:]
 )
 """Rows of options by panel: default, help, names unless the parameter's own, and more for typer."""
+
+_WORDS: dict[Any, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
+"""What a help page calls a value that no row of options names, by its type."""
+
+_LOWEST = re.compile(r"(; )?x>=[\d.]+")
+_RANGE = re.compile(r"([\d.]+)<=x<=([\d.]+)")
+_QUOTED = re.compile(r"'([^']*)'")
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 
@@ -162,8 +172,20 @@ def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
             if hint is bool and not names:
                 names = [option_name(name)]
             hint = Annotated[hint, row["make"](*names)]
+
+    # what help calls its value
+    if get_origin(hint) is Annotated:
+        kind, option = get_args(hint)
+        option.metavar = option.metavar or _words_for(kind)
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, keyword, default=default, annotation=hint)
+
+
+def _words_for(kind: Any) -> str | None:
+    """Return what a help page calls values of a type: choices, or a word; None for a flag."""
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    return _WORDS.get(kind) or next(filter(None, map(_words_for, get_args(kind))), None)
 
 
 class _HelpPage:
@@ -228,11 +250,18 @@ class Command(_HelpPage, TyperCommand):
     """A command whose help page has a panel for each kind of option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse options and arguments, and refuse a value of the wrong type in a plain sentence."""
+        """Parse options and arguments, and refuse a wrong one with the nearest right one."""
         try:
             return list(super().parse_args(ctx, args))
         except typer.BadParameter as error:
             error.message = _plain_refusal(error)
+            raise
+        except _USAGE_ERROR as error:
+            if hasattr(error, "possibilities"):  # an unknown option
+                wrong = error.option_name
+                options = [name for option in self.get_params(ctx) for name in option.opts]
+                error.message = f"No such option: {wrong}{nearest(wrong, options, 0.75)}"
+                error.possibilities = None
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -256,7 +285,7 @@ class Command(_HelpPage, TyperCommand):
             panel = getattr(option, "rich_help_panel", None) or "Output"
             if option.param_type_name == "argument":
                 panel, names = "Arguments", names.partition(" <")[0]
-            panels[panel].append((names, description))
+            panels[panel].append((names, _with_plain_range(description)))
         yield from ((title, rows) for title, rows in panels.items() if rows)
 
 
@@ -282,11 +311,21 @@ class Group(_HelpPage, TyperGroup):
         yield from panels.items()
 
 
+def _with_plain_range(description: str) -> str:
+    """Return an option's description with its range in words; its lowest value alone is left out.
+
+    >>> _with_plain_range("Port.  [default: 80; 1<=x<=99]"), _with_plain_range("Pairs.  [x>=1]")
+    ('Port.  [default: 80; 1 to 99]', 'Pairs.')
+    """
+    plain = _LOWEST.sub("", _RANGE.sub(r"\1 to \2", description))
+    return plain.removesuffix("[]").rstrip()
+
+
 def _plain_refusal(error: typer.BadParameter) -> str:
     """Return what is wrong with a value, by name; pydantic's sentence in typer does not name it."""
     cause: Any = error.__cause__
     if not hasattr(cause, "errors"):
-        return error.message
+        return _with_nearest(error.message)
 
     # the first fault, in a sentence that names the value
     fault = cause.errors()[0]
@@ -298,4 +337,13 @@ def _plain_refusal(error: typer.BadParameter) -> str:
         "greater_than_equal": f"{value} is below {limits.get('ge')}, the least allowed.",
         "less_than_equal": f"{value} is above {limits.get('le')}, the most allowed.",
     }
-    return sentences.get(fault["type"], error.message.removeprefix("Value error, "))
+    message = error.message.removeprefix("Value error, ")
+    return sentences.get(fault["type"], _with_nearest(message))
+
+
+def _with_nearest(message: str) -> str:
+    """Return a message with the nearest choice, if it says that a word is not one of several."""
+    if " is not one of " not in message:
+        return message
+    wrong, *choices = _QUOTED.findall(message) or [""]
+    return f"{message.removesuffix('.')}{nearest(wrong, choices)}."

@@ -35,7 +35,7 @@ from dcglearn.evaluation.system_tests import (
     compared,
     evaluated_and_paired,
 )
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Finding
@@ -64,11 +64,7 @@ class EvaluationOptions:
         None, "Instead of QRELS and RUN: saved responses of _rank_eval, a run each.", metavar="FILE"
     )
     qrels: str | None = input_row(
-        None,
-        "Judgements of --rank-eval, or the request itself.",
-        "--qrels",
-        "--request",
-        metavar="FILE",
+        None, "Judgements of --rank-eval, or the request itself.", metavar="FILE"
     )
     metric: list[str] | None = first_row(
         None,
@@ -102,13 +98,13 @@ class EvaluationOptions:
     def evaluated(self, scale: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
         """Read the files and return the result of `evaluate`, or of a function called alike."""
         metrics = files_and_names(self.metric or ["nDCG@10"], scale)
-        runs, judged = self._of_responses(metrics) if self.rank_eval else self._of_files()
+        judged, runs = self._of_responses(metrics) if self.rank_eval else self._of_files()
 
         # responses without the request's judgements have no ideal ranking
         with scale.watched():
             return evaluation(
-                runs,
                 judged,
+                runs,
                 metrics,
                 normalise=not self.raw and (self.rank_eval is None or self.qrels is not None),
                 ties=self.ties,
@@ -117,21 +113,22 @@ class EvaluationOptions:
                 ideal=self.ideal,
             )
 
-    def _of_files(self) -> tuple[list[Run], Judgements]:
+    def _of_files(self) -> tuple[Judgements, list[Run]]:
         if self.judgements is None or not self.runs:
             remedy = "QRELS RUN..., or a response by --rank-eval"
             raise InputError(f"name the judgements and a run, {remedy}")
         if self.qrels is not None:
             remedy = "runs have their judgements first, QRELS RUN..."
             raise InputError(f"--qrels goes with --rank-eval; {remedy}")
-        return read_runs(self.runs, self.duplicates), self._judgements(self.judgements)
+        with judgements_first(self.judgements, self.runs, "QRELS RUN..."):
+            return self._judgements(self.judgements), read_runs(self.runs, self.duplicates)
 
     def _judgements(self, path: str) -> Judgements:
         return read_judgements(path, self.duplicates, self.grades, self.cutoffs)
 
     def _of_responses(
         self, metrics: Mapping[str, DCG | ListUtility | str]
-    ) -> tuple[list[Run], Judgements]:
+    ) -> tuple[Judgements, list[Run]]:
         """Return hits of responses as runs, with all judgements or the hits' own; print notes."""
         if self.judgements is not None:
             remedy = f"leave out {self.judgements} or give it by --qrels"
@@ -156,7 +153,7 @@ class EvaluationOptions:
         deepest = max((dcg.depth for dcg in dcgs), default=1)
         for note in notes_of_responses(responses, judged, deepest):
             say(f"note: {note}")
-        return runs, judged
+        return judged, runs
 
     @staticmethod
     def _refuse_incomplete(
@@ -192,7 +189,7 @@ class ComparisonOptions:
     baseline: str | None = model_row(
         None, "Compare the others with this run; by default the first.", metavar="RUN"
     )
-    proxy_qrels: str | None = first_row(
+    llm_qrels: str | None = first_row(
         None,
         "An LLM's judgements of these queries and more, corrected by people's.",
         metavar="FILE",
@@ -218,18 +215,18 @@ class ComparisonOptions:
         self, source: EvaluationOptions, scale: ScaleOptions, *outputs: Path | None
     ) -> SystemComparison:
         """Return the comparison; raise InputError first if an output cannot be written."""
-        inputs = [*source.inputs, self.proxy_qrels]
+        inputs = [*source.inputs, self.llm_qrels]
         check_outputs(self.output, *outputs, force=self.force, picture=self.plot, inputs=inputs)
-        if self.proxy_qrels and source.rank_eval:
-            raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
+        if self.llm_qrels and source.rank_eval:
+            raise InputError("--llm-qrels goes with QRELS RUN..., not with --rank-eval")
 
-        # evaluate by the judgements, and by the proxy's
-        people = replace(source, cutoffs=None) if self.proxy_qrels else source
+        # evaluate by the judgements, and by the LLM's
+        people = replace(source, cutoffs=None) if self.llm_qrels else source
         evaluation, paired = people.evaluated(scale, evaluated_and_paired)
         machine = None
-        if self.proxy_qrels:
-            of_proxy = replace(source, judgements=self.proxy_qrels)
-            machine = of_proxy.evaluated(scale, evaluated_and_paired)
+        if self.llm_qrels:
+            of_llm = replace(source, judgements=self.llm_qrels)
+            machine = of_llm.evaluated(scale, evaluated_and_paired)
         how = self.baseline, self.level, self.correction, self.resamples, self.seed
         return compared(evaluation, *how, paired, machine)
 
@@ -296,7 +293,7 @@ def evaluate(
 @examples(
     "dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png",
     "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
-    "dcglearn compare people.txt old.txt new.txt --proxy-qrels machine.txt",
+    "dcglearn compare people.txt old.txt new.txt --llm-qrels machine.txt",
 )
 def compare(
     *, source: EvaluationOptions, scale: ScaleOptions, comparison: ComparisonOptions

@@ -12,8 +12,8 @@ import typer
 import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row
 from dcglearn.cli.options import DryRun, Force, check_outputs, say
-from dcglearn.cli.reading import Reading, left_out, read_proxy
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.cli.reading import Reading, left_out, read_llm
+from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.sources import LINES
 from dcglearn.foundation.validation import Fields, InputError, suffix_among
 
@@ -32,7 +32,7 @@ class AskingOptions:
     )
     redundancy: int = model_row(1, "Ask R raters about each pair.", min=1, metavar="R")
     random: bool = model_row(False, "Pairs at random, not the most informative ones.")
-    queries: bool = model_row(False, "Ask all queries about equally often.")
+    balanced: bool = model_row(False, "Ask all queries about equally often.")
     strengths: int = model_row(1, "Strengths of preference.", min=1, max=5, metavar="S")
     width: float = model_row(0.1, "There are enough verdicts when the widest band is below this.")
     no_practice: bool = model_row(False, "Begin without three pairs to practise.")
@@ -41,7 +41,7 @@ class AskingOptions:
         False, "Show the candidates' images, which are fetched from their hosts."
     )
     seed: int | None = model_row(None, "Same seed, same draws of pairs and sides.", min=0)
-    proxy: str | None = model_row(
+    llm: str | None = model_row(
         None, "An LLM judge's verdicts: where people may differ is asked first.", metavar="LOG"
     )
 
@@ -56,7 +56,7 @@ class CandidateOptions:
     runs: tuple[str, str] | None = first_row(
         None, "Two TREC runs to compare, a pair a query.", metavar="OLD NEW"
     )
-    qrels: str | None = first_row(None, "With --runs: the judgements.", metavar="QRELS")
+    qrels: str | None = first_row(None, "With --runs: the judgements.", metavar="FILE")
     documents: Path | None = input_row(
         None,
         "JSON lines with docno, title and text, of --runs or of docs_a and docs_b.",
@@ -88,7 +88,7 @@ class CandidateOptions:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
         how: Fields = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}
         how["depth"] = mapping.depth or 10
-        return candidates_from_runs(list(self.runs), self.qrels, self.documents, self.topics, **how)
+        return candidates_from_runs(self.qrels, list(self.runs), self.documents, self.topics, **how)
 
     @property
     def inputs(self) -> list[str | Path | None]:
@@ -103,6 +103,7 @@ class PlaceOptions:
     host: str = model_row(
         "127.0.0.1",
         "Address to listen on; another than this machine's own is plain http on your network.",
+        metavar="ADDRESS",
     )
     port: int = first_row(8765, "Port; if it is taken, the next free one.", min=1, max=65535)
     token: str | None = model_row(
@@ -114,7 +115,7 @@ class PlaceOptions:
 @examples(
     "dcglearn judge candidates.jsonl --log verdicts.jsonl",
     "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2",
-    "dcglearn judge candidates.jsonl --log verdicts.jsonl --proxy llm.jsonl",
+    "dcglearn judge candidates.jsonl --log verdicts.jsonl --llm llm.jsonl",
     "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl "
     "--log verdicts.jsonl",
 )
@@ -133,15 +134,15 @@ def judge(
     disk before the next pair counts. Stop with Ctrl-C; the same command continues.
     """
     from dcglearn.judge.study import Study
-    from dcglearn.trust.proxy import machine_dcg
+    from dcglearn.trust.llm import machine_dcg
 
     # read the pairs, and the verdicts of a machine
     suffix_among(log, LINES, "verdicts")
-    pairs = source.candidates(reading.mapping)
-    proxy, machine = asking.proxy, None
-    if proxy is not None:
+    pairs = source.candidates(reading.log_mapping)
+    machine = None
+    if asking.llm is not None:
         scale = dl.DCG.standard(pairs.n_grades, pairs.depth)
-        machine = machine_dcg(read_proxy(proxy, pairs.n_grades), scale)
+        machine = machine_dcg(read_llm(asking.llm, pairs.n_grades), scale)
     say("\n".join(_candidate_lines(pairs)))
     if dry_run:
         return
@@ -169,7 +170,7 @@ def judge(
     except KeyboardInterrupt:
         pass
     finally:
-        n, command = study.n_verdicts, study.next_command(log, proxy)
+        n, command = study.n_verdicts, study.next_command(log, asking.llm)
         study.close()
         say(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new")
         say(f"next: {command}")
@@ -187,12 +188,11 @@ def _rules(asking: AskingOptions) -> Rules:
     """Return the rules of the study that the options describe."""
     from dcglearn.judge.study import Rules
 
-    names = [name.strip() for name in (asking.raters or "").split(",")]
-    same = ("redundancy", "strengths", "width", "images", "checks", "seed")
+    names = names_in(asking.raters or "")
+    same = ("redundancy", "strengths", "width", "images", "checks", "seed", "balanced")
     return Rules(
         tuple(filter(None, names)),
         active=not asking.random,
-        balanced=asking.queries,
         practice=not asking.no_practice,
         **{name: getattr(asking, name) for name in same},
     )
@@ -233,7 +233,7 @@ def prompts(
     check_outputs(output, beside, force=force, inputs=[*source.inputs, template])
 
     # write two prompts for each pair
-    pairs = source.candidates(reading.mapping)
+    pairs = source.candidates(reading.log_mapping)
     write_prompts(pairs, output, template=template, shape=shape, model=model, force=force)
 
     # what was written, and what comes next

@@ -36,14 +36,14 @@ class OutputOptions:
         metavar="FILE",
     )
     plot: Path | None = first_row(None, "Draw gains and discounts here (.png, .pdf, .svg).")
-    utility: Path | None = output_row(None, "Write the K x L utility W here too.")
+    utility_out: Path | None = output_row(None, "Write the K x L utility W here too.")
     as_json: AsJson = False
     force: Force = False
 
     @property
     def files(self) -> list[Path]:
         """The files that are asked for."""
-        return [path for path in (self.output, self.plot, self.utility) if path is not None]
+        return [path for path in (self.output, self.plot, self.utility_out) if path is not None]
 
     @property
     def reports_to_stderr(self) -> bool:
@@ -55,8 +55,8 @@ class OutputOptions:
     ) -> None:
         """Write the files, print the report or the text, and only then draw, which may fail."""
         # files
-        if self.utility is not None:
-            utility.save(self.utility, force=self.force)
+        if self.utility_out is not None:
+            utility.save(self.utility_out, force=self.force)
         if self.output is not None:
             metric.save(self.output, force=self.force)
 
@@ -76,7 +76,7 @@ class OutputOptions:
 @examples(
     "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
-    "dcglearn learn human.jsonl --proxy llm.jsonl -o dcg.json",
+    "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
     "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
@@ -100,8 +100,8 @@ def learn(
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
     trust.check(learner.prior)
-    inputs = [*source.log, source.read, learner.prior, learner.proxy, trust.current, checkpoint]
-    files = (outputs.output, outputs.utility)
+    inputs = [*source.log, source.mapping, learner.prior, learner.llm, trust.baseline, checkpoint]
+    files = (outputs.output, outputs.utility_out)
     check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
 
     # options that contradict each other
@@ -115,10 +115,10 @@ def learn(
     if source.in_parts(cluster):
         measured = {name: getattr(trust, name) for name in ("holdout", "bands", "ranges")}
         source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
-    if learner.proxy is not None:
+    if learner.llm is not None:
         from dcglearn.readers.shared_ids import refuse_other_lists
 
-        refuse_other_lists(one_or_all(source.log), learner.proxy, source.mapping)
+        refuse_other_lists(one_or_all(source.log), learner.llm, source.log_mapping)
 
     if dry_run:
         _show_log(source, outputs, cluster)

@@ -62,7 +62,7 @@ class LearnerOptions(CurveOptions):
         "dcg",
         "dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen.",
     )
-    proxy: str | None = first_row(
+    llm: str | None = first_row(
         None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
     )
     C: str | None = model_row(
@@ -92,7 +92,7 @@ class LearnerOptions(CurveOptions):
         # options of the other method keep their defaults
         needed, names = "qp", ["C", "margin", "monotone", "tie_epsilon"]
         if self.method == "qp":
-            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "proxy"]
+            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "llm"]
         for name in names:
             if getattr(self, name) != getattr(LearnerOptions, name):
                 option = "--no-monotone" if name == "monotone" else option_name(name)
@@ -126,14 +126,14 @@ def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
 class BaselineOptions:
     """The metric that is used now, to compare with, and the seed."""
 
-    current: str = model_row(
+    baseline: str = model_row(
         "exponential-log2", "The metric used now, to compare with.", metavar="METRIC"
     )
     seed: Seed = 0
 
     def check(self, prior: str | None = None) -> None:
         """Raise InputError if this, or the prior's, is no metric."""
-        metric_or_name(self.current, accept=EVALUATED)
+        metric_or_name(self.baseline, accept=EVALUATED)
         if prior is not None:
             metric_or_name(prior, accept=ONLY_DCG)
 

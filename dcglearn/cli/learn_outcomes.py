@@ -9,13 +9,13 @@ from dcglearn.cli.command import argument_row, examples
 from dcglearn.cli.learn import OutputOptions
 from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, RidgeOption
 from dcglearn.cli.options import check_outputs
-from dcglearn.cli.reading import Reading
+from dcglearn.cli.reading import PlainReading
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.plots import banded_figure
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutcomeFile(Reading):
+class OutcomeFile(PlainReading):
     """A file of outcomes, and how it is read."""
 
     file: str = argument_row(
@@ -28,19 +28,21 @@ class OutcomeFile(Reading):
     "dcglearn learn-answers answers.csv --prior exponential-log2 --plot dcg.png",
 )
 def learn_answers(
-    *, source: OutcomeFile, outputs: OutputOptions, curves: CurveOptions, baseline: BaselineOptions
+    *, source: OutcomeFile, outputs: OutputOptions, curves: CurveOptions, trust: BaselineOptions
 ) -> None:
     """Learn a DCG from a machine's answers, each right or wrong, to lists of passages.
 
     The columns are question, list and right; questions hold out their own pairs.
     """
-    _check(source, outputs, baseline, curves.prior)
-    answers = dl.io.read_answers(source.file, mapping=source.mapping)
+    _check(source, outputs, trust, curves.prior)
+    answers = dl.io.read_answers(source.file, mapping=source.log_mapping)
     description: Any = curves.direct(answers)
     if curves.zero is None:
         description = replace(description, zero="none")
     _write(
-        dl.learn_from_answers(answers, description, current=baseline.current, seed=baseline.seed),
+        dl.learn_from_answers(
+            answers, description, baseline=trust.baseline, random_state=trust.seed
+        ),
         outputs,
     )
 
@@ -50,26 +52,26 @@ def learn_answers(
     "dcglearn learn-experiments tests.jsonl --baseline linear-log2 --plot dcg.png",
 )
 def learn_experiments(
-    *, source: OutcomeFile, outputs: OutputOptions, curves: RidgeOption, baseline: BaselineOptions
+    *, source: OutcomeFile, outputs: OutputOptions, curves: RidgeOption, trust: BaselineOptions
 ) -> None:
     """Learn a DCG from experiments whose better arm is known, such as A/B tests.
 
     The columns are experiment, arm, unit, list and outcome.
     """
-    _check(source, outputs, baseline)
-    tests = dl.io.read_experiments(source.file, mapping=source.mapping)
+    _check(source, outputs, trust)
+    tests = dl.io.read_experiments(source.file, mapping=source.log_mapping)
     ridge = DirectDescription.ridge if curves.ridge is None else curves.ridge
-    settings: Any = {"current": baseline.current, "seed": baseline.seed}
+    settings: Any = {"baseline": trust.baseline, "random_state": trust.seed}
     _write(dl.learn_from_experiments(tests, ridge=ridge, **settings), outputs)
 
 
 def _check(
-    source: OutcomeFile, outputs: OutputOptions, baseline: BaselineOptions, *metrics: str | None
+    source: OutcomeFile, outputs: OutputOptions, trust: BaselineOptions, *metrics: str | None
 ) -> None:
     """Raise InputError for files that cannot be read or written, before any work."""
-    baseline.check(*metrics)
-    inputs = [source.file, source.read, baseline.current, *metrics]
-    files = (outputs.output, outputs.utility)
+    trust.check(*metrics)
+    inputs = [source.file, source.mapping, trust.baseline, *metrics]
+    files = (outputs.output, outputs.utility_out)
     check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import dcglearn as dl
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
-from dcglearn.cli.reading import read_proxy
+from dcglearn.cli.reading import read_llm
 from dcglearn.cli.report import Report
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
@@ -30,7 +30,7 @@ from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.proxy import llm_report, proxy_dcg
+from dcglearn.trust.llm import llm_dcg, llm_report
 
 if TYPE_CHECKING:
     from dcglearn.raters.rater_agreement import RaterAgreement
@@ -57,16 +57,16 @@ def learn_report(
     """
     began = time.perf_counter()
 
-    # check the log, and read the proxy
+    # check the log, and read the LLM's verdicts
     check_log(log, strict=strict_log)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
-    verdicts = None if options.proxy is None else read_proxy(options.proxy, log.n_grades)
+    verdicts = None if options.llm is None else read_llm(options.llm, log.n_grades)
     with stage("machine"):
-        proxy = proxy_dcg(verdicts, log)
+        llm = llm_dcg(verdicts, log)
 
     # measure on held-out pairs, then learn from all
-    fitted = partial(_fitted, description=description, options=options, trust=trust, proxy=proxy)
+    fitted = partial(_fitted, description=description, options=options, trust=trust, llm=llm)
     comparison = None
     if pairs is not None and trust.holdout is not None:
         comparison = _held_out(pairs, fitted, trust)
@@ -78,9 +78,9 @@ def learn_report(
     machine = ranges = raters = None
     if pairs is not None and isinstance(learner, DirectFit):
         bands, no_bands = _bands(pairs, learner, trust)
-        if verdicts is not None and proxy is not None:
+        if verdicts is not None and llm is not None:
             n = len(verdicts[verdicts.differing].decided)
-            machine = llm_report(pairs, learner, n_machine=n, seed=trust.seed)
+            machine = llm_report(pairs, learner, n_llm=n, random_state=trust.seed)
 
     # ranges and raters, for any learner
     if pairs is not None and trust.ranges:
@@ -104,7 +104,7 @@ def learn_report(
         no_bands=no_bands,
         machine=machine,
         no_signal=NO_SIGNAL if tells_nothing(log) else "",
-        current=trust.current,
+        baseline=trust.baseline,
     )
 
 
@@ -118,7 +118,7 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
     if reason:
         return None, reason
     with stage("bands"):
-        return dl.bands(log, learner, n_resamples=trust.bands, seed=trust.seed), ""
+        return dl.bands(log, learner, n_resamples=trust.bands, random_state=trust.seed), ""
 
 
 def _held_out(
@@ -128,15 +128,17 @@ def _held_out(
     from dcglearn.trust.held_out import compare_dcg
 
     share = 1 - (trust.holdout or 0)
-    train, test = usable_pairs(log).split(share, seed=trust.seed, by=trust.unit(log))
+    train, test = usable_pairs(log).split(share, random_state=trust.seed, by=trust.unit(log))
 
     # learn from one part, compare on the other
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
-        metrics: Fields = {"current": trust.current, "utility": learner.list_utility}
+        metrics: Fields = {"baseline": trust.baseline, "utility": learner.list_utility}
         dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
-        comparison = compare_dcg(dcg, train, test, C=reference_C, seed=trust.seed, **metrics)
+        comparison = compare_dcg(
+            dcg, train, test, C=reference_C, random_state=trust.seed, **metrics
+        )
 
     # where it stays below the noise ceiling, ask why
     if not comparison.below_ceiling:
@@ -163,7 +165,7 @@ def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> Lac
     if not isinstance(learner, DirectFit) or learner.description.form != "dcg":
         return None
     try:
-        return dl.lack_of_fit(log, learner=learner, seed=seed)
+        return dl.lack_of_fit(log, learner=learner, random_state=seed)
     except InputError:
         return None
 
@@ -173,7 +175,7 @@ def _fitted(
     description: DirectDescription | QPDescription,
     options: LearnerOptions,
     trust: TrustOptions,
-    proxy: DCG | None,
+    llm: DCG | None,
     checkpointing: Checkpointing = NO_CHECKPOINT,
 ) -> tuple[DirectFit | QPFit, ChosenC | None]:
     """Return the fit to a log and, of a QP, how C was chosen."""
@@ -181,12 +183,12 @@ def _fitted(
     fit: DirectFit | QPFit
     chosen = None
     if isinstance(description, DirectDescription):
-        fit = fit_in_form(log, description, checkpointing=checkpointing, proxy=proxy)
+        fit = fit_in_form(log, description, checkpointing=checkpointing, llm=llm)
     else:
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)
             by = "pair" if unit == "list" else unit
-            chosen = dl.trust.choose_C(log, description, by=by, seed=trust.seed)
+            chosen = dl.trust.choose_C(log, description, by=by, random_state=trust.seed)
             description = replace(description, C=chosen.C)
         fit = fit_qp(log, description, checkpointing=checkpointing)
     warn_of(fit)

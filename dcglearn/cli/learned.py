@@ -50,7 +50,7 @@ def learned_section(fit: DirectFit) -> Section:
     texts = {}
     if fit.form != "dcg":
         notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
-        texts["Learned metric"] = fit.utility.table()
+        texts["Learned metric"] = str(fit.utility)
     return Section(_in_words(fit.metric), notes, shown=_table(fit.dcg), longer=texts)
 
 
@@ -131,8 +131,8 @@ def unseen_section(log: Preferences | PartedLog, fit: DirectFit | QPFit, in_use:
         return Section("not measured; --holdout 0.3 measures on judgements that are held out")
 
     # a metric in use learns nothing, so all judgements are new to it
-    name, current = metric_in_use(in_use, log.n_grades, log.depth)
-    share = usable_pairs(log).agreement(current).share
+    name, baseline = metric_in_use(in_use, log.n_grades, log.depth)
+    share = usable_pairs(log).agreement(baseline).share
     return Section(
         "of judgements that it was not learned from, the learned DCG orders "
         f"{learned.share:.1%} (± {learned.error:.1%}) as people did, and {name}, the metric in "

@@ -26,7 +26,7 @@ from dcglearn.cli.reading import (
     Reading,
     looked_up_lines,
     one_or_all,
-    read_proxy,
+    read_llm,
     recognised_mapping,
     say_reading,
 )
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     "dcglearn convert spreadsheet.csv -o log.jsonl",
     'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" '
     "-o log.jsonl",
-    "dcglearn convert vendor.csv --columns winner=Verdict --save-mapping vendor.toml -o log.jsonl",
+    "dcglearn convert vendor.csv --columns winner=Verdict --mapping-out vendor.toml -o log.jsonl",
     "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
     "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
     "dcglearn convert --ratings rated.csv -o log.parquet",
@@ -67,8 +67,8 @@ def convert(
         metavar="FILE",
     ),
     output: OutputLog = None,
-    save_mapping: Path | None = output_row(
-        None, "Write how the log was read here (TOML), for --read.", metavar="FILE"
+    mapping_out: Path | None = output_row(
+        None, "Write how the log was read here (TOML), for --mapping.", metavar="FILE"
     ),
     force: Force = False,
 ) -> None:
@@ -78,15 +78,15 @@ def convert(
     grades and winners, and rated lists become the pairs that they imply. Sides, open questions and
     superseded verdicts stay as they are.
     """
-    inputs = [*log, reading.read, prompts, *joins.inputs]
-    check_outputs(reading.skip_bad, save_mapping, force=force, log=output, inputs=inputs)
+    inputs = [*log, reading.mapping, prompts, *joins.inputs]
+    check_outputs(reading.skip_bad, mapping_out, force=force, log=output, inputs=inputs)
     from dcglearn.readers.read_log import native_frame
 
     # how the log is read
     source = one_or_all(log)
     if (reading.cutoffs or "").startswith("learned:"):
         reading = _with_learned_cutoffs(source, reading, joins, prompts)
-    mapping = reading.mapping
+    mapping = reading.log_mapping
     if prompts is not None:
         source, mapping = _answers(source, prompts, reading, joins.asked)
 
@@ -112,9 +112,9 @@ def convert(
     # write the log, and how it was read
     depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
     write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
-    if save_mapping is not None:
-        recognised_mapping(mapping, recognised).save(save_mapping, force=force)
-        say(f"wrote: {save_mapping} (give it by --read)")
+    if mapping_out is not None:
+        recognised_mapping(mapping, recognised).save(mapping_out, force=force)
+        say(f"wrote: {mapping_out} (give it by --mapping)")
 
 
 def _with_learned_cutoffs(
@@ -129,7 +129,7 @@ def _with_learned_cutoffs(
 
     fine = replace(reading, cutoffs=FINE)
     cutoffs = dl.trust.learned_cutoffs(
-        _pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels)
+        _pairs(log, fine.log_mapping, fine, joins, "keep"), int(n_levels)
     )
     return replace(reading, cutoffs=",".join(f"{cutoff:g}" for cutoff in cutoffs))
 
@@ -144,9 +144,9 @@ def _answers(
         raise InputError(f"{option} does not go with --prompts, {reason}")
     from dcglearn.judge.replies import read_replies
 
-    verdicts, lines = read_replies(log, prompts, reading.mapping)
+    verdicts, lines = read_replies(log, prompts, reading.log_mapping)
     say("\n".join(lines))
-    return verdicts, Reading(grades=reading.grades, as_is=reading.as_is).mapping
+    return verdicts, Reading(grades=reading.grades, as_is=reading.as_is).log_mapping
 
 
 def _pairs(
@@ -171,7 +171,7 @@ def _pairs(
 
 @examples(
     "dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl",
-    "dcglearn ask --log human.jsonl --proxy llm.jsonl -n 5 -o questions.jsonl",
+    "dcglearn ask --log human.jsonl --llm llm.jsonl -n 5 -o questions.jsonl",
     "dcglearn ask --log log.jsonl -n 5  # candidates made from the log's own mix of grades",
 )
 def ask(
@@ -183,12 +183,12 @@ def ask(
     log: str | None = first_row(
         None, "The judgements so far; leave it out at the beginning.", metavar="LOG"
     ),
-    n: int = first_row(5, "How many pairs to ask for.", "-n", min=1),
+    n: int = first_row(5, "How many pairs to ask for.", "-n", "--pairs", min=1),
     output: OutputLog = None,
     generate: int = input_row(
         200, "Without CANDIDATES: how many lists to make and pair.", min=2, metavar="N"
     ),
-    proxy: str | None = first_row(
+    llm: str | None = first_row(
         None,
         "An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
         metavar="LOG",
@@ -201,25 +201,25 @@ def ask(
     Fill in winner (a, b or tie) and append the lines to the log; lines left open do not count as
     judgements.
     """
-    check_outputs(force=force, log=output, inputs=[candidates, log, proxy])
+    check_outputs(force=force, log=output, inputs=[candidates, log, llm])
     from dcglearn.learning.descriptions import DirectDescription
     from dcglearn.readers.shared_ids import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form
+    from dcglearn.trust.llm import llm_dcg
     from dcglearn.trust.next_pairs import generated_lists
-    from dcglearn.trust.proxy import proxy_dcg
 
     # the judgements so far, of people and of a machine
-    mapping = reading.mapping
+    mapping = reading.log_mapping
     judged = None if log is None else dl.read_preferences(log, mapping=mapping)
     fit = verdicts = None
-    if proxy is not None:
+    if llm is not None:
         if judged is None or log is None:
             reason = "people's verdicts say how far to follow the LLM judge's"
-            raise InputError(f"--proxy goes with --log: {reason}")
-        refuse_other_lists(log, proxy, mapping)
-        verdicts = read_proxy(proxy, judged.n_grades)
+            raise InputError(f"--llm goes with --log: {reason}")
+        refuse_other_lists(log, llm, mapping)
+        verdicts = read_llm(llm, judged.n_grades)
         of_people = DirectDescription(n_grades=judged.n_grades)
-        fit = fit_in_form(judged, of_people, proxy=proxy_dcg(verdicts, judged))
+        fit = fit_in_form(judged, of_people, llm=llm_dcg(verdicts, judged))
 
     # the pairs to choose from
     if candidates is not None:
@@ -227,29 +227,33 @@ def ask(
     elif verdicts is not None:
         pool = verdicts
     elif judged is not None:
-        pool = generated_lists(judged, generate, seed=seed)
+        pool = generated_lists(judged, generate, random_state=seed)
     else:
         remedy = "give CANDIDATES, or --log to make lists with its mix of grades"
         raise InputError(f"nothing to choose from: {remedy}")
 
     # choose, and write
-    questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, seed=seed)
+    questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, random_state=seed)
     contents = f"{number_of(len(questions), 'questions')}; fill in winner and append to the log"
     write_log(questions.to_polars(), output, contents, force=force)
 
 
 @dataclass(frozen=True)
-class MachineOptions:
-    """Who judges: people, or a machine with its taste, errors and side."""
+class LLMOptions:
+    """Who judges: people, or an LLM with its taste, errors and side."""
 
-    judge: Literal["people", "machine"] = first_row(
+    judge: Literal["people", "llm"] = first_row(
         "people", "People, or a language model that sees each pair in both orders."
     )
-    taste: str | None = model_row(None, "machine: its metric; else the truth.", metavar="METRIC")
-    error: float = model_row(0.1, "machine: share of pairs that it gets wrong, by its taste.")
-    side: float = model_row(0.1, "machine: share of verdicts that name the first list unread.")
+    taste: str | None = model_row(None, "llm: its metric; else the truth.", metavar="METRIC")
+    error: float = model_row(
+        0.1, "llm: share of pairs that it gets wrong, by its taste.", metavar="SHARE"
+    )
+    side: float = model_row(
+        0.1, "llm: share of verdicts that name the first list unread.", metavar="SHARE"
+    )
     consistency: float = model_row(
-        0.9, "machine: share of repeated pairs on which it repeats its verdict."
+        0.9, "llm: share of repeated pairs on which it repeats its verdict.", metavar="SHARE"
     )
 
     def refuse(self, **of_people: Any) -> None:
@@ -257,23 +261,24 @@ class MachineOptions:
         other, options = "people", of_people
         defaults: Fields = {}
         if self.judge == "people":
-            other, options, defaults = "machine", vars(self), vars(MachineOptions())
+            other, options, defaults = "llm", vars(self), vars(LLMOptions())
         for name, value in options.items():
             if (value or None) != (defaults.get(name) or None):
                 raise InputError(f"{option_name(name)} goes with --judge {other}")
 
 
 @examples(
-    "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
-    "dcglearn simulate --judge machine --taste exponential-log2 --side 0.3 --pairs 1000 "
-    "-o machine.jsonl",
+    "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-out truth.json",
+    "dcglearn simulate --judge llm --taste exponential-log2 --side 0.3 --pairs 1000 -o llm.jsonl",
 )
 def simulate(
     *,
-    machine: MachineOptions,
+    llm: LLMOptions,
     output: OutputLog = None,
     truth: str = first_row(
-        "D1", "D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K."
+        "D1",
+        "D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.",
+        metavar="METRIC",
     ),
     pairs: int = first_row(200, "Number of pairs.", min=1),
     lists: Literal["permutations", "free"] = model_row(
@@ -285,31 +290,31 @@ def simulate(
     raters: int | None = first_row(None, "Distribute the pairs over this many raters.", min=1),
     queries: int | None = model_row(None, "Distribute the pairs over this many queries.", min=1),
     seed: Seed = 0,
-    truth_file: Path | None = output_row(None, "Write the true DCG here."),
+    truth_out: Path | None = output_row(None, "Write the true DCG here."),
     force: Force = False,
 ) -> None:
     """Write a log of preferences whose true DCG is known."""
-    check_outputs(truth_file, force=force, log=output)
+    check_outputs(truth_out, force=force, log=output)
     from dcglearn.metrics.reading import metric as read_metric
     from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
     # options of one kind of judge refuse the other
     dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
     noise: Fields = {"temperature": temperature, "tie_below": tie_below}
-    machine.refuse(**noise, flips=flips, raters=raters, queries=queries)
+    llm.refuse(**noise, flips=flips, raters=raters, queries=queries)
 
     # simulate verdicts
-    if machine.judge == "machine":
+    if llm.judge == "llm":
         taste = dcg
-        if machine.taste is not None:
-            taste = read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
-        shares = {name: getattr(machine, name) for name in ("error", "side", "consistency")}
-        log = machine_verdicts(taste, pairs, lists=lists, **shares, seed=seed)
+        if llm.taste is not None:
+            taste = read_metric(llm.taste, dcg.n_grades, dcg.depth, name="taste")
+        shares = {name: getattr(llm, name) for name in ("error", "side", "consistency")}
+        log = machine_verdicts(taste, pairs, lists=lists, **shares, random_state=seed)
     else:
         noise |= {"n_flips": flips, "n_raters": raters, "n_queries": queries}
-        log = preference_pairs(dcg, pairs, lists=lists, seed=seed, **noise)
+        log = preference_pairs(dcg, pairs, lists=lists, random_state=seed, **noise)
 
     # write the truth and the log
-    if truth_file is not None:
-        dcg.save(truth_file, force=force)
+    if truth_out is not None:
+        dcg.save(truth_out, force=force)
     write_log(log.to_polars(), output, str(log), force=force)

@@ -204,7 +204,7 @@ def write_figure(
     try:
         save_figure(draw(), plot, force=force)
     except InputError as error:
-        raise InputError(f"{error}; the results without the picture are complete") from error
+        raise error.told(after="; the results without the picture are complete") from None
     except (ValueError, RuntimeError, MemoryError) as error:  # matplotlib's own errors
         reason = f"{plot}: cannot be drawn ({error})"
         raise InputError(f"{reason}; the results without it are complete") from error

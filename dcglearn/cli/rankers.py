@@ -62,9 +62,9 @@ LOSSES = {
     "softrank": "SoftRankNDCG",
     "lambdarank": "LambdaRank",
 }
-"""Methods that train against an objective of `dcglearn.losses`, and its class."""
+"""Objectives of `dcglearn.losses`, and the class of each."""
 
-Method = Literal[OfLoss, "rsrank", "ranksvm", "ridge"]
+Objective = Literal[OfLoss, "rsrank", "ranksvm", "ridge"]
 
 ZeroBased = Annotated[bool, input_option("--zero-based", help="Features are numbered from 0.")]
 
@@ -100,15 +100,15 @@ class TrainingData:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The model, the method and their parameters."""
+    """The model, the objective and their parameters."""
 
     metric: str = first_row(
-        "exponential-log2@10", "Train for this DCG: a file or GAIN-DISCOUNT[@K]."
+        "exponential-log2@10", "Train for this DCG: a file or GAIN-DISCOUNT[@K].", metavar="METRIC"
     )
     model: Literal["linear", "trees"] = first_row(
         "linear", "Linear or boosted trees (by LightGBM)."
     )
-    method: Method | None = first_row(
+    objective: Objective | None = first_row(
         None, "What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
     )
     trees: int = model_row(300, "Boosted trees: how many.", min=1, metavar="N")
@@ -134,9 +134,9 @@ class ModelOptions:
     seed: Seed = 0
 
     @property
-    def method_name(self) -> str:
-        """The method, or the model's default."""
-        return self.method or ("approx-ndcg" if self.model == "linear" else "reg-shf-sdcg")
+    def objective_name(self) -> str:
+        """The objective, or the model's default."""
+        return self.objective or ("approx-ndcg" if self.model == "linear" else "reg-shf-sdcg")
 
     def check(self, *, validated: bool, over_cluster: bool) -> None:
         """Raise InputError if an option does not fit the others."""
@@ -148,10 +148,10 @@ class ModelOptions:
             return
 
         # trees
-        method = self.method_name
-        if method not in LOSSES:
+        objective = self.objective_name
+        if objective not in LOSSES:
             raise InputError(
-                f"--method {method} is of linear models; trees take {', '.join(LOSSES)}"
+                f"--objective {objective} is of linear models; trees take {', '.join(LOSSES)}"
             )
         if self.threads is not None and over_cluster:
             raise InputError("--threads: over a cluster the workers have their own; leave it out")
@@ -165,13 +165,13 @@ class ModelOptions:
 
         # linear models
         penalty: Fields = {} if self.l2 is None else {"l2": self.l2}
-        if self.method_name in LOSSES:
+        if self.objective_name in LOSSES:
             options: Fields = {"solver": self.solver, "start": self.start, **penalty}
-            options |= {"n_restarts": self.restarts, "seed": self.seed}
+            options |= {"n_restarts": self.restarts, "random_state": self.seed}
             return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
-        if self.method_name == "rsrank":
+        if self.objective_name == "rsrank":
             return dl.rankers.SparseRanker(dcg)
-        if self.method_name == "ranksvm":
+        if self.objective_name == "ranksvm":
             return dl.rankers.RankSVMRanker(metric=dcg)
         return dl.rankers.RidgeRanker(dcg, **penalty)
 
@@ -187,21 +187,22 @@ class ModelOptions:
         patience = self.patience or None
         if self.patience is None and validated:
             patience = 50
-        return kind(self._loss(dcg), metric=dcg, patience=patience, seed=self.seed, **shape)
+        return kind(self._loss(dcg), metric=dcg, patience=patience, random_state=self.seed, **shape)
 
     def _loss(self, dcg: DCG) -> Any:
         from dcglearn import losses
 
-        return getattr(losses, LOSSES[self.method_name])(dcg)
+        return getattr(losses, LOSSES[self.objective_name])(dcg)
 
 
 @examples(
-    "dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model"
+    "dcglearn train train.svm --valid valid.svm --metric dcg.json --objective approx-ndcg "
+    "--folder model"
 )
 def train(
     *,
     source: TrainingData,
-    output: Path = first_row(..., "Write the model here.", "-o", "--output", metavar="FOLDER"),
+    folder: Path = first_row(..., "Write the model here.", metavar="FOLDER"),
     options: ModelOptions,
     scale: ScaleOptions,
     cluster: Cluster,
@@ -214,13 +215,13 @@ def train(
     from dcglearn.rankers.model_files import CHECKPOINT, refuse_folder
 
     # refuse options that contradict each other
-    refuse_folder(output, force=force)
+    refuse_folder(folder, force=force)
     metric_or_name(options.metric, accept=ONLY_DCG)
-    method, engine = options.method_name, cluster.engine
+    objective, engine = options.objective_name, cluster.engine
     if resume and engine is not None:
         raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")
-    if resume and method not in LOSSES:
-        raise InputError(f"--resume: {method} trains in one piece; leave --resume out")
+    if resume and objective not in LOSSES:
+        raise InputError(f"--resume: {objective} trains in one piece; leave --resume out")
     where = {"validated": source.valid is not None, "over_cluster": engine is not None}
     options.check(**where)
 
@@ -236,29 +237,29 @@ def train(
     ranker = options.ranker(dcg, **where)
     read = f"read: {queries}"
     if dry_run:
-        would = [f"would train: {ranker}", f"would write: {output}"]
+        would = [f"would train: {ranker}", f"would write: {folder}"]
         typer.echo("\n".join([read, *_unseen_grades(dcg, data), *would]))
         return
 
     # train
     said = said_now(read, err=as_json)
-    checkpoint = output / CHECKPOINT
+    checkpoint = folder / CHECKPOINT
     if engine is not None:
         ranker.fit(queries, eval_set=validation, engine=engine)
-    elif method in LOSSES:
+    elif objective in LOSSES:
         _fit_with_checkpoint(ranker, queries, validation, checkpoint, resume=resume)
-    elif method == "rsrank":
+    elif objective == "rsrank":
         ranker.fit(queries, eval_set=validation)
     else:
         ranker.fit(queries)
 
     # write the model, and report
-    ranker.save(output, force=True)
+    ranker.save(folder, force=True)
     checkpoint.unlink(missing_ok=True)
     if not (said or as_json):
         typer.echo(read)
     print_result(_report(ranker, queries, validation, name), as_json)
-    typer.echo(f"wrote: {output}", err=as_json)
+    typer.echo(f"wrote: {folder}", err=as_json)
 
 
 def _fit_with_checkpoint(
@@ -292,9 +293,11 @@ def rank(
     form: Literal["scores", "trec"] = first_row(
         "scores", "A score a line, in the order of the data; or a TREC run.", "--format"
     ),
-    tag: str = output_row("dcglearn", "The run's name, its last column."),
+    tag: str = output_row("dcglearn", "The run's name, its last column.", metavar="NAME"),
     metric: str | None = first_row(
-        None, "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's."
+        None,
+        "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's.",
+        metavar="METRIC",
     ),
     grades: Grades = None,
     groups: Groups = None,

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.read_table import Recognised
 
-Read = Annotated[
-    str | None,
-    input_option("--read", metavar="FILE", help="Read as saved by `convert --save-mapping`."),
+SavedMapping = Annotated[
+    str | None, input_option(metavar="FILE", help="Read as saved by `convert --mapping-out`.")
 ]
 Cutoffs = Annotated[
     str | None,
@@ -49,19 +48,25 @@ Ratings = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How a command reads a log: a saved mapping, with the options given beside it."""
+class PlainReading:
+    """How a command reads a file: a saved mapping, with the options given beside it."""
 
-    read: Read = None
+    mapping: SavedMapping = None
     grades: Grades = None
-    as_is: Annotated[bool | None, option_of("as_is")] = None
 
     @property
-    def mapping(self) -> LogMapping:
+    def log_mapping(self) -> LogMapping:
         """The mapping of the file; an option that is given replaces the file's own."""
         values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}
         options = {name: value for name, value in values.items() if value is not None}
-        return LogMapping.of(mapping=self.read, **options)
+        return LogMapping.of(mapping=self.mapping, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(PlainReading):
+    """How a command reads a log of preferences."""
+
+    as_is: Annotated[bool | None, option_of("as_is")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,15 +114,15 @@ class MappingOptions(FullReading):
             raise InputError(f"--winner-words and --positive are for pairs: {remedy}")
 
 
-def read_proxy(path: str, n_grades: int) -> Preferences:
+def read_llm(path: str, n_grades: int) -> Preferences:
     """Return a machine's verdicts, upside down or not, on the scale of people's."""
     try:
         return dl.read_preferences(path, n_grades=n_grades, as_is=True)
     except InputError as error:
-        if "n_grades" in str(error):
-            scale = f"--proxy is read on people's scale, 0 to {n_grades - 1}"
-            error.args = (f"{error.args[0]}; {scale}",)
-        raise
+        if "n_grades" not in error.args[0]:
+            raise
+        scale = f"; --llm is read on people's scale, 0 to {n_grades - 1}"
+        raise error.told(after=scale) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +178,7 @@ class LogOptions(CheckedReading):
     def opened(self, cluster: Cluster) -> Iterator[Preferences | PartedLog]:
         """Yield the log."""
         # a log in memory
-        mapping, engine, paths = self.mapping, cluster.engine, one_or_all(self.log)
+        mapping, engine, paths = self.log_mapping, cluster.engine, one_or_all(self.log)
         if not self.in_parts(cluster):
             read = dl.read_ratings if self.ratings else dl.read_preferences
             yield read(paths, mapping=mapping)
@@ -268,7 +273,7 @@ class JoinOptions:
             raise InputError(f"--run-a, --run-b and --qrels go together: {needed}")
         if mapping.depth is not None:
             options["depth"] = mapping.depth
-        return dl.io.preferences_from_runs(*runs, judged, log, **options)
+        return dl.io.preferences_from_runs(judged, *runs, log, **options)
 
 
 def n_pairs(log: Preferences | PartedLog) -> int:

@@ -18,11 +18,11 @@ from dcglearn.learning.descriptions import DirectFit, QPFit
 from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import CURRENT
+from dcglearn.metrics.reading import BASELINE
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import FormChoice
-from dcglearn.trust.proxy import LLMReport
+from dcglearn.trust.llm import LLMReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,8 +50,8 @@ class Report(Findings):
     pairs, under a model that did not see them; `contradicted` is the weight of pairs that other
     pairs contradict (None for a log in parts); `seconds` is the time to learn, without reading the
     log; `raters` is the agreement of raters who judged the same; `no_bands` says why there are
-    none, where they were asked for; `machine` is how far a proxy can be trusted; `no_signal` says
-    so if no metric orders the pairs better than a coin; `current` is the metric in use.
+    none, where they were asked for; `machine` is how far an LLM judge can be trusted; `no_signal`
+    says so if no metric orders the pairs better than a coin; `baseline` is the metric in use.
     """
 
     learner: DirectFit | QPFit
@@ -68,7 +68,7 @@ class Report(Findings):
     no_bands: str = ""
     machine: LLMReport | None = None
     no_signal: str = ""
-    current: str = CURRENT
+    baseline: str = BASELINE
 
     @property
     def dcg(self) -> DCG:
@@ -95,7 +95,7 @@ class Report(Findings):
         from dcglearn.plots import add_shares, banded_figure, learned_figure
 
         # metrics to draw beside the learned one
-        others = {f"{CURRENT}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
+        others = {f"{BASELINE}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
         bands = self.bands
         if self.machine is not None:
             others["machine"] = self.machine.machine.dcg
@@ -188,7 +188,7 @@ class Report(Findings):
             "learned": self._learned(),
             "how sure": self.bands or Section(self.no_bands or NO_BANDS),
             "new judgements": self.comparison
-            or unseen_section(self.log, self.learner, self.current),
+            or unseen_section(self.log, self.learner, self.baseline),
             "left open": self.learner.visible,
         }
 

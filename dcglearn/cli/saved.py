@@ -61,7 +61,7 @@ def show(
     dcgs = load_metrics(metrics, grades) if metrics else {}
     for name, dcg in dcgs.items():
         notes = [f"- {note}" for note in dcg.notes]
-        text = "\n".join([name, dcg.table(), *notes, ""])
+        text = "\n".join([name, str(dcg), *notes, ""])
         print_result({"name": name, **dcg.to_dict()} if as_json else text, as_json)
     write_figure(lambda: dcg_figure(dcgs), plot, force=force)
 
@@ -84,7 +84,7 @@ def export(
     to: str | None = first_row(None, "The tool; --list shows all.", metavar="TARGET"),
     lossy: bool = first_row(False, "Leave the discounts out where a tool has none."),
     scale: int | None = input_row(None, "trec-eval, ranx: what the best grade becomes.", min=1),
-    n_grades: int | None = input_row(
+    grades: int | None = input_row(
         None, "Number of grades of a textbook metric.", min=1, metavar="L"
     ),
     listed: bool = first_row(False, "Show the targets and what each can hold.", "--list"),
@@ -105,7 +105,7 @@ def export(
     # read the metric, and write what the target takes
     target = target_of(to)
     check_outputs(output, force=force, inputs=[metric])
-    dcg = carried(metric, target, n_grades or 5)
+    dcg = carried(metric, target, grades or 5)
     made = exported(dcg, metric, target, lossy=lossy, scale=scale)
     text = json.dumps(made.settings, indent=1) if made.text is None else made.text.rstrip("\n")
     write_text(text, output, force=force)

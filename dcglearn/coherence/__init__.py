@@ -8,6 +8,8 @@ Read `verdict.py` first: it searches `rankings.py` for the largest regret (`regr
 metrics that respect a log.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
 from importlib import import_module

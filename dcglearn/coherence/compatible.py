@@ -103,12 +103,12 @@ def two_grade_theorem(a: MetricLike, b: MetricLike) -> Theorem:
 
 
 def optimal_rankings(
-    metric: MetricLike | ArrayLike, grades: ArrayLike, limit: int = 1000
+    metric: MetricLike | ArrayLike, documents: ArrayLike, limit: int = 1000
 ) -> Grades:
     """Return the rankings that no other ranking of the documents beats, shape (n, K), descending.
 
-    `metric` and `grades`, N >= K, are as in `coherence`; `limit` is the maximum number of rankings
-    to return. Raises InputError if the documents do not fill the positions.
+    `metric` and `documents`, N >= K, are as in `coherence`; `limit` is the maximum number of
+    rankings to return. Raises InputError if the documents do not fill the positions.
 
     See Also
     --------
@@ -121,7 +121,7 @@ def optimal_rankings(
            [2, 0, 1]], dtype=int8)
     """
     whole_number(limit, "limit", 1)
-    rankings, (weights,) = padded_weights([metric], ["metric"], grades)
+    rankings, (weights,) = padded_weights([metric], ["metric"], documents)
     tolerance = 1e-12 * max(float(np.abs(weights).max()), 1e-300) * rankings.depth
     lists = islice(_best_lists(rankings, weights, tolerance), limit)
     return np.array(list(lists), dtype=np.int8)

@@ -566,7 +566,7 @@ def consistent_ranges(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> log = dl.simulate.preference_pairs(truth, 500, lists="free", seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 500, lists="free", random_state=0)
     >>> few, many = consistent_ranges(log[:20]), consistent_ranges(log)
     >>> bool(np.ptp(many.gains, axis=0).sum() < np.ptp(few.gains, axis=0).sum())
     True

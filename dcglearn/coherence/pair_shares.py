@@ -108,10 +108,10 @@ class Disagreement(Finding):
 def disagreement(
     a: MetricLike | ArrayLike,
     b: MetricLike | ArrayLike,
-    grades: ArrayLike | None = None,
+    documents: ArrayLike | None = None,
     *,
     n_pairs: int = 1_000_000,
-    seed: int = 0,
+    random_state: int = 0,
     names: tuple[str, str] = ("a", "b"),
 ) -> Disagreement:
     """Return the share of pairs of rankings that two metrics order differently.
@@ -124,9 +124,9 @@ def disagreement(
 
     Parameters
     ----------
-    a, b, grades, names
+    a, b, documents, names
         As in `coherence`.
-    n_pairs, seed : int
+    n_pairs, random_state : int
         Number and seed of the random pairs compared if there are more than 20 million rankings, or
         a metric is no sum over positions, such as a `ListUtility`; otherwise all are. A million
         give the share to about 0.001.
@@ -139,13 +139,13 @@ def disagreement(
     Examples
     --------
     >>> a, b = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
-    >>> round(disagreement(a, b, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0]).share, 5)
+    >>> round(disagreement(a, b, documents=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0]).share, 5)
     0.09989
     """
     whole_number(n_pairs, "n_pairs", 1)
-    rankings, metrics = rankings_of([a, b], names, grades)
+    rankings, metrics = rankings_of([a, b], names, documents)
     additive = all(isinstance(metric, (DCG, Utility)) for metric in metrics)
-    weights = scaled_weights(metrics, names, grades)[1] if additive else []
+    weights = scaled_weights(metrics, names, documents)[1] if additive else []
     if rankings.n_lists < 2:
         raise InputError(f"{rankings}: there is no pair to compare")
 
@@ -158,7 +158,7 @@ def disagreement(
     else:
         values: list[Callable[[Grades], Floats]] = [partial(list_values, w) for w in weights]
         values = values or [*map(_scaled, metrics, names)]
-        counts = _sampled_counts(rankings, values, n_pairs, np.random.default_rng(seed))
+        counts = _sampled_counts(rankings, values, n_pairs, np.random.default_rng(random_state))
 
     share, agree, tie_a, tie_b, tie_both = (counts / counts.sum()).tolist()
     interval = (share, share) if exact else wilson(int(counts[0]), n_pairs, 0.95)
@@ -282,16 +282,16 @@ class DisagreementMatrix(Finding):
 
 def disagreement_matrix(
     metrics: MetricsLike,
-    grades: ArrayLike | None = None,
+    documents: ArrayLike | None = None,
     *,
     max_lists: int = 200_000,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> DisagreementMatrix:
     """Return the share of pairs of rankings that any two of several metrics order differently.
 
-    `metrics` maps names to metrics, for example `textbook_dcgs(5, 10)`, or lists them; `grades`
+    `metrics` maps names to metrics, for example `textbook_dcgs(5, 10)`, or lists them; `documents`
     are as in `coherence`. If there are more than `max_lists` rankings, 5,000 are drawn at random,
-    with replacement, and compared; `seed` is the seed of these draws.
+    with replacement, and compared; `random_state` is the seed of these draws.
     Raises InputError if there are fewer than two metrics, or they cannot be compared (see
     `coherence`).
 
@@ -302,7 +302,7 @@ def disagreement_matrix(
 
     Examples
     --------
-    >>> matrix = disagreement_matrix(dl.textbook_dcgs(3, 4), grades=[2, 2, 1, 0])
+    >>> matrix = disagreement_matrix(dl.textbook_dcgs(3, 4), documents=[2, 2, 1, 0])
     >>> matrix.share.shape, bool(matrix.share.max() < 0.5)
     ((30, 30), True)
     """
@@ -310,7 +310,7 @@ def disagreement_matrix(
     scaled: dict[str, Floats | None] = {}
     by_name = labelled(metrics)
     if by_name:
-        rankings, weights = padded_weights(list(by_name.values()), list(by_name), grades)
+        rankings, weights = padded_weights(list(by_name.values()), list(by_name), documents)
         scaled = dict(zip(by_name, map(rankings.scaled, weights), strict=True))
     kept = {name: table for name, table in scaled.items() if table is not None}
     if len(kept) < 2:
@@ -324,7 +324,7 @@ def disagreement_matrix(
         enumeration = rankings.enumerated(list(kept.values()))
         values, weight = enumeration.values, enumeration.weight
     else:
-        lists = rankings.sample(5000, np.random.default_rng(seed))
+        lists = rankings.sample(5000, np.random.default_rng(random_state))
         values = np.stack([list_values(table, lists) for table in kept.values()])
 
     # compare every two metrics

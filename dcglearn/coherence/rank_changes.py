@@ -14,7 +14,13 @@ from dcglearn.coherence.cone import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.system_tests import MAX_RESAMPLES
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.tables import (
+    JudgementsLike,
+    RunsLike,
+    judgements_first,
+    read_judgements,
+    read_runs,
+)
 from dcglearn.foundation.finding import Cells, Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
@@ -193,15 +199,15 @@ class SystemOrder(Finding):
 
 
 def system_order(
-    runs: RunsLike,
     judgements: JudgementsLike,
+    runs: RunsLike,
     metrics: MetricsLike,
     *,
     log: Preferences | ArrayLike | None = None,
     budget: float | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
-    seed: int = 0,
+    random_state: int = 0,
     ties: str = "docno-desc",
     missing: str = "zero",
     normalise: bool = True,
@@ -213,7 +219,7 @@ def system_order(
 
     Parameters
     ----------
-    runs, judgements, metrics, ties, missing, normalise
+    judgements, runs, metrics, ties, missing, normalise
         See `evaluate`; two systems or more.
     log : Preferences, or array_like of int, shape (n, 2, K), optional
         Preferences of users. One system beats another if its mean DCG (not NDCG) is larger under
@@ -222,7 +228,7 @@ def system_order(
     budget : float, optional
         Mean violation of the log that a DCG may have, see `dominance`; a larger one decides fewer
         pairs of systems.
-    n_resamples, seed : int
+    n_resamples, random_state : int
         Number of bootstrap samples of the topics, and their seed.
     level : float
         Share of the samples in which both metrics must keep their order for a swap to be solid.
@@ -238,20 +244,21 @@ def system_order(
     >>> old = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"b": 1.0}}
     >>> new = {"q1": {"a": 2.0, "c": 1.0}, "q2": {"c": 1.0}}
     >>> metrics = ["linear-log2", "exponential-log2"]
-    >>> order = dl.system_order({"old": old, "new": new}, judged, metrics, n_resamples=100)
+    >>> order = dl.system_order(judged, {"old": old, "new": new}, metrics, n_resamples=100)
     >>> order.tau.round(1).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
     whole_number(n_resamples, "n_resamples", 1, MAX_RESAMPLES)
-    whole_number(seed, "seed", 0)
+    whole_number(random_state, "random_state", 0)
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
-    judged, systems = read_judgements(judgements), read_runs(runs)
+    with judgements_first(judgements, runs, "system_order(judgements, runs, metrics)"):
+        judged, systems = read_judgements(judgements), read_runs(runs)
     if len(systems) < 2:
         raise InputError("an order needs two systems or more; give another run")
     by_name = as_metrics(metrics, judged, systems)
     evaluation = evaluate(
-        systems, judged, by_name, normalise=normalise, ties=ties, missing=missing
+        judged, systems, by_name, normalise=normalise, ties=ties, missing=missing
     ).ordered()
 
     # metrics that are allowed, on the scale and the depth of all
@@ -267,14 +274,14 @@ def system_order(
     runs_by_name = {run.name: run for run in systems}
     mean_counts = []
     for name in evaluation.runs:
-        lists = ranked_grades(runs_by_name[name], judged, depth, ties).grades
+        lists = ranked_grades(judged, runs_by_name[name], depth, ties).grades
         mean_counts.append(counts(lists, n_grades).mean(axis=0))
 
     return SystemOrder(
         evaluation=evaluation,
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
         tau_ap=_between(evaluation.means, tau_ap),
-        swaps=_swaps(evaluation, n_resamples, level, np.random.default_rng(seed)),
+        swaps=_swaps(evaluation, n_resamples, level, np.random.default_rng(random_state)),
         beats=_beats(allowed, mean_counts),
         scope=scope_of(allowed.budget),
         level=level,

@@ -175,10 +175,10 @@ def list_values(weights: Floats, lists: Grades) -> Floats:
 
 
 def rankings_of(
-    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], grades: ArrayLike | None
+    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], documents: ArrayLike | None
 ) -> tuple[Rankings, list[AnyMetric]]:
     """Return the rankings over which metrics are compared, and the metrics, `resolved`."""
-    made, _ = resolved(metrics, names, grades)
+    made, _ = resolved(metrics, names, documents)
     depths, sizes = zip(*((metric.depth, metric.n_grades) for metric in made), strict=True)
     if len(set(sizes)) > 1:
         differing = ", ".join(f"{name} has {n}" for name, n in zip(names, sizes, strict=True))
@@ -187,24 +187,24 @@ def rankings_of(
             "grades of the smaller scale to the larger one (DCG.map_grades, or --map-grades)"
         )
     depth, n_grades = max(depths), sizes[0]
-    counts = None if grades is None else _counts(grades, n_grades, depth)
+    counts = None if documents is None else _counts(documents, n_grades, depth)
     return Rankings(depth, n_grades, counts), made
 
 
 def padded_weights(
-    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], grades: ArrayLike | None
+    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], documents: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
     """Return `rankings_of` metrics, and the weights of each, zeros below its depth, (K, L)."""
-    rankings, made = rankings_of(metrics, names, grades)
+    rankings, made = rankings_of(metrics, names, documents)
     weights = map(as_weights, made, names)
     return rankings, [np.pad(w, ((0, rankings.depth - len(w)), (0, 0))) for w in weights]
 
 
 def scaled_weights(
-    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], grades: ArrayLike | None
+    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], documents: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
     """Return `padded_weights`, scaled to spans of 1; raise InputError if a metric is constant."""
-    rankings, weights = padded_weights(metrics, names, grades)
+    rankings, weights = padded_weights(metrics, names, documents)
     scaled = []
     for name, table in zip(names, map(rankings.scaled, weights), strict=True):
         if table is None:
@@ -213,9 +213,9 @@ def scaled_weights(
     return rankings, scaled
 
 
-def _counts(grades: ArrayLike, n_grades: int, depth: int) -> Left:
+def _counts(documents: ArrayLike, n_grades: int, depth: int) -> Left:
     """Return the number of documents of each grade; raise InputError if they are too few."""
-    documents = multiset(grades, n_grades)
+    documents = multiset(documents, n_grades)
     if (documents < 0).any():
         problem = "every document needs a known grade, 0 = worst"
         raise InputError(f"grades={documents.tolist()}: {problem}")

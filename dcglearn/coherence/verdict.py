@@ -162,7 +162,7 @@ class Coherence(Finding):
 def coherence(
     a: MetricLike | ArrayLike,
     b: MetricLike | ArrayLike,
-    grades: ArrayLike | None = None,
+    documents: ArrayLike | None = None,
     margin: float = 0.0,
     *,
     time_limit: float = 60.0,
@@ -186,7 +186,7 @@ def coherence(
     a, b : DCG, Utility, array_like of shape (K, L), file or name; see `metric`
         The metrics; positions below the depth of the shallower one have no weight in it. A name
         without ``@K`` is as deep as the other metric, or as there are documents.
-    grades : array_like of int, shape (N,), optional
+    documents : array_like of int, shape (N,), optional
         Grades of the documents that are ranked (0 = worst), N >= K; by default every list of grades
         is a ranking, so that a proof holds for all queries.
     margin : float
@@ -211,7 +211,7 @@ def coherence(
     --------
     >>> linear = dl.DCG.standard(5, 10, "linear")
     >>> exponential = dl.DCG.standard(5, 10, "exponential")
-    >>> verdict = coherence(linear, exponential, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
+    >>> verdict = coherence(linear, exponential, documents=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
     >>> verdict.coherent, round(verdict.regret, 4)
     (False, 0.337)
     >>> verdict.witness.lists
@@ -219,14 +219,14 @@ def coherence(
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
     within(margin, "margin", 1, "it is a share of the range between best and worst list")
-    (a, b), labels = resolved([a, b], names or "ab", grades, n_grades)
+    (a, b), labels = resolved([a, b], names or "ab", documents, n_grades)
     names = names or (labels[0] or "a", labels[1] or "b")
     if n_grades is not None:
         sizes = {name: metric.n_grades for name, metric in zip(names, (a, b), strict=True)}
         warn_of_scale(sizes, scale_size(n_grades, 0), "the scale of the documents", 2)
 
     # largest regret in both directions
-    pair = _Comparison(*scaled_weights([a, b], names, grades), time_limit)
+    pair = _Comparison(*scaled_weights([a, b], names, documents), time_limit)
     there = back = LargestRegret()
     method = "one is a multiple of the other, plus what no comparison sees"
     if pair.differ:
@@ -399,7 +399,7 @@ class RegretCurve(Finding):
 def regret_curve(
     a: MetricLike | ArrayLike,
     b: MetricLike | ArrayLike,
-    grades: ArrayLike | None = None,
+    documents: ArrayLike | None = None,
     margins: ArrayLike = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
     *,
     time_limit: float = 60.0,
@@ -424,7 +424,7 @@ def regret_curve(
     taus = finite_array(margins, "margins", 1)
     for margin in taus:
         within(margin, "margin", 1, "it is a share of the range between best and worst list")
-    pair = _Comparison(*scaled_weights([a, b], names, grades), time_limit)
+    pair = _Comparison(*scaled_weights([a, b], names, documents), time_limit)
     regrets = [[LargestRegret()] * len(taus)] * 2
     if pair.differ:
         regrets = [[pair.search.regret(first, tau) for tau in taus] for first in (0, 1)]

@@ -30,7 +30,7 @@ from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.parts.parted_log import OpenLog
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.proxy import proxy_dcg
+from dcglearn.trust.llm import llm_dcg
 
 KIND, VERSION = "dcg_learner", 1
 """Kind and version of the file format; files of other versions are refused."""
@@ -152,8 +152,9 @@ class DCGLearner(PairLearner):
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> learner = DCGLearner().fit(dl.simulate.preference_pairs(truth, 100, n_flips=10, seed=0))
-    >>> learner.score(dl.simulate.preference_pairs(truth, 2000, seed=1)) > 0.9
+    >>> log = dl.simulate.preference_pairs(truth, 100, n_flips=10, random_state=0)
+    >>> learner = DCGLearner().fit(log)
+    >>> learner.score(dl.simulate.preference_pairs(truth, 2000, random_state=1)) > 0.9
     True
     """
 
@@ -213,13 +214,13 @@ class DCGLearner(PairLearner):
         checkpoint: PathLike | None = None,
         resume: bool = False,
         as_is: bool = False,
-        proxy: Log | DCG | None = None,
+        llm: Log | DCG | None = None,
     ) -> DCGLearner:
         """Learn from a log.
 
-        Raises the errors of `UtilityLearner.fit`; InputError also if the proxy or the start has
+        Raises the errors of `UtilityLearner.fit`; InputError also if `llm` or the start has
         other numbers of grades or positions, the start another loss or impossible values, or a form
-        beyond the DCG is asked of a log in parts, with a checkpoint, or with a proxy.
+        beyond the DCG is asked of a log in parts, with a checkpoint, or with `llm`.
 
         Parameters
         ----------
@@ -235,22 +236,22 @@ class DCGLearner(PairLearner):
             With a `start`: "if_worse" tries all starts too if one of them has a lower objective
             than the warm fit, keeps the better fit, and computes new weights of a blend. The
             objective is not convex.
-        proxy : log or DCG, optional
+        llm : log or DCG, optional
             Many verdicts of a machine, such as a language model, on other pairs or the same; or the
             DCG that was learned from them. It becomes a member of the blend, and so do fits that
             have it as their prior at three strengths, weighed by the people's own verdicts: a
             machine that disagrees with people loses its weight. It is left out, with a warning,
-            where nothing can be learned from it. By default the start's proxy.
+            where nothing can be learned from it. By default the start's.
         """
         description, checkpointing = self.description, Checkpointing(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             check_log(log, as_is=as_is)
 
             # the machine's DCG comes first: it may be left out
-            machine, warm = proxy_dcg(proxy, log, as_is=as_is), _warm_start(start, log)
+            machine, warm = llm_dcg(llm, log, as_is=as_is), _warm_start(start, log)
             self._take(
                 fit_in_form(
-                    log, description, warm, refit=refit, checkpointing=checkpointing, proxy=machine
+                    log, description, warm, refit=refit, checkpointing=checkpointing, llm=machine
                 )
             )
         return self
@@ -362,6 +363,8 @@ def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
         scores = {form: FormScore(**score) for form, score in values["form_scores"].items()}
         members = tuple(map(_member, values["members"]))
         utility = None if utility is None else ListUtility.from_dict(utility)
+    except InputError:
+        raise
     except (TypeError, AttributeError) as error:
         raise InputError(
             f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"

@@ -123,9 +123,10 @@ class UtilityLearner(PairLearner):
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> log = dl.simulate.preference_pairs(truth, 500, seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 500, random_state=0)
     >>> learner = UtilityLearner(C=1.0).fit(log)
-    >>> learner.gap_ < 1e-8, learner.score(dl.simulate.preference_pairs(truth, 2000, seed=1)) > 0.9
+    >>> held_out = dl.simulate.preference_pairs(truth, 2000, random_state=1)
+    >>> learner.gap_ < 1e-8, learner.score(held_out) > 0.9
     (True, True)
     """
 

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.ranked import averaged
 from dcglearn.foundation.threads import in_chunks, threads
-from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, graded_lists
+from dcglearn.foundation.validation import (
+    Floats,
+    Grades,
+    InputError,
+    finite_array,
+    graded_lists,
+    one_of,
+)
 from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.reading import (
@@ -89,8 +96,7 @@ def evaluate_arrays(
     # scores must be finite where a document is
     if not np.isfinite(keys).all():
         finite_array(np.where(table >= 0, keys, 0.0), "scores", 2)
-    if ties not in ("average", "stable"):
-        raise InputError(f"ties={ties!r}: give average or stable")
+    one_of(ties, "ties", ("average", "stable"))
     if ties == "stable":
         keys = _without_ties(keys)
 

@@ -1,21 +1,36 @@
 """Values of a DCG from elsewhere beside ours, and the conventions that explain differences."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.evaluation.ranked import TIES, in_order
-from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate, longest_list
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.run_values import (
+    EvaluateOptions,
+    Evaluation,
+    as_metrics,
+    evaluate,
+    longest_list,
+)
+from dcglearn.evaluation.tables import (
+    JudgementsLike,
+    RunsLike,
+    judgements_first,
+    read_judgements,
+    read_runs,
+)
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import (
     Fields,
@@ -23,6 +38,7 @@ from dcglearn.foundation.validation import (
     InputError,
     PolarsFrame,
     errors_in,
+    known,
     listed,
 )
 from dcglearn.metrics.dcg import DCG
@@ -137,12 +153,13 @@ class ExplainedValues(Finding):
         return f"{agreeing}; one or two changes of convention do not explain the others"
 
 
+@spelled_out(EvaluateOptions, evaluate)
 def explain_values(
     values: Any,
-    runs: RunsLike,
     judgements: JudgementsLike,
+    runs: RunsLike,
     metric: Any = "nDCG@10",
-    **settings: Any,
+    **settings: Unpack[EvaluateOptions],
 ) -> ExplainedValues:
     """Compare values of a (N)DCG from elsewhere with ours, and name the conventions that differ.
 
@@ -157,7 +174,7 @@ def explain_values(
         A table with columns of queries and values, and perhaps of runs and measures, under any of
         the usual names, or the output of ``trec_eval -q``, ir_measures or PyTerrier. A query "all"
         or "mean" is the mean.
-    runs, judgements, metric, **settings
+    judgements, runs, metric, **settings
         As in `evaluate`, with one metric, a DCG.
 
     See Also
@@ -168,13 +185,20 @@ def explain_values(
     --------
     >>> judged = {"q1": {"a": 3, "b": 1}, "q2": {"a": 2, "b": 1, "c": 0}}
     >>> run = {"mine": {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 3.0, "b": 2.0, "a": 1.0}}}
-    >>> found = explain_values({"q1": 0.7098, "q2": 0.5869}, run, judged)
+    >>> found = explain_values({"q1": 0.7098, "q2": 0.5869}, judged, run)
     >>> found.n_agreeing, found.explained, found.changes
     (0, True, ('gain 2^g - 1 (exponential) in place of gain g (linear)',))
     """
+    known(settings, EvaluateOptions.__annotations__, "evaluate", "option")
     duplicates = settings.get("duplicates", "error")
-    judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
-    evaluation = evaluate(systems, judged, metric, **settings)
+    with judgements_first(
+        judgements,
+        runs,
+        "explain_values(values, judgements, runs)",
+        ("the second argument", "the third"),
+    ):
+        judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+    evaluation = evaluate(judged, systems, metric, **settings)
     own = next(iter(as_metrics(metric, judged, systems).values()))
     if len(evaluation.metrics) > 1 or not isinstance(own, DCG):
         raise InputError(
@@ -192,7 +216,7 @@ def explain_values(
     base = definition_of(own, **settings)
     tried = [(base, ours)]
     if n_ours < theirs.n:
-        tried = _tried(base, [systems[r] for r in present], judged, own, theirs)
+        tried = _tried(base, judged, [systems[r] for r in present], own, theirs)
     n_nearest = theirs.fit(tried[0][1])[0]
 
     # in words
@@ -299,7 +323,7 @@ def changes_of(base: Definition, longest: int) -> list[Definition]:
 
 
 def _tried(
-    base: Definition, runs: Sequence[Run], judged: Judgements, own: DCG, theirs: _Theirs
+    base: Definition, judged: Judgements, runs: Sequence[Run], own: DCG, theirs: _Theirs
 ) -> Tried:
     """Return definitions with values, best first: the base, single changes, pairs of changes."""
     import polars as pl
@@ -354,8 +378,8 @@ def valued(
             # scales were warned of by the metric's own evaluation
             warnings.simplefilter("ignore")
             evaluation = evaluate(
-                [_reordered(run, ties, cut) for run in runs],
                 judged,
+                [_reordered(run, ties, cut) for run in runs],
                 {str(i): _metric(definition, own, longest) for i, definition in enumerate(group)},
                 normalise=normalise,
                 ties=ties if ties in TIES else "stable",

@@ -1,5 +1,7 @@
 """Gate for a new ranker: worse than a margin, not worse or undecided, by a paired interval."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass, field, fields
 from typing import ClassVar
 

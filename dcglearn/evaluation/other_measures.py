@@ -59,7 +59,7 @@ def usual_name(word: str) -> str:
 
 
 def measured_elsewhere(
-    names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]
+    names: Sequence[str], judgements: Judgements, runs: Sequence[Run], queries: Sequence[str]
 ) -> Floats:
     """Return ir_measures' values, (R, M, Q), NaN for missing queries, or raise InputError."""
     try:

@@ -127,7 +127,7 @@ def in_order(lines: PolarsFrame, ties: str = "docno-desc") -> PolarsFrame:
 
 
 def ranked_grades(
-    run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc"
+    judgements: Judgements, run: Run, depth: int | None = None, ties: str = "docno-desc"
 ) -> RankedGrades:
     """Return the grades that a run puts at K positions, by default as many as its longest list.
 

@@ -6,6 +6,8 @@ improving the sensitivity of reciprocal rank with lexicographic precision", 2023
 Ekstrand and B. Mitra, "Recall, robustness, and lexicographic evaluation", 2023.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -182,7 +184,7 @@ class PairedRuns:
 
     @classmethod
     def of(
-        cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str
+        cls, names: Sequence[str], judged: Judgements, runs: Sequence[Run], ties: str, missing: str
     ) -> Self:
         """Join runs with judgements.
 
@@ -190,7 +192,7 @@ class PairedRuns:
         """
         if ties == "average":
             raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')
-        ranked = tuple(ranked_grades(run, judged, None, ties) for run in runs)
+        ranked = tuple(ranked_grades(judged, run, None, ties) for run in runs)
         return cls(tuple(names), ranked, judged_counts(judged, judged.n_grades)[1], missing)
 
     @property

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -21,10 +21,16 @@ from dcglearn.evaluation.ranked import (
     valued_grades,
 )
 from dcglearn.evaluation.recall_paired import companion_of
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.tables import (
+    JudgementsLike,
+    RunsLike,
+    judgements_first,
+    read_judgements,
+    read_runs,
+)
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Cells, Finding, cells_of
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import nearest, number_of
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
@@ -206,9 +212,22 @@ class Evaluation(Finding):
         return [{"title": title, "rows": [*rows]}]
 
 
+class EvaluateOptions(TypedDict, total=False):
+    """Keywords of `evaluate`, for functions that evaluate runs first."""
+
+    normalise: bool
+    ties: str
+    unjudged: str | float
+    missing: str
+    ideal: str
+    empty: float
+    duplicates: Duplicates
+    residuals: bool
+
+
 def evaluate(
-    runs: RunsLike,
     judgements: JudgementsLike,
+    runs: RunsLike,
     metrics: MetricsLike = "nDCG@10",
     *,
     normalise: bool = True,
@@ -229,8 +248,8 @@ def evaluate(
 
     Parameters
     ----------
-    runs, judgements
-        The ranked documents and the grades, in any form that `read_runs` and `read_judgements`
+    judgements, runs
+        The grades and the ranked documents, in any form that `read_judgements` and `read_runs`
         accept.
     metrics : DCG, ListUtility, file or name, a mapping of names to metrics, or a list of these
         What `metric` reads, such as ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``ERR@5``;
@@ -279,7 +298,7 @@ def evaluate(
     Examples
     --------
     >>> judged, run = {"q": {"d": 3, "e": 1}}, {"mine": {"q": {"e": 2.0, "d": 1.0}}}
-    >>> print(evaluate(run, judged, ["nDCG@10", "exponential-log2@10"]))
+    >>> print(evaluate(judged, run, ["nDCG@10", "exponential-log2@10"]))
     Over 1 query, the mean nDCG@10 of mine is 0.7967.
     <BLANKLINE>
     run   nDCG@10  exponential-log2@10
@@ -288,7 +307,8 @@ def evaluate(
     _check_settings(unjudged, missing, ideal, ties)
     if residuals and unjudged != "worst":
         raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
-    judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+    with judgements_first(judgements, runs, "evaluate(judgements, runs)"):
+        judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
 
     # our metrics, and those of ir_measures
     by_name = as_metrics(metrics, judged, systems)
@@ -330,7 +350,7 @@ def evaluate(
     share_unjudged = np.empty(len(systems))
     for r, system in enumerate(systems):
         # what is judged
-        ranked = ranked_grades(system, judged, None if to_the_end or others else depth, ties)
+        ranked = ranked_grades(judged, system, None if to_the_end or others else depth, ties)
         is_judged = ranked.grades >= 0
         n_judged = is_judged[:, :depth].sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
@@ -352,7 +372,7 @@ def evaluate(
 
     # measures of ir_measures
     if others:
-        elsewhere = measured_elsewhere(list(others.values()), systems, judged, queries)
+        elsewhere = measured_elsewhere(list(others.values()), judged, systems, queries)
         values[:, list(others)] = elsewhere
 
     names = ", ".join(by_name)
@@ -389,9 +409,9 @@ def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -
 
 def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
     if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
-        raise InputError(
-            f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}"
-        )
+        near = nearest(unjudged, UNJUDGED) if isinstance(unjudged, str) else ""
+        choices = f"give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
+        raise InputError(f"unjudged={unjudged!r}: {choices}")
     one_of(missing, "missing", get_args(Missing))
     one_of(ideal, "ideal", get_args(Ideal))
     if unjudged == "drop" and ties == "average":

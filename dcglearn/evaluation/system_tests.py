@@ -6,25 +6,34 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
-from dcglearn.evaluation.run_values import Evaluation, evaluate
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
+from dcglearn.evaluation.tables import (
+    JudgementsLike,
+    RunsLike,
+    judgements_first,
+    read_judgements,
+    read_runs,
+)
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
     Floats,
     InputError,
     PolarsFrame,
+    known,
     one_of,
     whole_number,
+    within,
 )
 from dcglearn.metrics.reading import MetricsLike, labelled
 
@@ -163,18 +172,19 @@ class SystemComparison(Finding):
         return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
 
+@spelled_out(EvaluateOptions, evaluate)
 def compare_systems(
-    runs: RunsLike,
     judgements: JudgementsLike,
+    runs: RunsLike,
     metrics: MetricsLike = "nDCG@10",
     *,
     baseline: str | None = None,
     level: float = 0.95,
     correction: str = "holm",
     n_resamples: int = 10_000,
-    seed: int = 0,
-    proxy: JudgementsLike | None = None,
-    **settings: Any,
+    random_state: int = 0,
+    llm: JudgementsLike | None = None,
+    **settings: Unpack[EvaluateOptions],
 ) -> SystemComparison:
     """Compare systems with a baseline by paired tests over queries.
 
@@ -184,7 +194,7 @@ def compare_systems(
 
     Parameters
     ----------
-    runs, judgements, metrics, **settings
+    judgements, runs, metrics, **settings
         See `evaluate`; two systems or more. Beside metrics, the names ``RPP``, ``invRPP``,
         ``dcgRPP``, ``lexi-precision`` and ``lexi-recall`` compare the ranks of relevant documents
         without gains: their difference is the mean preference for the run over the baseline, from
@@ -199,10 +209,10 @@ def compare_systems(
         Correction for multiple tests: Holm's (family-wise error rate) suits a decision, Benjamini
         and Hochberg's (false discovery rate) a search among many systems, "none" a single
         comparison planned beforehand.
-    n_resamples, seed : int
+    n_resamples, random_state : int
         Number of bootstrap samples and, at most, of sign permutations; their seed. 10,000 give
         p-values down to 0.0001.
-    proxy : judgements, optional
+    llm : judgements, optional
         A machine's judgements of the same queries and of more. Differences then rest on both: PPI++
         corrects the machine by the queries that people judged, so that its errors widen the
         intervals and shift nothing.
@@ -217,25 +227,36 @@ def compare_systems(
     >>> judged = {f"q{i}": {"a": 1, "b": 0, "c": 2} for i in range(8)}
     >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
     >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
-    >>> comparison = compare_systems({"poor": poor, "good": good}, judged)
+    >>> comparison = compare_systems(judged, {"poor": poor, "good": good})
     >>> comparison.table["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
     (True, True)
     """
     one_of(correction, "correction", ("holm", "bh", "none"))
     metrics = labelled(metrics)
-    evaluation, paired = evaluated_and_paired(runs, judgements, metrics, **settings)
-    machine = None if proxy is None else evaluated_and_paired(runs, proxy, metrics, **settings)
-    return compared(evaluation, baseline, level, correction, n_resamples, seed, paired, machine)
+    duplicates = settings.get("duplicates", "error")
+    with judgements_first(judgements, runs, "compare_systems(judgements, runs)"):
+        judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+
+    # by people's judgements, and by the machine's
+    evaluation, paired = evaluated_and_paired(judged, systems, metrics, **settings)
+    machine = None if llm is None else evaluated_and_paired(llm, systems, metrics, **settings)
+    return compared(
+        evaluation, baseline, level, correction, n_resamples, random_state, paired, machine
+    )
 
 
 def evaluated_and_paired(
-    runs: RunsLike, judgements: JudgementsLike, metrics: MetricsLike, **settings: Any
+    judgements: JudgementsLike,
+    runs: RunsLike,
+    metrics: MetricsLike,
+    **settings: Unpack[EvaluateOptions],
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""
+    known(settings, EvaluateOptions.__annotations__, "evaluate", "option")
     by_name = labelled(metrics)
     names = [name for word in by_name if (name := companion_of(word))]
     if not names:
-        return evaluate(runs, judgements, by_name, **settings), None
+        return evaluate(judgements, runs, by_name, **settings), None
     if settings.get("unjudged", "worst") != "worst":
         raise InputError(
             f"{names[0]} knows relevant documents alone: "
@@ -244,14 +265,14 @@ def evaluated_and_paired(
 
     # evaluate by the metrics, if there are any
     duplicates = settings.get("duplicates", "error")
-    systems, judged = read_runs(runs, duplicates), read_judgements(judgements, duplicates)
+    judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
     others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
-    evaluation = evaluate(systems, judged, others or "nDCG@1", **settings)
+    evaluation = evaluate(judged, systems, others or "nDCG@1", **settings)
     if not others:
         evaluation = replace(evaluation, values=evaluation.values[:, :0], metrics=())
 
     ties, missing = settings.get("ties", "docno-desc"), settings.get("missing", "zero")
-    return evaluation, PairedRuns.of(names, systems, judged, ties, missing)
+    return evaluation, PairedRuns.of(names, judged, systems, ties, missing)
 
 
 def compared(
@@ -260,17 +281,16 @@ def compared(
     level: float,
     correction: str,
     n_resamples: int,
-    seed: int,
+    random_state: int,
     paired: PairedRuns | None = None,
     machine: tuple[Evaluation, PairedRuns | None] | None = None,
 ) -> SystemComparison:
     """Return the comparison of evaluated systems, also by preferences and an LLM judge's grades."""
     import polars as pl
 
-    if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1")
+    within(level, "level", 1, above=True, below=True)
     whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
-    whole_number(seed, "seed", 0)
+    whole_number(random_state, "random_state", 0)
     if len(evaluation.runs) < 2:
         raise InputError("a comparison needs two systems or more; give another run")
     base = evaluation.runs[0] if baseline is None else baseline
@@ -304,7 +324,7 @@ def compared(
             spread, tests = powered[0].error * powered[0].n ** 0.5, powered[0].tests(level)
         else:
             means, spread = np.nanmean(values, axis=1).tolist(), float(differences.std(ddof=1))
-            tests = _tests(differences, level, n_resamples, seed)
+            tests = _tests(differences, level, n_resamples, random_state)
 
         # with the numbers of queries
         names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
@@ -374,7 +394,7 @@ def _by_query(
 
 
 def _tests(
-    differences: Floats, level: float, n_resamples: int, seed: int
+    differences: Floats, level: float, n_resamples: int, random_state: int
 ) -> dict[str, float | None]:
     """Return mean difference, bootstrap interval, and p-values by t-test and sign permutation."""
     from scipy.stats import permutation_test, ttest_1samp
@@ -385,11 +405,11 @@ def _tests(
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
         p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
     else:
-        low, high = interval_of_mean(differences, level, n_resamples, seed)
+        low, high = interval_of_mean(differences, level, n_resamples, random_state)
         p_t = float(ttest_1samp(differences, 0.0).pvalue)
 
         # as many permutations as samples
-        draws = _draws(differences, n_resamples, seed)
+        draws = _draws(differences, n_resamples, random_state)
         test = permutation_test((differences,), np.mean, permutation_type="samples", **draws)
         p_permutation = float(test.pvalue)
 
@@ -398,12 +418,12 @@ def _tests(
 
 
 def interval_of_mean(
-    differences: Floats, level: float, n_resamples: int, seed: int
+    differences: Floats, level: float, n_resamples: int, random_state: int
 ) -> tuple[float, float]:
     """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,)."""
     from scipy.stats import bootstrap
 
-    draws = _draws(differences, n_resamples, seed)
+    draws = _draws(differences, n_resamples, random_state)
     result = bootstrap(
         (differences,), np.mean, confidence_level=level, method="percentile", **draws
     )
@@ -411,9 +431,9 @@ def interval_of_mean(
     return float(low), float(high)
 
 
-def _draws(differences: Floats, n_resamples: int, seed: int) -> dict[str, Any]:
+def _draws(differences: Floats, n_resamples: int, random_state: int) -> dict[str, Any]:
     batch = max(1, (1 << 25) // len(differences))  # samples drawn at once
-    return {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(seed)}
+    return {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(random_state)}
 
 
 def _corrected(values: Floats, correction: str) -> Floats:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -169,6 +169,52 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
         replace(run, name=f"{Path(source).name} {run.name}") if run.name in repeated else run
         for source, run in read
     ]
+
+
+@contextlib.contextmanager
+def judgements_first(
+    judgements: Any,
+    runs: Any,
+    call: str,
+    places: tuple[str, str] = ("the first argument", "the second"),
+) -> Iterator[None]:
+    """Raise InputError if runs stand where judgements belong, and judgements where runs do.
+
+    Both are read within the context. Their order is wrong if the reading fails, and succeeds the
+    other way round; of dictionaries alone, also if the grades are floats and the scores integers,
+    since scores may be whole numbers. `call` and `places` are for the message.
+    """
+    swapped = f"{places[0]} holds runs, {places[1]} judgements; give judgements first: {call}"
+    sources = runs if isinstance(runs, (list, tuple)) else [runs]
+    n_levels, grade = _first_number(judgements)
+    scores = [_first_number(source) for source in sources]
+    if isinstance(grade, float) and any(
+        isinstance(score, (int, np.integer)) for _, score in scores
+    ):
+        raise InputError(swapped)
+    try:
+        yield
+    except InputError as error:
+        alike = n_levels == 2 and all(n == 2 for n, _ in scores)
+        if alike or not (_is_read(judgements, read_runs) and any(map(_is_read, sources))):
+            raise
+        raise InputError(swapped) from error
+
+
+def _first_number(values: Any) -> tuple[int, Any]:
+    """Return the levels of nested dictionaries, and their first number; 0 and None for others."""
+    n_levels, number = 0, values
+    while isinstance(number, Mapping):
+        n_levels, number = n_levels + 1, next(iter(number.values()), None)
+    return n_levels, number if n_levels else None
+
+
+def _is_read(source: Any, read: Callable[[Any], Any] = read_judgements) -> bool:
+    """Return whether a function can read a source."""
+    with contextlib.suppress(InputError):
+        read(source)
+        return True
+    return False
 
 
 def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:

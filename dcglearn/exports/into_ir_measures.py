@@ -30,7 +30,7 @@ class Evaluator(providers.Evaluator):
         scores = util.RunConverter(run).as_dict_of_dict()
         for measure in self.measures:
             evaluation = evaluate(
-                {"run": scores}, self.judged, {"": measure.dcg}, normalise=measure.normalise
+                self.judged, {"run": scores}, {"": measure.dcg}, normalise=measure.normalise
             )
             for query, value in zip(evaluation.queries, evaluation.filled[0, 0], strict=True):
                 yield Metric(query_id=query, measure=measure, value=float(value))

@@ -1,5 +1,7 @@
 """The tools that a metric can be exported to, what each can hold, and what is written for it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -83,7 +85,7 @@ def target_of(word: str) -> str:
     for target in reversed(TARGETS):
         if target.startswith(name):
             guess = f"; the nearest is {target}"
-    raise InputError(f"there is no target {word!r}{guess}; the targets are {', '.join(TARGETS)}")
+    raise InputError(f"there is no target {word!r}; the targets are {', '.join(TARGETS)}{guess}")
 
 
 def exported(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.processes import SAFE_PATH, safe_import_paths
 from dcglearn.foundation.threads import one_thread
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, InputTypeError
 from dcglearn.foundation.version import __version__
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
     elif isinstance(engine, int) and not isinstance(engine, bool) and engine >= 1:
         client = _local_client(engine, closing)
     else:
-        raise InputError(
+        raise InputTypeError(
             f"engine={engine!r} is not a Dask client, a scheduler's address or a number of "
             "processes"
         )

@@ -46,8 +46,5 @@ class Shown:
         """Arguments of each picture, as ``foundation/pictures.html`` takes them."""
         return []
 
-    def _table(self) -> str:
-        return str(self)
-
     def _repr_html_(self) -> str:
-        return rendered("foundation/notebook.html", drawn=self.pictures, table=self._table())
+        return rendered("foundation/notebook.html", drawn=self.pictures, table=str(self))

@@ -1,9 +1,13 @@
 """Text to print: escaped control characters, aligned tables, nouns that agree with a number."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.validation import PolarsFrame
+if TYPE_CHECKING:
+    import polars as pl
 
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE = re.compile(f"[{_CONTROL}]")
@@ -26,7 +30,7 @@ def markdown(text: str) -> str:
     return "".join(f"\\{mark}" if mark in r"\`*_[]<>|#&~" else mark for mark in one_line(text))
 
 
-def spreadsheet(frame: PolarsFrame, separator: str = ",") -> str:
+def spreadsheet(frame: pl.DataFrame, separator: str = ",") -> str:
     """Return a table as CSV or TSV in which a text that looks like a formula gets an apostrophe."""
     import polars as pl
 
@@ -66,6 +70,11 @@ def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> l
         right = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][n_left:]
         lines.append("  ".join(left + right).rstrip())
     return lines
+
+
+def names_in(names: Any) -> list[Any]:
+    """Return names: those of a list, or those that a text separates by commas."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:

@@ -1,16 +1,22 @@
 """Types of arrays, and checks of arguments, made where data come in: the code below trusts them."""
 
+from __future__ import annotations
+
 import contextlib
+import copy
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from dcglearn.foundation.plain_text import nearest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,7 +99,9 @@ class InputError(ValueError):
     `see` is an anchor on the page of errors, to which the message points. `cure` holds the options
     of `read_preferences` that would read a log, by name, with "?" where the user has to decide.
     Where a reader fills them in, it sets `log`, the path of the log or several, and `proposal`, the
-    call or the command line with which the message ends.
+    call or the command line with which the message ends. An argument of a wrong type, or an unknown
+    one, is a TypeError as well. A notebook shows the caller's lines and the message, the remedy
+    last; ``%debug`` shows the rest.
 
     See Also
     --------
@@ -120,6 +128,34 @@ class InputError(ValueError):
         message = str(self.args[0]) if self.see is None else f"{self.args[0]} {pointer(self.see)}"
         return f"{message}; so: {self.proposal}" if self.proposal else message
 
+    def told(self, before: object = "", after: str = "") -> Self:
+        """Return the same error, with its parts, with text before and after its message."""
+        error = copy.copy(self).with_traceback(self.__traceback__)
+        error.args = (shortened(f"{before}{self.args[0]}{after}"),)
+        return error
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows: the caller's lines, what is wrong, and last the remedy."""
+        # down to this package, without the lines of others such as IPython
+        lines = []
+        for frame in traceback.extract_tb(self.__traceback__):
+            if frame.filename.startswith(str(Path(__file__).parents[1])):
+                break
+            if "site-packages" not in frame.filename:
+                inside = "" if frame.name == "<module>" else f", in {frame.name}"
+                lines.append(f"line {frame.lineno}{inside}: {frame.line}")
+
+        # what is wrong, the page and the remedy
+        fact, remedy = str(self.args[0]), self.proposal
+        if not remedy and "; " in fact:
+            fact, remedy = fact.rsplit("; ", 1)
+        see = "" if self.see is None else pointer(self.see)
+        return [*lines, "", f"{type(self).__name__}: {fact}", *filter(None, [see, remedy])]
+
+
+class InputTypeError(InputError, TypeError):
+    """An argument of a wrong type, or an unknown one; an `InputError`, and a TypeError as well."""
+
 
 class UpsideDownError(InputError):
     """A log that all textbook DCGs contradict: grades, winners or sides were read reversed.
@@ -133,7 +169,7 @@ class UpsideDownError(InputError):
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 100, seed=0)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 100, random_state=0)
     >>> try:
     ...     dl.DCGLearner().fit(dl.Preferences(log.other, log.preferred))
     ... except dl.UpsideDownError as problem:
@@ -148,7 +184,7 @@ def errors_in(place: object) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise type(error)(f"{place}: {error.args[0]}", see=error.see, cure=error.cure) from error
+        raise error.told(f"{place}: ") from None
 
 
 def filled(lists: Grades, grade: int = UNKNOWN) -> Grades:
@@ -178,7 +214,7 @@ def graded_lists(
             f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1"
         )
     if array.dtype == bool or array.dtype.kind not in "iuf":
-        raise InputError(
+        raise InputTypeError(
             f"{name} holds {array.dtype}; grades are integers, 0 = worst, -1 = unknown"
         )
     if array.size == 0:
@@ -204,15 +240,13 @@ def graded_lists(
     return grades if empty else filled(grades)
 
 
-def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
-    """Check the grades of one list and return them as int8, shape (N,); see `graded_lists`."""
+def multiset(documents: ArrayLike, n_grades: int | None = None) -> Grades:
+    """Check the grades of documents and return them as int8, shape (N,); see `graded_lists`."""
     size = None if n_grades is None else scale_size(n_grades, 0)
-    documents = graded_lists(grades, "grades", size)
-    if documents.ndim != 1:
-        raise InputError(
-            f"grades has shape {documents.shape}; expected the grades of one list, (N,)"
-        )
-    return documents
+    grades = graded_lists(documents, "documents", size)
+    if grades.ndim != 1:
+        raise InputError(f"documents has shape {grades.shape}; expected a grade each, (N,)")
+    return grades
 
 
 def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:
@@ -230,7 +264,8 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be numbers in {ndim} dimension(s): {error}") from error
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(f"{name} must be numbers in {ndim} dimension(s): {error}") from error
     if array.ndim != ndim or array.size == 0:
         raise InputError(f"{name} has shape {array.shape}; expected {ndim} non-empty dimension(s)")
     if not np.isfinite(array).all():
@@ -262,7 +297,8 @@ def as_path(path: Any) -> Path:
     except UnicodeError:
         can_be = False
     if not can_be:
-        raise InputError(
+        kind = InputError if isinstance(name, str) else InputTypeError
+        raise kind(
             f"{path!r} cannot be the name of a file: give text or a path, such as 'result.json'"
         )
     return Path(name)
@@ -322,7 +358,7 @@ def whole_number(
 ) -> int:
     """Return an integer from `least` to `most` as an int; else raise InputError with `remedy`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise InputError(f"{name}={value!r} is not an integer")
+        raise InputTypeError(f"{name}={value!r} is not an integer")
     if value < least or (most is not None and value > most):
         allowed = f"{least} or more" if most is None else f"{least} to {most}"
         raise InputError(f"{name}={value}: give {allowed}" + (f"; {remedy}" if remedy else ""))
@@ -343,7 +379,8 @@ def within(
     With `above`, 0 is excluded, and with `below`, `most`.
     """
     number = np.nan
-    if isinstance(value, Real) and not isinstance(value, bool):
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if is_number:
         with contextlib.suppress(OverflowError):  # of integers beyond all floats
             number = float(value)
 
@@ -356,19 +393,31 @@ def within(
     # what is allowed
     limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
     allowed = f"a finite number {'above' if above else 'of at least'} 0{limit}"
-    raise InputError(f"{name}={value!r} must be {allowed}" + (f"; {remedy}" if remedy else ""))
+    kind = InputError if is_number else InputTypeError
+    raise kind(f"{name}={value!r} must be {allowed}" + (f"; {remedy}" if remedy else ""))
 
 
 def flag(value: Any, name: str) -> None:
     """Raise InputError unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name}={value!r}: give True or False")
+        raise InputTypeError(f"{name}={value!r}: give True or False")
 
 
 def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> None:
     """Raise InputError that lists the choices, then `remedy`, unless `value` is a choice."""
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}")
+    if not isinstance(value, str):
+        raise InputTypeError(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}")
+    if value not in choices:
+        allowed = f"give one of {', '.join(choices)}{remedy}"
+        raise InputError(f"{name}={value!r}: {allowed}{nearest(value, choices)}")
+
+
+def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str) -> None:
+    """Raise InputTypeError for the first name that is not allowed; it tells the nearest one."""
+    for name in names:
+        if name not in allowed:
+            fact = f"{owner} has no {noun} {name!r}, but {listed(allowed)}"
+            raise InputTypeError(f"{fact}{nearest(name, allowed)}")
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:

@@ -1,5 +1,7 @@
 """Clicks on interleaved rankings as preferences between the two rankings."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

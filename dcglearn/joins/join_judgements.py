@@ -11,9 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import UNJUDGED, as_judged, grades_of_documents, in_order
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.tables import (
+    JudgementsLike,
+    RunsLike,
+    judgements_first,
+    read_judgements,
+    read_runs,
+)
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
@@ -51,6 +58,7 @@ VERDICT = {**OTHERS, "query": Role("label", PREFERENCE["query"].names, required=
 """The columns of a table of verdicts on two runs."""
 
 
+@spelled_out(TableOptions)
 def join_judgements(
     log: Any,
     judgements: JudgementsLike,
@@ -174,9 +182,9 @@ def log_of_documents(
 
 
 def preferences_from_runs(
+    judgements: JudgementsLike,
     first: RunsLike,
     second: RunsLike,
-    judgements: JudgementsLike,
     verdicts: Any,
     *,
     depth: int = 10,
@@ -194,10 +202,10 @@ def preferences_from_runs(
 
     Parameters
     ----------
-    first, second : Run, path, data frame or dict
-        The runs, as in `read_runs`; each holds one system.
     judgements : Judgements, path, data frame or dict
         The grades, as in `read_judgements`.
+    first, second : Run, path, data frame or dict
+        The runs, as in `read_runs`; each holds one system.
     verdicts : path, data frame, sequence or mapping
         Which run was better: ``{query: winner}``, or a table with columns `query` and `winner` and,
         if there are any, `rater`, `weight`, `strength` and `swapped`, a row a verdict. The winner
@@ -220,15 +228,16 @@ def preferences_from_runs(
     --------
     >>> old, new = {"q": {"d1": 2.0, "d2": 1.0}}, {"q": {"d2": 2.0, "d3": 1.0}}
     >>> judged = {"q": {"d1": 2, "d2": 1, "d3": 0}}
-    >>> log = preferences_from_runs(old, new, judged, {"q": "a"}, depth=2)
+    >>> log = preferences_from_runs(judged, old, new, {"q": "a"}, depth=2)
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 1]], [[1, 0]])
     """
     joining = Joining(depth, unjudged, missing, n_grades)
-    judged = read_judgements(judgements, duplicates)
-    if ties not in ("docno-desc", "stable"):
-        raise InputError(f"ties={ties!r}: give docno-desc or stable")
-    runs = [_one_run(first, "first", duplicates), _one_run(second, "second", duplicates)]
+    one_of(ties, "ties", ("docno-desc", "stable"))
+    call = "preferences_from_runs(judgements, first, second, verdicts)"
+    with judgements_first(judgements, [first, second], call, ("the first argument", "another")):
+        judged = read_judgements(judgements, duplicates)
+        runs = [_one_run(first, "first", duplicates), _one_run(second, "second", duplicates)]
 
     # verdicts, in which a winner may be the name of a run
     names = dict(zip((run.name for run in runs), ("a", "b"), strict=True))

@@ -1,11 +1,14 @@
 """Logs of answers to questions: the list that was retrieved, and how right the answer is."""
 
+from __future__ import annotations
+
 from typing import Any, Unpack
 
 import numpy as np
 
 from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import EMPTY, InputError, PathLike
 from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.answers import Answers
@@ -15,6 +18,7 @@ from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.read_table import read_columns
 
 
+@spelled_out(ReadingOptions)
 def read_answers(
     path: Any,
     n_grades: int | None = None,

@@ -15,6 +15,7 @@ import numpy as np
 
 from dcglearn.evaluation.ranked import UNJUDGED, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
     Fields,
@@ -166,6 +167,7 @@ def distinct(
     return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), systems, dict(dropped))
 
 
+@spelled_out(TableOptions)
 def read_candidates(
     path: PathLike,
     n_grades: int | None = None,
@@ -330,8 +332,8 @@ def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item
 
 
 def candidates_from_runs(
+    judgements: JudgementsLike,
     runs: RunsLike,
-    qrels: JudgementsLike,
     documents: PathLike | None = None,
     topics: PathLike | None = None,
     *,
@@ -359,7 +361,7 @@ def candidates_from_runs(
         )
 
     # the first documents of both runs
-    judged = read_judgements(qrels).frame
+    judged = read_judgements(judgements).frame
     top = max(int(judged["grade"].max() or 0), 1)  # type: ignore[arg-type]
     first, second = (_top(run.frame, judged, depth, unjudged, top) for run in systems)
     names = (systems[0].name, systems[1].name)

@@ -165,8 +165,10 @@ def expected_verdicts(
 class Chooser:
     """Chooses among pairs, int8 of shape (m, 2, K): by value if `active`, else by chance."""
 
-    def __init__(self, lists: Grades, *, active: bool = True, seed: int | None = None) -> None:
-        self._lists, self._active, self._rng = lists, active, np.random.default_rng(seed)
+    def __init__(
+        self, lists: Grades, *, active: bool = True, random_state: int | None = None
+    ) -> None:
+        self._lists, self._active, self._rng = lists, active, np.random.default_rng(random_state)
 
     def choose(self, allowed: Integers, latest: LatestFit, asked: Grades) -> int:
         """Return the number of an allowed candidate, given the log of pairs asked, (n, 2, K)."""
@@ -194,9 +196,9 @@ class Learned(Newest["Preferences | None"]):
     """Bootstrap samples of the bands that are shown while judging: they take about a second."""
 
     def __init__(
-        self, n_grades: int, depth: int, proxy: DCG | None = None, width: float = 0.1
+        self, n_grades: int, depth: int, llm: DCG | None = None, width: float = 0.1
     ) -> None:
-        self._proxy, self._width, self._n_parameters = proxy, width, n_grades - 2 + depth
+        self._llm, self._width, self._n_parameters = llm, width, n_grades - 2 + depth
         self._first = LatestFit(DCG.standard(n_grades, depth).normalised())
         self.bands_from = max(20, 3 * self._n_parameters)
         self.latest = self._first
@@ -217,7 +219,7 @@ class Learned(Newest["Preferences | None"]):
             return
 
         # cold: from the last fit it may end in another minimum than ``dcglearn learn``
-        fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades), proxy=self._proxy)
+        fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades), llm=self._llm)
         told = beats_coin(fit, len(log.decided), before=self.latest.beats_coin)
         latest = LatestFit(fit.dcg, len(log), fit, log, None, self.latest.expected, told)
 

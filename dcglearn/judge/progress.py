@@ -167,7 +167,7 @@ def _of_raters(report: Fields) -> list[str]:
 
 
 def _of_systems(report: Fields) -> list[str]:
-    """Return which of two systems is preferred, and how far the proxy agrees."""
+    """Return which of two systems is preferred, and how far the LLM judge agrees."""
     lines = []
     if report["wins"] is not None and report["wins"]["share"] is not None:
         lines.append(_of_wins(report["wins"]))
@@ -176,7 +176,7 @@ def _of_systems(report: Fields) -> list[str]:
         chance = ", which chance may explain" if last["low"] <= 0.5 else ""
         alike = f"{last['share']:.1%} of {number_of(last['n'], 'verdicts')} alike"
         interval = f"95%: {last['low']:.1%} to {last['high']:.1%}"
-        lines.append(f"The proxy orders {alike} ({interval}){chance}.")
+        lines.append(f"The LLM judge orders {alike} ({interval}){chance}.")
     return lines
 
 

@@ -85,7 +85,7 @@ class Study:
     """Candidates, rules, and the log of what was said; safe to call from several threads.
 
     An existing log of verdicts is continued. Raises InputError if it is not one of this page, or
-    its lists are of another depth or scale. The `machine`, the DCG of a proxy, is used as
+    its lists are of another depth or scale. The `machine`, the DCG of an LLM judge, is used as
     `DCGLearner.fit` does; no rater hears of it.
     """
 
@@ -104,7 +104,9 @@ class Study:
         self._lock = threading.RLock()
 
         # pairs, and who holds them
-        self._chooser = Chooser(candidates.lists, active=self.rules.active, seed=self.rules.seed)
+        self._chooser = Chooser(
+            candidates.lists, active=self.rules.active, random_state=self.rules.seed
+        )
         self._leases: dict[tuple[str, str], dict[str, Lease]] = defaultdict(dict)
         self._known = {pair.key: pair for pair in known_pairs(candidates)}
         self._practice = set(list(self._known)[: 3 if self.rules.practice else 0])
@@ -291,14 +293,14 @@ class Study:
             "pair."
         )
 
-    def next_command(self, path: PathLike, proxy: PathLike | None = None) -> str:
+    def next_command(self, path: PathLike, llm: PathLike | None = None) -> str:
         """Return the command that learns what the page shows, with a scale that verdicts lack."""
         log = self.preferences()
         lacking = log is not None and max(log.preferred.max(), log.other.max()) + 1 < log.n_grades
         lacking &= self.candidates.grade_names is None  # a scale that the log does not state
         scale = f" --grades {self.candidates.n_grades}" if lacking else ""
-        proxied = "" if proxy is None else f" --proxy {proxy}"
-        return f"dcglearn learn {path}{proxied}{scale} -o dcg.json"
+        beside = "" if llm is None else f" --llm {llm}"
+        return f"dcglearn learn {path}{beside}{scale} -o dcg.json"
 
     def short(self) -> int:
         """Return about how many verdicts the candidates lack for narrow bands, or any; else 0."""

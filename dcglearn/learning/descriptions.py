@@ -35,7 +35,7 @@ LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squ
 """Losses of the direct fit by name, and the kernel of each."""
 
 MACHINE = "machine"
-"""Name of the member of a blend that is the DCG of a proxy."""
+"""Name of the member of a blend that is the DCG of an LLM judge."""
 
 OF_MEMBERS = {
     "robust": "learned, allowing for wrong verdicts (robust)",
@@ -143,7 +143,9 @@ class DirectDescription(Description):
         within(self.ridge, "ridge", remedy="2 is the default")
         scale_size(self.n_grades, 0)
         one_of(self.form, "form", (*FORMS, "auto"))
-        if not isinstance(self.zero, str) or self.zero != "none":
+        if isinstance(self.zero, str):
+            one_of(self.zero, "zero", ("none",), ", or the number of a grade")
+        else:
             whole_number(self.zero, "zero", 0)
         one_of(self.discounts, "discounts", DISCOUNTS)
 
@@ -224,11 +226,11 @@ class Member:
     """A member of a blend.
 
     `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; "prior";
-    "machine", the DCG of a proxy, or "near machine 4" and so on, fits that have it as their prior,
-    and the prior's strength. `weight` is its share of the blend; `share` the share of preferences
-    that it respects where it was learned or chosen without them, ties half, and `error` its
-    standard error, nan where no preference could be held out. `dcg` has gains from 0 to 1, or 0 for
-    the grade without value, and discounts from 1; `fit` is the fit, where it is one.
+    "machine", the DCG of an LLM judge, or "near machine 4" and so on, fits that have it as their
+    prior, and the prior's strength. `weight` is its share of the blend; `share` the share of
+    preferences that it respects where it was learned or chosen without them, ties half, and `error`
+    its standard error, nan where no preference could be held out. `dcg` has gains from 0 to 1, or 0
+    for the grade without value, and discounts from 1; `fit` is the fit, where it is one.
     """
 
     name: str
@@ -325,7 +327,7 @@ class DirectFit:
 
     @property
     def machine(self) -> Member | None:
-        """The member that is the DCG of a proxy; None without one."""
+        """The member that is the DCG of an LLM judge; None without one."""
         return next((member for member in self.members if member.name == MACHINE), None)
 
     @property

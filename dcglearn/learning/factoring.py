@@ -1,14 +1,16 @@
 """Factors of a utility, gains times discounts: the singular values of its visible part."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metrics.dcg import DCG, Utility, as_curves, as_rows
+from dcglearn.metrics.dcg import DCG, Utility, as_curves
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Factoring(Finding):
     @property
     def table(self) -> PolarsFrame:
         """Gains and discounts, a row each."""
-        return table_of(as_rows(self.dcg))
+        return self.dcg.table
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -135,8 +135,7 @@ def fit_dcg(
     Judgements that are `independent` all count, however few their lists.
     """
     # check what is asked for
-    if refit not in ("never", "if_worse"):
-        raise InputError(f"refit={refit!r} is not one of never, if_worse")
+    one_of(refit, "refit", ("never", "if_worse"))
     description.check(log.n_grades, log.depth, graded=log.graded)
     loss = description.loss_used
     if warm is not None:

@@ -46,7 +46,7 @@ CHAINS = ChainSchedule()
 
 
 def posterior_draws(
-    fitted: FittedDCG, theta: Floats, n_draws: int, seed: int, dispersion: float = 1.0
+    fitted: FittedDCG, theta: Floats, n_draws: int, random_state: int, dispersion: float = 1.0
 ) -> Floats:
     """Return parameters drawn from the posterior of a model, shape (n_draws, p).
 
@@ -56,7 +56,7 @@ def posterior_draws(
     each. If that is less than the log counts for, the draws are moved to the fit, and towards it by
     the root of the part: rather too wide.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     model = replace(fitted.model, straighter=STRAIGHTER)
     judgements = _sample(fitted.judgements, MOST_JUDGED)
 
@@ -182,14 +182,14 @@ def _moves(others: Floats, free: Indices, rng: np.random.Generator) -> Floats:
     return moves
 
 
-def dispersion(fitted: FittedDCG, cluster: Indices, seed: int) -> float:
+def dispersion(fitted: FittedDCG, cluster: Indices, random_state: int) -> float:
     """Return how many times the slopes vary more by cluster than by judgement, at least 1.
 
     `cluster`, shape (n,), numbers the cluster of each judgement. Both variances are those of sums
     over 64 random groups of clusters, in units of the curvature: the magnitude adjustment of
     Ribatet, Cooley and Davison (2012).
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     n_groups = 64
 
     # units in which the curvature is 1

@@ -10,7 +10,7 @@ from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.reading import MetricLike, as_weights, resolved
 
 
-def similarity(first: MetricLike | ArrayLike, second: MetricLike | ArrayLike) -> float:
+def similarity(a: MetricLike | ArrayLike, b: MetricLike | ArrayLike) -> float:
     """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
 
     T subtracts the worst grade's weight from each row. Raises InputError if the shapes differ, or
@@ -26,12 +26,12 @@ def similarity(first: MetricLike | ArrayLike, second: MetricLike | ArrayLike) ->
     >>> round(similarity(dl.DCG.standard(5, 10, "linear"), "exponential-log2"), 4)
     0.9534
     """
-    left, right = _matched_weights(first, second)
+    left, right = _matched_weights(a, b)
     return _cosine(left - left[:, :1], right - right[:, :1])
 
 
 def identifiable_similarity(
-    first: MetricLike | ArrayLike, second: MetricLike | ArrayLike, visible: Visibility
+    a: MetricLike | ArrayLike, b: MetricLike | ArrayLike, visible: Visibility
 ) -> float:
     """Return the cosine of two utilities after removing the directions that a log cannot identify.
 
@@ -52,7 +52,7 @@ def identifiable_similarity(
     >>> round(dl.trust.identifiable_similarity(dcg, double, visible), 6)
     1.0
     """
-    left, right = _matched_weights(first, second)
+    left, right = _matched_weights(a, b)
     return _cosine(visible.project(left), visible.project(right))
 
 
@@ -64,12 +64,10 @@ def _cosine(left: Floats, right: Floats) -> float:
     return float(np.vdot(left, right)) / norms
 
 
-def _matched_weights(
-    first: MetricLike | ArrayLike, second: MetricLike | ArrayLike
-) -> tuple[Floats, Floats]:
+def _matched_weights(a: MetricLike | ArrayLike, b: MetricLike | ArrayLike) -> tuple[Floats, Floats]:
     """Return the weights of two metrics, (K, L); raise InputError if their shapes differ."""
-    names = "first", "second"
-    left, right = map(as_weights, resolved([first, second], names)[0], names)
+    names = "a", "b"
+    left, right = map(as_weights, resolved([a, b], names)[0], names)
     if left.shape != right.shape:
         raise InputError(
             f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be "

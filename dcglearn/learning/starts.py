@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
+from dcglearn.foundation.validation import Floats, InputError, InputTypeError, finite_array, frozen
 from dcglearn.learning.dcg_model import (
     PRIOR,
     Curves,
@@ -73,7 +73,7 @@ class WarmStart:
             warm = cls._of_fit(name, start)
         # other objects
         else:
-            raise InputError(
+            raise InputTypeError(
                 f"{name} is no fitted DCGLearner, saved file of one, Curves or DCG; fit or load "
                 "it first"
             )

@@ -1,9 +1,11 @@
 """The columns of a log, a row each in `Columns`: checks, readers, writers and docs follow it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -159,6 +161,22 @@ class Columns:
         own = {entry.name: getattr(self, entry.name) for entry in fields(Columns)}
         copies = {"dropped": dict(self.dropped), "counted": dict(self.counted)}
         return self.unchecked(**{**own, **copies, **values})
+
+
+class ColumnValues(TypedDict, total=False):
+    """Values of the columns of a log as keywords, for type checkers and signatures."""
+
+    query: ArrayLike | None
+    rater: ArrayLike | None
+    weight: ArrayLike | None
+    strength: ArrayLike | None
+    margin: ArrayLike | None
+    tie: ArrayLike | None
+    swapped: ArrayLike | None
+    docs: ArrayLike | None
+    segment: ArrayLike | None
+    time: ArrayLike | None
+    tie_kind: ArrayLike | None
 
 
 COLUMNS: dict[str, Column] = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import names_in, number_of
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     UNKNOWN,
     Flags,
@@ -24,14 +25,17 @@ from dcglearn.foundation.validation import (
     filled,
     frozen,
     graded_lists,
-    listed,
+    known,
     one_of,
     pair_values,
     scale_size,
+    whole_number,
+    within,
 )
 from dcglearn.logs.columns import (
     COLUMNS,
     Columns,
+    ColumnValues,
     checked_column,
     checked_lists,
     ties_of,
@@ -125,6 +129,7 @@ class Agreement(Finding):
 class PreferencePairs(Columns, Weighted):
     """Pairs of graded lists, the first preferred to the second, and columns; see `Preferences`."""
 
+    @spelled_out(ColumnValues)
     def __init__(
         self,
         preferred: ArrayLike,
@@ -132,19 +137,17 @@ class PreferencePairs(Columns, Weighted):
         n_grades: int | None = None,
         *,
         grade_names: Sequence[str] | None = None,
-        **columns: ArrayLike | None,
+        **columns: Unpack[ColumnValues],
     ) -> None:
-        unknown = columns.keys() - COLUMNS.keys()
-        if unknown:
-            raise TypeError(f"{min(unknown)!r} is no column of a log; it has {listed(COLUMNS)}")
-
-        first, second, n_grades = checked_lists(preferred, other, n_grades, grade_names)
+        known(columns, COLUMNS, "a log", "column")
+        names = None if grade_names is None else tuple(names_in(grade_names))
+        first, second, n_grades = checked_lists(preferred, other, n_grades, names)
+        given: dict[str, Any] = {**columns}
         checked: dict[str, Any] = {
             name: checked_column(name, values, len(first))
-            for name, values in columns.items()
+            for name, values in given.items()
             if values is not None
         }
-        names = None if grade_names is None else tuple(grade_names)
         super().__init__(first, second, n_grades, grade_names=names, **checked)
 
     @property
@@ -215,7 +218,7 @@ class PreferencePairs(Columns, Weighted):
         return count_lists(self.preferred, self.other, self.n_grades)
 
     def split(
-        self, fraction: float = 0.8, seed: Seed = None, by: str | None = None
+        self, fraction: float = 0.8, *, random_state: Seed = 0, by: str | None = None
     ) -> tuple[Self, Self]:
         """Split at random into two logs.
 
@@ -226,14 +229,13 @@ class PreferencePairs(Columns, Weighted):
         judgement stands for itself. Raises InputError if the fraction is not within 0..1, the log
         lacks the column, or a part would be empty.
         """
-        if not 0 < fraction < 1:
-            raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
+        within(fraction, "fraction", 1, above=True, below=True)
 
         # clusters of the first part
         first, second = self.clusters(by)
         n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
         chosen = np.zeros(n, dtype=bool)
-        chosen[np.random.default_rng(seed).permutation(n)[: round(fraction * n)]] = True
+        chosen[np.random.default_rng(random_state).permutation(n)[: round(fraction * n)]] = True
 
         # pairs whose lists lie on one side
         parts = self[chosen[first] & chosen[second]], self[~chosen[first] & ~chosen[second]]
@@ -244,20 +246,22 @@ class PreferencePairs(Columns, Weighted):
         return parts
 
     def folds(
-        self, n_folds: int, seed: Seed = None, by: str | None = None
+        self, n_folds: int, *, random_state: Seed = 0, by: str | None = None
     ) -> list[tuple[Self, Self]]:
         """Return the (train, held out) logs of a cross-validation.
 
-        There are at least 2; `seed` and `by` are as in `split`, by "pair", "rater" or "query", or
-        of judgements. Raises InputError if there are fewer pairs (or raters, queries) than folds.
+        There are at least 2; `random_state` and `by` are as in `split`, by "pair", "rater" or
+        "query", or of judgements. Raises InputError if there are fewer pairs (or raters, queries)
+        than folds.
         """
         if by == "list":
             raise InputError('folds by "list" would drop most pairs; use split(by="list")')
         clusters = self.clusters(by)
         n = int(clusters[0].max(initial=-1)) + 1
+        whole_number(n_folds, "n_folds")
         if not 2 <= n_folds <= n:
             raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
-        rows = divided(clusters, n_folds, np.random.default_rng(seed), across=False)
+        rows = divided(clusters, n_folds, np.random.default_rng(random_state), across=False)
         return [(self[train], self[test]) for train, test in rows]
 
     def clusters(self, by: str | None) -> tuple[Indices, Indices]:
@@ -267,25 +271,26 @@ class PreferencePairs(Columns, Weighted):
         arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the log lacks
         the column.
         """
+        if by is None:
+            numbers = np.arange(len(self))
+            return numbers, numbers
+
+        # lists, or pairs of them
+        one_of(by, "by", ("pair", "rater", "query", "list"), ", or None")
         if by in ("list", "pair"):
             first, second = list_numbers(self.preferred, self.other)
             if by == "list":
                 return first, second
             numbers = pair_numbers(first, second)
 
-        # raters or queries, or each judgement
-        elif by in ("rater", "query"):
+        # raters or queries
+        else:
             labels = getattr(self, by)
             if labels is None:
                 raise InputError(
                     f"the log has no {by}; split it by pair, or read a log with that column"
                 )
             numbers = np.unique(labels, return_inverse=True)[1]
-
-        elif by is None:
-            numbers = np.arange(len(self))
-        else:
-            raise InputError(f"by={by!r} is not one of pair, rater, query, list, None")
         return numbers, numbers
 
     def rescaled(self, n_grades: int) -> Self:

@@ -1,5 +1,7 @@
 """Identifiable directions of a utility: those of W that change the difference of some pair."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,5 +1,7 @@
 """Metrics at soft ranks, and at smoothed hinge ranks (SHFSDCG, RegSHFSDCG; Wu et al. 2009)."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,9 +48,9 @@ def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None
 class ApproxNDCG(SoftRankObjective):
     """NDCG at soft ranks, ``sum_i G_i D(r_i) sigma(beta (k + 1/2 - r_i)) / ideal``.
 
-    Source: Qin, Liu, Li 2010, equations 12-16. Between whole ranks, and past the DCG's last
-    position, D is `SmoothDiscount`. As alpha and beta grow, the value tends to the sum of NDCG@k
-    over queries, if no two scores tie and the discounts are positive and decrease.
+    Source: Qin, Liu, Li 2010, equations 12-16. k is the `depth`. Between whole ranks, and past the
+    DCG's last position, D is `SmoothDiscount`. As alpha and beta grow, the value tends to the sum
+    of NDCG@k over queries, if no two scores tie and the discounts are positive and decrease.
 
     Parameters
     ----------
@@ -58,8 +60,8 @@ class ApproxNDCG(SoftRankObjective):
         Sharpness of the ranks ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))``, per unit of
         score. 10 suits scores whose spread is about 1; a larger one follows the metric more
         closely, but stops a training in flat regions.
-    k : int, "depth" or None
-        Ranks that count: those of the DCG, the first k, or all (for training).
+    depth : int, "dcg" or None
+        Ranks that count: so many, those of the DCG, or all (for training).
     beta : float
         Sharpness of the truncation at k, per rank. 1 lets documents below k keep a slope; 100
         follows NDCG at k.
@@ -84,7 +86,7 @@ class ApproxNDCG(SoftRankObjective):
 
     dcg: DCG
     alpha: float = 10.0
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     beta: float = 1.0
     shift: float = 0.5
     normalise: bool = True
@@ -186,7 +188,7 @@ class SHFSDCG(SoftRankObjective):
 
     Parameters
     ----------
-    dcg, k, alpha, beta, normalise
+    dcg, depth, alpha, beta, normalise
         As in `ApproxNDCG`.
     annealed : bool
         Whether the truncation is at s instead of k: the largest rank of the k most relevant
@@ -208,7 +210,7 @@ class SHFSDCG(SoftRankObjective):
     """
 
     dcg: DCG
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     alpha: float = 10.0
     beta: float = 1.0
     annealed: bool = True
@@ -232,7 +234,7 @@ class SHFSDCG(SoftRankObjective):
 
     def _edges(self, ranks: Floats, batch: Batch, documents: Classes) -> Floats:
         """Return the rank of each query's truncation, or one value for all."""
-        k = depth_of(self.k, self.dcg)
+        k = depth_of(self.depth, self.dcg)
         if not self.annealed or k == np.inf:
             return np.array([k + self.shift])
         return documents.widest_ranks(ranks, batch.offsets, int(k), self.shift)
@@ -257,7 +259,7 @@ class RegSHFSDCG(SHFSDCG):
 
     Parameters
     ----------
-    dcg, k, alpha, beta, annealed, shift, normalise
+    dcg, depth, alpha, beta, annealed, shift, normalise
         As in `SHFSDCG`.
     tau : float
         Share of the regression, from 0 to 1, which rankers set themselves: `at` sets ``1 / (1 +

@@ -1,5 +1,7 @@
 """Base of objectives that follow a DCG: its depth, ideal values, and lambdas by swaps."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
@@ -7,7 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import Flags, Floats, InputError, Integers
+from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError, Integers
 from dcglearn.kernels.library import floats, int64s
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, ValueAndGradient, positive
@@ -15,30 +17,32 @@ from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.smooth_discount import SmoothDiscount
 
-LastRank: TypeAlias = int | Literal["depth"] | None
-"""The last rank that counts: that of the DCG ("depth"), a number, or None for all ranks."""
+LastRank: TypeAlias = int | Literal["dcg"] | None
+"""The last rank that counts: that of the DCG ("dcg"), a number, or None for all ranks."""
 
 SWAP_COST = 16.0
 """Time of a pair in `pair_kernel.lambdas`, in units of a pair of soft ranks."""
 
 
-def depth_of(k: LastRank, dcg: DCG) -> float:
-    """Return the last rank that counts: the DCG's depth for "depth", k, or infinity for None."""
-    if k is None:
+def depth_of(depth: LastRank, dcg: DCG) -> float:
+    """Return the last rank that counts: the DCG's for "dcg", `depth`, or infinity for None."""
+    if depth is None:
         return np.inf
-    if isinstance(k, str) and k == "depth":
+    if isinstance(depth, str) and depth == "dcg":
         return dcg.depth
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        allowed = 'a positive integer, "depth" (of the DCG), nor None (all ranks)'
-        raise InputError(f"k={k!r} is neither {allowed}")
-    return int(k)
+    whole = isinstance(depth, (int, np.integer)) and not isinstance(depth, bool)
+    if not whole or depth < 1:
+        allowed = 'a positive integer, "dcg" (the DCG\'s own depth), nor None (all ranks)'
+        kind = InputError if whole or isinstance(depth, str) else InputTypeError
+        raise kind(f"depth={depth!r} is neither {allowed}")
+    return int(depth)
 
 
 class DCGObjective(Objective):
     """An objective that follows a DCG, with parameters as in `ApproxNDCG`."""
 
     dcg: DCG
-    k: LastRank
+    depth: LastRank
     normalise: bool
 
     log2_share: ClassVar[float] = 0.5
@@ -47,7 +51,7 @@ class DCGObjective(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.dcg, str):
-            depth_of(self.k, self.dcg)
+            depth_of(self.depth, self.dcg)
 
     @cached_property
     def _discount(self) -> SmoothDiscount:
@@ -111,7 +115,7 @@ class WholeRankObjective(DCGObjective):
         """Return the discounts of the ranks that count in queries of up to `longest` documents."""
         # ranks past the DCG's have its smooth tail
         own = len(self.dcg.discounts)
-        k = int(min(depth_of(self.k, self.dcg), max(longest, own)))
+        k = int(min(depth_of(self.depth, self.dcg), max(longest, own)))
         return self.dcg.discounts[:k] if k <= own else self._tailed(k)
 
     def _tailed(self, longest: int) -> Floats:
@@ -178,7 +182,7 @@ class SoftRankObjective(DCGObjective):
     @property
     def _edge(self) -> float:
         """The rank at which the truncation reaches a half."""
-        return depth_of(self.k, self.dcg) + self.shift
+        return depth_of(self.depth, self.dcg) + self.shift
 
     def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
         sums = dcg_kernel.truncated_sums(self._discount, self._edge, self.beta, batch.longest)

@@ -1,5 +1,7 @@
 """Objectives without ranks: regression on gains, and ListNet."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

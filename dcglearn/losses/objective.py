@@ -1,5 +1,7 @@
 """Base of all objectives: the signature of a call, its checks, and the checked batch."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
@@ -15,6 +17,7 @@ from dcglearn.foundation.validation import (
     InputError,
     Integers,
     flag,
+    known,
     whole_number,
     within,
 )
@@ -171,11 +174,7 @@ class Objective:
         3.0
         """
         # refuse names that are no parameters
-        present = self.get_params()
-        for name in params:
-            if name not in present:
-                remedy = f"give one of {', '.join(present)}"
-                raise InputError(f"{type(self).__name__} has no parameter {name!r}; {remedy}")
+        known(params, self.get_params(), type(self).__name__, "parameter")
 
         # replace what was computed from the former parameters too
         changed = replace(self, **params)  # type: ignore[type-var]

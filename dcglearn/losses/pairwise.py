@@ -1,5 +1,7 @@
 """Losses of pairs of documents: hinges, and pairs weighted by what a swap changes in a DCG."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -92,7 +94,7 @@ class LambdaRank(WholeRankObjective):
 
     Parameters
     ----------
-    dcg, k, normalise
+    dcg, depth, normalise
         As in `SmoothNDCG`. A pair with neither document among the positions that count has weight
         0.
     alpha : float
@@ -111,7 +113,7 @@ class LambdaRank(WholeRankObjective):
 
     dcg: DCG
     alpha: float = 1.0
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "alpha"

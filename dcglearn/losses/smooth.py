@@ -1,5 +1,7 @@
 """Metrics at soft positions (Chapelle and Wu 2010), and of noisy scores (Taylor et al. 2008)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -32,7 +34,7 @@ class SmoothNDCG(WholeRankObjective):
     sigma : float
         The ``s`` of the formula, in squared units of score. 1 suits scores whose spread is about 1;
         a smaller one is closer to the metric and has more local maxima.
-    k, normalise
+    depth, normalise
         As in `ApproxNDCG`; positions past the DCG's have the tail of `SmoothDiscount`.
 
     See Also
@@ -48,7 +50,7 @@ class SmoothNDCG(WholeRankObjective):
 
     dcg: DCG
     sigma: float = 1.0
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "sigma"
@@ -168,7 +170,7 @@ class SoftRankNDCG(WholeRankObjective):
 
     Parameters
     ----------
-    dcg, k, normalise
+    dcg, depth, normalise
         As in `SmoothNDCG`.
     sigma : float
         Standard deviation of the noise of a score, in units of score; a difference has
@@ -189,7 +191,7 @@ class SoftRankNDCG(WholeRankObjective):
 
     dcg: DCG
     sigma: float = 0.1
-    k: LastRank = "depth"
+    depth: LastRank = "dcg"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "sigma"

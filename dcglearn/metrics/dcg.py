@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,11 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.finding import table_of
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
     InputError,
+    PolarsFrame,
     finite_array,
     graded_lists,
     scale_size,
@@ -39,8 +41,8 @@ class Utility(SavedMetric):
     weights : array_like, shape (K, L)
         ``weights[k, l]`` is the weight of grade ``l`` (0 = worst) at position ``k`` (0 = top).
     grade_names, notes : sequence of str, optional
-        Names of the L grades, worst first; remarks that are saved with the utility, such as what
-        was not learned.
+        Names of the L grades, worst first, a list or "Bad,Fair,Good"; remarks that are saved with
+        the utility, such as what was not learned.
 
     See Also
     --------
@@ -98,10 +100,18 @@ class Utility(SavedMetric):
             total += table[k][grades[..., k]]
         return total[()]
 
-    def table(self) -> str:
-        """Return the weights as a text table, one row per position."""
-        names = [f"grade {grade}" for grade in range(self.n_grades)]
-        names = [one_line(name) for name in self.grade_names or names]
+    @property
+    def table(self) -> PolarsFrame:
+        """The weights: a row for each position, a column for each grade."""
+        positions = {"position": np.arange(1, self.depth + 1)}
+        return table_of(positions | dict(zip(self._names, self.weights.T, strict=True)))
+
+    @property
+    def _names(self) -> Sequence[str]:
+        return self.grade_names or [f"grade {grade}" for grade in range(self.n_grades)]
+
+    def __str__(self) -> str:
+        names = [one_line(name) for name in self._names]
         width = max(9, *(len(name) + 1 for name in names))
         rows = ["position" + "".join(f"{name:>{width}}" for name in names)]
         for k, row in enumerate(self.weights):
@@ -302,8 +312,16 @@ class DCG(NormalisedMetric):
         gains = (self.gains - self.gains[0]) / span
         return DCG(gains, self.discounts / first, self.grade_names, self.notes)
 
-    def table(self) -> str:
-        """Return gains and discounts as a text table."""
+    @property
+    def table(self) -> PolarsFrame:
+        """The gain of each grade and the discount of each position, a row each."""
+        names = self.grade_names or ("",) * self.n_grades
+        grades = [f"gain of grade {grade} {name}".rstrip() for grade, name in enumerate(names)]
+        positions = [f"discount at {k}" for k in range(1, self.depth + 1)]
+        values = np.concatenate([self.gains, self.discounts])
+        return table_of({"parameter": [*grades, *positions], "value": values})
+
+    def __str__(self) -> str:
         # gains, the best grade first
         gains: list[str] = []
         for grade, gain in enumerate(self.gains):
@@ -346,16 +364,6 @@ def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:
         title = f"{side} {words}"
         pictures.append({"title": title, "ticks": ticks, "lines": lines, "bands": shades})
     return pictures
-
-
-def as_rows(dcg: DCG) -> list[Fields]:
-    """Return the rows of a table: each gain and discount by the name of its grade or position."""
-    names = dcg.grade_names or ("",) * dcg.n_grades
-    grades = [f"gain of grade {grade} {name}".rstrip() for grade, name in enumerate(names)]
-    positions = [f"discount at {k}" for k in range(1, dcg.depth + 1)]
-    values = [*dcg.gains.tolist(), *dcg.discounts.tolist()]
-    both = zip([*grades, *positions], values, strict=True)
-    return [{"parameter": name, "value": value} for name, value in both]
 
 
 def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:

@@ -11,12 +11,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.finding import table_of
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
     Indices,
     InputError,
     Integers,
+    PolarsFrame,
     finite_array,
     graded_lists,
 )
@@ -206,9 +208,20 @@ class ListUtility(NormalisedMetric):
         gains, discounts = self.gains / top, self.discounts / first
         return ListUtility(gains, discounts, self.stops, self.best, self.grade_names, self.notes)
 
-    def table(self) -> str:
-        """Return the DCG's text table with stop probabilities, or with the share of the best."""
-        head, *rows = self.dcg.table().split("\n")
+    @property
+    def table(self) -> PolarsFrame:
+        """The DCG's gains and discounts, and stop probabilities or the share of the best result."""
+        rows = self.dcg.table.rows()
+        if self.form == "best":
+            more = [("share of the best result", self.best)]
+        else:
+            names = [name.replace("gain", "stop", 1) for name, _ in rows]
+            more = [*zip(names, self.stops, strict=False)]
+        parameters, values = zip(*rows, *more, strict=True)
+        return table_of({"parameter": parameters, "value": np.array(values)})
+
+    def __str__(self) -> str:
+        head, *rows = str(self.dcg).split("\n")
         if self.form == "best":
             return "\n".join([head, *rows, f"share of the best result{float(self.best):>16.4f}"])
 

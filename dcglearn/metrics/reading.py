@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import Floats, InputError, PathLike, errors_in
+from dcglearn.foundation.validation import Floats, InputError, InputTypeError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.saved_metric import SavedMetric, load_metric
@@ -40,7 +40,7 @@ MetricLike: TypeAlias = AnyMetric | PathLike
 MetricsLike: TypeAlias = "MetricLike | Mapping[str, MetricsLike] | Iterable[MetricsLike]"
 """What stands for one metric or several: one, a mapping from names, or a list of these."""
 
-CURRENT = "exponential-log2"
+BASELINE = "exponential-log2"
 """The metric that most people use now."""
 
 ONLY_DCG = (DCG,)
@@ -180,7 +180,7 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
         return metric.utility.weights
     if isinstance(metric, Utility):
         return metric.weights
-    raise InputError(
+    raise InputTypeError(
         f"{name} is a list utility, whose values are no sums over positions: certificates, "
         "similarity and exact shares of disagreement are only true of a DCG (disagreement of two "
         "metrics is sampled)",
@@ -198,7 +198,8 @@ def _of_weights(metric: Any, name: str) -> Any:
         return Utility(np.asarray(metric, dtype=np.float64))
     except (TypeError, ValueError) as error:
         problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
-        raise InputError(problem) from error
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(problem) from error
 
 
 def resolved(
@@ -281,7 +282,7 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     """Raise InputError for a metric, or another object, of a kind that is not accepted."""
     given = f"{name} is {'an' if kind is AdaptiveMetric else 'a'} {kind.__name__}"
     if issubclass(kind, METRICS) and tuple(accept) == ONLY_DCG:
-        raise InputError(
+        raise InputTypeError(
             f"{given}, no sum of gains times discounts; what is asked for is "
             "only true of a DCG (the gains and discounts of a ListUtility alone are "
             "ListUtility.dcg)",
@@ -289,15 +290,15 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept if issubclass(kind, SavedMetric))
     forms = f"{kinds}, its file, or a name such as exponential-log2@10"
-    raise InputError(f"{given}; give {forms}")
+    raise InputTypeError(f"{given}; give {forms}")
 
 
-def metric_in_use(current: MetricLike, n_grades: int, depth: int) -> tuple[str, ListMetric]:
+def metric_in_use(baseline: MetricLike, n_grades: int, depth: int) -> tuple[str, ListMetric]:
     """Return the name of the metric used now, and the metric, for lists of this depth.
 
     Raises InputError if it has no values of lists, or fewer grades.
     """
-    named = metric_or_name(current, accept=EVALUATED, name="current")
+    named = metric_or_name(baseline, accept=EVALUATED, name="baseline")
     if isinstance(named, NamedMetric):
         return named.at(depth), metric(named, n_grades, depth)
     if named.n_grades < n_grades:

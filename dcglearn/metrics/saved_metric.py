@@ -1,5 +1,7 @@
 """Base class of metrics: arrays, grade names and notes, saved as strict JSON."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar
@@ -7,7 +9,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.validation import Fields, InputError, PathLike, errors_in
+from dcglearn.foundation.plain_text import names_in
+from dcglearn.foundation.validation import Fields, InputError, InputTypeError, PathLike, errors_in
 from dcglearn.metrics.scales import grade_map
 
 Kind = TypeVar("Kind", bound="SavedMetric")
@@ -25,10 +28,6 @@ class SavedMetric(Shown):
     grade_names: tuple[str, ...] | None
     notes: tuple[str, ...]
     plain: bool = False
-    table: Callable[[], str]
-
-    def _table(self) -> str:
-        return self.table()
 
     @property
     def n_grades(self) -> int:
@@ -100,12 +99,14 @@ class SavedMetric(Shown):
 
     def _set_texts(self) -> None:
         """Check `grade_names` and `notes` and make them tuples."""
+        if isinstance(self.grade_names, str):
+            object.__setattr__(self, "grade_names", tuple(names_in(self.grade_names)))
         for name in ("grade_names", "notes"):
             texts = getattr(self, name)
             if texts is None:
                 continue
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-                raise InputError(f"{name} must be a list of texts, not {texts!r}")
+                raise InputTypeError(f"{name} must be a list of texts, not {texts!r}")
             object.__setattr__(self, name, tuple(texts))
         if self.grade_names is not None and len(self.grade_names) != self.n_grades:
             raise InputError(f"{len(self.grade_names)} grade names for {self.n_grades} grades")

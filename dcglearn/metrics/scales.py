@@ -1,5 +1,7 @@
 """Scales of grades: comparison of a metric's scale with the data's, and maps between scales."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping
 
@@ -21,7 +23,7 @@ class ScaleWarning(UserWarning):
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always", dl.ScaleWarning)
-    ...     values = dl.evaluate({"q": {"a": 1.0}}, {"q": {"a": 2}}, dl.DCG.standard(5, 3))
+    ...     values = dl.evaluate({"q": {"a": 2}}, {"q": {"a": 1.0}}, dl.DCG.standard(5, 3))
     >>> [warning.category.__name__ for warning in caught]
     ['ScaleWarning']
     """

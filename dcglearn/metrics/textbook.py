@@ -149,7 +149,7 @@ class MetricName(NamedMetric):
             textbook_discounts(discount, 1)
             depth = whole_number(int(digits), "depth") if digits else None
         except InputError as error:
-            raise InputError(f"{name} {word!r}: there is no such file, and {error}") from error
+            raise error.told(f"{name} {word!r}: there is no such file, and ") from None
         return cls(word, gain, discount, depth)
 
     def at(self, depth: int) -> str:

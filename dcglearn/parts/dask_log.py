@@ -16,6 +16,7 @@ import numpy as np
 
 from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.inputs import expand_paths, is_path
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
@@ -129,6 +130,7 @@ class DaskLog(PartedLog):
     ...     utility = dl.UtilityLearner().fit(log).utility_
     """
 
+    @spelled_out(ReadingOptions)
     def __init__(
         self,
         log: Any,

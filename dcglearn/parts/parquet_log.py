@@ -16,6 +16,7 @@ import psutil
 
 from dcglearn.foundation.inputs import Paths, expand_paths
 from dcglearn.foundation.progress import bar
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.parts.parquet_pieces import (
@@ -239,12 +240,14 @@ class ParquetLog(PartedLog):
     --------
     >>> import tempfile, dcglearn as dl
     >>> folder = tempfile.mkdtemp()
-    >>> dl.simulate.write_log(f"{folder}/log.parquet", dl.simulate.ground_truth("D1"), 1000, seed=0)
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> dl.simulate.write_log(f"{folder}/log.parquet", truth, 1000, random_state=0)
     >>> with dl.io.ParquetLog(folder) as log:
     ...     log, dl.UtilityLearner().fit(log).gap_ < 1e-8
     (ParquetLog(1,000 pairs, depth 10, 5 grades), True)
     """
 
+    @spelled_out(ReadingOptions)
     def __init__(
         self,
         log: Paths,

@@ -9,9 +9,10 @@ import re
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.cluster import CONNECT, connected, watched, workers_of
 from dcglearn.foundation.inputs import is_path
@@ -40,9 +41,9 @@ class DaskBoostedRanker(BoostedRanker):
 
     Parameters
     ----------
-    loss, n_trees, learning_rate, num_leaves, follow, curvature, metric, patience, seed, start
-        As in `BoostedRanker`, but `patience` saves no time: the number of trees is chosen after all
-        have grown. There are no checkpoints over a cluster.
+    loss, n_trees, learning_rate, num_leaves, follow, curvature, metric, patience, start
+        As in `BoostedRanker`, and so is `random_state`, but `patience` saves no time: the number of
+        trees is chosen after all have grown. There are no checkpoints over a cluster.
     **lightgbm
         Other parameters of LightGBM, which finds free ports, or takes ``local_listen_port=P`` of
         each worker, where all are on different hosts.
@@ -60,11 +61,44 @@ class DaskBoostedRanker(BoostedRanker):
 
     Examples
     --------
-    >>> data = dl.simulate.letor_queries(40, seed=0)
+    >>> data = dl.simulate.letor_queries(40, random_state=0)
     >>> ranker = DaskBoostedRanker(n_trees=30).fit(data[:30], engine=2)  # doctest: +SKIP
     """
 
-    _options: ClassVar[Any] = ("eval_set", "query_weight", "sample_weight", "engine", "sparse")
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        eval_set: Any = None,
+        *,
+        query_weight: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        engine: Client | str | int = 2,
+        sparse: bool = False,
+    ) -> Self:
+        """Learn from documents X with grades y of queries qid, from `Queries`, or from files.
+
+        Raises InputError as `RidgeRanker.fit`; ClusterLost if a worker or the scheduler is lost.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `BoostedRanker.fit`; X and `eval_set` may also name learning-to-rank files: a
+            path, a pattern, a folder, or several.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the number of trees that is best on it is used.
+        query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
+            Weight of each query's value in the mean that is maximised; and of each document's slope
+            and curvature, as in LightGBM.
+        engine : distributed.Client, str or int
+            The client, the address of a scheduler, or the number of local processes to start.
+        sparse : bool
+            Whether features of files stay sparse, as CSR.
+        """
+        options = {"engine": engine, "sparse": sparse}
+        weights = {"query_weight": query_weight, "sample_weight": sample_weight}
+        return self._train(X, y, qid, eval_set, **weights, **options)
 
     def _queries_of(
         self, X: Any, y: Any, qid: Any, options: Fields, n_features: int | None = None
@@ -73,8 +107,7 @@ class DaskBoostedRanker(BoostedRanker):
             return super()._queries_of(X, y, qid, options)
         if y is not None or qid is not None:
             raise InputError("X names files, which have grades and qid: leave y and qid out")
-        sparse = options.get("sparse", False)
-        return read_query_files(X, n_features=n_features, sparse=sparse)
+        return read_query_files(X, n_features=n_features, sparse=options["sparse"])
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -88,7 +121,7 @@ class DaskBoostedRanker(BoostedRanker):
     def _fit(self, training: Training) -> None:
         queries, task = training.queries, self._task(training)
         with contextlib.ExitStack() as closing:
-            client = connected(training.options.get("engine", 2), closing, packages=("lightgbm",))
+            client = connected(training.options["engine"], closing, packages=("lightgbm",))
             workers = sorted(workers_of(client))
             if not workers:
                 raise InputError("the cluster has no worker; start some")
@@ -133,7 +166,7 @@ class DaskBoostedRanker(BoostedRanker):
             client=own,
             objective=objective,
             n_estimators=self.n_trees,
-            random_state=self.seed,
+            random_state=self.random_state,
             **main_names({"time_out": 2, **task.parameters}),
         )
 

@@ -2,15 +2,16 @@
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import at_most, free_threads
-from dcglearn.foundation.validation import Fields, Floats, InputError
+from dcglearn.foundation.validation import Fields, Floats, InputError, InputTypeError
 from dcglearn.losses import Regression
 from dcglearn.losses.boosting import descent
 from dcglearn.rankers.queries import Queries
@@ -163,7 +164,7 @@ class Growth:
                 raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
         # the segment's own seed, and its trees on top of the last ones
-        own = {"seed": task.ranker.seed + first // self.every, "num_threads": n_threads}
+        own = {"seed": task.ranker.random_state + first // self.every, "num_threads": n_threads}
         parameters = {**task.parameters, **own, "objective": objective}
         options = {"num_boost_round": size, "init_model": self.booster, "callbacks": [after]}
         with at_most(n_threads):
@@ -206,14 +207,19 @@ def lightgbm_itself() -> Any:
     return lightgbm
 
 
-def main_names(parameters: Fields) -> Fields:
-    """Return LightGBM's parameters under their main names; of several aliases the last counts."""
+def main_names(parameters: Fields, own: Iterable[str] = ()) -> Fields:
+    """Return LightGBM's parameters under their main names; of several aliases the last counts.
+
+    Raise InputError for an unknown one, with the nearest of LightGBM's names and `own`.
+    """
     # main name of every alias
     aliases = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
     main = {alias: name for name, others in aliases.items() for alias in (name, *others)}
     unknown = sorted(parameters.keys() - main.keys())
     if unknown:
-        raise InputError(f"{unknown[0]} is neither a parameter of BoostedRanker nor of LightGBM")
+        near = nearest(unknown[0], [*own, *main])
+        fact = f"{unknown[0]} is neither a parameter of BoostedRanker nor of LightGBM"
+        raise InputTypeError(f"{fact}{near}")
     return {main[name]: value for name, value in parameters.items()}
 
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import Fields, Floats, InputError, one_of, whole_number, within
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    PathLike,
+    one_of,
+    whole_number,
+    within,
+)
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
 from dcglearn.metrics.reading import MetricLike
@@ -69,7 +78,7 @@ class LinearRanker(LinearModel):
         Step of ``"sgd"``.
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
-    patience, seed : int
+    patience, random_state : int
         With a validation set, the annealing ends after this many stages without a better value; and
         the seed.
 
@@ -90,7 +99,7 @@ class LinearRanker(LinearModel):
 
     Examples
     --------
-    >>> data = dl.simulate.letor_queries(40, seed=0)
+    >>> data = dl.simulate.letor_queries(40, random_state=0)
     >>> mine = dl.DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
     >>> 0.4 < LinearRanker(dl.losses.ApproxNDCG(mine)).fit(data[:30]).score(data[30:]) < 1
     True
@@ -107,10 +116,37 @@ class LinearRanker(LinearModel):
     learning_rate: float = 0.01
     metric: MetricLike | None = None
     patience: int | None = None
-    seed: int = 0
+    random_state: int = 0
 
-    _options: ClassVar[tuple[str, ...]] = ("eval_set", "checkpoint", "resume")
     _default_loss: ClassVar[type[Any] | None] = ApproxNDCG
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        eval_set: Any = None,
+        *,
+        checkpoint: PathLike | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from documents X with grades y of queries qid, or from `Queries`.
+
+        Raises InputError as `RidgeRanker.fit`; or if the checkpoint is damaged or of another
+        training.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `RidgeRanker.fit`.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the stage that is best on it is used.
+        checkpoint : path, optional
+            File to which the state is written after each stage.
+        resume : bool
+            Whether to continue from the checkpoint, to the model of an uninterrupted training.
+        """
+        return self._train(X, y, qid, eval_set, checkpoint=checkpoint, resume=resume)
 
     def _check_parameters(self) -> None:
         one_of(self.solver, "solver", ("lbfgs", "cg", "sgd"))
@@ -118,7 +154,7 @@ class LinearRanker(LinearModel):
             starts = "ridge", "ranksvm", "random"
             one_of(self.start, "start", starts, ", coefficients, or a fitted ranker")
         self._check_whole("n_restarts", "max_iter", "patience")
-        whole_number(self.seed, "seed", 0)
+        whole_number(self.random_state, "random_state", 0)
         within(self.l2, "l2")
         within(self.tol, "tol")
         positive(learning_rate=self.learning_rate)
@@ -230,7 +266,9 @@ class _Stages:
     def _start(self, restart: int) -> Floats:
         start, d = self.ranker.start, self.queries.shape[1]
         if restart > 0 or (isinstance(start, str) and start == "random"):
-            return np.random.default_rng([self.ranker.seed, restart]).normal(size=d) / np.sqrt(d)
+            return np.random.default_rng([self.ranker.random_state, restart]).normal(
+                size=d
+            ) / np.sqrt(d)
         if not isinstance(start, str):
             return coefficients_of(start, d) * self.design.spread
         if start == "ranksvm":
@@ -303,7 +341,7 @@ class _Stages:
     def stochastic(self, loss: Any, v: Floats, state: _State) -> tuple[Floats, int]:
         """Return v and the passes of stochastic gradients, a query a step, in a random order."""
         ranker, queries, design, v = self.ranker, self.queries, self.design, v.copy()
-        rng = np.random.default_rng([ranker.seed, state.restart, state.stage + 1])
+        rng = np.random.default_rng([ranker.random_state, state.restart, state.stage + 1])
         for n_passes in range(1, ranker.max_iter + 1):
             before = v.copy()
             for q in rng.permutation(len(queries)):

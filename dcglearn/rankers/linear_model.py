@@ -194,7 +194,7 @@ class RidgeRanker(LinearModel):
 
     Examples
     --------
-    >>> queries = dl.simulate.letor_queries(20, seed=0)
+    >>> queries = dl.simulate.letor_queries(20, random_state=0)
     >>> RidgeRanker().fit(queries).score(queries) > 0.4
     True
     """
@@ -251,7 +251,7 @@ class RankSVMRanker(LinearModel):
 
     Examples
     --------
-    >>> RankSVMRanker().fit(dl.simulate.letor_queries(20, seed=0)).gap_ < 1e-8
+    >>> RankSVMRanker().fit(dl.simulate.letor_queries(20, random_state=0)).gap_ < 1e-8
     True
     """
 

@@ -21,7 +21,7 @@ def load_ranker(path: PathLike, metric: MetricLike | None = None) -> Ranker:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> queries = dl.simulate.letor_queries(10, seed=0)
+    >>> queries = dl.simulate.letor_queries(10, random_state=0)
     >>> ranker = dl.rankers.RidgeRanker().fit(queries)
     >>> with TemporaryDirectory() as folder:
     ...     ranker.save(f"{folder}/model")

@@ -43,15 +43,12 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
     A kill leaves the old model or the new one, since ``model.json`` names its data file, and is
     replaced by a rename.
     """
-    kind = type(ranker).__name__
-    if not hasattr(ranker, "metric_"):
-        raise InputError(f"this {kind} is not fitted; fit it before saving")
     target = as_path(path)
     refuse_folder(target, force=force)
 
     # parameters, metric and features
     parameters = ranker.get_params(deep=False)
-    fields: Fields = {**_MODEL, "kind": kind}
+    fields: Fields = {**_MODEL, "kind": type(ranker).__name__}
     fields["parameters"] = {name: _encoded(value) for name, value in parameters.items()}
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_
@@ -138,7 +135,7 @@ def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: MetricLike 
     try:
         ranker = _ranker_of(folder, fields, kinds)
     except InputError as error:
-        raise InputError(f"{file}: {error}") from error
+        raise error.told(f"{file}: ") from None
     except (LookupError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as e:
         raise InputError(f"{path}: the model is damaged, or not of this version ({e})") from e
 

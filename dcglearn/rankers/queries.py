@@ -18,11 +18,14 @@ from dcglearn.foundation.validation import (
     Floats,
     Grades,
     InputError,
+    InputTypeError,
     Integers,
     Seed,
     frozen,
+    one_of,
     query_offsets,
     scale_size,
+    within,
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.list_utility import ListUtility
@@ -108,11 +111,19 @@ class Queries:
 
     @classmethod
     def from_groups(
-        cls, features: Any, grades: ArrayLike, sizes: ArrayLike, **options: Any
+        cls,
+        features: Any,
+        grades: ArrayLike,
+        sizes: ArrayLike,
+        n_grades: int | None = None,
+        documents: Sequence[str] | None = None,
+        missing: bool = False,
+        columns: FeatureColumns | None = None,
     ) -> Queries:
         """Build from the number of documents of each query; queries are named 1, 2, ..."""
         labels = np.asarray(grades)
-        return cls(features, labels, group_labels(sizes, len(labels)), **options)
+        qid = group_labels(sizes, len(labels))
+        return cls(features, labels, qid, n_grades, documents, missing, columns)
 
     @property
     def sizes(self) -> Integers:
@@ -138,19 +149,25 @@ class Queries:
         labels = self.grades[rows], self.qid[rows], self.n_grades
         return Queries(self.features[rows], *labels, documents, self.missing, self.columns)
 
-    def split(self, share: float, seed: Seed = 0) -> tuple[Queries, Queries]:
-        """Return a random `share` of the queries, and the others, both in their present order."""
-        if not 0 < share < 1:
-            raise InputError(f"share={share} must lie between 0 and 1")
-        first = np.random.default_rng(seed).permutation(len(self)) < round(share * len(self))
+    def split(self, fraction: float = 0.8, *, random_state: Seed = 0) -> tuple[Queries, Queries]:
+        """Return a random `fraction` of the queries, and the others, each in the order given."""
+        within(fraction, "fraction", 1, above=True, below=True)
+        n_first = round(fraction * len(self))
+        first = np.random.default_rng(random_state).permutation(len(self)) < n_first
         if first.all() or not first.any():
-            size = f"share={share} of {len(self)} queries"
+            size = f"fraction={fraction} of {len(self)} queries"
             raise InputError(f"{size} leaves one side empty; give more queries")
         return self[first], self[~first]
 
-    def evaluate(self, scores: ArrayLike, dcg: DCG | ListUtility, **options: Any) -> Floats:
-        """Return each query's normalised value under `scores`, shape (m,); see `ndcg_by_query`."""
-        return ndcg_by_query(dcg, scores, self.grades, self.offsets, **options)
+    def evaluate(
+        self, scores: ArrayLike, dcg: DCG | ListUtility, ties: str = "stable", empty: float = 0.0
+    ) -> Floats:
+        """Return the normalised value of each query, ranked by `scores`, shape (m,).
+
+        Documents with equal scores keep their order (``"stable"``) or rank worst grade first
+        (``"worst"``). A query without a relevant document counts as `empty`.
+        """
+        return ndcg_by_query(dcg, scores, self.grades, self.offsets, ties, empty)
 
     def fingerprint(self) -> str:
         """Return a digest of features, grades and offsets."""
@@ -212,8 +229,7 @@ def as_ranked(
     scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int, ties: str
 ) -> tuple[Grades, Integers, Integers]:
     """Return grades of each query's documents as ranked, positions from 0, and queries; (n,)."""
-    if ties not in ("stable", "worst"):
-        raise InputError(f'ties={ties!r}: give "stable" or "worst"')
+    one_of(ties, "ties", ("stable", "worst"))
 
     # check scores and grades
     values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
@@ -249,7 +265,8 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
         table = np.asarray(features, dtype=np.float64)
     except (TypeError, ValueError) as error:
         expected = "numbers in a table of shape (documents, features)"
-        raise InputError(f"features must be {expected}: {error}") from error
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(f"features must be {expected}: {error}") from error
 
     shape = table.shape
     if table.ndim != 2:

@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Fields, Floats, InputError, PathLike, whole_number
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    InputTypeError,
+    PathLike,
+    whole_number,
+)
 from dcglearn.losses import Objective
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, SCORING, MetricLike
@@ -47,8 +54,6 @@ class Ranker(BaseEstimator):
 
     takes_missing: ClassVar[bool] = False
     """True if the model takes NaN as a missing value, and categories."""
-    _options: ClassVar[tuple[str, ...]] = ()
-    """Options of `fit` that only this kind of ranker takes; scikit-learn routes them."""
     _default_loss: ClassVar[type[Any] | None] = None
     """The class of the objective, with the textbook DCG, where the parameter `loss` is None."""
     _data_file: ClassVar[str] = "weights.npz"
@@ -60,29 +65,17 @@ class Ranker(BaseEstimator):
     __metadata_request__fit: ClassVar[Fields] = {"qid": True}
     __metadata_request__score: ClassVar[Fields] = {"qid": True, "sample_weight": None}
 
-    def __init_subclass__(cls, **named: Any) -> None:
-        cls.__metadata_request__fit = dict.fromkeys(cls._options)  # beside those in the signature
-        super().__init_subclass__(**named)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse, tags.input_tags.allow_nan = True, self.takes_missing
         tags.input_tags.categorical, tags.target_tags.required = self.takes_missing, True
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        eval_set: Any = None,
-        **options: Any,
-    ) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> Self:
         """Learn from documents X with grades y of queries qid, or from `Queries`.
 
-        Raises InputError if a parameter or an input cannot be used, nothing can be learned from the
-        data, or the checkpoint is damaged or of another training; ClusterLost if a worker or the
-        scheduler is lost.
+        Raises InputError if a parameter or an input cannot be used, or nothing can be learned from
+        the data.
 
         Parameters
         ----------
@@ -91,24 +84,11 @@ class Ranker(BaseEstimator):
             Trees take NaN as a missing value, and split columns of categories by sets.
         y, qid : array_like, shape (n,)
             Grades (0 = worst), and the query of each document, the rows of a query together.
-        eval_set : Queries, or (X, y, qid), optional
-            Validation set: the stage, point, round or number of trees that is best on it is used.
-            `RidgeRanker`, `RankSVMRanker` and `PairwiseRanker` take none.
-        **options
-            `LinearRanker` and `BoostedRanker` take ``checkpoint=FILE``, to which the state is
-            written after each stage or every ``checkpoint_every=50`` trees (LightGBM's random
-            choices then start again, with another seed), and ``resume=True``, to continue
-            from it to the model of an uninterrupted training. Trees take ``query_weight``, shape
-            (m,), of each query's value in the mean that is maximised, and ``sample_weight``, shape
-            (n,), of each document's slope and curvature, as in LightGBM. `DaskBoostedRanker` takes
-            ``engine``, a ``distributed.Client``, the address of a scheduler, or the number of local
-            processes to start (2 by default). Its X and `eval_set` may name learning-to-rank files
-            (a path, pattern, folder, or several), whose features ``sparse=True`` keeps as CSR.
         """
-        for name in [*options, *([] if eval_set is None else ["eval_set"])]:
-            if name not in self._options:
-                raise TypeError(f"{type(self).__name__}.fit takes no {name}")
+        return self._train(X, y, qid)
 
+    def _train(self, X: Any, y: Any, qid: Any, eval_set: Any = None, **options: Any) -> Self:
+        """Learn as `fit` does; `options` are those of a subclass."""
         # check data, parameters, metric and objective
         queries = self._queries_of(X, y, qid, options)
         self._check_parameters()
@@ -140,7 +120,7 @@ class Ranker(BaseEstimator):
             loss = self._default_loss(DCG.standard(queries.n_grades or 1, 10))
         if not isinstance(loss, Objective):
             remedy = f"give one of dcglearn.losses, such as {self._default_loss.__name__}(dcg)"
-            raise InputError(f"loss={loss!r} is no loss; {remedy}")
+            raise InputTypeError(f"loss={loss!r} is no loss; {remedy}")
         loss = loss.for_lists(*scale_of(queries))
         if getattr(loss, "dcg", None) is not None:
             check_scale(queries, loss.dcg)
@@ -181,25 +161,27 @@ class Ranker(BaseEstimator):
         y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         metric: MetricLike | None = None,
-        **options: Any,
+        ties: str = "stable",
+        empty: float = 0.0,
     ) -> Floats:
         """Return the normalised value of each query, shape (m,), by `metric` or the model's own.
 
-        `options` are those of `ndcg_by_query`.
+        `ties` and `empty` are those of `Queries.evaluate`.
         """
         check_is_fitted(self)
         queries = as_queries(X, y, qid, missing=self.takes_missing)
         own: Any = self.metric_
         if metric is not None:
             own = read_metric(metric, *scale_of(queries), accept=SCORING)
-        return queries.evaluate(self.predict(queries), own, **options)
+        return queries.evaluate(self.predict(queries), own, ties=ties, empty=empty)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the fitted model into a folder: parameters as JSON, arrays as npz, no pickle.
 
-        Raise InputError if the ranker is not fitted or is of a kind that has no file, or the folder
-        cannot be written.
+        Raise NotFittedError if the ranker is not fitted; InputError if it is of a kind that has no
+        file, or the folder cannot be written.
         """
+        check_is_fitted(self)
         save_model(self, path, force=force)
 
     @classmethod

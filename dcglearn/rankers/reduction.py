@@ -15,6 +15,7 @@ from dcglearn.foundation.validation import (
     Floats,
     Indices,
     InputError,
+    InputTypeError,
     Integers,
     one_of,
     query_offsets,
@@ -48,7 +49,7 @@ class PairwiseRanker(Ranker):
     pairs : {"difference", "both"}
         The learner's features of a pair: the difference of the documents' features, or both, one
         after the other.
-    n_rounds, seed : int
+    n_rounds, random_state : int
         The paper's T; and the seed of the order of the documents in a pair, and of the sample.
     max_pairs : int
         Most pairs a round; of more, a sample is drawn in proportion to their weights. More are
@@ -64,7 +65,7 @@ class PairwiseRanker(Ranker):
 
     Examples
     --------
-    >>> queries = dl.simulate.letor_queries(20, sizes=(20, 40), seed=0)
+    >>> queries = dl.simulate.letor_queries(20, sizes=(20, 40), random_state=0)
     >>> PairwiseRanker(n_rounds=2).fit(queries).score(queries) > 0.4
     True
     """
@@ -76,16 +77,16 @@ class PairwiseRanker(Ranker):
     pairs: str = "difference"
     n_rounds: int = 3
     max_pairs: int = 200_000
-    seed: int = 0
+    random_state: int = 0
 
     def _check_parameters(self) -> None:
         learner = self.learner
         if learner is not None and (isinstance(learner, type) or not hasattr(learner, "fit")):
             remedy = "give one of scikit-learn, or None"
-            raise InputError(f"learner={learner!r} is no classifier: {remedy}")
+            raise InputTypeError(f"learner={learner!r} is no classifier: {remedy}")
         one_of(self.pairs, "pairs", ("difference", "both"))
         self._check_whole("n_rounds")
-        whole_number(self.seed, "seed", 0)
+        whole_number(self.random_state, "random_state", 0)
         whole_number(self.max_pairs, "max_pairs", 2)
 
     def _fit(self, training: Training) -> None:
@@ -97,7 +98,7 @@ class PairwiseRanker(Ranker):
             learner = LogisticRegression(fit_intercept=False, max_iter=1000)
 
         # positions of the first round
-        queries, rng = training.queries, np.random.default_rng(self.seed)
+        queries, rng = training.queries, np.random.default_rng(self.random_state)
         scores = RidgeRanker(self.metric_, reweighted=False).fit(queries).predict(queries)
 
         # weigh pairs by the last positions, and learn their order

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
@@ -73,7 +74,7 @@ class SparseRanker(LinearModel):
     under the modified Huber loss), and every `truncate_every` steps moves each coefficient towards
     0 by ``step * l1``. A path of increasing `l1`, each model starting from the last, ends when no
     feature is left. The model with the fewest features is kept whose normalised DCG is within
-    `tolerance` of the best. Source: Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute
+    `slack` of the best. Source: Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute
     value of the weights, see `RSRank`.
 
     Parameters
@@ -82,7 +83,7 @@ class SparseRanker(LinearModel):
         Gains and discounts, and the metric of `score`; the textbook DCG by default.
     l1 : float or None
         Weight of the penalty; None computes a path of weights.
-    tolerance : float
+    slack : float
         Share of the best normalised DCG (on the validation set, if any) that may be lost; 0 keeps
         the best model.
     n_points : int
@@ -93,8 +94,8 @@ class SparseRanker(LinearModel):
     max_iter, tol : int, float
         A point ends after `max_iter` steps, or when no coefficient changes by more than `tol`.
     loss : loss, optional
-        Another loss; by default ``losses.RSRank(metric, k=None)``. With weights truncated at the
-        DCG's depth, documents take turns in the first positions, and the steps do not converge.
+        Another loss; by default ``losses.RSRank(metric, depth=None)``. With weights truncated at
+        the DCG's depth, documents take turns in the first positions, and the steps do not converge.
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class SparseRanker(LinearModel):
 
     Examples
     --------
-    >>> queries = dl.simulate.letor_queries(30, n_redundant=30, seed=0)
+    >>> queries = dl.simulate.letor_queries(30, n_redundant=30, random_state=0)
     >>> ranker = SparseRanker(n_points=10, max_iter=50).fit(queries[:20], eval_set=queries[20:])
     >>> len(ranker.features_) < 45
     True
@@ -118,7 +119,7 @@ class SparseRanker(LinearModel):
 
     metric: MetricLike | None = None
     l1: float | None = None
-    tolerance: float = 0.02
+    slack: float = 0.02
     n_points: int = 30
     step: float = 0.3
     truncate_every: int = 1
@@ -126,24 +127,41 @@ class SparseRanker(LinearModel):
     tol: float = 1e-4
     loss: Any = None
 
-    _options = ("eval_set",)
     _default_loss: ClassVar[type[Any] | None] = RSRank
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None
+    ) -> Self:
+        """Learn from documents X with grades y of queries qid, or from `Queries`.
+
+        Raises InputError as `RidgeRanker.fit`.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `RidgeRanker.fit`.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the point of the path that is best on it is used.
+        """
+        return self._train(X, y, qid, eval_set)
 
     def _check_parameters(self) -> None:
         self._check_whole("n_points", "truncate_every", "max_iter")
-        within(self.tolerance, "tolerance", 1.0, below=True)
+        within(self.slack, "slack", 1.0, below=True)
         within(self.step, "step", 2.0, above=True, below=True)
         within(self.tol, "tol")
         if self.l1 is not None:
             within(self.l1, "l1", remedy="or None")
 
     def _objective(self, queries: Queries) -> Any:
-        return RSRank(self.metric_, k=None) if self.loss is None else super()._objective(queries)
+        if self.loss is None:
+            return RSRank(self.metric_, depth=None)
+        return super()._objective(queries)
 
     def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
         self.path_ = list(self._path(design, training))
         best = max(point.value for point in self.path_)
-        near = [point for point in self.path_ if point.value >= (1 - self.tolerance) * best]
+        near = [point for point in self.path_ if point.value >= (1 - self.slack) * best]
         self.chosen_ = min(near, key=lambda point: (point.n_features, -point.value))
         self.features_ = np.flatnonzero(self.chosen_.coef)
         return self.chosen_.coef, 0.0

@@ -1,5 +1,7 @@
 """Learning-to-rank files: svmlight with qid, or with group sizes beside it, plain or compressed."""
 
+from __future__ import annotations
+
 import io
 import re
 from pathlib import Path
@@ -79,9 +81,9 @@ def read_queries(
         table = features if sparse else features.toarray()
         return Queries(table, labels, qid, n_grades, documents, missing)
     except InputError as error:
-        row_named = re.match(r"(?:qid|grades)\[(\d+)\]", str(error))
+        row_named = re.match(r"(?:qid|grades)\[(\d+)\]", error.args[0])
         line = f", {_line(data, int(row_named[1]))}" if row_named else ""
-        raise InputError(f"{path}{line}: {error}") from error
+        raise error.told(f"{path}{line}: ") from None
 
 
 def _check_values(path: PathLike, data: bytes, features: Any, labels: Any, missing: bool) -> None:

@@ -1,5 +1,7 @@
 """Synthetic learning-to-rank data: like LETOR's OHSUMED, and with grades that only trees learn."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Grades, InputError, Seed, whole_number
@@ -13,7 +15,7 @@ def letor_queries(
     n_grades: int = 3,
     sizes: tuple[int, int] = (35, 320),
     conflict: float = 1.0,
-    seed: Seed = None,
+    random_state: Seed = None,
 ) -> Queries:
     """Return queries like LETOR's OHSUMED: 106 queries, 45 features, 3 grades, 35 to 320 documents.
 
@@ -41,7 +43,7 @@ def letor_queries(
     conflict : float
         Size of *depth* and *echo* relative to *topic* in the features; with 0, all metrics prefer
         the same ranker.
-    seed : int, Generator or None
+    random_state : int, Generator or None
         Same seed, same bytes.
 
     See Also
@@ -50,7 +52,7 @@ def letor_queries(
 
     Examples
     --------
-    >>> letor_queries(seed=0).shape[1], len(letor_queries(seed=0))
+    >>> letor_queries(random_state=0).shape[1], len(letor_queries(random_state=0))
     (45, 106)
     """
     # check the numbers
@@ -64,7 +66,7 @@ def letor_queries(
         raise InputError(f"conflict={conflict} must not be negative")
 
     # what each feature views: a hidden variable, or none (3)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     informative = n_features - n_redundant
     views = np.concatenate([np.arange(informative) % 3, np.full(n_redundant, 3)])
     noise = np.concatenate([rng.uniform(1.0, 3.0, informative), np.ones(n_redundant)])
@@ -97,7 +99,7 @@ def nonlinear_queries(
     n_features: int = 12,
     n_grades: int = 5,
     noise: float = 0.3,
-    seed: Seed = None,
+    random_state: Seed = None,
 ) -> Queries:
     """Return queries whose grades depend on sines, products and steps of features, for trees.
 
@@ -112,7 +114,7 @@ def nonlinear_queries(
         Number of queries, of documents per query, and of features, 7 or more.
     noise : float
         Standard deviation of the judges' noise; the utility's is about 1.5.
-    n_grades, seed
+    n_grades, random_state
         As in `letor_queries`.
 
     See Also
@@ -121,7 +123,7 @@ def nonlinear_queries(
 
     Examples
     --------
-    >>> nonlinear_queries(10, seed=0).shape
+    >>> nonlinear_queries(10, random_state=0).shape
     (300, 12)
     """
     # check the numbers
@@ -133,7 +135,7 @@ def nonlinear_queries(
         raise InputError(f"noise={noise} must not be negative")
 
     # utility of each document, with an offset of its query
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     x = rng.normal(size=(n_queries * size, n_features))
     x0, x1, x2, x3, x4, x5, x6 = x[:, :7].T
     utility = np.sin(2 * x0) + x1 * x2 + np.abs(x3) + 0.5 * x5 * (x4 > 0) + 0.4 * x6

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
     InputError,
+    PathLike,
     pair_values,
     whole_number,
     within,
@@ -26,7 +29,11 @@ from dcglearn.rankers.ranker import Ranker, Training
 
 _LOG = logging.getLogger(__name__)
 
-OWN_NAMES = {"num_iterations": "n_trees", "early_stopping_round": "patience", "seed": "seed"}
+OWN_NAMES = {
+    "num_iterations": "n_trees",
+    "early_stopping_round": "patience",
+    "seed": "random_state",
+}
 OWN_NAMES |= dict.fromkeys(("metric", "eval_at"), "metric")
 OWN_NAMES |= dict.fromkeys(("objective", "label_gain", "init_score"), "loss")
 """LightGBM's parameters, and the names that they have here."""
@@ -61,7 +68,7 @@ class BoostedRanker(Ranker):
     patience : int, optional
         With a validation set: stop after this many trees without a better value; by default all
         grow.
-    seed : int
+    random_state : int
         Same seed, same model, with any number of threads.
     start : array_like, shape (d,), or fitted linear ranker, optional
         Coefficients of a linear model, scaled to the gains by least squares. The trees add to its
@@ -92,7 +99,7 @@ class BoostedRanker(Ranker):
 
     Examples
     --------
-    >>> data = dl.simulate.letor_queries(40, seed=0)
+    >>> data = dl.simulate.letor_queries(40, random_state=0)
     >>> mine = dl.DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
     >>> ranker = BoostedRanker(dl.losses.RegSHFSDCG(mine), n_trees=30).fit(data[:30])
     >>> 0.3 < ranker.score(data[30:]) < 1
@@ -100,8 +107,6 @@ class BoostedRanker(Ranker):
     """
 
     takes_missing: ClassVar[bool] = True
-    _options: ClassVar[Any] = ("eval_set", "query_weight", "sample_weight")
-    _options += ("checkpoint", "checkpoint_every", "resume")
     _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
     _also_reads: ClassVar[tuple[str, ...]] = ("DaskBoostedRanker",)
     _data_file: ClassVar[str] = "trees.txt"
@@ -116,7 +121,7 @@ class BoostedRanker(Ranker):
         curvature: str = "diagonal",
         metric: MetricLike | None = None,
         patience: int | None = None,
-        seed: int = 0,
+        random_state: int = 0,
         start: Any = None,
         **lightgbm: Any,
     ) -> None:
@@ -128,10 +133,50 @@ class BoostedRanker(Ranker):
         self.curvature = curvature
         self.metric = metric
         self.patience = patience
-        self.seed = seed
+        self.random_state = random_state
         self.start = start
         self._check_names(lightgbm)
         self._lightgbm = lightgbm
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        eval_set: Any = None,
+        *,
+        query_weight: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: int = 50,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from documents X with grades y of queries qid, or from `Queries`.
+
+        Raises InputError as `RidgeRanker.fit`; or if the checkpoint is damaged or of another
+        training.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `RidgeRanker.fit`. NaN is a missing value; categories of a data frame are split by
+            sets.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the number of trees that is best on it is used.
+        query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
+            Weight of each query's value in the mean that is maximised; and of each document's slope
+            and curvature, as in LightGBM.
+        checkpoint : path, optional
+            File to which the state is written every `checkpoint_every` trees; LightGBM's random
+            choices then start again, with another seed.
+        checkpoint_every : int
+            Number of trees between checkpoints.
+        resume : bool
+            Whether to continue from the checkpoint, to the model of an uninterrupted training.
+        """
+        options = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "resume": resume}
+        weights = {"query_weight": query_weight, "sample_weight": sample_weight}
+        return self._train(X, y, qid, eval_set, **weights, **options)
 
     def get_params(self, deep: bool = True) -> Fields:
         """Return the parameters by name, LightGBM's included."""
@@ -148,14 +193,14 @@ class BoostedRanker(Ranker):
 
     def _check_parameters(self) -> None:
         self._check_whole("n_trees", "patience")
-        whole_number(self.seed, "seed", 0)
+        whole_number(self.random_state, "random_state", 0)
         whole_number(self.num_leaves, "num_leaves", 2, 1 << 17)  # as in LightGBM
         # with a larger rate, scores soon overflow
         within(self.learning_rate, "learning_rate", 1000.0, "0.1 is the default", above=True)
         check_words(self.follow, self.curvature)
 
     def _fit(self, training: Training) -> None:
-        every = whole_number(training.options.get("checkpoint_every", 50), "checkpoint_every")
+        every = whole_number(training.options["checkpoint_every"], "checkpoint_every")
         task = self._task(training)
         growth = Growth(task, every)
 
@@ -251,11 +296,11 @@ class BoostedRanker(Ranker):
         scores: Floats = self.booster_.predict(features, **options)
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
-    @staticmethod
-    def _check_names(lightgbm: Fields) -> None:
+    @classmethod
+    def _check_names(cls, lightgbm: Fields) -> None:
         """Raise InputError for a parameter that LightGBM does not know, or of another name here."""
         for name in lightgbm:
-            own_name = OWN_NAMES.get(name) or OWN_NAMES.get(main_name(name))
+            own_name = OWN_NAMES.get(name) or OWN_NAMES.get(main_name(name, cls._get_param_names()))
             if own_name:
                 raise InputError(f"{name}: give {own_name}= instead")
 
@@ -277,9 +322,9 @@ class BoostedRanker(Ranker):
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 
 
-def main_name(name: str) -> str:
-    """Return the main name of one of LightGBM's parameters."""
-    return next(iter(main_names({name: None})))
+def main_name(name: str, own: Iterable[str] = ()) -> str:
+    """Return the main name of one of LightGBM's parameters; see `main_names`."""
+    return next(iter(main_names({name: None}, own)))
 
 
 def check_codes(features: Any, column: int) -> None:

@@ -1,5 +1,7 @@
 """Agreement of raters with each other, with themselves and with a learned DCG."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -9,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import percentile_interval, wilson
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Fields, Indices, InputError, Integers, PolarsFrame
+from dcglearn.foundation.validation import (
+    Fields,
+    Indices,
+    InputError,
+    Integers,
+    PolarsFrame,
+    within,
+)
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.logs.columns import ties_of, weights_of
@@ -185,7 +194,7 @@ def rater_agreement(
     *,
     errors: bool = True,
     level: float = 0.95,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> RaterAgreement:
     """Measure how far raters agree with each other, with themselves, and with a learned DCG.
 
@@ -209,7 +218,7 @@ def rater_agreement(
         robust loss is fitted to the log.
     errors : bool
         Whether to estimate errors and position biases. False suits logs too small to learn from.
-    level, seed
+    level, random_state
         Level of the intervals; seed of the bootstrap.
 
     See Also
@@ -219,9 +228,10 @@ def rater_agreement(
 
     Examples
     --------
-    >>> pairs = np.tile(dl.simulate.free_lists(5, 10, 400, seed=0).reshape(2, 200, 10), (1, 2, 1))
+    >>> lists = dl.simulate.free_lists(5, 10, 400, random_state=0)
+    >>> pairs = np.tile(lists.reshape(2, 200, 10), (1, 2, 1))
     >>> raters = {"rater": np.repeat(["ann", "bob"], 200), "rater_error": {"ann": 0, "bob": 0.2}}
-    >>> log = dl.simulate.judge(dl.simulate.ground_truth("D1"), *pairs, **raters, seed=1)
+    >>> log = dl.simulate.judge(dl.simulate.ground_truth("D1"), *pairs, **raters, random_state=1)
     >>> agreement = rater_agreement(log, errors=False)
     >>> agreement.n_units, round(agreement.nominal.value, 2)
     (200, 0.49)
@@ -229,8 +239,7 @@ def rater_agreement(
     log = as_preferences(log)
     if not len(log):
         raise InputError("the log has no pair: agreement cannot be measured")
-    if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1")
+    within(level, "level", 1, above=True, below=True)
 
     # the first verdict of each rater on each unit
     labels = np.full(len(log), "all") if log.rater is None else log.rater
@@ -249,8 +258,10 @@ def rater_agreement(
 
     # alpha as values, and as ordered ones
     return RaterAgreement(
-        nominal=krippendorff_alpha(unit, np.sign(value), level=level, seed=seed),
-        ordinal=krippendorff_alpha(unit, value, ordinal=True, level=level, seed=seed),
+        nominal=krippendorff_alpha(unit, np.sign(value), level=level, random_state=random_state),
+        ordinal=krippendorff_alpha(
+            unit, value, ordinal=True, level=level, random_state=random_state
+        ),
         n_units=int((np.bincount(unit) > 1).sum()),
         both_ways=len(repeated.same),
         consistency=Estimate.of_share(int(repeated.same.sum()), len(repeated.same), level),
@@ -260,7 +271,12 @@ def rater_agreement(
 
 
 def krippendorff_alpha(
-    unit: ArrayLike, value: ArrayLike, *, ordinal: bool = False, level: float = 0.95, seed: int = 0
+    unit: ArrayLike,
+    value: ArrayLike,
+    *,
+    ordinal: bool = False,
+    level: float = 0.95,
+    random_state: int = 0,
 ) -> Estimate:
     """Return Krippendorff's alpha of the values that raters gave to units.
 
@@ -272,8 +288,8 @@ def krippendorff_alpha(
     are equal.
 
     `unit` and `value`, shape (n,), are what was judged and the value it was given, a row a
-    judgement; `ordinal` tells whether the order of the values counts; `level` and `seed` are those
-    of the interval, by 2,000 bootstrap samples.
+    judgement; `ordinal` tells whether the order of the values counts; `level` and `random_state`
+    are those of the interval, by 2,000 bootstrap samples.
 
     Examples
     --------
@@ -291,7 +307,7 @@ def krippendorff_alpha(
 
     # units of the same values count alike, and are few
     patterns, _, pattern = unique_rows(counts)
-    draws = bootstrap_counts(np.bincount(pattern), 2000, seed)
+    draws = bootstrap_counts(np.bincount(pattern), 2000, random_state)
     estimate, *drawn = [_alpha(patterns, times, ordinal) for times in draws]
     if np.isnan(estimate) or np.isnan(drawn).all():
         return Estimate(estimate)
@@ -330,7 +346,9 @@ def _estimates(
     if learner is None:
         fit = fit_direct(log, DirectDescription(n_grades=log.n_grades))
     if fit is None:
-        raise InputError("the learner is not fitted: fit it first, or leave it out")
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError("the learner is not fitted: fit it first, or leave it out")
     if not fit.is_likelihood:
         raise InputError(
             f'the learner has loss="{fit.loss}", which is no likelihood; fit one with "robust"'

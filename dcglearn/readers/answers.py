@@ -1,5 +1,7 @@
 """Answers to questions with the grades of the lists that they were given from, and comparisons."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self, TypeAlias

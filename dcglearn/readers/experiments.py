@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     Flags,
     Floats,
@@ -66,6 +67,7 @@ class Experiments:
         return np.tensordot(self.difference, weights) / np.sqrt(self.covariance @ w @ w)
 
 
+@spelled_out(ReadingOptions)
 def read_experiments(
     path: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]
 ) -> Experiments:

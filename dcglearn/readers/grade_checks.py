@@ -67,16 +67,17 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if error.see == "grades" and mapping.scale is None:
-            # a scale of the few numbers that occur
-            numbers = _few_numbers(source)
-            if numbers:
-                levels = ",".join(numbers)
-                remedy = f"if the grades are {levels}: scale= (--scale {levels})"
-                error.args = (f"{error.args[0]}; {remedy}",)
-            if "0" in numbers and mapping.n_known is None and "cutoffs" not in error.cure:
-                error.cure = {"scale": numbers}
-        raise
+        if error.see != "grades" or mapping.scale is not None:
+            raise
+
+        # a scale of the few numbers that occur
+        numbers = _few_numbers(source)
+        levels = ",".join(numbers)
+        remedy = f"; if the grades are {levels}: scale= (--scale {levels})" if numbers else ""
+        told = error.told(after=remedy)
+        if "0" in numbers and mapping.n_known is None and "cutoffs" not in error.cure:
+            told.cure = {"scale": numbers}
+        raise told from None
 
 
 def _few_numbers(source: Source) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.column_roles import Counts, Table, by_role
 from dcglearn.readers.line_formats import Source
@@ -41,7 +42,7 @@ class KeptLines(Rebuilt):
 
     def __init__(self, rows: Source, mapping: LogMapping) -> None:
         super().__init__(rows, rows.roles)
-        self.words = {word.strip().lower() for word in str(mapping.leave_out).split(",")}
+        self.words = {word.lower() for word in names_in(mapping.leave_out)}
         self._reasons: dict[Any, str] = {}
 
     def rebuilt(self, rows: RawCells) -> RawCells:

@@ -11,12 +11,14 @@ from typing import Any, Literal, Self, TypeAlias, TypedDict, get_args
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import (
     MAX_GRADES,
     InputError,
     PathLike,
     errors_in,
+    known,
     listed,
     scale_size,
     whole_number,
@@ -46,7 +48,7 @@ class ReadingOptions(TypedDict, total=False):
     middle: float | None
     best_grade: int | str | None
     sides: Literal["shown", "listed"] | None
-    leave_out: str | None
+    leave_out: Sequence[str] | str | None
     as_is: bool
     sheet: int | str | None
     header: int | str | None
@@ -126,8 +128,8 @@ class LogMapping:
     )
     scale: Sequence[Any] | None = option(
         "Grades, worst first: Bad,Fair,Good or 0,1,10,100.",
-        'In Python a list, for logs that write "Good" rather than 2. Names may be numbers, such as '
-        "0, 1, 10 and 100.",
+        'In Python a list or such a text, for logs that write "Good" rather than 2. Names may be '
+        "numbers, such as 0, 1, 10 and 100.",
         metavar="NAMES",
         convert=names_of_grades,
     )
@@ -153,12 +155,13 @@ class LogMapping:
         "Whether winners name what was shown there, or the lists a and b wherever shown.",
         "It applies to all words for winners, left and a alike.",
     )
-    leave_out: str | None = option(
+    leave_out: Sequence[str] | str | None = option(
         "Leave out lines of this status (Rejected), or duplicates.",
-        'Several are separated by commas, "Rejected,false"; they are values of a column `status`, '
+        'Several are a list or a text, "Rejected,false"; they are values of a column `status`, '
         "`AssignmentStatus` or `approved`. Duplicates repeat the id, rater, lists and verdict of "
         "an earlier line. Without it a remark in `recognised` counts such lines.",
         metavar="STATUS,...",
+        convert=text_of,
     )
     as_is: bool = option("Keep a log that seems to be upside down.", default=False)
     encoding: str | None = option("Encoding of text, if not UTF-8: cp1252.")
@@ -234,8 +237,8 @@ class LogMapping:
         """Raise InputError for names of columns that cannot be."""
         for role, name in self.columns.items():
             if role not in NAMED:
-                roles = listed([*PREFERENCE, *RATING])
-                raise InputError(f"columns: {role!r} is no column of a log; give {roles}")
+                near, roles = nearest(role, NAMED), listed([*PREFERENCE, *RATING])
+                raise InputError(f"columns: {role!r} is no column of a log; give {roles}{near}")
 
             # braces and question marks
             if "{}" in name and not NAMED[role].marks:
@@ -351,6 +354,7 @@ class LogMapping:
         """Return a mapping, or a file's mapping, with the options beside it, None included."""
         if n_grades is not None:
             options["n_grades"] = n_grades
+        known(options, OPTIONS, "a reader", "option")
         if mapping is None:
             return cls(**options)
         read = mapping if isinstance(mapping, cls) else cls.load(mapping)  # type: ignore[arg-type]
@@ -364,12 +368,8 @@ class LogMapping:
             values = tomllib.loads(data.decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{name}: not valid TOML ({error})") from error
-        for key in values:
-            if key not in OPTIONS:
-                raise InputError(
-                    f"{name}: unknown key {key!r}; the keys of a mapping are {listed(OPTIONS)}"
-                )
         with errors_in(name):
+            known(values, OPTIONS, "a mapping", "key")
             return cls(**values)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:

@@ -7,7 +7,14 @@ from typing import Any
 
 from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
 from dcglearn.foundation.sources import PARTS, contents, kind_of, parquet_rows
-from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in, is_frame, is_records
+from dcglearn.foundation.validation import (
+    InputError,
+    InputTypeError,
+    PolarsFrame,
+    errors_in,
+    is_frame,
+    is_records,
+)
 from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.column_roles import Record, Roles
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
@@ -43,7 +50,7 @@ def opener_of(log: Any, roles: Roles, mapping: LogMapping | None = None) -> tupl
 
     # files
     if not is_path(log):
-        raise InputError(
+        raise InputTypeError(
             f"a {type(log).__name__} is not a log: give a path, a data frame, or a list of dicts "
             "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
         )

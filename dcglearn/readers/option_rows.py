@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from numbers import Integral, Real
@@ -10,7 +9,8 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.plain_text import names_in, nearest
+from dcglearn.foundation.validation import InputError, InputTypeError
 from dcglearn.readers.line_formats import BLANK
 from dcglearn.readers.winner_words import word_of
 
@@ -41,6 +41,11 @@ class Option(NamedTuple):
     default: Any = None
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """The words that it may be; none of an option that is free text or another type."""
+        return get_args(self.kinds[0]) if get_origin(self.kinds[0]) is Literal else ()
+
+    @property
     def written(self) -> str:
         """The type in docstrings and messages."""
         text = " or ".join(map(inspect.formatannotation, self.kinds))
@@ -51,13 +56,10 @@ class Option(NamedTuple):
         if value is None:
             return self.default
         if not any(_is_of(value, kind) for kind in self.kinds):
-            raise InputError(f"{self.name} is {value!r}; expected {self.written}. {self.summary}")
+            near = nearest(value, self.words) if isinstance(value, str) else ""
+            fact = f"{self.name} is {value!r}; expected {self.written}{near}. {self.summary}"
+            raise (InputError if self.words else InputTypeError)(fact)
         return self.convert(value) if self.convert else value
-
-    def entry(self) -> str:
-        """Return the option's entry in the section "Parameters" of a docstring."""
-        text = textwrap.fill(f"{self.summary} {self.details}", 112, break_on_hyphens=False)
-        return f"{self.name} : {self.written}, optional\n{textwrap.indent(text, ' ' * 8)}"
 
 
 def option(summary: str, details: str = "", **about: Any) -> Any:
@@ -78,9 +80,9 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 def names_of_grades(names: Any) -> list[str]:
     """Return the names of a scale, a list or a text; numbers are names as `word_of` writes them."""
-    if isinstance(names, str):
-        names = names.split(",")
-    return [name.strip(BLANK) if isinstance(name, str) else word_of(name) for name in names]
+    return [
+        name.strip(BLANK) if isinstance(name, str) else word_of(name) for name in names_in(names)
+    ]
 
 
 def names_of_columns(columns: Any) -> dict[str, str]:

@@ -12,17 +12,20 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.markup import Shown
+from dcglearn.foundation.plain_text import names_in
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
     Grades,
     InputError,
+    InputTypeError,
     PathLike,
     PolarsFrame,
     is_frame,
     is_records,
     suffix_among,
 )
-from dcglearn.logs.columns import COLUMNS
+from dcglearn.logs.columns import COLUMNS, ColumnValues
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.reading import MetricLike
 from dcglearn.metrics.reading import metric as read_metric
@@ -51,9 +54,29 @@ class Preferences(PreferencePairs, Shown):
     n_grades : int, optional
         L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
     grade_names : sequence of str, optional
-        Names of the L grades, worst first.
-    **columns : array_like, shape (n,), or (n, 2, K) for docs, optional
-        COLUMNS
+        Names of the L grades, worst first, a list or "Bad,Fair,Good".
+    query : array_like of str, shape (n,), optional
+        For which query.
+    rater : array_like of str, shape (n,), optional
+        Who judged.
+    weight : array_like of float, shape (n,), optional
+        How often the pair counts, above 0.
+    strength : array_like of float, shape (n,), optional
+        How clearly the winner wins, above 0.
+    margin : array_like of float, shape (n,), optional
+        The difference of utility that the QP asks for with `margin="log"`.
+    tie : array_like of bool, shape (n,), optional
+        Whether the lists were judged equally good: their order means nothing.
+    swapped : array_like of bool, shape (n,), optional
+        Whether the pair was shown the other way round.
+    docs : array_like of str, shape (n, 2, K), optional
+        The names of the documents of both lists by position.
+    segment : array_like of str, shape (n,), optional
+        The kind of the query or of the rater, such as "navigational".
+    time : array_like of str, shape (n,), optional
+        When it was judged, such as 2026-03-01.
+    tie_kind : array_like of str, shape (n,), optional
+        The kind of a tie, such as "both good"; kept, not modelled.
 
     Attributes
     ----------
@@ -83,9 +106,6 @@ class Preferences(PreferencePairs, Shown):
     """
 
     recognised: Recognised | None
-    __doc__ = __doc__.replace(
-        "COLUMNS", f"\n{' ' * 8}".join(f"{name}: {row.meaning}" for name, row in COLUMNS.items())
-    )
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
@@ -98,7 +118,10 @@ class Preferences(PreferencePairs, Shown):
         return [{"title": "mean grade by position", "ticks": ticks, "lines": lines}]
 
     @classmethod
-    def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Self:
+    @spelled_out(ColumnValues)
+    def from_documents(
+        cls, preferred: ArrayLike, other: ArrayLike, **columns: Unpack[ColumnValues]
+    ) -> Self:
         """Build from ungraded lists: rankings of K documents (Zhou et al. 2008, section 8).
 
         `preferred` and `other`, shape (n, K), hold identifiers of documents by position; every list
@@ -138,6 +161,7 @@ class Preferences(PreferencePairs, Shown):
         return log.changed(documents=tuple(str(document) for document in documents))
 
     @classmethod
+    @spelled_out(ReadingOptions)
     def from_ratings(
         cls,
         lists: ArrayLike,
@@ -170,6 +194,7 @@ class Preferences(PreferencePairs, Shown):
         return read_rated(cls, table, mapping, equal_groups=equal_groups)
 
     @classmethod
+    @spelled_out(TableOptions)
     def from_frame(
         cls, frame: Any, n_grades: int | None = None, **options: Unpack[TableOptions]
     ) -> Self:
@@ -190,6 +215,7 @@ class Preferences(PreferencePairs, Shown):
         return read_pairs(cls, frame, LogMapping.of(n_grades, **options))
 
     @classmethod
+    @spelled_out(ReadingOptions)
     def from_records(
         cls,
         records: Iterable[Any],
@@ -209,7 +235,9 @@ class Preferences(PreferencePairs, Shown):
         >>> log.preferred.tolist(), log.other.tolist()
         ([[2, 0], [2, 1]], [[0, 1], [1, -1]])
         """
-        return read_pairs(cls, named(records, columns), LogMapping.of(n_grades, **options))
+        return read_pairs(
+            cls, named(records, names_in(columns)), LogMapping.of(n_grades, **options)
+        )
 
     def verdicts(self, metric: MetricLike | Metric) -> Grades:
         """Return 1 where a metric scores a pair's first list higher, -1 the second, 0 a tie; (n,).
@@ -274,7 +302,7 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     if is_frame(log) or is_records(log):
         return read_pairs(Preferences, log, LogMapping(n_grades))
     if is_path(log) or hasattr(log, "facts"):
-        raise InputError(
+        raise InputTypeError(
             "this needs the whole log in memory: give what read_preferences returns",
             see="whole-log",
         )

@@ -1,12 +1,15 @@
 """Logs of preferences, and of rated lists, from files, data frames and records."""
 
+from __future__ import annotations
+
 from typing import Any, Unpack
 
 import numpy as np
 
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame
 from dcglearn.readers.column_roles import PREFERENCE, Counts
-from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
+from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.proposals import proposing
 from dcglearn.readers.read_table import (
@@ -19,6 +22,7 @@ from dcglearn.readers.read_table import (
 from dcglearn.readers.winner_words import MEANINGS
 
 
+@spelled_out(TableOptions)
 def read_preferences(
     path: Any,
     n_grades: int | None = None,
@@ -86,9 +90,64 @@ def read_preferences(
     skip_bad : path, optional
         File for the bad lines, written as they are, instead of an error at the first; it can be
         corrected and read. It is not written if every line is good.
-    OPTIONS
+    n_grades : int, optional
+        Number of grades; by default what a column `scale` says, else the largest seen plus 1. Give
+        it where a log may lack the top grade, or to insist on one that stands far above the others
+        and hardly occurs.
+    depth : int, optional
+        Cut lists to K positions. By default K is the length of the longest list. Cut where users
+        stop reading: each position is a discount to learn. Shorter lists have no result (-2) below
+        their last.
+    pad : bool, optional
+        Fill short lists with "grade unknown", not "no result". Take it where there were results
+        that nobody has graded: these are -1, and no result is -2.
+    scale : Sequence[Any], optional
+        Grades, worst first: Bad,Fair,Good or 0,1,10,100. In Python a list, for logs that write
+        "Good" rather than 2. Names may be numbers, such as 0, 1, 10 and 100.
+    winner_words : Mapping[Any, str] or str, optional
+        What winners mean: "Left is better=a,Left is much better=a:2,Same=tie". Or a mapping,
+        ``{"Left is better": "a", "Same": "tie"}``. The meanings are a, b, tie and open, left and
+        right. ``a:2`` is a winner with its strength, ``:2`` the strength of a word in the column of
+        strengths.
+    positive : one of ['a', 'b'], optional
+        Winners are numbers as -3..3: positive ones prefer this side, the size is the strength. The
+        size is the distance from the middle of the scale, which is a tie.
+    middle : float, optional
+        With positive: what is a tie, 4 on 1..7. By default it is 0.
+    best_grade : int or str, optional
+        Small grades are good: the best, or the scale's first name. Give 0 or 1 for numbers.
+    sides : one of ['shown', 'listed'], optional
+        Whether winners name what was shown there, or the lists a and b wherever shown. It applies
+        to all words for winners, left and a alike.
+    leave_out : str, optional
+        Leave out lines of this status (Rejected), or duplicates. Several are separated by commas,
+        "Rejected,false"; they are values of a column `status`, `AssignmentStatus` or `approved`.
+        Duplicates repeat the id, rater, lists and verdict of an earlier line. Without it a remark
+        in `recognised` counts such lines.
+    as_is : bool, optional
+        Keep a log that seems to be upside down.
+    encoding : str, optional
+        Encoding of text, if not UTF-8: cp1252.
+    cutoffs : str or float or Sequence[float], optional
+        Grades from 0 to 1: cut at .2,.5,.8, or into N levels. For grades that are fractions, as
+        machines give them. A fraction of .2 is in the second level; N levels hold about equally
+        many grades.
+    columns : Mapping[str, str], optional
+        The log's own columns: a=Result A,winner=Verdict; a=Links {}. In Python a mapping by the
+        usual name, ``{"a": "Links {}", "winner": "Verdict"}``; the log may write its names in any
+        case. A list with a column for each position is named by what they have in common, ``{"a":
+        "first"}`` for ``first_1 .. first_10``, or by a pattern, in which braces stand for the
+        position. An empty name, as in ``{"swapped": ""}``, stands for no column. `system_a` and
+        `system_b` hold the names that winners are.
+    sheet : int or str, optional
+        The sheet of a workbook, by its name or its number from 1. By default the first.
+    header : int or str, optional
+        Lines of the header of text: 0 for none, 3 for line 3, 1-2 for two lines. By default it is
+        the first line. Without one, columns are called 1, 2, 3 and so on, ``columns={'a': '1', 'b':
+        '2', 'winner': '3'}``. Of two lines, such as left,,right and 1,2,1, the names are left_1,
+        left_2, right_1. Lines before the header are left out.
     mapping : path or LogMapping, optional
-        A TOML file that holds these options; ``dcglearn convert --save-mapping`` writes one. An
+        A TOML file that holds these options; ``dcglearn convert --mapping-out`` writes one. An
         option that is given beside it wins, ``False`` and ``None`` included; only ``n_grades=None``
         leaves the number of the file.
 
@@ -112,11 +171,7 @@ def read_preferences(
     return read_pairs(Preferences, path, LogMapping.of(n_grades, **options), skip_bad)
 
 
-read_preferences.__doc__ = str(read_preferences.__doc__).replace(
-    "OPTIONS", "\n    ".join(row.entry() for row in OPTIONS.values())
-)
-
-
+@spelled_out(TableOptions)
 def read_ratings(
     path: Any,
     n_grades: int | None = None,
@@ -165,6 +220,7 @@ def read_ratings(
     return read_rated(Preferences, path, mapping, skip_bad, equal_groups=equal_groups)
 
 
+@spelled_out(TableOptions)
 def read_questions(
     path: Any, n_grades: int | None = None, **options: Unpack[TableOptions]
 ) -> Grades:

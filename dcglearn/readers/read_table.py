@@ -1,5 +1,7 @@
 """Judgements from any input as checked columns: files, data frames, records."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path

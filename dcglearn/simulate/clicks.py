@@ -1,5 +1,7 @@
 """Clicks on interleaved rankings, by users whose click model is known."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -64,9 +66,9 @@ class ClickModel:
         stays[:, 1:] = np.cumprod(1 - self.stop * chance[:, :-1], axis=1)
         return (chance * stays).sum(axis=1)
 
-    def clicks(self, grades: Sequence[int], rng: np.random.Generator) -> list[int]:
+    def clicks(self, grades: Sequence[int], random_state: Seed = None) -> list[int]:
         """Return the positions that a user clicks, from 1."""
-        positions = []
+        positions, rng = [], np.random.default_rng(random_state)
         for position, grade in enumerate(grades[: len(self.examination)]):
             if rng.random() < self.examination[position] * self.attraction[grade]:
                 positions.append(position + 1)
@@ -82,7 +84,7 @@ def click_log(
     method: str = "team-draft",
     n_documents: int = 30,
     spread: float = 1.0,
-    seed: Seed = None,
+    random_state: Seed = None,
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, int]]]:
     """Return impressions for `preferences_from_interleaving`, and judgements of their documents.
 
@@ -98,7 +100,7 @@ def click_log(
         Number of impressions, and of documents of each query.
     method : {"team-draft", "balanced"}
         How the rankings are interleaved (Radlinski et al. 2008; Joachims 2002).
-    spread, seed : float, int or Generator
+    spread, random_state : float, int or Generator
         Standard deviation of the noise of the rankers, in grades; same seed, same log.
 
     See Also
@@ -108,12 +110,12 @@ def click_log(
     Examples
     --------
     >>> user = ClickModel([0.1, 0.5, 0.9], [1.0, 0.6, 0.4])
-    >>> impressions, judgements = click_log(user, 1, n_documents=5, seed=0)
+    >>> impressions, judgements = click_log(user, 1, n_documents=5, random_state=0)
     >>> sorted(impressions[0]), len(judgements["q0"])
     (['a', 'b', 'clicks', 'merged', 'query', 'teams'], 5)
     """
     one_of(method, "method", ("team-draft", "balanced"))
-    depth, rng = len(model.examination), np.random.default_rng(seed)
+    depth, rng = len(model.examination), np.random.default_rng(random_state)
     whole_number(n_documents, "n_documents", depth)
     names = np.array([f"d{number}" for number in range(n_documents)])
     impressions: list[dict[str, Any]] = []

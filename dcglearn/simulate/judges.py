@@ -1,20 +1,21 @@
 """The simulator of Zhou et al. 2008, sections 6 to 8: ground truths, list makers and noisy judges.
 
-Every function takes `seed` (int, Generator or None), and the same seed gives the same bytes. With
-one seed, a higher noise level adds to the mistakes of a lower one, so curves over the noise level
-are not blurred by other mistakes.
+Every function takes `random_state` (int, Generator or None), and the same seed gives the same
+bytes. With one seed, a higher noise level adds to the mistakes of a lower one, so curves over the
+noise level are not blurred by other mistakes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
     Flags,
@@ -24,7 +25,9 @@ from dcglearn.foundation.validation import (
     PathLike,
     Seed,
     graded_lists,
+    known,
     multiset,
+    one_of,
     scale_size,
     suffix_among,
     whole_number,
@@ -78,6 +81,28 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     return DCG(gains[name], 1 / np.log(np.arange(whole_number(depth, "depth")) + 2.0))
 
 
+class JudgeOptions(TypedDict, total=False):
+    """Keywords of `judge`, for functions that draw the pairs which it judges."""
+
+    n_flips: int
+    flip_rate: float
+    temperature: float
+    tie_below: float
+    rater: ArrayLike | None
+    rater_error: Mapping[Any, float] | None
+    query: ArrayLike | None
+    n_grades: int | None
+
+
+class PairOptions(JudgeOptions, total=False):
+    """Keywords of `preference_pairs`, for a function that writes them."""
+
+    lists: str
+    documents: ArrayLike
+    n_raters: int | None
+    n_queries: int | None
+
+
 def judge(
     truth: MetricLike,
     first: ArrayLike,
@@ -90,7 +115,7 @@ def judge(
     rater: ArrayLike | None = None,
     rater_error: Mapping[Any, float] | None = None,
     query: ArrayLike | None = None,
-    seed: Seed = None,
+    random_state: Seed = None,
     n_grades: int | None = None,
 ) -> Preferences:
     """Judge pairs of lists by a truth, with mistakes; return the log of the pairs in their order.
@@ -120,7 +145,7 @@ def judge(
         Who judges each pair, and its query; kept in the log.
     rater_error : mapping of rater to float, optional
         Probability, 0 to 1, that this rater flips a pair. Every rater of the pairs must be in it.
-    seed, n_grades
+    random_state, n_grades
         Same seed, same mistakes; the scale of the log, the truth's by default.
 
     See Also
@@ -144,7 +169,7 @@ def judge(
         raise InputError(f"{shapes} must both have the shape (n, K)")
     within(tie_below, "tie_below", np.inf, "it is a difference of scores")
     within(temperature, "temperature", np.inf, "0 is no noise")
-    rng, n = np.random.default_rng(seed), len(ahead)
+    rng, n = np.random.default_rng(random_state), len(ahead)
     difference = _difference(truth, ahead, behind)
     tie = np.abs(difference) <= tie_below
 
@@ -175,16 +200,17 @@ def _by_winner(first_wins: Flags, first: Grades, second: Grades) -> TwoLists:
     return np.where(wins, first, second), np.where(wins, second, first)
 
 
+@spelled_out(JudgeOptions, judge)
 def preference_pairs(
     truth: MetricLike,
     n: int,
     *,
     lists: str = "permutations",
-    grades: ArrayLike = PAPER_LIST,
+    documents: ArrayLike = PAPER_LIST,
     n_raters: int | None = None,
     n_queries: int | None = None,
-    seed: Seed = None,
-    **judge_options: Any,
+    random_state: Seed = None,
+    **judge_options: Unpack[JudgeOptions],
 ) -> Preferences:
     """Draw pairs of lists and judge them, as ``dcglearn simulate`` does.
 
@@ -194,21 +220,21 @@ def preference_pairs(
     Parameters
     ----------
     truth : DCG, another metric, or its file
-        Its scores decide which list wins. Its depth is the depth of the lists, unless `grades` are
-        fewer.
+        Its scores decide which list wins. Its depth is the depth of the lists, unless there are
+        fewer `documents`.
     n : int
         Number of pairs; those that are exactly tied under the truth are drawn again (the paper does
         not say how it treats them), those within `tie_below` are not.
     lists : {"permutations", "free", "optimal", "optimal-free"}
-        Two `permutations` of `grades` (sections 6.1 to 6.4); two `free_lists` of the truth's scale;
-        the best ordering of `grades` against a permutation, or against a free list (section 6.5,
-        `optimal_pairs`).
-    grades : array_like of int, shape (N,)
+        Two `permutations` of `documents` (sections 6.1 to 6.4); two `free_lists` of the truth's
+        scale; the best ordering of `documents` against a permutation, or against a free list
+        (section 6.5, `optimal_pairs`).
+    documents : array_like of int, shape (N,)
         The multiset of grades; the paper's by default. Not used by ``"free"``.
     n_raters, n_queries : int, optional
         Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries
         ``query 1``, ...).
-    seed : int or Generator, optional
+    random_state : int or Generator, optional
         Same seed, same log, and same lists at any noise.
     **judge_options
         `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`,
@@ -220,15 +246,15 @@ def preference_pairs(
 
     Examples
     --------
-    >>> log = preference_pairs(ground_truth("D1"), 200, n_flips=20, seed=0)
+    >>> log = preference_pairs(ground_truth("D1"), 200, n_flips=20, random_state=0)
     >>> log, log.agreement(ground_truth("D1")).precision
     (Preferences(200 pairs, depth 10, 5 grades), 0.9)
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     truth = read_metric(truth, name="truth")
-    first, second = _decided_lists(truth, lists, grades, rng, n)
+    first, second = _decided_lists(truth, lists, documents, rng, n)
     options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
-    return judge(truth, first, second, seed=rng, **options)
+    return judge(truth, first, second, random_state=rng, **options)
 
 
 def machine_verdicts(
@@ -239,8 +265,8 @@ def machine_verdicts(
     side: float = 0.1,
     consistency: float = 0.9,
     lists: str = "free",
-    grades: ArrayLike = PAPER_LIST,
-    seed: Seed = None,
+    documents: ArrayLike = PAPER_LIST,
+    random_state: Seed = None,
 ) -> Preferences:
     """Draw pairs of lists and have a machine, such as a language model, judge each in both orders.
 
@@ -249,7 +275,7 @@ def machine_verdicts(
 
     Parameters
     ----------
-    taste, n, lists, grades, seed
+    taste, n, lists, documents, random_state
         As in `preference_pairs`; the taste, in place of a truth, is the machine's own.
     error, side, consistency : float
         Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the
@@ -262,15 +288,15 @@ def machine_verdicts(
 
     Examples
     --------
-    >>> log = machine_verdicts(ground_truth("D1"), 100, side=1.0, seed=0)
+    >>> log = machine_verdicts(ground_truth("D1"), 100, side=1.0, random_state=0)
     >>> len(log), int(log.swapped.sum())
     (200, 0)
     """
     for name, value in (("error", error), ("side", side), ("consistency", consistency)):
         within(value, name, 1, "it is a probability")
     taste = read_metric(taste, name="taste")
-    rng = np.random.default_rng(seed)
-    shown = _decided_lists(taste, lists, grades, rng, n)
+    rng = np.random.default_rng(random_state)
+    shown = _decided_lists(taste, lists, documents, rng, n)
     wrong = rng.random(n) < error
     verdicts = []
     for first, second in (shown, shown[::-1]):
@@ -284,15 +310,16 @@ def machine_verdicts(
     return Preferences(winner, loser, n_grades=taste.n_grades, rater=rater, swapped=swapped)
 
 
+@spelled_out(PairOptions, preference_pairs)
 def write_log(
     path: PathLike,
     truth: MetricLike,
     n: int,
     *,
     chunk: int = 1 << 18,
-    seed: int = 0,
+    random_state: int = 0,
     force: bool = True,
-    **options: Any,
+    **options: Unpack[PairOptions],
 ) -> None:
     """Write a log of any length as Parquet, a chunk at a time, beside `path` and renamed.
 
@@ -305,7 +332,7 @@ def write_log(
         The file, and whether an existing one is replaced.
     truth, n, **options
         As in `preference_pairs`; `n_flips` counts per chunk.
-    chunk, seed : int
+    chunk, random_state : int
         Number of pairs made and held at a time, a row group each; the seed of a chunk is ``(seed,
         its number)``.
 
@@ -318,7 +345,7 @@ def write_log(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = f"{folder}/log.parquet"
-    ...     dl.simulate.write_log(path, dl.simulate.ground_truth("D1"), 20, seed=0)
+    ...     dl.simulate.write_log(path, dl.simulate.ground_truth("D1"), 20, random_state=0)
     ...     len(dl.read_preferences(path))
     20
     """
@@ -342,8 +369,8 @@ def write_log(
     # a row group per chunk
     with written_beside(path, force=force) as part, pq.ParquetWriter(part, schema) as file:
         for number, start in enumerate(range(0, n, chunk)):
-            rng = np.random.default_rng((seed, number))
-            log = preference_pairs(truth, min(chunk, n - start), seed=rng, **options)
+            rng = np.random.default_rng((random_state, number))
+            log = preference_pairs(truth, min(chunk, n - start), random_state=rng, **options)
             columns = [
                 pa.FixedSizeListArray.from_arrays(pa.array(side.ravel()), log.depth).cast(lists)
                 for side in (log.preferred, log.other)
@@ -355,22 +382,23 @@ def write_log(
             file.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
+@spelled_out(JudgeOptions, judge)
 def ungraded_pairs(
     truth: MetricLike,
     n: int,
-    grades: ArrayLike = PAPER_LIST,
-    seed: Seed = None,
+    documents: ArrayLike = PAPER_LIST,
+    random_state: Seed = None,
     *,
     n_raters: int | None = None,
     n_queries: int | None = None,
-    **judge_options: Any,
+    **judge_options: Unpack[JudgeOptions],
 ) -> Preferences:
     """Draw pairs of rankings of the same documents, judge hidden grades, and log documents only.
 
-    Zhou et al. 2008, section 8. The `documents` of the log are ``d00``, ``d01``, ..., so that
-    column j of the encoding is document j, and the utility to find is ``discounts[k] *
-    gains[grades[j]]`` at ``[k, j]``. `grades`, shape (K,), are the hidden grades of the documents;
-    the other parameters and errors are those of `preference_pairs`.
+    Zhou et al. 2008, section 8. `documents`, shape (K,), are their hidden grades. The log calls
+    them ``d00``, ``d01``, ..., so that column j of the encoding is document j, and the utility to
+    find is ``discounts[k] * gains[documents[j]]`` at ``[k, j]``. The other parameters and errors
+    are those of `preference_pairs`.
 
     See Also
     --------
@@ -378,13 +406,13 @@ def ungraded_pairs(
 
     Examples
     --------
-    >>> log = ungraded_pairs(ground_truth("D1"), 50, seed=0)
+    >>> log = ungraded_pairs(ground_truth("D1"), 50, random_state=0)
     >>> log, log.documents[:3]
     (Preferences(50 pairs, depth 10, 10 documents), ('d00', 'd01', 'd02'))
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     truth = read_metric(truth, name="truth")
-    hidden = multiset(grades, truth.n_grades)
+    hidden = multiset(documents, truth.n_grades)
     size = len(hidden)
 
     # rankings of documents, judged by their hidden grades
@@ -394,7 +422,7 @@ def ungraded_pairs(
         n,
     )
     options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
-    judged = judge(truth, hidden[first], hidden[second], seed=rng, **options)
+    judged = judge(truth, hidden[first], hidden[second], random_state=rng, **options)
 
     # no pair is exactly tied, so its two lists of grades differ, and tell which ranking won
     first_wins = (judged.preferred == hidden[first]).all(axis=1)
@@ -407,14 +435,16 @@ def ungraded_pairs(
 
 
 def _decided_lists(
-    truth: AnyMetric, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+    truth: AnyMetric, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, made as `lists` says, that the truth does not tie."""
-    return _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)
+    return _decided_pairs(
+        partial(_draw, truth, lists, documents, rng), partial(_difference, truth), n
+    )
 
 
 def _draw(
-    truth: AnyMetric, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+    truth: AnyMetric, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, no deeper than the truth."""
     if lists == "free":
@@ -422,16 +452,17 @@ def _draw(
         return both[:n], both[n:]
 
     # lists of the documents
-    documents = multiset(grades, truth.n_grades)
+    documents = multiset(documents, truth.n_grades)
     if lists == "permutations":
         both = permutations(documents, 2 * n, min(truth.depth, len(documents)), rng)
         return both[:n], both[n:]
-    if lists not in LIST_PAIRS:
-        raise InputError(f"lists={lists!r} is not one of {', '.join(LIST_PAIRS)}")
+    one_of(lists, "lists", LIST_PAIRS)
 
     # the best order of them against others
     others = "free" if lists == "optimal-free" else "permutations"
-    best, other = optimal_pairs(documents, n, others=others, n_grades=truth.n_grades, seed=rng)
+    best, other = optimal_pairs(
+        documents, n, others=others, n_grades=truth.n_grades, random_state=rng
+    )
     return best[:, : truth.depth], other[:, : truth.depth]
 
 
@@ -498,9 +529,14 @@ def _flip_chances(
 
 
 def _labelled(
-    options: dict[str, Any], n: int, rng: np.random.Generator, **counts: int | None
+    judge_options: JudgeOptions, n: int, rng: np.random.Generator, **counts: int | None
 ) -> dict[str, Any]:
-    """Return the judge's options with labels ``rater 1``, ... where a number of them is given."""
+    """Return the judge's options with labels ``rater 1``, ... where a number of them is given.
+
+    Raise InputError for an unknown option.
+    """
+    options: dict[str, Any] = {**judge_options}
+    known(options, JudgeOptions.__annotations__, "judge", "option")
     for name, count in counts.items():
         if count is None:
             continue

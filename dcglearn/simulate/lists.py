@@ -1,5 +1,7 @@
 """Lists of grades for simulations: permutations, free and optimal lists, wrong grades."""
 
+from __future__ import annotations
+
 from typing import TypeAlias
 
 import numpy as np
@@ -24,7 +26,9 @@ PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
 """The paper's list [5,5,4,4,3,3,2,2,1,1] (section 6.1), in grades from 0 = worst."""
 
 
-def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed = None) -> Grades:
+def permutations(
+    documents: ArrayLike, n: int, depth: int | None = None, random_state: Seed = None
+) -> Grades:
     """Return random orderings of one multiset of grades, shape (n, K).
 
     Zhou et al. 2008, section 6.1. Raises InputError if `depth` exceeds N, or the grades are not one
@@ -32,9 +36,9 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
 
     Parameters
     ----------
-    grades : array_like of int, shape (N,)
+    documents : array_like of int, shape (N,)
         The grades of the documents that are ranked.
-    n, depth, seed : int; int, optional; int or Generator, optional
+    n, depth, random_state : int; int, optional; int or Generator, optional
         Number of lists; K, the positions kept (N by default): with K < N lists differ in their mix
         of grades; the seed.
 
@@ -44,19 +48,25 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
 
     Examples
     --------
-    >>> np.sort(permutations([2, 1, 0, 0], n=3, seed=0)).tolist()
+    >>> np.sort(permutations([2, 1, 0, 0], n=3, random_state=0)).tolist()
     [[0, 0, 1, 2], [0, 0, 1, 2], [0, 0, 1, 2]]
     """
-    documents = multiset(grades)
+    documents = multiset(documents)
     size = len(documents)
     kept = size if depth is None else depth
     kept = whole_number(kept, "depth", 1, size, "no list is longer than its documents")
     lists = np.tile(documents, (whole_number(n, "n"), 1))
-    return np.ascontiguousarray(np.random.default_rng(seed).permuted(lists, axis=1)[:, :kept])
+    return np.ascontiguousarray(
+        np.random.default_rng(random_state).permuted(lists, axis=1)[:, :kept]
+    )
 
 
 def free_lists(
-    n_grades: int, depth: int, n: int, seed: Seed = None, probabilities: ArrayLike | None = None
+    n_grades: int,
+    depth: int,
+    n: int,
+    random_state: Seed = None,
+    probabilities: ArrayLike | None = None,
 ) -> Grades:
     """Return lists of independent grades, shape (n, K).
 
@@ -64,7 +74,7 @@ def free_lists(
 
     Parameters
     ----------
-    n_grades, depth, n, seed
+    n_grades, depth, n, random_state
         L, K, and as in `permutations`.
     probabilities : array_like, shape (L,), optional
         Probability of each grade, worst first; equal by default.
@@ -75,12 +85,12 @@ def free_lists(
 
     Examples
     --------
-    >>> free_lists(n_grades=3, depth=4, n=2, seed=0, probabilities=[0, 0, 1]).tolist()
+    >>> free_lists(n_grades=3, depth=4, n=2, random_state=0, probabilities=[0, 0, 1]).tolist()
     [[2, 2, 2, 2], [2, 2, 2, 2]]
     """
     size = scale_size(n_grades, 0)
     shape = whole_number(n, "n"), whole_number(depth, "depth")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     if probabilities is None:
         return rng.integers(size, size=shape, dtype=np.int8)
 
@@ -93,7 +103,7 @@ def free_lists(
 
 
 def partial_overlap(
-    grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, seed: Seed = None
+    documents: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, random_state: Seed = None
 ) -> Grades:
     """Return random orderings of one multiset, some positions with a new random grade.
 
@@ -101,7 +111,7 @@ def partial_overlap(
 
     Parameters
     ----------
-    grades, n, n_grades, seed
+    documents, n, n_grades, random_state
         As in `permutations`, and L.
     n_replaced : int
         Number of positions redrawn in each list, chosen at random; the new grade can equal the old
@@ -113,22 +123,22 @@ def partial_overlap(
 
     Examples
     --------
-    >>> lists = partial_overlap([2, 2, 2, 2], n=5, n_replaced=1, n_grades=3, seed=0)
+    >>> lists = partial_overlap([2, 2, 2, 2], n=5, n_replaced=1, n_grades=3, random_state=0)
     >>> bool(((lists == 2).sum(axis=1) >= 3).all())
     True
     """
-    documents = multiset(grades, n_grades)
+    documents = multiset(documents, n_grades)
     most = len(documents)
     replaced = whole_number(n_replaced, "n_replaced", 0, most, "a list has no more positions")
-    rng = np.random.default_rng(seed)
-    lists = permutations(documents, n, seed=rng)
+    rng = np.random.default_rng(random_state)
+    lists = permutations(documents, n, random_state=rng)
 
     # redraw the first grades, and spread them evenly over the positions
     lists[:, :replaced] = rng.integers(n_grades, size=(n, replaced), dtype=np.int8)
     return rng.permuted(lists, axis=1)
 
 
-def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
+def permuted_documents(depth: int, n: int, random_state: Seed = None) -> Grades:
     """Return n random rankings of the documents 0..K-1, shape (n, K), K <= 127.
 
     Zhou et al. 2008, section 8.
@@ -139,15 +149,20 @@ def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
 
     Examples
     --------
-    >>> np.sort(permuted_documents(depth=4, n=2, seed=0)).tolist()
+    >>> np.sort(permuted_documents(depth=4, n=2, random_state=0)).tolist()
     [[0, 1, 2, 3], [0, 1, 2, 3]]
     """
     size = whole_number(depth, "depth", most=MAX_GRADES, remedy="documents are numbered in int8")
-    return permutations(np.arange(size), n, seed=seed)
+    return permutations(np.arange(size), n, random_state=random_state)
 
 
 def optimal_pairs(
-    grades: ArrayLike, n: int, *, others: str = "permutations", n_grades: int = 5, seed: Seed = None
+    documents: ArrayLike,
+    n: int,
+    *,
+    others: str = "permutations",
+    n_grades: int = 5,
+    random_state: Seed = None,
 ) -> TwoLists:
     """Return the best ordering, n times, and n other lists, shape (n, K) each.
 
@@ -159,12 +174,12 @@ def optimal_pairs(
 
     Parameters
     ----------
-    grades : array_like of int, shape (K,)
+    documents : array_like of int, shape (K,)
         The multiset whose best ordering, best grade first, is the first list of every pair.
     others : {"permutations", "free"}
         The second lists: random orderings of the same multiset (figure 9), or independent grades
         (figure 10).
-    n, n_grades, seed
+    n, n_grades, random_state
         As in `permutations`, and L.
 
     See Also
@@ -173,17 +188,17 @@ def optimal_pairs(
 
     Examples
     --------
-    >>> best, other = optimal_pairs([0, 2, 1], n=50, n_grades=3, seed=0)
+    >>> best, other = optimal_pairs([0, 2, 1], n=50, n_grades=3, random_state=0)
     >>> log = dl.simulate.judge(dl.simulate.ground_truth("D1", n_grades=3, depth=3), best, other)
     >>> best[0].tolist(), bool((log.preferred == best).all())
     ([2, 1, 0], True)
     """
-    documents = multiset(grades, n_grades)
+    documents = multiset(documents, n_grades)
     best = np.tile(np.sort(documents)[::-1], (whole_number(n, "n"), 1))
     if others == "permutations":
-        return best, permutations(documents, n, seed=seed)
+        return best, permutations(documents, n, random_state=random_state)
     if others == "free":
-        return best, free_lists(n_grades, len(documents), n, seed)
+        return best, free_lists(n_grades, len(documents), n, random_state)
     choices = "neither 'permutations' (of the same grades) nor 'free' (other grades)"
     raise InputError(f"others={others!r} is {choices}")
 
@@ -194,7 +209,7 @@ def noisy_grades(
     rate: float | None = None,
     size: int | None = None,
     n_grades: int = 5,
-    seed: Seed = None,
+    random_state: Seed = None,
 ) -> Grades:
     """Return a copy of lists in which some grades are replaced by wrong ones.
 
@@ -211,7 +226,7 @@ def noisy_grades(
     size : int, optional
         Largest difference between the new grade and the old one, unlimited by default; all are
         equally likely.
-    n_grades, seed
+    n_grades, random_state
         L, at least 2; same seed, same noise.
 
     See Also
@@ -222,9 +237,9 @@ def noisy_grades(
     --------
     The training set of the paper's figure 7, 20 wrong grades in 200 pairs:
 
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, seed=0)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, random_state=0)
     >>> pairs = np.stack([log.preferred, log.other], axis=1)
-    >>> noisy = dl.Preferences(noisy_grades(pairs, 20, seed=1), n_grades=5)
+    >>> noisy = dl.Preferences(noisy_grades(pairs, 20, random_state=1), n_grades=5)
     >>> int((noisy.preferred != log.preferred).sum() + (noisy.other != log.other).sum())
     20
     """
@@ -241,7 +256,7 @@ def noisy_grades(
     noisy = graded_lists(flat, n_grades=n_grades).ravel().copy()
 
     # which of the known grades change
-    rng, graded = np.random.default_rng(seed), np.flatnonzero(noisy >= 0)
+    rng, graded = np.random.default_rng(random_state), np.flatnonzero(noisy >= 0)
     if rate is not None:
         within(rate, "rate", 1, "it is a probability")
         chosen = graded[rng.random(len(graded)) < rate]

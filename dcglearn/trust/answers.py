@@ -27,9 +27,9 @@ from dcglearn.learning.fit_dcg import fit_dcg, zero_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
-from dcglearn.metrics.dcg import DCG, as_curves, as_rows
+from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import CURRENT, SCORING, MetricLike
+from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.answers import Answers
 from dcglearn.trust.held_out import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
@@ -79,7 +79,7 @@ class OutcomesFit(Finding):
     def table(self) -> PolarsFrame:
         """A row for each kind of held-out outcomes and metric; gains and discounts without any."""
         if not self.held_out:
-            return table_of(as_rows(self.dcg))
+            return self.dcg.table
         return table_of(
             {"held_out": kind} | row.cells for kind, rows in self.held_out.items() for row in rows
         )
@@ -91,7 +91,9 @@ class OutcomesFit(Finding):
         for name, fact in self.facts.items():
             notes.append(f"{name}: {f'{fact:,.4g}' if isinstance(fact, float) else fact}")
         if self.held_out:
-            values = [f"{row['parameter']}: {row['value']:.4f}" for row in as_rows(self.dcg)]
+            values = [
+                f"{row['parameter']}: {row['value']:.4f}" for row in self.dcg.table.rows(named=True)
+            ]
             n_gains = self.dcg.n_grades
             notes = [", ".join(values[:n_gains]), ", ".join(values[n_gains:]), *notes]
             notes.append(
@@ -129,8 +131,8 @@ def learn_from_answers(
     answers: Answers,
     learner: DirectLearner | None = None,
     *,
-    current: MetricLike = CURRENT,
-    seed: int = 0,
+    baseline: MetricLike = BASELINE,
+    random_state: int = 0,
 ) -> OutcomesFit:
     """Learn a DCG from answers, and compare it with nDCG on held-out questions.
 
@@ -151,10 +153,10 @@ def learn_from_answers(
     learner : DCGLearner, optional
         Learner whose settings are used, by default ``DCGLearner(zero="none")``; "auto" stands for
         the logistic loss.
-    current : DCG, ListUtility, file or name
+    baseline : DCG, ListUtility, file or name
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the
         question's lists.
-    seed : int
+    random_state : int
         Seed of folds and bootstrap.
 
     See Also
@@ -199,11 +201,11 @@ def learn_from_answers(
     facts["questions asked with one list"] = _n_different(answers.number[~answers.varied])
     facts["left out, questions whose answers are equally right with every list"] = n_alike
     explained = "share of the answers' variance that retrieval explains at most"
-    facts[explained] = explained_at_most(answers, seed)
+    facts[explained] = explained_at_most(answers, random_state)
     return OutcomesFit(
         dcg=fit.dcg,
         facts=facts,
-        held_out=_held_out(answers, description, current, seed),
+        held_out=_held_out(answers, description, baseline, random_state),
         source=f"{len(answers):,} answers to {facts['questions']:,} questions",
         claim="orders {} of the comparisons of held-out answers as these are",
         missing=f"it takes at least {FEWEST_QUESTIONS} questions whose answers can be compared",
@@ -249,7 +251,7 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
         return fit_dcg(log, description, start, checkpointed=lambda _: judged, independent=True)[0]
 
 
-def explained_at_most(answers: Answers, seed: int = 0) -> str:
+def explained_at_most(answers: Answers, random_state: int = 0) -> str:
     """Return the share of the answers' variance within questions, with its interval, in words."""
     # questions that were asked with several lists
     several = answers[answers.varied]
@@ -263,7 +265,7 @@ def explained_at_most(answers: Answers, seed: int = 0) -> str:
     within = np.bincount(number, (several.right - mean[number]) ** 2) / (size - 1)
 
     # compare with that between questions, in samples of them
-    draws = bootstrap_counts(np.ones(n), N_RESAMPLES, seed) / n
+    draws = bootstrap_counts(np.ones(n), N_RESAMPLES, random_state) / n
     between = draws @ mean**2 - (draws @ mean) ** 2 - draws @ (within / size)
     shares = draws @ within / np.maximum(draws @ within + np.maximum(between, 0), 1e-300)
     return with_interval(shares, ".1%")
@@ -276,14 +278,14 @@ def with_interval(values: Floats, form: str) -> str:
 
 
 def _held_out(
-    answers: Answers, description: DirectDescription, current: MetricLike, seed: int
+    answers: Answers, description: DirectDescription, baseline: MetricLike, random_state: int
 ) -> dict[str, tuple[Row, ...]]:
     """Return how well nDCG, and DCGs learned without a fold, order the answers in the fold."""
     if answers.number.max() < FEWEST_QUESTIONS:
         return {}
 
-    folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(seed))
-    metric = read_metric(current, answers.n_grades, answers.depth, accept=SCORING, name="current")
+    folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(random_state))
+    metric = read_metric(baseline, answers.n_grades, answers.depth, accept=SCORING, name="baseline")
 
     # compare the answers to the questions of each fold
     parts: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}

@@ -1,5 +1,7 @@
 """Bands of gains and discounts: draws of what a log allows, pointwise and simultaneous."""
 
+from __future__ import annotations
+
 import logging
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -15,7 +17,14 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, whole_number
+from dcglearn.foundation.validation import (
+    Floats,
+    InputError,
+    PolarsFrame,
+    one_of,
+    whole_number,
+    within,
+)
 from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
@@ -214,8 +223,8 @@ def bands(
     by: str | None = None,
     n_resamples: int = 200,
     level: float = 0.9,
-    seed: int = 0,
-    jobs: int = 1,
+    random_state: int = 0,
+    n_jobs: int = 1,
     engine: Any = None,
 ) -> Bands:
     """Return bands of gains and discounts, pointwise and simultaneous.
@@ -227,8 +236,8 @@ def bands(
     sampled by a population of Markov chains. Where units hold several judgements, the likelihood
     counts less by as much as these depend on each other. The bands of a blend are those of its
     robust fit: a textbook DCG has none. So they say what the log tells by itself, also where a
-    proxy was followed. The blend itself can lie beyond them, since it follows a textbook DCG or a
-    proxy too: there a band ends at what was learned.
+    judge was followed. The blend itself can lie beyond them, since it follows a textbook DCG or a
+    judge too: there a band ends at what was learned.
 
     Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and
     p parameters (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few
@@ -250,7 +259,7 @@ def bands(
     level : float
         The share of logs in which a band is to hold the truth: docs/bands.md has what was found in
         simulations.
-    seed, jobs, engine
+    random_state, n_jobs, engine
         Seed; for the bootstrap, number of processes, and a Dask cluster as in `UtilityLearner.fit`.
 
     See Also
@@ -261,17 +270,16 @@ def bands(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", n_flips=20, seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", n_flips=20, random_state=0)
     >>> drawn = bands(log)
     >>> bool(np.all(drawn.simultaneous.gain_band[0] <= drawn.gain_band[0]))
     True
     """
     # check the settings and the log
     whole_number(n_resamples, "n_resamples", 2)
-    if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1")
-    if method not in (None, "posterior", "bootstrap"):
-        raise InputError(f"method={method!r} is not one of posterior, bootstrap")
+    within(level, "level", 1, above=True, below=True)
+    if method is not None:
+        one_of(method, "method", ("posterior", "bootstrap"))
     log = usable_pairs(as_preferences(log))
     unit = by or unit_of(log, fewest=FEWEST_DRAWN)
     if problem := why_no_bands(log, unit):
@@ -279,17 +287,17 @@ def bands(
 
     # fit the whole log
     fit = fit_of(learner)
-    proxy = None if fit is None or fit.machine is None else fit.machine.dcg
+    llm = None if fit is None or fit.machine is None else fit.machine.dcg
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
-    whole = fit_in_form(log, description, proxy=proxy)
+    whole = fit_in_form(log, description, llm=llm)
     warn_of(whole)
 
     # draw
     method = method or ("posterior" if whole.is_likelihood else "bootstrap")
     if method == "bootstrap":
-        drawn = _bootstrap(log, whole, unit, n_resamples, seed, jobs, engine)
+        drawn = _bootstrap(log, whole, unit, n_resamples, random_state, n_jobs, engine)
     elif whole.is_likelihood:
-        drawn = _posterior(log, whole, unit, n_resamples, seed)
+        drawn = _posterior(log, whole, unit, n_resamples, random_state)
     else:
         raise InputError(
             f'loss="{whole.loss}" is no likelihood, so it has no posterior: give method="bootstrap"'
@@ -360,7 +368,7 @@ def _learned(whole: DirectFit) -> Draws:
     return metric.gains[None], metric.discounts[None], further
 
 
-def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int) -> Draws:
+def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, random_state: int) -> Draws:
     """Return draws of the posterior around the fit, of a blend around its robust fit."""
     loss, warm = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss, WarmStart.of(whole)
     with one_blas_thread():
@@ -369,7 +377,7 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
         assert fitted.pairs is not None
         apart, theta = 1.0, fitted.theta
         if unit not in ("pair", "list"):
-            apart = dispersion(fitted, fitted.pairs.clusters(unit)[0], seed)
+            apart = dispersion(fitted, fitted.pairs.clusters(unit)[0], random_state)
 
         # fit a form beyond it
         if whole.form != "dcg":
@@ -378,7 +386,7 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
             fitted, theta = replace(fitted, model=result.model), result.theta
 
         # draw: these cost less than samples, and neighbours are alike
-        thetas = posterior_draws(fitted, theta, 10 * n, seed, apart)
+        thetas = posterior_draws(fitted, theta, 10 * n, random_state, apart)
 
     # gains up to 1, discounts from 1
     points = fitted.model.points(thetas)
@@ -394,19 +402,27 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
 
 
 def _bootstrap(
-    log: Preferences, whole: DirectFit, unit: str, n: int, seed: int, jobs: int, engine: Any
+    log: Preferences,
+    whole: DirectFit,
+    unit: str,
+    n: int,
+    random_state: int,
+    n_jobs: int,
+    engine: Any,
 ) -> Draws:
     """Return what is learned from samples of the log."""
     # learn from each sample
     of_sample = partial(_resampled, log, replace(whole.description, form=whole.form))
-    samples = zip(resampled_weights(log, unit, n, seed), _starts(whole, n, seed), strict=True)
+    samples = zip(
+        resampled_weights(log, unit, n, random_state), _starts(whole, n, random_state), strict=True
+    )
 
     # here, in processes, or on a cluster
     results: Any
     if engine is not None:
         results = over_cluster(of_sample, samples, engine)
-    elif jobs != 1:
-        results = in_processes(of_sample, samples, jobs)
+    elif n_jobs != 1:
+        results = in_processes(of_sample, samples, n_jobs)
     else:
         results = (of_sample(weight) for weight in samples)
     with closing(results):
@@ -421,7 +437,7 @@ def _bootstrap(
     return np.concatenate(gains), np.concatenate(discounts), beyond
 
 
-def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | DCG]]:
+def _starts(whole: DirectFit, n: int, random_state: int) -> list[tuple[str, DirectFit | DCG]]:
     """Return the loss and the start of each sample's fit.
 
     For a blend, each sample draws one of its fits, with probabilities by weight.
@@ -430,7 +446,7 @@ def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | 
     if not fits:
         return [(whole.loss, whole if whole.form != "dcg" else whole.dcg)] * n
     weights = np.array([member.weight for member in fits])
-    drawn = np.random.default_rng([seed, 1]).choice(len(fits), n, p=weights / weights.sum())
+    drawn = np.random.default_rng([random_state, 1]).choice(len(fits), n, p=weights / weights.sum())
     return [(fits[i].name, fits[i].dcg) for i in drawn]
 
 

@@ -49,7 +49,7 @@ GROWN = 0.1
 """
 
 NEAR_MACHINE = (4.0, 16.0, 64.0)
-"""Ridges of the members that have the DCG of a proxy as their prior."""
+"""Ridges of the members that have the DCG of an LLM judge as their prior."""
 
 
 @dataclass(frozen=True)
@@ -92,23 +92,23 @@ def fit_blend(
     *,
     refit: str = "never",
     checkpointing: Checkpointing = NO_CHECKPOINT,
-    proxy: DCG | None = None,
+    llm: DCG | None = None,
 ) -> DirectFit:
     """Return the blend of the members; parameters and errors are those of `fit_direct`.
 
     A start that is a blend starts each member, and its weights are kept where they were found on a
-    log of nearly the same weight and `refit` is "never". With a `proxy`, the DCG learned from a
+    log of nearly the same weight and `refit` is "never". With `llm`, the DCG learned from a
     machine's verdicts, that DCG and fits that have it as their prior are members too; by default it
     is that of the start.
     """
-    # read the start and the proxy
+    # read the start and the LLM judge
     log = with_grades(log, description.n_grades)
     description = replace(description, form="dcg")
     warm = None if start is None else WarmStart.of(start)
-    if proxy is None and warm is not None:
-        proxy = next((member.dcg for member in warm.members if member.name == MACHINE), None)
-    if proxy is not None:
-        check_same_shape(proxy, log)
+    if llm is None and warm is not None:
+        llm = next((member.dcg for member in warm.members if member.name == MACHINE), None)
+    if llm is not None:
+        check_same_shape(llm, log)
     starts = {loss: _start_of(warm, loss) for loss in LOSSES_OF_MEMBERS}
 
     def settings() -> dict[str, Any]:
@@ -122,10 +122,10 @@ def fit_blend(
             sample = sample.filled(description.zero)
         fits, fitted, cautions = _fits(log, sample, description, starts, refit, checkpointed)
         every = dict(fits)
-        if proxy is not None:
-            every |= _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
+        if llm is not None:
+            every |= _near_machine(llm, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
         pairs = usable_pairs(sample).decided
-        members = _members(every, pairs, description, proxy, fitted.model.zero)
+        members = _members(every, pairs, description, llm, fitted.model.zero)
 
         # weigh them, unless the weights of the start still hold
         total = fitted.judgements.total_weight
@@ -187,21 +187,21 @@ def _fits(
     return {loss: first, other: sigmoid_fit}, fitted, first.cautions
 
 
-def check_same_shape(proxy: DCG | OpenLog, log: DCG | OpenLog) -> None:
-    """Raise InputError unless a proxy has the log's numbers of grades and positions."""
-    if (proxy.n_grades, proxy.depth) != (log.n_grades, log.depth):
+def check_same_shape(llm: DCG | OpenLog, log: DCG | OpenLog) -> None:
+    """Raise InputError unless an LLM judge has the log's numbers of grades and positions."""
+    if (llm.n_grades, llm.depth) != (log.n_grades, log.depth):
         raise InputError(
-            f"the proxy has {proxy.n_grades} grades and {proxy.depth} positions, the log "
+            f"the LLM judge has {llm.n_grades} grades and {llm.depth} positions, the log "
             f"{log.n_grades} and {log.depth}: read both with the same n_grades= and depth= "
-            "(--grades, convert --depth), or map the grades of the proxy's DCG to those of the log "
+            "(--grades, convert --depth), or map the grades of the judge's DCG to those of the log "
             "(DCG.map_grades, --map-grades)"
         )
 
 
 def _near_machine(
-    proxy: DCG, sample: PreferencePairs, first: DirectFit, warm: WarmStart | None, refit: str
+    llm: DCG, sample: PreferencePairs, first: DirectFit, warm: WarmStart | None, refit: str
 ) -> dict[str, DirectFit]:
-    """Return fits with the proxy's DCG as their prior, from a weak prior to a strong one.
+    """Return fits with the LLM judge's DCG as their prior, from a weak prior to a strong one.
 
     Their other settings are the first fit's.
     """
@@ -209,7 +209,7 @@ def _near_machine(
     near = {}
     for ridge in NEAR_MACHINE:
         name = f"near {MACHINE} {ridge:g}"
-        description = replace(first.description, prior=proxy, ridge=ridge, n_grades=sample.n_grades)
+        description = replace(first.description, prior=llm, ridge=ridge, n_grades=sample.n_grades)
         near[name] = fit_direct(sample, description, before.get(name) or first.dcg, refit=refit)
     return near
 
@@ -218,15 +218,15 @@ def _members(
     fits: Mapping[str, DirectFit],
     pairs: PreferencePairs,
     description: DirectDescription,
-    proxy: DCG | None,
+    llm: DCG | None,
     zero: int,
 ) -> list[Member]:
-    """Return the members, not yet weighed: fits, proxy, prior and the best textbook DCG.
+    """Return the members, not yet weighed: fits, LLM judge, prior and the best textbook DCG.
 
     The best textbook DCG respects most preferences.
     """
     # metrics that are not fits
-    fixed = {} if proxy is None else {MACHINE: proxy}
+    fixed = {} if llm is None else {MACHINE: llm}
     if len(pairs):
         prior = description.prior_of(pairs.n_grades, pairs.depth)
         if prior is not None:
@@ -296,7 +296,7 @@ def held_out_shares(
     if not len(pairs):
         return None
     unit = unit_of(pairs, fewest=FEWEST_UNITS)
-    folds = folds_of(pairs, unit, seed=0, fewest=0)
+    folds = folds_of(pairs, unit, random_state=0, fewest=0)
     weight, textbooks = weights_of(pairs), textbook_scores(pairs.n_grades, pairs.depth)
     of_textbooks = pairs.verdicts(textbooks)
     fits = [member.fit for member in members if member.fit is not None]

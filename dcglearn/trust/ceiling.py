@@ -4,6 +4,8 @@ People who see the same two lists disagree, so no metric respects all of them; w
 log says how often.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -33,7 +35,7 @@ class NoiseCeiling(Finding):
     grades can respect, `interval` its 90% interval, for the lists of this log. `lower` is the share
     respected by the lists' shrunken values, cross-fitted, which a function of the grades reaches;
     `upper` that by their values with hardly any shrinking, counted on the same ratings or
-    judgements. A list recurs if it was rated or judged at least `fewest` times: `n_lists` counts
+    judgements. A list recurs if it was rated or judged at least `min_times` times: `n_lists` counts
     these, `n_units` their ratings or judgements (the `unit` that the folds divide), and `covered`
     is the share of the log's decided pairs, by weight, that lie between them. `pairs` are these
     pairs, on which a metric's share is to be compared with `share`, and `rows`, shape (n,), their
@@ -45,7 +47,7 @@ class NoiseCeiling(Finding):
     lower: float
     upper: float
     covered: float
-    fewest: int
+    min_times: int
     n_lists: int
     n_units: int
     unit: str
@@ -85,13 +87,17 @@ class NoiseCeiling(Finding):
     @property
     def about(self) -> str:
         """What the ceiling speaks for, in words."""
-        recur = "recur" if self.fewest == BANDS[0] else f"have at least {self.fewest} {self.unit}s"
+        recur = (
+            "recur"
+            if self.min_times == BANDS[0]
+            else f"have at least {self.min_times} {self.unit}s"
+        )
         pairs = f"the {self.covered:.0%} of the pairs between the {self.n_lists} lists"
         return f"{pairs} that {recur}: {self.n_units:,} {self.unit}s"
 
 
 def noise_ceiling(
-    log: Preferences | ArrayLike, *, fewest: int | None = None, seed: int = 0
+    log: Preferences | ArrayLike, *, min_times: int | None = None, random_state: int = 0
 ) -> NoiseCeiling:
     """Estimate the largest share of preferences that any function of the grades can respect.
 
@@ -108,7 +114,7 @@ def noise_ceiling(
         The log, or its held-out part. Of a log of rated lists (`read_ratings`,
         `Preferences.from_ratings`) the ratings are used, of others the judged pairs; ties are left
         out.
-    fewest, seed : int, optional
+    min_times, random_state : int, optional
         How often a list is rated or judged, at least, to count as one that recurs. By default 2, or
         more if rare lists agree with themselves far better than frequent ones, which shows copies
         of one rating. Seed of folds and draws.
@@ -128,22 +134,22 @@ def noise_ceiling(
     True
     """
     whole = as_preferences(log)
-    if fewest is not None:
-        whole_number(fewest, "fewest", 2)
+    if min_times is not None:
+        whole_number(min_times, "min_times", 2)
     if not len(whole[whole.differing].decided):
         raise InputError(
             "no noise ceiling: the log holds no preference between two different lists"
         )
 
     # the decided pairs, or a sample of them
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     rows = np.flatnonzero(whole.differing & ~ties_of(whole))
     if len(rows) > MOST_SAMPLED:
         rows = np.sort(rng.choice(rows, MOST_SAMPLED, replace=False))
     sample = whole[rows]
     with one_blas_thread():
         of_units = RecurringJudgements if sample.ratings is None else RecurringRatings
-        units = of_units(sample, fewest)
+        units = of_units(sample, min_times)
         covered = _checked_share(units)
         return _estimated(units, covered, rows, rng)
 
@@ -169,10 +175,10 @@ def _checked_share(units: RecurringRatings | RecurringJudgements) -> float:
     return share
 
 
-def ceiling_of(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
+def ceiling_of(log: Preferences, random_state: int) -> tuple[NoiseCeiling | None, str]:
     """Return the noise ceiling of a log, or why there is none."""
     try:
-        return noise_ceiling(log, seed=seed), ""
+        return noise_ceiling(log, random_state=random_state), ""
     except InputError as error:
         return None, str(error)
 
@@ -231,7 +237,7 @@ def _estimated(
         lower=lower,
         upper=upper,
         covered=covered,
-        fewest=units.fewest,
+        min_times=units.min_times,
         n_lists=units.n_lists,
         n_units=units.n_units,
         unit=units.unit,

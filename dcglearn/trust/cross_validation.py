@@ -1,5 +1,7 @@
 """Cross-validation of the learners' parameters: C of the QP, and the strength of the prior."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -115,9 +117,9 @@ def choose_C(  # noqa: N802
     learner: QPLearner | None = None,
     *,
     grid: Iterable[float] = C_GRID,
-    folds: int = 5,
+    n_folds: int = 5,
     by: str | None = "pair",
-    seed: Seed = None,
+    random_state: Seed = 0,
     engine: Any = None,
 ) -> ChosenC:
     """Choose C by cross-validation; in each fold, C increases with warm starts.
@@ -128,12 +130,12 @@ def choose_C(  # noqa: N802
     ----------
     log, learner : Preferences, UtilityLearner, optional
         The log, and the learner whose other parameters are kept.
-    grid, folds : iterable of float, int
+    grid, n_folds : iterable of float, int
         Values of C to try; number of folds. Take more for logs of a few dozen pairs.
     by : {"pair", "rater", "query"}, optional
         What to keep in one fold: judgements of the same two lists, or of a rater or query if the
         metric is for others.
-    seed, engine : optional
+    random_state, engine : optional
         Same seed, same folds; a Dask cluster to run the folds on, as in `UtilityLearner.fit`.
 
     See Also
@@ -143,22 +145,22 @@ def choose_C(  # noqa: N802
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", flip_rate=0.1, seed=0)
-    >>> chosen = dl.trust.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", flip_rate=0.1, random_state=0)
+    >>> chosen = dl.trust.choose_C(log, grid=[0.01, 1.0], n_folds=3, random_state=0)
     >>> chosen.C in (0.01, 1.0)
     True
     """
     # learn at every C, fold by fold
     log, values = _prepared(log, grid, by)
-    parts = log.folds(folds, seed=seed, by=by)
+    parts = log.folds(n_folds, random_state=random_state, by=by)
     of_fold = partial(_c_path, QPDescription.of(learner), values)
     rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
-    shares = np.stack(list(counted(rows, folds, "choosing C")))
+    shares = np.stack(list(counted(rows, n_folds, "choosing C")))
 
     # take the best mean
     mean, error = _mean_of_folds(shares)
     C = float(values[int(np.argmax(mean))])
-    _LOG.info("C=%g chosen of %d in %d folds by %s", C, len(values), folds, by)
+    _LOG.info("C=%g chosen of %d in %d folds by %s", C, len(values), n_folds, by)
     return ChosenC(C, values, mean, error)
 
 
@@ -227,9 +229,9 @@ def ridge_path(
     learner: DirectLearner | None = None,
     *,
     grid: Iterable[float] = RIDGES,
-    folds: int = 5,
+    n_folds: int = 5,
     by: str | None = "pair",
-    seed: int = 0,
+    random_state: int = 0,
 ) -> RidgePath:
     """Learn at every strength of the prior, each fit starting from the last, and cross-validate.
 
@@ -237,7 +239,7 @@ def ridge_path(
 
     Parameters
     ----------
-    log, folds, by, seed
+    log, n_folds, by, random_state
         As in `choose_C`.
     learner : DCGLearner, optional
         Learner whose other settings are kept; with ``form="auto"`` the form is chosen once, at the
@@ -252,14 +254,14 @@ def ridge_path(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", flip_rate=0.1, seed=0)
-    >>> path = dl.trust.ridge_path(log, grid=[0.1, 10.0], folds=2)
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", flip_rate=0.1, random_state=0)
+    >>> path = dl.trust.ridge_path(log, grid=[0.1, 10.0], n_folds=2)
     >>> path.ridge.tolist(), path.mean.shape
     ([0.1, 10.0], (2,))
     """
     # choose the form once
     log, values = _prepared(log, grid, by)
-    splits = log.folds(folds, seed=seed, by=by)
+    splits = log.folds(n_folds, random_state=random_state, by=by)
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
     if description.form == "auto":
         description = replace(description, form=fit_in_form(log, description).form)

@@ -13,7 +13,7 @@ from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.logs.preference_pairs import divided
-from dcglearn.metrics.reading import CURRENT, ONLY_DCG, MetricLike
+from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import N_RESAMPLES, OutcomesFit, compared_rows, with_interval
@@ -25,8 +25,8 @@ def learn_from_experiments(
     experiments: Experiments,
     *,
     ridge: float = DirectDescription.ridge,
-    current: MetricLike = CURRENT,
-    seed: int = 0,
+    baseline: MetricLike = BASELINE,
+    random_state: int = 0,
 ) -> OutcomesFit:
     """Learn a DCG from experiments, and compare its sensitivity with nDCG's on held-out ones.
 
@@ -46,10 +46,10 @@ def learn_from_experiments(
         What `read_experiments` reads.
     ridge : float
         Strength of the prior for smooth curves, as in `DCGLearner`.
-    current : DCG, file or name
+    baseline : DCG, file or name
         The DCG used now, to compare with; so is the utility of the QP and, where lists are known,
         nDCG.
-    seed : int
+    random_state : int
         Seed of folds and bootstrap.
 
     See Also
@@ -85,13 +85,14 @@ def learn_from_experiments(
         return OutcomesFit(dcg, facts, **about)
 
     # the metrics to compare with
-    in_use = read_metric(current, len(dcg.gains), dcg.depth, accept=ONLY_DCG, name="current")
+    in_use = read_metric(baseline, len(dcg.gains), dcg.depth, accept=ONLY_DCG, name="baseline")
     usual = in_use.utility.weights
     if usual.shape != dcg.utility.weights.shape:
         raise InputError(
-            f"current is of shape {usual.shape}; the experiments are of {dcg.utility.weights.shape}"
+            f"baseline is of shape {usual.shape}; "
+            f"the experiments are of {dcg.utility.weights.shape}"
         )
-    names = [LEARNED, UTILITY, current if isinstance(current, str) else "current DCG"]
+    names = [LEARNED, UTILITY, baseline if isinstance(baseline, str) else "the metric in use"]
     names += ["nDCG"] * bool(np.isfinite(experiments.ndcg).all())
 
     def z_scores(some: Experiments, learned: MeanEncodings) -> Floats:
@@ -101,7 +102,7 @@ def learn_from_experiments(
 
     # hold out known outcomes; A/A tests are not learned from
     each, signed = np.arange(len(decided)), np.zeros((len(names), len(decided)))
-    folds = divided((each, each), FOLDS, np.random.default_rng(seed))
+    folds = divided((each, each), FOLDS, np.random.default_rng(random_state))
     for train, test in counted(folds, len(folds), "held-out experiments"):
         signed[:, test] = z_scores(decided[test], _signed(decided[train])) * decided.outcome[test]
     kinds = {
@@ -118,7 +119,7 @@ def learn_from_experiments(
             held_out[name] = compared_rows(significant, np.ones(len(each)), (each, each), names)
 
     # how many users a test needs, in samples of experiments; a mean z-score counts as .01 at least
-    draws = bootstrap_counts(np.ones(len(decided)), N_RESAMPLES, seed)
+    draws = bootstrap_counts(np.ones(len(decided)), N_RESAMPLES, random_state)
     means = np.maximum(draws @ signed.T / len(decided), 0.01)
     for name, mean in zip(names[1:], means.T[1:], strict=True):
         share = with_interval((mean / means[:, 0]) ** 2, ".2g")

@@ -5,6 +5,8 @@ compared with that on logs of falling discounts: draws from the posterior of fre
 falling (`nested_test`).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,7 +100,7 @@ def rising_discounts(
     Examples
     --------
     >>> truth = dl.DCG([0, 0.3, 1], [1, 0.4, 0.9])
-    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", random_state=0)
     >>> rising_discounts(log).p_value
     0.025
     """

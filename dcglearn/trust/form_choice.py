@@ -6,6 +6,8 @@ its log likelihood on held-out judgements must not be lower than that of the DCG
 standard error, since a real log may contradict both.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -53,23 +55,23 @@ def fit_in_form(
     *,
     refit: str = "never",
     checkpointing: Checkpointing = NO_CHECKPOINT,
-    proxy: DCG | None = None,
+    llm: DCG | None = None,
 ) -> DirectFit:
     """Return a learner's fit, in its form or in the form chosen for the log.
 
-    It is a blend where the loss is "auto" and the form a DCG. Raise InputError for a proxy or a
-    loss that the form does not allow.
+    It is a blend where the loss is "auto" and the form a DCG. Raise InputError for `llm` or a loss
+    that the form does not allow.
     """
     loss, form = description.loss, description.form
-    if proxy is not None and (loss, form) != ("auto", "dcg"):
+    if llm is not None and (loss, form) != ("auto", "dcg"):
         raise InputError(
-            'a proxy goes with loss="auto" and form="dcg": it is a member of the blend'
+            'llm= goes with loss="auto" and form="dcg": the LLM judge is a member of the blend'
         )
 
     # a form that is given
     if form != "auto" and (loss, form) != ("auto", "dcg"):
         return fit_direct(log, description, start, refit=refit, checkpointing=checkpointing)
-    blend = partial(fit_blend, log, description, start, refit=refit, proxy=proxy)
+    blend = partial(fit_blend, log, description, start, refit=refit, llm=llm)
     if form != "auto":
         return blend(checkpointing=checkpointing)
 
@@ -186,7 +188,7 @@ class FormChoice(Finding):
 
 
 def cross_validated_forms(
-    description: DirectDescription, log: PreferencePairs, seed: int = 0
+    description: DirectDescription, log: PreferencePairs, random_state: int = 0
 ) -> dict[str, FormScore]:
     """Return the score of every form.
 
@@ -204,7 +206,7 @@ def cross_validated_forms(
         )
 
     # divide the log
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     n_folds, repeats = (2, 3) if unit == "list" else (FOLDS, 1)
     folds = []
     for _ in range(repeats):

@@ -17,7 +17,7 @@ from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import CURRENT, MetricLike, metric_in_use
+from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
 from dcglearn.metrics.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
@@ -91,7 +91,7 @@ LEAD_LABELS = {"low": f"{LEVEL:.0%} interval"}
 class Comparison(Finding):
     """How metrics order held-out pairs.
 
-    `rows` hold the learned metric first; `current` and `textbook` name the metric used now, and the
+    `rows` hold the learned metric first; `baseline` and `textbook` name the metric in use, and the
     textbook DCG that is best on the training pairs. `n_train` and `n_held_out` count the decided
     pairs, `by` is the unit that the bootstrap drew. `ceiling` is the noise ceiling of the held-out
     pairs, and `reached` the share of its pairs that the learned metric respects; where there is
@@ -104,7 +104,7 @@ class Comparison(Finding):
     """
 
     rows: tuple[Row, ...]
-    current: str
+    baseline: str
     textbook: str
     n_train: int
     n_held_out: int
@@ -135,7 +135,7 @@ class Comparison(Finding):
     @property
     def sentence(self) -> str:
         """What share each metric orders as people did, the one used now last, in words."""
-        row, best = self[self.current], self[self.textbook]
+        row, best = self[self.baseline], self[self.textbook]
         head = f"of {self.n_held_out:,} held-out pairs, {self.learned} orders"
         clauses = [f"{head} {self.rows[0].share:.1%} as people did"]
 
@@ -144,12 +144,12 @@ class Comparison(Finding):
         if others:
             ahead = min(others, key=lambda other: other.difference)
             clauses.append(f"{ahead.name} {ahead.beside}")
-        if self.textbook != self.current and best.low <= 0:
+        if self.textbook != self.baseline and best.low <= 0:
             clauses.append(f"{self.textbook}, the best textbook DCG in training, {best.beside}")
 
         # the metric used now
         advice = ": keep that, or get more judgements" if row.high < 0 else ""
-        return "; ".join([*clauses, f"{self.current}, the metric in use, {row.beside}{advice}"])
+        return "; ".join([*clauses, f"{self.baseline}, the metric in use, {row.beside}{advice}"])
 
     @property
     def below_ceiling(self) -> bool:
@@ -213,11 +213,11 @@ def compare_learners(
     held_out: Preferences,
     learner: DirectLearner | None = None,
     *,
-    current: MetricLike = CURRENT,
+    baseline: MetricLike = BASELINE,
     C: float | str = "auto",
     by: str | None = None,
     n_resamples: int | None = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Comparison:
     """Learn from one log; compare the learners and the textbook DCGs on another.
 
@@ -232,7 +232,7 @@ def compare_learners(
         Two logs, such as the two parts of `Preferences.split`.
     learner : DCGLearner, optional
         Learner whose settings are used; by default ``DCGLearner()``.
-    current : DCG, ListUtility, file or name
+    baseline : DCG, ListUtility, file or name
         The metric used now, as `metric` reads it; a name without ``@K`` is as deep as the lists of
         the log.
     C : float or "auto"
@@ -240,7 +240,7 @@ def compare_learners(
     by : {"pair", "rater", "query", "list"}, optional
         Unit that the bootstrap draws from `held_out`; by default the independent one (see
         `unit_of`).
-    n_resamples, seed : int, optional
+    n_resamples, random_state : int, optional
         Number of bootstrap samples, by default 1,000, for more than 50,000 pairs 200; seed of folds
         and bootstrap.
 
@@ -251,8 +251,9 @@ def compare_learners(
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D2"), 600, n_flips=60, seed=0)
-    >>> comparison = compare_learners(*log.split(0.5, seed=0))
+    >>> truth = dl.simulate.ground_truth("D2")
+    >>> log = dl.simulate.preference_pairs(truth, 600, n_flips=60, random_state=0)
+    >>> comparison = compare_learners(*log.split(0.5, random_state=0))
     >>> comparison["learned DCG"].share > comparison["QP utility"].share
     True
     """
@@ -272,11 +273,11 @@ def compare_learners(
         train,
         held_out,
         utility=learned.list_utility,
-        current=current,
+        baseline=baseline,
         C=C,
         by=by,
         n_resamples=n_resamples,
-        seed=seed,
+        random_state=random_state,
     )
 
 
@@ -285,9 +286,9 @@ def compare_dcg(
     train: Preferences,
     held_out: Preferences,
     *,
-    current: MetricLike,
+    baseline: MetricLike,
     C: float | str,
-    seed: int,
+    random_state: int,
     by: str | None = None,
     n_resamples: int | None = None,
     utility: ListUtility | None = None,
@@ -306,7 +307,7 @@ def compare_dcg(
     # the QP, whose C needs a few pairs to be chosen
     if C == "auto":
         enough = len(train.merged()) >= 10
-        C = choose_C(train, QPDescription(tol=1e-5), seed=seed).C if enough else 1.0
+        C = choose_C(train, QPDescription(tol=1e-5), random_state=random_state).C if enough else 1.0
     qp = fit_qp(train, QPDescription(C=float(C)))
     factored = qp.factor().dcg
 
@@ -320,28 +321,30 @@ def compare_dcg(
     metrics["QP utility"] = qp.utility
 
     # then textbooks and the metric used now
-    current_name, current_dcg = metric_in_use(current, train.n_grades, train.depth)
+    baseline_name, baseline_dcg = metric_in_use(baseline, train.n_grades, train.depth)
     name, textbook = best_textbook(train.decided)
     best = f"{name}@{train.depth}"
-    metrics[_named(best, current_name)] = textbook
-    metrics.setdefault(current_name, current_dcg)
+    metrics[_named(best, baseline_name)] = textbook
+    metrics.setdefault(baseline_name, baseline_dcg)
     metrics |= _of_lists(train)
     verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
     n_train = len(train.decided)
-    return _compared(held_out, verdicts, current_name, best, n_train, unit, n_resamples, seed)
+    return _compared(
+        held_out, verdicts, baseline_name, best, n_train, unit, n_resamples, random_state
+    )
 
 
-def _named(best: str, current: str) -> str:
+def _named(best: str, baseline: str) -> str:
     """Return the name of the row of the best textbook DCG, which may be the metric used now."""
-    return best if best == current else f"{best} (best textbook DCG in training)"
+    return best if best == baseline else f"{best} (best textbook DCG in training)"
 
 
 def cross_fitted(
     log: Preferences,
     learner: DirectLearner | None = None,
     *,
-    current: MetricLike = CURRENT,
-    seed: int = 0,
+    baseline: MetricLike = BASELINE,
+    random_state: int = 0,
 ) -> Comparison:
     """Compare the learned metric, the best textbook DCG and the current one on all pairs of a log.
 
@@ -352,12 +355,12 @@ def cross_fitted(
     pairs = decided_pairs(log)
     description = replace(DirectDescription.of(learner), n_grades=pairs.n_grades)
     unit = unit_of(pairs, fewest=FEWEST_UNITS)
-    current_name, current_dcg = metric_in_use(current, pairs.n_grades, pairs.depth)
+    baseline_name, baseline_dcg = metric_in_use(baseline, pairs.n_grades, pairs.depth)
 
     # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
     verdicts = np.zeros((2, len(pairs)), np.int8)
     chosen, n_train = [], 0
-    folds = folds_of(pairs, unit, seed)
+    folds = folds_of(pairs, unit, random_state)
     for train, test in counted(folds, len(folds), "held out"):
         part = pairs[train]
         fitted = fit_in_form(part, description)
@@ -368,20 +371,20 @@ def cross_fitted(
 
     # beside them the metric used now
     best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
-    of_metrics = {LEARNED: verdicts[0], _named(best, current_name): verdicts[1]}
-    of_metrics[current_name] = pairs.verdicts(current_dcg)
-    return _compared(pairs, of_metrics, current_name, best, n_train, unit, None, seed)
+    of_metrics = {LEARNED: verdicts[0], _named(best, baseline_name): verdicts[1]}
+    of_metrics[baseline_name] = pairs.verdicts(baseline_dcg)
+    return _compared(pairs, of_metrics, baseline_name, best, n_train, unit, None, random_state)
 
 
 def _compared(
     held_out: Preferences,
     verdicts: Mapping[str, Grades],
-    current: str,
+    baseline: str,
     textbook: str,
     n_train: int,
     unit: str,
     n_resamples: int | None,
-    seed: int,
+    random_state: int,
 ) -> Comparison:
     """Compare metrics by their verdicts on held-out pairs, shape (n,) each.
 
@@ -392,20 +395,20 @@ def _compared(
     frame = HeldOut.of(held_out, unit, np.arange(len(held_out)), (table[None] + 1) / 2)
     weight, shares = frame.weight, frame.means()[0]
     precisions = (table > 0) @ weight / weight.sum()
-    leads = _intervals(held_out, frame.right, unit, n_resamples, seed)
+    leads = _intervals(held_out, frame.right, unit, n_resamples, random_state)
     columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()
     rows = tuple(Row(name, *row) for name, row in zip(verdicts, columns, strict=True))
 
     # the pairs on which the learned metric and the one used now choose different lists
     learned, (first, second) = table[0], frame.clusters
-    apart = np.flatnonzero(learned * verdicts[current] < 0)
+    apart = np.flatnonzero(learned * verdicts[baseline] < 0)
     signs, with_learned = learned[apart].astype(np.float64), 0.5
     if len(apart):
         with_learned = float(np.average(signs > 0, weights=weight[apart]))
     p_value = sign_test(signs, weight[apart], (first[apart], second[apart]))
 
     # how far the ceiling is
-    ceiling, no_ceiling = ceiling_of(held_out, seed)
+    ceiling, no_ceiling = ceiling_of(held_out, random_state)
     reached = None
     if ceiling is not None:
         covered = weight[ceiling.rows]
@@ -414,7 +417,7 @@ def _compared(
     # rows and tests together
     return Comparison(
         rows=rows,
-        current=current,
+        baseline=baseline,
         textbook=textbook,
         n_train=n_train,
         n_held_out=len(held_out),
@@ -439,7 +442,7 @@ def _of_lists(train: Preferences) -> dict[str, Metric]:
 
 
 def _intervals(
-    log: Preferences, respected: Floats, unit: str, n_resamples: int | None, seed: int
+    log: Preferences, respected: Floats, unit: str, n_resamples: int | None, random_state: int
 ) -> Floats:
     """Return the bootstrap interval of the first metric's lead over each one, shape (M, 2).
 
@@ -447,7 +450,7 @@ def _intervals(
     """
     # long logs need fewer samples
     n_resamples = n_resamples or (1000 if len(log) <= 50_000 else 200)
-    weights = resampled_weights(log, unit, n_resamples, seed)
+    weights = resampled_weights(log, unit, n_resamples, random_state)
     differences = []
     for weight in counted(weights, n_resamples, "bootstrap"):
         total = weight.sum()

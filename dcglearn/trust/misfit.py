@@ -4,6 +4,8 @@ The parts are weights free at each grade and position, list utilities, and any f
 grades at all.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -207,7 +209,7 @@ def lack_of_fit(
     *,
     by: str | None = None,
     learner: DirectLearner | None = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> LackOfFit:
     """Say how much of a log's preferences a DCG cannot express, and which form expresses it.
 
@@ -229,7 +231,7 @@ def lack_of_fit(
     by : {"pair", "rater", "query", "list"}, optional
         Unit that is held out, and that standard errors are by; by default the independent one (see
         `unit_of`).
-    learner, seed : DCGLearner, int, optional
+    learner, random_state : DCGLearner, int, optional
         Learner whose settings are used, by default ``DCGLearner()``; seed of folds and samples.
 
     See Also
@@ -240,7 +242,7 @@ def lack_of_fit(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", temperature=0.3, seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", temperature=0.3, random_state=0)
     >>> lack_of_fit(log).form is None
     True
     """
@@ -249,8 +251,8 @@ def lack_of_fit(
     description = DirectDescription.of(learner)
     with stage("lack of fit"):
         # compare utilities on held-out pairs
-        frame, whole = _held_out(pairs, unit, description, seed)
-        ceiling, no_ceiling = ceiling_of(pairs[frame.rows], seed)
+        frame, whole = _held_out(pairs, unit, description, random_state)
+        ceiling, no_ceiling = ceiling_of(pairs[frame.rows], random_state)
         parts = _parts(frame, ceiling)
 
         # choose the form that is furthest ahead
@@ -272,13 +274,13 @@ def lack_of_fit(
 
 
 def _held_out(
-    log: Preferences, unit: str, description: DirectDescription, seed: int
+    log: Preferences, unit: str, description: DirectDescription, random_state: int
 ) -> tuple[HeldOut, dict[str, DirectFit]]:
     """Return the held-out values of the utilities, the DCG first, and the whole log's fits."""
     # divide the log at random, several times
-    rng, folds = np.random.default_rng(seed), []
+    rng, folds = np.random.default_rng(random_state), []
     for i in range(N_PARTITIONS):
-        folds += folds_of(log, unit, N_PARTITIONS * seed + i)
+        folds += folds_of(log, unit, N_PARTITIONS * random_state + i)
     whole = _fits(sampled(log, rng), description)
 
     def values_of(train: Rows, test: Rows) -> Floats:

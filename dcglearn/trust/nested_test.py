@@ -36,7 +36,7 @@ def nested_test(
     smaller: FittedDCG,
     thetas: Floats,
     *,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> tuple[float, Floats]:
     """Return the p-value of the gain of a wider model, and the gains on simulated logs.
 
@@ -48,7 +48,7 @@ def nested_test(
     assert smaller.pairs is not None, "a fit to a log in memory"
     logs = LogsOfDCG.like(smaller.pairs, smaller.judgements, smaller.model, smaller.theta)
     allowed = max(int(FALSE_POSITIVE_RATE * (len(thetas) + 1) + 1e-9) - 1, 0)
-    rng, null, as_large = np.random.default_rng(seed), [], 0
+    rng, null, as_large = np.random.default_rng(random_state), [], 0
     for theta in counted(thetas, len(thetas), "logs of a DCG"):
         null.append(gain_of(replace(logs, theta=theta).draw(rng), logs.share))
         as_large += null[-1] >= gain

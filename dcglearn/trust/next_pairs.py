@@ -7,6 +7,8 @@ it is the slope of the difference in its parameters. Where a fit has a machine b
 that the two order differently come first.
 """
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -87,7 +89,7 @@ def suggest_pairs(
     learner: DirectLearner | None = None,
     *,
     n_grades: int | None = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Questions:
     """Choose the pairs of lists whose verdicts would be most informative.
 
@@ -105,9 +107,9 @@ def suggest_pairs(
         Fewer, with a warning, where fewer candidates are left.
     learner : DCGLearner, optional
         A fitted learner, whose metric is used; or one to fit to `log`, by default ``DCGLearner()``.
-        After a fit with a `proxy`, pairs come first that the machine and the fit to people's
+        After a fit with `llm`, pairs come first that the machine and the fit to people's
         verdicts order differently.
-    n_grades, seed : int, optional
+    n_grades, random_state : int, optional
         L where log and candidates may lack the top grade; seed of the pairs drawn from many
         candidate lists.
 
@@ -117,18 +119,18 @@ def suggest_pairs(
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 30, seed=0)
-    >>> lists = dl.simulate.permutations(dl.simulate.PAPER_LIST, 100, seed=1)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 30, random_state=0)
+    >>> lists = dl.simulate.permutations(dl.simulate.PAPER_LIST, 100, random_state=1)
     >>> suggest_pairs(log, lists, 3).pairs.shape
     (3, 2, 10)
     """
     # the pairs that are open
     whole_number(n, "n", 1)
     judged = None if log is None else as_preferences(log, n_grades)
-    pairs = _candidate_pairs(candidates, seed)
+    pairs = _candidate_pairs(candidates, random_state)
     top = int(pairs.max(initial=0)) + 1
     n_grades = max(top, n_grades or 0, 2 if judged is None else judged.n_grades)
-    asked = None if judged is None else _candidate_pairs(judged, seed)
+    asked = None if judged is None else _candidate_pairs(judged, random_state)
     pairs = _open(pairs, asked)
 
     # choose one after the other
@@ -156,20 +158,20 @@ def values_of(
     return _values(variance, np.abs(rows @ weights.astype(np.float32))) * _doubt(pairs, fit)
 
 
-def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
+def generated_lists(log: Preferences, n: int, *, random_state: int = 0) -> Grades:
     """Return n random candidate lists, shape (n, K).
 
     Each grade is drawn from the log's grades at the same position. A list ends at its first empty
     place.
     """
     lists = np.concatenate([log.preferred, log.other])
-    rows = np.random.default_rng(seed).integers(0, len(lists), (n, log.depth))
+    rows = np.random.default_rng(random_state).integers(0, len(lists), (n, log.depth))
     drawn = lists[rows, np.arange(log.depth)]
     ended = np.logical_or.accumulate(drawn == EMPTY, axis=1)
     return np.where(ended, np.int8(EMPTY), drawn)
 
 
-def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
+def _candidate_pairs(candidates: Preferences | ArrayLike, random_state: int) -> Grades:
     """Return candidates, or the pairs of a log, as pairs of lists, shape (m, 2, K)."""
     if isinstance(candidates, Preferences):
         return np.stack([candidates.preferred, candidates.other], axis=1)
@@ -193,7 +195,7 @@ def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
     if m * (m - 1) // 2 <= MOST_PAIRS:
         first, second = np.triu_indices(m, 1)
     else:
-        first, second = np.random.default_rng(seed).integers(0, m, (2, MOST_PAIRS))
+        first, second = np.random.default_rng(random_state).integers(0, m, (2, MOST_PAIRS))
     return np.stack([lists[first], lists[second]], axis=1)
 
 

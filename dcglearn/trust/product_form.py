@@ -8,6 +8,8 @@ Parameters lie on the boundary, so the statistic has no chi-square distribution 
 that of logs simulated from DCGs (`nested_test`).
 """
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar
@@ -108,7 +110,7 @@ class PositionTest(Finding):
 
 
 def position_dependence(
-    log: Preferences | ArrayLike, *, n_resamples: int = 199, seed: int = 0
+    log: Preferences | ArrayLike, *, n_resamples: int = 199, random_state: int = 0
 ) -> PositionTest:
     """Test whether gains depend on the position.
 
@@ -121,7 +123,7 @@ def position_dependence(
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log; ties are left out.
-    n_resamples, seed : int
+    n_resamples, random_state : int
         Largest number of simulated logs, of which 199 are enough at the 5% level, and their seed.
 
     See Also
@@ -131,7 +133,8 @@ def position_dependence(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> log = dl.simulate.preference_pairs(truth, 300, lists="free", temperature=0.5, seed=0)
+    >>> noise = {"temperature": 0.5, "random_state": 0}
+    >>> log = dl.simulate.preference_pairs(truth, 300, lists="free", **noise)
     >>> position_dependence(log, n_resamples=39).p_value > 0.05
     True
     """
@@ -159,8 +162,8 @@ def position_dependence(
 
         # the same on logs of DCGs
         smaller = with_blunter_judges(smaller)
-        thetas = posterior_draws(smaller, smaller.theta, n_resamples, seed)
-        p_value, null = nested_test(ratio, ratio_of, smaller, thetas, seed=seed)
+        thetas = posterior_draws(smaller, smaller.theta, n_resamples, random_state)
+        p_value, null = nested_test(ratio, ratio_of, smaller, thetas, random_state=random_state)
 
     # the product form as a DCG
     a, b = product

@@ -36,11 +36,11 @@ class RecurringRatings:
 
     unit = "rating"
 
-    def __init__(self, log: Preferences, fewest: int | None) -> None:
+    def __init__(self, log: Preferences, min_times: int | None) -> None:
         counts = log.ratings
         assert counts is not None
         self.log, self.weight = log, weights_of(log)
-        self.fewest = _without_copies(log.rated or counts) if fewest is None else fewest
+        self.min_times = _without_copies(log.rated or counts) if min_times is None else min_times
 
         # count the ratings of each rated list at each rank
         better, worse, own = counts.rows_of(log)
@@ -51,7 +51,7 @@ class RecurringRatings:
         group[own], lists[own] = counts.group, counts.list
 
         # keep the lists that recur, and the pairs between them
-        recurs = np.bincount(counts.list, counts.weight) >= self.fewest
+        recurs = np.bincount(counts.list, counts.weight) >= self.min_times
         kept = recurs[lists] & (table.sum(axis=1) > 0)
         self.covered = kept[better] & kept[worse]
         place = np.cumsum(kept) - 1
@@ -162,15 +162,15 @@ class RecurringJudgements:
     unit = "judgement"
     typical_slope = 1.0
 
-    def __init__(self, log: Preferences, fewest: int | None) -> None:
-        self.log, self.fewest, self.weight = log, fewest or BANDS[0], weights_of(log)
+    def __init__(self, log: Preferences, min_times: int | None) -> None:
+        self.log, self.min_times, self.weight = log, min_times or BANDS[0], weights_of(log)
 
         # keep the lists that recur, at most 500: the fit solves dense systems
         better, worse = list_numbers(log.preferred, log.other)
         both = np.concatenate([better, worse])
         times = np.bincount(both, np.maximum(np.tile(self.weight, 2), 1))
         most = np.argsort(-times, kind="stable")[:500]
-        kept = (times >= self.fewest) & np.isin(np.arange(len(times)), most)
+        kept = (times >= self.min_times) & np.isin(np.arange(len(times)), most)
         self.covered = kept[better] & kept[worse]
         self._weight = self.weight[self.covered]
 

@@ -47,7 +47,7 @@ def unit_of(
 
 
 def folds_of(
-    log: PreferencePairs, unit: str, seed: int, *, fewest: int = 30
+    log: PreferencePairs, unit: str, random_state: int, *, fewest: int = 30
 ) -> list[tuple[Indices, Indices]]:
     """Return rows to train on and to hold out, each pair once; see `divided`.
 
@@ -55,7 +55,7 @@ def folds_of(
     than `fewest` pairs can be held out: too few to say anything.
     """
     n_folds = 4 if unit == "list" else FOLDS
-    folds = divided(log.clusters(unit), n_folds, np.random.default_rng(seed))
+    folds = divided(log.clusters(unit), n_folds, np.random.default_rng(random_state))
     n_held_out = sum(len(test) for _, test in folds)
     if n_held_out < fewest:
         raise InputError(
@@ -90,19 +90,19 @@ def sampled(log: AnyLog, rng: np.random.Generator, most: int = 4_000) -> AnyLog:
     return log.reweighted(np.bincount(rng.choice(len(log), most, p=chance), minlength=len(log)))
 
 
-def bootstrap_counts(times: ArrayLike, n_resamples: int, seed: Seed) -> Integers:
+def bootstrap_counts(times: ArrayLike, n_resamples: int, random_state: Seed) -> Integers:
     """Return how often each unit is drawn, shape (1 + B, n): first as it is, then in each sample.
 
     `times`, shape (n,), says how often the data hold each unit.
     """
     times = np.asarray(times, dtype=np.int64)
     n = times.sum()
-    samples = np.random.default_rng(seed).multinomial(n, times / n, n_resamples)
+    samples = np.random.default_rng(random_state).multinomial(n, times / n, n_resamples)
     return np.vstack([times, samples])
 
 
 def resampled_weights(
-    log: PreferencePairs, by: str, n_resamples: int, seed: Seed
+    log: PreferencePairs, by: str, n_resamples: int, random_state: Seed
 ) -> Iterator[Floats]:
     """Yield the weights of the log's pairs in each bootstrap sample, shape (n,).
 
@@ -115,7 +115,7 @@ def resampled_weights(
     n = int(max(first.max(), second.max())) + 1
     if n < 2:
         raise InputError(f"a bootstrap by {by} needs at least two; the log has one: draw by pair")
-    weight, rng = weights_of(log), np.random.default_rng(seed)
+    weight, rng = weights_of(log), np.random.default_rng(random_state)
     for _ in range(n_resamples):
         drawn = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
         times = drawn[first] * drawn[second] if by == "list" else drawn[first]

@@ -6,6 +6,8 @@ with that on logs of the one DCG (`nested_test`). What own DCGs are good for is 
 on held-out preferences.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +17,7 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame
+from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame, one_of
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.direct_search import warm_fit
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
@@ -135,7 +137,7 @@ class SegmentTest(Finding):
 
 
 def segment_test(
-    log: Preferences | ArrayLike, by: str = "segment", *, seed: int = 0
+    log: Preferences | ArrayLike, *, by: str = "segment", random_state: int = 0
 ) -> SegmentTest:
     """Test whether segments of queries or raters need DCGs of their own.
 
@@ -149,7 +151,7 @@ def segment_test(
 
     Parameters
     ----------
-    log, seed : Preferences, int
+    log, random_state : Preferences, int
         As in `lack_of_fit`; ties are left out.
     by : {"segment", "rater", "query"}
         The column whose values are the segments: "rater" asks whether judges differ in taste.
@@ -161,7 +163,7 @@ def segment_test(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", seed=0)
+    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", random_state=0)
     >>> halves = Preferences(log.preferred, log.other, segment=np.repeat(["new", "old"], 100))
     >>> segment_test(halves).found
     False
@@ -186,8 +188,8 @@ def segment_test(
     unit = unit_of(pairs, without=by, per_list=1 if by == "segment" else 2)
     tested = np.isin(number, large)
     with stage("segments"):
-        frame = _held_out(pairs, number, large, unit, seed)
-        p_value = _p_value(pairs[tested], labels[tested], seed)
+        frame = _held_out(pairs, number, large, unit, random_state)
+        p_value = _p_value(pairs[tested], labels[tested], random_state)
 
     # what own DCGs gain
     gains, errors = frame.leads()
@@ -220,9 +222,7 @@ def segment_test(
 
 def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
     """Return the segment of each pair; raise InputError if there are not several."""
-    columns = "segment", "rater", "query"
-    if by not in columns:
-        raise InputError(f"by={by!r} is not one of {', '.join(columns)}")
+    one_of(by, "by", ("segment", "rater", "query"))
     labels = getattr(log, by)
     if labels is None:
         raise InputError(
@@ -236,13 +236,15 @@ def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
     return labels
 
 
-def _held_out(log: Preferences, number: Indices, large: list[int], unit: str, seed: int) -> HeldOut:
+def _held_out(
+    log: Preferences, number: Indices, large: list[int], unit: str, random_state: int
+) -> HeldOut:
     """Return the held-out values of the common DCG and the own ones, on pairs of large segments.
 
     Raise InputError if nothing can be held out.
     """
-    rng = np.random.default_rng(seed)
-    folds = folds_of(log, unit, seed)
+    rng = np.random.default_rng(random_state)
+    folds = folds_of(log, unit, random_state)
     whole = fit_direct(sampled(log, rng), DirectDescription())
 
     def values_of(train: Rows, test: Rows) -> Floats:
@@ -270,13 +272,15 @@ def _held_out(log: Preferences, number: Indices, large: list[int], unit: str, se
     return frame
 
 
-def _p_value(log: Preferences, labels: NDArray[np.str_], seed: int) -> float:
+def _p_value(log: Preferences, labels: NDArray[np.str_], random_state: int) -> float:
     """Return the p-value of a DCG for each segment against one for all.
 
     `labels`, shape (n,), name the segments.
     """
     # a segment is a judge with an error rate; sides are left out, since simulated logs have none
-    log = _of_each(log.changed(rater=labels, swapped=None), labels, np.random.default_rng(seed))
+    log = _of_each(
+        log.changed(rater=labels, swapped=None), labels, np.random.default_rng(random_state)
+    )
     with one_blas_thread():
         _, smaller = fit_dcg(log, DirectDescription(loss="robust", n_starts=2))
 
@@ -284,8 +288,10 @@ def _p_value(log: Preferences, labels: NDArray[np.str_], seed: int) -> float:
             """Return the gain of own DCGs on a simulated log."""
             return _gain(smaller.on(judgements, share))
 
-        thetas = posterior_draws(with_blunter_judges(smaller), smaller.theta, N_SIMULATED, seed)
-        return nested_test(_gain(smaller), gain_of, smaller, thetas, seed=seed)[0]
+        thetas = posterior_draws(
+            with_blunter_judges(smaller), smaller.theta, N_SIMULATED, random_state
+        )
+        return nested_test(_gain(smaller), gain_of, smaller, thetas, random_state=random_state)[0]
 
 
 def _of_each(

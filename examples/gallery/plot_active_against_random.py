@@ -14,14 +14,14 @@ import dcglearn as dl
 
 plt.style.use(dl.plots.PRINT_STYLE)
 truth = dl.simulate.ground_truth("D1")
-unseen = dl.simulate.preference_pairs(truth, 5000, seed=100)
+unseen = dl.simulate.preference_pairs(truth, 5000, random_state=100)
 batch, rounds, pools = 20, 5, 3
 
 
 def learned(pairs):
     """Return verdicts on pairs, and the share of new pairs that their DCG orders."""
     log = dl.simulate.judge(
-        truth, pairs[:, 0], pairs[:, 1], flip_rate=0.1, n_grades=5, seed=3
+        truth, pairs[:, 0], pairs[:, 1], flip_rate=0.1, n_grades=5, random_state=3
     )
     return log, dl.DCGLearner(n_grades=5).fit(log).score(unseen)
 
@@ -29,7 +29,9 @@ def learned(pairs):
 chosen, drawn = np.empty((pools, rounds)), np.empty((pools, rounds))
 for pool in range(pools):
     lists = [
-        dl.simulate.permutations(dl.simulate.PAPER_LIST, 1000, seed=10 * pool + side)
+        dl.simulate.permutations(
+            dl.simulate.PAPER_LIST, 1000, random_state=10 * pool + side
+        )
         for side in (1, 2)
     ]
     candidates = np.stack(lists, axis=1)

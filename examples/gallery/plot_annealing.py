@@ -13,7 +13,7 @@ import numpy as np
 import dcglearn as dl
 
 plt.style.use(dl.plots.PRINT_STYLE)
-train = dl.simulate.letor_queries(n_queries=40, sizes=(20, 40), seed=0)
+train = dl.simulate.letor_queries(n_queries=40, sizes=(20, 40), random_state=0)
 metric = dl.DCG.standard(3, 10)
 figure, axes = plt.subplots(figsize=(4.5, 3), layout="constrained")
 for place, (annealing, label) in enumerate(
@@ -21,7 +21,10 @@ for place, (annealing, label) in enumerate(
 ):
     rankers = [
         dl.LinearRanker(
-            dl.losses.SmoothNDCG(metric), annealing=annealing, start="random", seed=seed
+            dl.losses.SmoothNDCG(metric),
+            annealing=annealing,
+            start="random",
+            random_state=seed,
         ).fit(train)
         for seed in range(4)
     ]

@@ -13,7 +13,9 @@ import dcglearn as dl
 
 plt.style.use(dl.plots.PRINT_STYLE)
 truth = dl.DCG([0, 0.15, 0.45, 0.85, 1.0], [1, 0.9, 0.75, 0.5, 0.35])
-log = dl.simulate.preference_pairs(truth, 300, lists="free", flip_rate=0.05, seed=0)
+log = dl.simulate.preference_pairs(
+    truth, 300, lists="free", flip_rate=0.05, random_state=0
+)
 report = dl.audit(log, "exponential-log2")
 report.save("audit.html")
 print(report)

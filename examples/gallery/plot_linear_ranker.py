@@ -12,7 +12,7 @@ import numpy as np
 import dcglearn as dl
 
 plt.style.use(dl.plots.PRINT_STYLE)
-data = dl.simulate.letor_queries(n_queries=100, sizes=(20, 40), seed=1)
+data = dl.simulate.letor_queries(n_queries=100, sizes=(20, 40), random_state=1)
 train, test = data[:60], data[60:]
 patient = dl.DCG(gains=[0, 0.9, 1], discounts=0.97 ** np.arange(10))
 metrics = {"exponential-log2@10": dl.DCG.standard(3, 10), "theirs": patient}

@@ -13,9 +13,13 @@ import dcglearn as dl
 plt.style.use(dl.plots.PRINT_STYLE)
 truth = dl.simulate.ground_truth("D1")
 errors = {"ann": 0.0, "bob": 0.05, "cas": 0.1, "dan": 0.3}
-first, second = (dl.simulate.free_lists(5, 10, 600, seed=seed) for seed in (0, 1))
+first, second = (
+    dl.simulate.free_lists(5, 10, 600, random_state=seed) for seed in (0, 1)
+)
 raters = [*errors] * 150
-log = dl.simulate.judge(truth, first, second, rater=raters, rater_error=errors, seed=2)
+log = dl.simulate.judge(
+    truth, first, second, rater=raters, rater_error=errors, random_state=2
+)
 learner = dl.DCGLearner().fit(log)
 
 figure, axes = plt.subplots(figsize=(4.5, 3), layout="constrained")

@@ -23,7 +23,7 @@ sharp = [
 ]
 axes.plot(moving, sharp, color="black", label="NDCG")
 for alpha in (5, 20, 100):
-    loss = dl.losses.ApproxNDCG(metric, alpha=alpha, k=None)
+    loss = dl.losses.ApproxNDCG(metric, alpha=alpha, depth=None)
     axes.plot(
         moving,
         [loss([x, *others], grades)[0] for x in moving],

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import dcglearn as dl
 
 plt.style.use(dl.plots.PRINT_STYLE)
-data = dl.simulate.nonlinear_queries(n_queries=120, seed=0)
+data = dl.simulate.nonlinear_queries(n_queries=120, random_state=0)
 train, valid = data[:80], data[80:]
 steep = dl.DCG([0, 0, 0.1, 0.4, 1], [1, 0.5, 0.25, 0.12, 0.06])
 figure, axes = plt.subplots(figsize=(4.5, 3), layout="constrained")

@@ -12,7 +12,7 @@ import dcglearn as dl
 
 plt.style.use(dl.plots.PRINT_STYLE)
 log = dl.simulate.preference_pairs(
-    dl.simulate.ground_truth("D1"), 400, lists="free", flip_rate=0.05, seed=3
+    dl.simulate.ground_truth("D1"), 400, lists="free", flip_rate=0.05, random_state=3
 )
 metrics = {
     "exponential-log2": dl.DCG.standard(5, 10),

@@ -66,7 +66,7 @@ class AdaRankRanker(LinearModel):
     Examples
     --------
     >>> import dcglearn as dl
-    >>> queries = dl.simulate.letor_queries(20, seed=0)
+    >>> queries = dl.simulate.letor_queries(20, random_state=0)
     >>> AdaRankRanker(n_rounds=20).fit(queries).score(queries) > 0.4
     True
     """

@@ -28,14 +28,12 @@ from simulations.letor import Choice, Grid
 
 
 @examples(
-    "python -m simulations folds all.svm -o data",
-    "python -m simulations folds -o data --queries 106  # synthetic ones",
+    "python -m simulations folds all.svm --folder data",
+    "python -m simulations folds --folder data --queries 106  # synthetic ones",
 )
 def folds(
     *,
-    output: Path = first_row(
-        ..., "Write Fold1, Fold2, ... in here.", "-o", "--output", metavar="DIR"
-    ),
+    output: Path = first_row(..., "Write Fold1, Fold2, ... in here.", "--folder", metavar="FOLDER"),
     data: Path | None = argument_row(
         None,
         "Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic.",
@@ -55,7 +53,9 @@ def folds(
         raise InputError(f"{output} exists and is not empty; name a new folder")
     if not output.parent.is_dir():
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
-    queries = letor_queries(n_queries, seed=seed) if data is None else read_queries(data, groups)
+    queries = (
+        letor_queries(n_queries, random_state=seed) if data is None else read_queries(data, groups)
+    )
     write_folds(letor_folds(queries, n_folds), output)
     say(f"wrote: {output} ({n_folds} folds of {queries})")
 
@@ -67,7 +67,9 @@ class Experiment:
     folder: Path = argument_row(
         ..., "Holds Fold1, Fold2, ...; also .gz, .xz and .zst.", metavar="DIR"
     )
-    method: list[str] | None = first_row(None, "One method each time; all by default.")
+    ranker: list[str] | None = first_row(
+        None, "One ranker each time; all by default.", metavar="NAME"
+    )
     metric: str = first_row(
         "letor",
         "letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.",
@@ -84,9 +86,9 @@ class Experiment:
 
 @examples(
     "python -m simulations letor OHSUMED --grid quick",
-    "python -m simulations letor OHSUMED --jobs 2 -o results",
-    "python -m simulations letor OHSUMED -o results --resume",
-    "python -m simulations letor OHSUMED --method approxndcg --method ridge --format json",
+    "python -m simulations letor OHSUMED --jobs 2 --folder results",
+    "python -m simulations letor OHSUMED --folder results --resume",
+    "python -m simulations letor OHSUMED --ranker approxndcg --ranker ridge --format json",
 )
 def letor(
     *,
@@ -97,7 +99,7 @@ def letor(
     ),
     baseline: str | None = model_row(None, "The method that others are tested against; ridge."),
     output: Path | None = first_row(
-        None, "Keep each result, and the tables, here.", "-o", "--output", metavar="FOLDER"
+        None, "Keep each result, and the tables, here.", "--folder", metavar="FOLDER"
     ),
     resume: bool = scale_row(False, "Keep the results that the output folder holds."),
     jobs: int | None = first_row(
@@ -121,16 +123,16 @@ def letor(
     # the baseline is one of the methods
     if baseline is not None:
         baseline = method_named(baseline).name
-        names = {method_named(name).name for name in experiment.method or [baseline]}
+        names = {method_named(name).name for name in experiment.ranker or [baseline]}
         if baseline not in names:
-            remedy = f"add --method {baseline!r}"
+            remedy = f"add --ranker {baseline!r}"
             raise InputError(f"--baseline {baseline} is not among the methods; {remedy}")
 
     # read everything, and stop there if asked
     settings: dict[str, Any] = {
         name: getattr(experiment, name) for name in ("metric", "grid", "seed")
     }
-    settings |= {"n_features": experiment.features, "methods": experiment.method}
+    settings |= {"n_features": experiment.features, "methods": experiment.ranker}
     if dry_run:
         with ScaleOptions().watched(None):
             plan = Plan.of(experiment.folder, **settings)

@@ -160,7 +160,7 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
     Examples
     --------
     >>> import dcglearn as dl
-    >>> folds = letor_folds(dl.simulate.letor_queries(106, sizes=(5, 9), seed=0))
+    >>> folds = letor_folds(dl.simulate.letor_queries(106, sizes=(5, 9), random_state=0))
     >>> [(len(fold.train), len(fold.vali), len(fold.test)) for fold in folds][:2]
     [(64, 21, 21), (63, 21, 22)]
     """
@@ -197,7 +197,7 @@ def write_folds(folds: Sequence[Fold], folder: PathLike) -> None:
     >>> import dcglearn as dl
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> queries = dl.simulate.letor_queries(10, sizes=(5, 9), seed=0)
+    >>> queries = dl.simulate.letor_queries(10, sizes=(5, 9), random_state=0)
     >>> with TemporaryDirectory() as folder:
     ...     write_folds(letor_folds(queries), folder)
     ...     sorted(path.name for path in Path(folder, "Fold1").iterdir())

@@ -112,7 +112,7 @@ class Method:
 def linear(
     setting: Setting,
     loss: str,
-    depths: Sequence[Any] = ("depth", None),
+    depths: Sequence[Any] = ("dcg", None),
     annealings: Sequence[Any] = ((1.0, 2.5), (2.5, 5.0, 10.0)),  # stopped early, and complete
     penalties: Sequence[float] = (0.03, 0.1, 0.3),
     max_iter: int = 30,
@@ -129,13 +129,13 @@ def linear(
     for (start, coefficients), k, l2, annealing in product(
         setting.starts.items(), depths, penalties, annealings
     ):
-        loss_options = {} if k == "depth" else {"k": k}
+        loss_options = {} if k == "dcg" else {"depth": k}
         options = {
             "annealing": annealing,
             "start": coefficients,
             "l2": l2,
             "max_iter": max_iter,
-            "seed": setting.seed,
+            "random_state": setting.seed,
         }
         label = f"start {start}, l2 {l2:g}"
         label += "" if annealing is None else ", annealing " + " ".join(f"{a:g}" for a in annealing)
@@ -182,7 +182,7 @@ def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Ca
 
 def _trees(setting: Setting, loss: str, leaves: int, rate: float, **options: Any) -> BoostedRanker:
     """Return unfitted trees that maximise a loss, in one thread."""
-    options |= {"metric": setting.dcg, "seed": setting.seed, "num_threads": 1}
+    options |= {"metric": setting.dcg, "random_state": setting.seed, "num_threads": 1}
     kind = getattr(losses, loss)
     return BoostedRanker(_loss(kind, setting.dcg), num_leaves=leaves, learning_rate=rate, **options)
 
@@ -194,7 +194,7 @@ def sparse(setting: Setting) -> Iterator[Candidate]:
     """
     n_points = 8 if setting.quick else 25
     for tolerance in (0.0,) if setting.quick else (0.0, 0.02):
-        ranker = SparseRanker(setting.dcg, tolerance=tolerance, n_points=n_points, max_iter=100)
+        ranker = SparseRanker(setting.dcg, slack=tolerance, n_points=n_points, max_iter=100)
         yield Candidate(f"path, tolerance {tolerance:g}", ranker, True)
     yield from linear(setting, "RSRank", depths=(None,), annealings=((0.3,), (1.0,)))
 
@@ -207,7 +207,7 @@ def softrank(setting: Setting) -> Iterator[Candidate]:
     factor = max(1.0, float(setting.train.sizes.max()) / 320)
     annealing = (10.0 * factor,) if setting.quick else (5.0 * factor, 10.0 * factor)
     for candidate in linear(
-        setting, "SoftRankNDCG", ("depth",), (annealing,), penalties=(0.1,), max_iter=8
+        setting, "SoftRankNDCG", ("dcg",), (annealing,), penalties=(0.1,), max_iter=8
     ):
         if not (setting.quick and candidate.label.startswith("start ridge, l2")):
             yield candidate
@@ -264,7 +264,7 @@ def qin(setting: Setting) -> Iterator[Candidate]:
         (50.0, 100.0, 150.0, 200.0, 250.0, 300.0), (1.0, 10.0, 20.0, 50.0, 100.0)
     ):
         loss = losses.ApproxNDCG(setting.dcg, alpha=alpha, beta=beta)
-        ranker = LinearRanker(loss, metric=setting.dcg, seed=setting.seed, **options)
+        ranker = LinearRanker(loss, metric=setting.dcg, random_state=setting.seed, **options)
         yield Candidate(f"alpha {alpha:g}, beta {beta:g}", ranker)
 
 
@@ -275,7 +275,7 @@ def chapelle(setting: Setting) -> Iterator[Candidate]:
     """
     sharpness = [float(s) ** -0.5 for s in 2.0 ** np.arange(6, -7, -1)]
     for power in range(-6, 4):
-        loss = losses.SmoothNDCG(setting.dcg, k=50)
+        loss = losses.SmoothNDCG(setting.dcg, depth=50)
         ranker = LinearRanker(
             loss, annealing=sharpness, l2=10.0**power, metric=setting.dcg, max_iter=50
         )
@@ -299,7 +299,7 @@ def sun(setting: Setting) -> Iterator[Candidate]:
     """Yield RSRank's path (Sun et al. 2009): its best point, and its smallest within 3.5% of it."""
     for tolerance in (0.0, 0.035):
         yield Candidate(
-            f"path, tolerance {tolerance:g}", SparseRanker(setting.dcg, tolerance=tolerance), True
+            f"path, tolerance {tolerance:g}", SparseRanker(setting.dcg, slack=tolerance), True
         )
 
 
@@ -313,9 +313,9 @@ def _boosted(name: str, source: str, loss: str, cost: float, **options: Any) -> 
 
 _TABLE = (
     _linear("ApproxNDCG", "Qin et al. 2010", cost=6),
-    _linear("ApproxAP", "Qin et al. 2010", "MAP", 3, depths=("depth",)),
+    _linear("ApproxAP", "Qin et al. 2010", "MAP", 3, depths=("dcg",)),
     _linear("SmoothNDCG", "Chapelle and Wu 2010", cost=6, depths=(50,)),
-    _linear("SmoothAP", "Chapelle and Wu 2010", "MAP", 3, depths=("depth",), max_iter=15),
+    _linear("SmoothAP", "Chapelle and Wu 2010", "MAP", 3, depths=("dcg",), max_iter=15),
     _boosted("SDCG", "Wu et al. 2009", "SDCG", 8),
     _boosted("SHF-SDCG", "Wu et al. 2009", "SHFSDCG", 8),
     _boosted("REG-SHF-SDCG", "Wu et al. 2009", "RegSHFSDCG", 8),
@@ -323,7 +323,7 @@ _TABLE = (
     _linear(
         "ListNet",
         "Cao et al. 2007",
-        depths=("depth",),
+        depths=("dcg",),
         annealings=(None,),
         penalties=(0.01, 0.1, 0.3, 1.0),
     ),

@@ -75,7 +75,7 @@ class Plan:
         )
         trees = ", ".join(name for name in names if METHODS[name].model == "trees")
         if trees and find_spec("lightgbm") is None:
-            remedy = f"pip install 'dcglearn[trees]', or leave {trees} out with --method"
+            remedy = f"pip install 'dcglearn[trees]', or leave {trees} out with --ranker"
             raise InputError(f"LightGBM is not installed: {remedy}")
         files = find_folds(folder)
         folds = tuple(read_fold(paths, n_features) for paths in files)
@@ -163,7 +163,7 @@ def letor_experiment(
     >>> from tempfile import TemporaryDirectory
     >>> import dcglearn as dl
     >>> from simulations.letor.folds import letor_folds, write_folds
-    >>> queries = dl.simulate.letor_queries(15, n_features=6, sizes=(10, 20), seed=0)
+    >>> queries = dl.simulate.letor_queries(15, n_features=6, sizes=(10, 20), random_state=0)
     >>> with TemporaryDirectory() as folder:
     ...     write_folds(letor_folds(queries, 3), folder)
     ...     result = letor_experiment(folder, ["ridge", "RankSVM"], grid="quick")

@@ -24,7 +24,7 @@ RUNS = {
     NASTY: {q: {"d1": 2.0, NASTY: 1.0} for q in JUDGED},
     "other": {q: {NASTY: 2.0, "d2": 1.0} for q in JUDGED},
 }
-SETTINGS = {"runs": RUNS, "qrels": JUDGED, "made": {"command": NASTY}}
+SETTINGS = {"runs": RUNS, "judgements": JUDGED, "made": {"command": NASTY}}
 
 
 class Page(HTMLParser):
@@ -77,8 +77,8 @@ def test_the_page_is_one_sound_file_that_loads_nothing(made, tmp_path):
 
 
 def test_the_same_audit_writes_the_same_bytes(log):
-    first, again = (audit(log[:18], seed=3).to_html() for _ in range(2))
-    assert first == again != audit(log[:17], seed=3).to_html()
+    first, again = (audit(log[:18], random_state=3).to_html() for _ in range(2))
+    assert first == again != audit(log[:17], random_state=3).to_html()
 
 
 def test_an_audit_is_plain_values_and_shows_itself(made):
@@ -110,9 +110,9 @@ def test_an_anonymous_audit_names_nobody(log):
 
 def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
     known = Inputs.of(log[:15], DCG.standard(6, 9), 0)
-    assert (known.name, known.current.depth) == ("the metric used now", 4)
-    assert known.current.gains.tolist() == DCG.standard(4, 4).normalised().gains.tolist()
-    assert Inputs.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).current.discounts.tolist() == [
+    assert (known.name, known.baseline.depth) == ("the metric used now", 4)
+    assert known.baseline.gains.tolist() == DCG.standard(4, 4).normalised().gains.tolist()
+    assert Inputs.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).baseline.discounts.tolist() == [
         1,
         0.5,
         0,
@@ -125,7 +125,7 @@ def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
 def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     judged(18).save(here / "log.jsonl")
     FLAT.save(here / "flat.json")
-    command = ("audit", "log.jsonl", "--metric", "flat.json", "-o", "audit.html")
+    command = ("audit", "log.jsonl", "--baseline", "flat.json", "-o", "audit.html")
     status, out, err = dcglearn(*command)
     assert (status, err) == (0, "wrote: audit.html\n")
     assert out.startswith(
@@ -134,7 +134,7 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     )
     assert "\n  log: 18 judgements: " in out
     text = (here / "audit.html").read_text()
-    assert "dcglearn audit log.jsonl --metric flat.json -o audit.html" in text
+    assert "dcglearn audit log.jsonl --baseline flat.json -o audit.html" in text
     assert "log.jsonl (SHA-256)" in text and "flat.json (SHA-256)" in text
     assert dcglearn(*command)[0] == 2
     assert json.loads(dcglearn("audit", "log.jsonl", "--json")[1])["title"].startswith(
@@ -146,7 +146,7 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     ("words", "message"),
     [
         (["none.jsonl"], "none.jsonl does not exist"),
-        (["log.jsonl", "--metric", "best"], "best"),
+        (["log.jsonl", "--baseline", "best"], "best"),
         (["log.jsonl", "-o", "log.jsonl", "--force"], "log.jsonl is an input of this command"),
         (["log.jsonl", "--runs", "a.txt", "b.txt"], "--runs and --qrels go together"),
         (["log.jsonl", "--since", "2026-01-01"], "give the column time"),

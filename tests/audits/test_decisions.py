@@ -40,7 +40,7 @@ MANY_FAIR = {q: {"fair": 4.0, "good": 3.0, "x": 1.0} for q in QRELS}
 
 
 def test_systems_that_swap_and_systems_that_do_not(steep):
-    finding = systems_section(steep, {"one": ONE_BEST, "many": MANY_FAIR}, QRELS)
+    finding = systems_section(steep, QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
     assert finding.sentence == (
         "of 1 pairs of systems, 1 change their order under the learned DCG, 1 of them beyond chance"
     )
@@ -50,7 +50,7 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
     assert (swap["first"], swap["second"], swap["solid"]) == ("many", "one", True)
     assert swap["differences"][0][2] < 0 < swap["differences"][1][1]
     same = systems_section(
-        replace(steep, metric=STEEP), {"one": ONE_BEST, "many": MANY_FAIR}, QRELS
+        replace(steep, metric=STEEP), QRELS, {"one": ONE_BEST, "many": MANY_FAIR}
     )
     assert same.sentence == "the learned DCG keeps the order of all 2 systems under flat"
     assert same.notes[0].startswith("1 of the 1 conclusions under flat survive")
@@ -58,7 +58,7 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
 
 def test_means_of_systems_are_those_of_evaluate(steep):
     judgements, runs = noisy_runs({"a": 0.5, "b": 2.0}, 8, 6)
-    finding = systems_section(replace(steep, bands=None), runs, judgements)
+    finding = systems_section(replace(steep, bands=None), judgements, runs)
     assert finding["systems"][0]["run"] == "a"
     assert finding["survive"] is None and "no bands" in finding.notes[0]
 
@@ -89,7 +89,7 @@ def test_what_to_judge_next(steep):
 def test_the_metric_of_then_holds_or_holds_no_longer(monkeypatch, gain, words):
     tested = []
 
-    def by_hand(log, seed):
+    def by_hand(log, random_state):
         tested.append(log)
         interval, p_value = (gain - 0.02, gain + 0.02), 0.025 if gain else 0.5
         gains = gain, 0.01, gain, 0.01

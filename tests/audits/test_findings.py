@@ -179,7 +179,7 @@ def test_a_metric_outside_the_bands_and_one_within(steep):
         "of flat: the gain of grade 1, 2 and the discount at 2, 3, 4; furthest" in finding.sentence
     )
     middle = DCG(np.median(steep.bands.gains, axis=0), np.median(steep.bands.discounts, axis=0))
-    assert curves_section(replace(steep, current=middle)).sentence.startswith(
+    assert curves_section(replace(steep, baseline=middle)).sentence.startswith(
         "all gains and discounts of flat lie"
     )
 
@@ -196,7 +196,7 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     assert "people follow the learned DCG" in held_out_section(better).sentence
     assert held_out_section(better)["held_out"]["rows"][0]["share"] > 0.9
     assert verdict_section(better).sentence == "change from flat to the learned DCG"
-    same = replace(steep, metric=STEEP, current=STEEP, name="steep")
+    same = replace(steep, metric=STEEP, baseline=STEEP, name="steep")
     assert (
         same.followed == "" and "are not shown to follow either" in held_out_section(same).sentence
     )
@@ -254,7 +254,7 @@ def test_two_metrics_that_disagree_and_two_that_cannot(steep):
     finding = disagreement_section(steep)
     assert f"{steep.comparison.apart} held-out judgements are on such pairs" in finding.sentence
     assert finding["coherent"] is False and len(finding["pairs"]) == 3
-    same = disagreement_section(replace(steep, current=steep.fit.dcg))
+    same = disagreement_section(replace(steep, baseline=steep.fit.dcg))
     assert (
         same.sentence == "the learned DCG and flat can never disagree: they order all lists alike"
     )

@@ -22,17 +22,17 @@ NAMED = DCG([0, 0.5, 1], [1, 0.5], grade_names=["bad", TAG, "good"])
 
 def results():
     judgements, runs = noisy_runs({TAG: 0.5, "b": 2.0}, 8, 6)
-    comparison = compare_systems(runs, judgements, n_resamples=100)
+    comparison = compare_systems(judgements, runs, n_resamples=100)
     draws = {
         "gains": np.array([[0, 0.4, 1], [0, 0.6, 1]]),
         "discounts": np.array([[1, 0.4], [1, 0.6]]),
     }
-    yield NAMED, NAMED.table(), 2
+    yield NAMED, str(NAMED), 2
     yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 0
     yield judged(5), "Preferences(5 pairs", 1
     yield Preferences(np.zeros((0, 2, 3), int)), "Preferences(0 pairs", 0
     yield Bands(NAMED, level=0.9, by="pair", n_units=30, **draws), "discount at 2", 2
-    yield evaluate(runs, judgements), "nDCG@10", 1
+    yield evaluate(judgements, runs), "nDCG@10", 1
     yield comparison, "is worse than", 1
     yield comparison.gate(), "The gate fails", 1
     yield coherence(STEEP, FLAT, names=(TAG, "flat")), "disagree", 2

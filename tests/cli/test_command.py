@@ -10,7 +10,8 @@ import pytest
 from dcglearn.cli.command import PANELS
 from dcglearn.cli.commands import app
 
-COMMANDS = sorted(command.callback.__name__ for command in app.registered_commands)
+FUNCTIONS = [command.callback.__name__ for command in app.registered_commands]
+COMMANDS = sorted(name.replace("_", "-") for name in FUNCTIONS)
 
 
 @pytest.fixture
@@ -40,6 +41,7 @@ def test_help_has_panels_and_an_example_a_line(helped, command):
     )
     assert ("-o, --output" in page) == ("--output" in page)
     assert "-o, --format" not in page
+    assert re.findall("<[a-z]|x[<>]=", page) == []
     assert command == "convert" or len(re.findall("^  -", page, flags=re.MULTILINE)) <= 35
 
 
@@ -51,7 +53,10 @@ def test_a_terminal_sees_panels(helped, monkeypatch):
 
 @pytest.mark.parametrize(
     ("words", "completed"),
-    [("dcglearn le", ["learn"]), ("dcglearn compare --gate ", ["harm", "non-inferior"])],
+    [
+        ("dcglearn le", ["learn", "learn-answers", "learn-experiments"]),
+        ("dcglearn gate --rule ", ["harm", "non-inferior"]),
+    ],
 )
 def test_a_shell_completes_commands_and_options(dcglearn, monkeypatch, words, completed):
     monkeypatch.setenv("_DCGLEARN_COMPLETE", "complete_bash")
@@ -101,3 +106,30 @@ def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
 def test_a_value_of_another_kind_is_named_in_a_plain_sentence(misuse, words, refusal):
     err = misuse(f"Error: Invalid value for {refusal}", *words.split())
     assert "Value error" not in err and "Input should" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("learn log.jsonl --holdot 0.3", "No such option: --holdot; the nearest is --holdout\n"),
+        ("convert log.jsonl --colums a=b", "No such option: --colums; the nearest is --columns\n"),
+        ("learn log.jsonl --somehow", "No such option: --somehow\n"),
+        ("learn log.jsonl --loss robus", "'squared_hinge'; the nearest is robust.\n"),
+        ("train a.svm --folder m --objective approxndcg", "'ridge'; the nearest is approx-ndcg.\n"),
+        ("learn log.jsonl --loss something", "'squared_hinge'.\n"),
+    ],
+)
+def test_an_unknown_option_or_choice_is_answered_with_the_nearest(misuse, words, hint):
+    assert misuse("Error: ", *words.split()).endswith(hint)
+
+
+def test_help_says_values_in_words(helped):
+    page = helped("judge", "-h") + helped("learn", "-h")
+    for row in (
+        "--port N ",
+        "8765; 1 to 65535]",
+        "--ridge NUMBER ",
+        "--plot FILE ",
+        "--host TEXT ",
+    ):
+        assert row in page

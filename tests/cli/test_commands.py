@@ -44,9 +44,9 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_j
     dcglearn, log, tmp_path
 ):
     dcg, picture, weights = (tmp_path / name for name in ("dcg.json", "dcg.png", "w.json"))
-    trust = ("--holdout", 0.2, "--bands", 5, "--ranges", "--current", "linear-log2")
+    trust = ("--holdout", 0.2, "--bands", 5, "--ranges", "--baseline", "linear-log2")
     status, out, words = dcglearn(
-        "learn", log, "-o", dcg, "--plot", picture, "--utility", weights, *trust, "--json", "-v"
+        "learn", log, "-o", dcg, "--plot", picture, "--utility-out", weights, *trust, "--json", "-v"
     )
     report = json.loads(out)
     assert status == 0
@@ -67,7 +67,7 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_j
     assert report["method"] == "dcg" and 0 < report["error_rate"] < 0.3
     assert set(report["rater_error"]) == {f"rater {i + 1}" for i in range(5)}
     assert report["visible"]["rank"] == 40
-    assert report["held_out"]["current"] == "linear-log2@10"
+    assert report["held_out"]["baseline"] == "linear-log2@10"
     assert {"learned DCG", "QP utility", "linear-log2@10"} <= {
         row["name"] for row in report["held_out"]["rows"]
     }
@@ -211,7 +211,7 @@ def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
     assert len(first.splitlines()) == 20
     assert "query" in json.loads(first.splitlines()[0])
     truth = tmp_path / "truth.json"
-    dcglearn("simulate", "--truth", "D2", "--truth-file", truth, "-o", tmp_path / "log.parquet")
+    dcglearn("simulate", "--truth", "D2", "--truth-out", truth, "-o", tmp_path / "log.parquet")
     assert DCG.load(truth).gains[-1] == 31
     assert dcglearn("simulate", "--truth", truth, "--pairs", 5)[0] == 0
     assert dcglearn("simulate", "--truth", "linear-sqrt@4", "--pairs", 5, "--lists", "free")[0] == 0
@@ -265,7 +265,7 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         ),
         (["learn", "LOG", "--prior", "linear-log2@3"], "prior has 5 grades and 3 positions"),
         (
-            ["learn", "LOG", "--holdout", "0.2", "--current", "best"],
+            ["learn", "LOG", "--holdout", "0.2", "--baseline", "best"],
             "neither a file nor GAIN-DISCOUNT",
         ),
         (["ask"], "nothing to choose from"),
@@ -281,7 +281,7 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["show", "exponential"], "neither a file nor GAIN-DISCOUNT"),
         (["simulate", "--flips", "500"], "flips"),
         (["simulate", "--truth", "D3"], "D3"),
-        (["train", "LOG", "-o", "m", "--method", "ridge", "--resume"], "--resume"),
+        (["train", "LOG", "--folder", "m", "--objective", "ridge", "--resume"], "--resume"),
     ],
 )
 def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(
@@ -358,7 +358,7 @@ class TestPicturesComeLast:
         mapping.write_text(r"scale = ['Bad', '$\frac$', 'x^{', '\\', 'Good']")
         assert (
             dcglearn(
-                "learn", log, "--read", mapping, "-o", tmp_path / "dcg.json", "--plot", picture
+                "learn", log, "--mapping", mapping, "-o", tmp_path / "dcg.json", "--plot", picture
             )[0]
             == 0
         )
@@ -382,10 +382,10 @@ class TestPicturesComeLast:
         write_trec(here, {q: {f"D{d}": d % 3 for d in range(6)} for q in range(5)}, runs)
         files = ["qrels.txt", "a.txt", "b.txt"]
         for command, name in (
-            (["learn", log, "-o", "dcg.json", "--utility", "w.json"], "dcg.json"),
+            (["learn", log, "-o", "dcg.json", "--utility-out", "w.json"], "dcg.json"),
             (["compare", *files, "--output", "compared", "--resamples", 100], "compared"),
             (["show", "linear-log2@10"], ""),
-            (["coherence", "linear-log2@3", "exponential-log2@3", "--n-grades", 3], ""),
+            (["coherence", "linear-log2@3", "exponential-log2@3", "--grades", 3], ""),
             (["systems", *files, "--resamples", 10], ""),
         ):
             status, out, err = dcglearn(*command, "--plot", "x.png")
@@ -424,7 +424,7 @@ def test_an_input_is_never_overwritten(misuse, log, here):
     kept = {path: path.read_bytes() for path in (log, qrels)}
     for command in (
         ["learn", log, "-o", "log.jsonl"],
-        ["learn", log, "-o", "dcg.json", "--utility", "./log.jsonl"],
+        ["learn", log, "-o", "dcg.json", "--utility-out", "./log.jsonl"],
         ["ask", "--log", log, "-o", log],
         ["evaluate", qrels, qrels, "--output", qrels],
         ["rank", "model", qrels, "-o", qrels],
@@ -436,7 +436,7 @@ def test_an_input_is_never_overwritten(misuse, log, here):
         log,
         "-o",
         "same.json",
-        "--utility",
+        "--utility-out",
         "same.json",
     )
     assert kept == {path: path.read_bytes() for path in (log, qrels)}
@@ -510,7 +510,7 @@ JARGON = re.compile(
     [
         "--bands 5 --ranges --holdout 0.3",
         "--prior exponential-log2",
-        "--proxy llm.jsonl",
+        "--llm llm.jsonl",
         "--form auto",
         "--form saturation",
         "--loss sigmoid",
@@ -520,14 +520,14 @@ JARGON = re.compile(
 )
 def test_learn_reports_without_jargon(dcglearn, log, tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
-    dcglearn("simulate", "--judge", "machine", "--pairs", 100, "--lists", "free", "-o", "llm.jsonl")
+    dcglearn("simulate", "--judge", "llm", "--pairs", 100, "--lists", "free", "-o", "llm.jsonl")
     dry = "--dry-run" in options
     full = [] if dry else ["-v"]
     status, out, _ = dcglearn("learn", log, "-o", "dcg.json", *options.split(), *full)
     assert status == 0 and JARGON.findall(out.replace(str(tmp_path), "")) == []
     if "--method" not in options and not dry:
         assert "\n- Gains and discounts are learned from 300 judgements" in out
-    if "--proxy" in options:
+    if "--llm" in options:
         assert (
             "drawn to the LLM judge's DCG with strength 4, and orders" in out
             and "of it is the LLM judge's DCG" in out
@@ -561,7 +561,7 @@ def test_learn_says_how_much_repeated_lists_tell(dcglearn, ratings, tmp_path):
 
 
 def test_learn_says_how_often_the_list_shown_first_wins(dcglearn, tmp_path):
-    words = ("--judge", "machine", "--side", 0.3, "--pairs", 100, "--lists", "free")
+    words = ("--judge", "llm", "--side", 0.3, "--pairs", 100, "--lists", "free")
     dcglearn("simulate", *words, "-o", tmp_path / "sided.jsonl")
     out, report = (dcglearn("learn", tmp_path / "sided.jsonl", "--json", "-v")[i] for i in (2, 1))
     won = 1 / (1 + np.exp(-json.loads(report)["position_bias"]))

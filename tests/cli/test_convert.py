@@ -82,7 +82,7 @@ def test_a_dry_run_prints_what_was_recognised(dcglearn, tmp_path):
     mapping = write(
         tmp_path, "words.toml", '[winner_words]\nleft = "a"\nright = "b"\nboth = "tie"\n'
     )
-    status, out, err = dcglearn("learn", path, "--read", mapping, "--dry-run")
+    status, out, err = dcglearn("learn", path, "--mapping", mapping, "--dry-run")
     assert (status, err) == (0, "")
     assert "The log holds text, columns separated by semicolons; the columns used are" in out
     assert "left_1 .. left_2 (a), right_1 .. right_2 (b), label (winner); the winner is" in out
@@ -150,45 +150,45 @@ SHAPES = {
 def test_a_saved_mapping_reads_what_the_options_read(dcglearn, tmp_path, shape):
     name, text, options, toml = SHAPES[shape]
     log, mapping = write(tmp_path, name, text), tmp_path / "how.toml"
-    status, by_options, err = dcglearn("convert", log, *options, "--save-mapping", mapping)
+    status, by_options, err = dcglearn("convert", log, *options, "--mapping-out", mapping)
     assert status == 0 and f"wrote: {mapping}" in err, err
     assert toml in mapping.read_text()
     ratings = [option for option in options if option == "--ratings"]
-    assert dcglearn("convert", log, *ratings, "--read", mapping)[:2] == (0, by_options)
-    status, _, err = dcglearn("learn", log, *ratings, "--read", mapping, "--dry-run")
+    assert dcglearn("convert", log, *ratings, "--mapping", mapping)[:2] == (0, by_options)
+    status, _, err = dcglearn("learn", log, *ratings, "--mapping", mapping, "--dry-run")
     assert (status, err) == (0, "")
     assert (
-        dcglearn("convert", log, *options, "--save-mapping", mapping)[0] == 2
+        dcglearn("convert", log, *options, "--mapping-out", mapping)[0] == 2
     )  # it is there, and kept
 
 
 def test_an_option_replaces_that_of_the_mapping(dcglearn, misuse, tmp_path):
     log = write(tmp_path, "x.csv", "a,b,winner\n2 1,0 1,a\n1 0,2 0,b\n")
     mapping = write(tmp_path, "how.toml", "n_grades = 4\n")
-    assert "2 positions, 4 grades" in dcglearn("learn", log, "--read", mapping, "--dry-run")[1]
+    assert "2 positions, 4 grades" in dcglearn("learn", log, "--mapping", mapping, "--dry-run")[1]
     assert (
         "2 positions, 6 grades"
-        in dcglearn("learn", log, "--read", mapping, "--grades", 6, "--dry-run")[1]
+        in dcglearn("learn", log, "--mapping", mapping, "--grades", 6, "--dry-run")[1]
     )
-    assert dcglearn("ask", "--log", log, "--read", mapping, "-n", 1)[0] == 0
+    assert dcglearn("ask", "--log", log, "--mapping", mapping, "-n", 1)[0] == 0
     mapping.write_text("pad = true\nas_is = true\n")
     log.write_text("a,b,winner\n2 1,0 1,a\n1,2 0,b\n")
-    assert '"a":[1,-1]' in dcglearn("convert", log, "--read", mapping)[1]
-    status, unpadded, _ = dcglearn("convert", log, "--read", mapping, "--no-pad", "--no-as-is")
+    assert '"a":[1,-1]' in dcglearn("convert", log, "--mapping", mapping)[1]
+    status, unpadded, _ = dcglearn("convert", log, "--mapping", mapping, "--no-pad", "--no-as-is")
     assert (status, unpadded) == dcglearn("convert", log)[:2]
     log.write_text("a,b,winner\n2 1,0 1,Links\n")
     misuse(
-        f"--read {mapping} --no-pad --winner-words 'Links=?'",
+        f"--mapping {mapping} --no-pad --winner-words 'Links=?'",
         "convert",
         log,
-        "--read",
+        "--mapping",
         mapping,
         "--no-pad",
     )
     mapping.write_text("positive = 'a'\n")
-    misuse("give one of the two", "convert", log, "--read", mapping, "--winner-words", "x=a")
+    misuse("give one of the two", "convert", log, "--mapping", mapping, "--winner-words", "x=a")
     mapping.write_text("worst = 1\n")
-    misuse("how.toml: unknown key 'worst'", "ask", "--log", log, "--read", mapping)
+    misuse("how.toml: a mapping has no key 'worst'", "ask", "--log", log, "--mapping", mapping)
 
 
 @pytest.mark.parametrize(

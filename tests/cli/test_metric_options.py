@@ -36,13 +36,13 @@ COMMANDS = [
         "train.svm",
         "--metric",
         "five.json",
-        "--method",
+        "--objective",
         "ridge",
-        "-o",
+        "--folder",
         "model",
         "--dry-run",
     ),
-    ("coherence", "five.json", "nDCG@2", "--grades", "2,1,0"),
+    ("coherence", "five.json", "nDCG@2", "--documents", "2,1,0"),
 ]
 
 
@@ -53,14 +53,13 @@ def test_another_scale_is_one_warning_with_both_named(dcglearn, misuse, files, c
         for run in ("mine", "yours"):
             (files / f"{run}.txt").write_text(f"q Q0 a 0 1 {run}\nr Q0 a 0 1 {run}\n")
     data = {"train": "train.svm", "coherence": "the list of documents"}.get(command[0], "qrels.txt")
-    declare = "--n-grades" if command[0] == "coherence" else "--grades"
     status, out, err = dcglearn(*command)
     assert (status, err.count("warning")) == (0, 1) and out
     mismatch = f"five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); say which"
     assert f"warning: {mismatch}" in err
-    assert f"--map-grades 0=0,1=2,2=4, or give {declare} 5" in err
+    assert "--map-grades 0=0,1=2,2=4, or give --grades 5" in err
     misuse("dcglearn: five.json has gains", *command, "--strict")
-    for remedy in ((declare, 5), ("--map-grades", "0=0,1=2,2=4")):
+    for remedy in (("--grades", 5), ("--map-grades", "0=0,1=2,2=4")):
         status, out, err = dcglearn(*command, *remedy, "--strict")
         assert (status, "warning" in err) == (0, False) and out
 
@@ -102,9 +101,9 @@ def test_a_top_grade_that_does_not_occur_is_a_note_of_the_dry_run(dcglearn, file
         "five.json",
         "--grades",
         5,
-        "-o",
+        "--folder",
         "model",
-        "--method",
+        "--objective",
         "ridge",
     )
     assert (
@@ -138,7 +137,7 @@ def test_the_depth_used_is_printed(dcglearn, files):
         out, err = dcglearn("coherence", *both)[1:]
         assert "exponential-log2@2" in out and err == ""
     assert "exponential-log2@2\n" in dcglearn("show", "five.json", "exponential-log2")[1]
-    train = ("train", "train.svm", "--method", "ridge", "-o", "model", "--metric")
+    train = ("train", "train.svm", "--objective", "ridge", "--folder", "model", "--metric")
     assert "trained for exponential-log2@4, " in dcglearn(*train, "exponential-log2")[1]
     assert "trained for nDCG@4, " in dcglearn(*train, "nDCG@4", "--force")[1]
 

@@ -24,7 +24,7 @@ from tests.makers import COMMAND, forked_workers, write_svmlight
 @pytest.fixture
 def data(here):
     """A folder with train.svm, valid.svm and dcg.json, which is where the test runs."""
-    queries = letor_queries(20, n_features=8, sizes=(8, 20), seed=0)
+    queries = letor_queries(20, n_features=8, sizes=(8, 20), random_state=0)
     for name, part in (("train.svm", queries[:12]), ("valid.svm", queries[12:])):
         write_svmlight(here / name, part)
     DCG([0, 0.5, 6], [1, 0.9, 0.5]).save(here / "dcg.json")
@@ -37,7 +37,7 @@ def names_in(folder: Path) -> str:
 
 def test_train_and_rank(dcglearn, data):
     status, out, err = dcglearn(
-        "train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "-o", "model"
+        "train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "--folder", "model"
     )
     assert (status, err) == (0, "")
     for words in (
@@ -58,7 +58,7 @@ def test_train_and_rank(dcglearn, data):
 
 
 def test_a_trec_run(dcglearn, data):
-    dcglearn("train", "train.svm", "--method", "ridge", "-o", "model")
+    dcglearn("train", "train.svm", "--objective", "ridge", "--folder", "model")
     status, out, err = dcglearn(
         "rank", "model", "valid.svm", "--format", "trec", "--tag", "mine", "-o", "run.txt"
     )
@@ -85,25 +85,37 @@ def test_a_trec_run_is_not_written_by_the_name_of_a_table(misuse, data, name):
 @pytest.mark.parametrize("method", ["ranksvm", "rsrank", "ridge"])
 def test_other_methods(dcglearn, data, method):
     status, out, _ = dcglearn(
-        "train", "train.svm", "--valid", "valid.svm", "--method", method, "-o", "model", "--json"
+        "train",
+        "train.svm",
+        "--valid",
+        "valid.svm",
+        "--objective",
+        method,
+        "--folder",
+        "model",
+        "--json",
     )
     assert status == 0
     assert set(json.loads(out)["values"]) == {"training", "validation"}
     assert (
-        dcglearn("train", "train.svm", "--method", method, "-o", "model", "--resume", "--force")[0]
+        dcglearn(
+            "train", "train.svm", "--objective", method, "--folder", "model", "--resume", "--force"
+        )[0]
         == 2
     )
 
 
 def test_a_model_of_other_gains_says_so(dcglearn, data):
-    dcglearn("train", "train.svm", "--metric", "dcg.json", "--method", "ridge", "-o", "model")
+    dcglearn(
+        "train", "train.svm", "--metric", "dcg.json", "--objective", "ridge", "--folder", "model"
+    )
     assert "note" not in dcglearn("rank", "model", "valid.svm", "--metric", "dcg.json")[2]
     err = dcglearn("rank", "model", "valid.svm", "--metric", "exponential-log2@10")[2]
     assert "note: the model was trained for DCG(gains=[0, 0.5, 6]" in err
 
 
 def test_dry_run_writes_nothing(dcglearn, data):
-    status, out, _ = dcglearn("train", "train.svm", "-o", "model", "--dry-run")
+    status, out, _ = dcglearn("train", "train.svm", "--folder", "model", "--dry-run")
     assert status == 0
     assert "would write: model" in out
     assert not (data / "model").exists()
@@ -112,27 +124,30 @@ def test_dry_run_writes_nothing(dcglearn, data):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "none.svm", "-o", "m"), "none.svm does not exist; check the name"),
-        (("train", "train.svm", "-o", "a/b/m"), "the folder a/b does not exist"),
-        (("train", "train.svm", "-o", "dcg.json"), "is a file; a model is a folder"),
-        (("train", "train.svm", "-o", "m", "--metric", "AP"), "neither a file nor GAIN-DISCOUNT"),
+        (("train", "none.svm", "--folder", "m"), "none.svm does not exist; check the name"),
+        (("train", "train.svm", "--folder", "a/b/m"), "the folder a/b does not exist"),
+        (("train", "train.svm", "--folder", "dcg.json"), "is a file; a model is a folder"),
         (
-            ("train", "train.svm", "-o", "m", "--metric", "two.json"),
+            ("train", "train.svm", "--folder", "m", "--metric", "AP"),
+            "neither a file nor GAIN-DISCOUNT",
+        ),
+        (
+            ("train", "train.svm", "--folder", "m", "--metric", "two.json"),
             "has grade 2, but two.json has gains for",
         ),
         (
-            ("train", "train.svm", "-o", "m", "--valid", "wide.svm"),
+            ("train", "train.svm", "--folder", "m", "--valid", "wide.svm"),
             "wide.svm, line 1: feature 9, but there are 8",
         ),
         (
-            ("train", "train.svm", "-o", "m", "--resume"),
+            ("train", "train.svm", "--folder", "m", "--resume"),
             "m/training.checkpoint: no checkpoint to resume from",
         ),
         (
-            ("train", "train.svm", "-o", "m", "--groups", "two.json"),
+            ("train", "train.svm", "--folder", "m", "--groups", "two.json"),
             "has qid, so its queries are known",
         ),
-        (("train", "bare.svm", "-o", "m"), "bare.svm has no qid"),
+        (("train", "bare.svm", "--folder", "m"), "bare.svm has no qid"),
         (("rank", "none", "train.svm"), "none/model.json does not exist; check the name"),
         (("rank", "dcg.json", "train.svm"), "dcg.json is a file; a model is a folder"),
         (("rank", "m", "train.svm", "--tag", "two words"), "a run's name is one word"),
@@ -149,7 +164,7 @@ def test_bad_input_is_one_line(misuse, data, arguments, message):
 def test_a_killed_training_goes_on_to_the_same_model(dcglearn, misuse, data):
     start = ("--start", "random", "--restarts", "12")
     how = ("train", "train.svm", "--valid", "valid.svm", *start, "--metric", "dcg.json")
-    process = subprocess.Popen([*COMMAND, *how, "-o", "model"], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*COMMAND, *how, "--folder", "model"], stdout=subprocess.DEVNULL)
     checkpoint = data / "model" / "training.checkpoint"
     while not checkpoint.exists():
         assert process.poll() is None, "ended before it could be killed; give it more restarts"
@@ -157,9 +172,9 @@ def test_a_killed_training_goes_on_to_the_same_model(dcglearn, misuse, data):
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (data / "model" / "model.json").exists()
-    misuse("checkpoint of another training", *how, "-o", "model", "--seed", "1", "--resume")
-    assert dcglearn(*how, "-o", "model", "--resume")[0] == 0
-    assert dcglearn(*how, "-o", "whole")[0] == 0
+    misuse("checkpoint of another training", *how, "--folder", "model", "--seed", "1", "--resume")
+    assert dcglearn(*how, "--folder", "model", "--resume")[0] == 0
+    assert dcglearn(*how, "--folder", "whole")[0] == 0
     one, other = load_ranker("model"), load_ranker("whole")
     assert np.array_equal(one.coef_, other.coef_)
     assert re.fullmatch(r"model\.json weights-[0-9a-f]{16}\.npz", names_in(data / "model"))
@@ -179,11 +194,11 @@ def test_trees(dcglearn, misuse, data):
         "--trees",
         20,
     )
-    status, out, _ = dcglearn(*command, "--leaves", 4, "-o", "model")
+    status, out, _ = dcglearn(*command, "--leaves", 4, "--folder", "model")
     assert status == 0 and "of 20 trees are used" in out
     rows = (data / "valid.svm").read_text().count("\n")
     assert dcglearn("rank", "model", "valid.svm", "--format", "trec")[1].count(" Q0 ") == rows
-    misuse("of linear models", *command, "--method", "ridge", "-o", "other")
+    misuse("of linear models", *command, "--objective", "ridge", "--folder", "other")
 
 
 def test_trees_over_a_cluster(dcglearn, misuse, data):
@@ -196,7 +211,7 @@ def test_trees_over_a_cluster(dcglearn, misuse, data):
         "valid.svm",
         "--metric",
         "dcg.json",
-        "-o",
+        "--folder",
         "model",
         "--trees",
         "5",
@@ -218,14 +233,21 @@ def test_trees_over_a_cluster(dcglearn, misuse, data):
     )
 
 
-def test_verify_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, data):
+def test_show_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, data):
     assert (
-        dcglearn("train", "train.svm", "--metric", "dcg.json", "--method", "ridge", "-o", "model")[
-            0
-        ]
+        dcglearn(
+            "train",
+            "train.svm",
+            "--metric",
+            "dcg.json",
+            "--objective",
+            "ridge",
+            "--folder",
+            "model",
+        )[0]
         == 0
     )
-    status, out, err = dcglearn("verify", "model")
+    status, out, err = dcglearn("show", "model")
     assert (status, err) == (0, "")
     facts = (
         "model: whole",
@@ -236,27 +258,27 @@ def test_verify_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, d
         "SHA-256",
     )
     assert [fact for fact in facts if fact not in out] == []
-    assert json.loads(dcglearn("verify", "model", "--json")[1])["model"]["kind"] == "RidgeRanker"
+    assert json.loads(dcglearn("show", "model", "--json")[1])["model"]["kind"] == "RidgeRanker"
     (weights,) = (data / "model").glob("weights-*")
     content = bytearray(weights.read_bytes())
     content[-100] ^= 1
     weights.write_bytes(content)
-    for command in (["verify", "model"], ["rank", "model", "valid.svm"]):
+    for command in (["show", "model"], ["rank", "model", "valid.svm"]):
         misuse(
             "is damaged or was changed: it has another SHA-256; use a copy, or train again",
             *command,
         )
-    assert "does not exist" in dcglearn("verify", "none")[2]
+    assert "neither a file nor" in dcglearn("show", "none")[2]
 
 
-def test_verify_of_a_checkpoint(dcglearn, data):
+def test_show_of_a_checkpoint(dcglearn, data):
     write_checkpoint("fit.checkpoint", {"C": 1}, b"one", b"two")
-    status, out, _ = dcglearn("verify", "fit.checkpoint")
+    status, out, _ = dcglearn("show", "fit.checkpoint")
     assert (
         status == 0 and "checkpoint: whole" in out and "whole parts: 2" in out and "drops: 0" in out
     )
     with Path("fit.checkpoint").open("ab") as file:
         file.write(b"torn")
-    assert "drops: 4" in dcglearn("verify", "fit.checkpoint")[1]
+    assert "drops: 4" in dcglearn("show", "fit.checkpoint")[1]
     Path("fit.checkpoint").write_bytes(b"dcglearn checkpoint 1\n")
-    assert "is not a dcglearn checkpoint, or damaged" in dcglearn("verify", "fit.checkpoint")[2]
+    assert "is not a dcglearn checkpoint, or damaged" in dcglearn("show", "fit.checkpoint")[2]

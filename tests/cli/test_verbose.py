@@ -52,17 +52,19 @@ def test_a_service_collects_what_the_package_does(log, caplog, capfd, tmp_path):
     learner.dcg_.save(tmp_path / "dcg.json")
     judged = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}
     runs = {"x": {"1": {"a": 1.0}, "2": {"b": 1.0}}, "y": {"1": {"b": 1.0}, "2": {"b": 1.0}}}
-    dl.compare_systems(runs, judged, n_resamples=100)
+    dl.compare_systems(judged, runs, n_resamples=100)
     names = [record.name.removeprefix("dcglearn.") for record in caplog.records]
-    assert {"readers.cells", "learning.fit_dcg", "trust.bands", "foundation.files"} <= set(names)
-    assert {"evaluation.evaluate", "evaluation.compare_systems"} <= set(names)
+    assert {"readers.cells", "learning.fit_dcg", "trust.band_draws", "foundation.files"} <= set(
+        names
+    )
+    assert {"evaluation.run_values", "evaluation.system_tests"} <= set(names)
     assert names.count("learning.fit_dcg") == 2  # not one for each bootstrap sample
     assert capfd.readouterr() == ("", "")
 
 
 def test_rankers_log_their_stages(caplog):
     caplog.set_level(logging.INFO, logger="dcglearn")
-    queries = dl.simulate.letor_queries(n_queries=6, seed=0)
+    queries = dl.simulate.letor_queries(n_queries=6, random_state=0)
     ranker = dl.LinearRanker(dl.losses.ApproxNDCG("linear-log2@5"), max_iter=2).fit(queries)
     lines = [
         record.getMessage() for record in caplog.records if record.name == "dcglearn.rankers.linear"

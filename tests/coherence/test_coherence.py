@@ -75,9 +75,9 @@ def usable(metrics, documents):
 def test_sorting_all_lists_agrees_with_brute_force(case):
     metrics, documents, margin = case
     if not usable(metrics, documents):
-        refused("all worth the same", coherence, *metrics, grades=documents)
+        refused("all worth the same", coherence, *metrics, documents=documents)
         return
-    found = coherence(*metrics, grades=documents, margin=margin)
+    found = coherence(*metrics, documents=documents, margin=margin)
     there, ties = brute_force(*metrics, documents, margin)
     back, _ = brute_force(*metrics[::-1], documents, margin)
     assert found.regret == pytest.approx(there, abs=1e-9)
@@ -147,7 +147,7 @@ def test_published_values():
 def test_more_lists_than_can_be_looked_at():
     deep = DCG.standard(7, 50, "linear"), DCG.standard(7, 50, "exponential")
     for documents in (None, np.arange(70) % 7):
-        found = coherence(*deep, grades=documents)
+        found = coherence(*deep, documents=documents)
         assert found.coherent is False and found.proved and found.regret > 0.3
         first, second = (dcg.score(found.witness.lists) for dcg in deep)
         assert first[0] > first[1] and second[0] < second[1]
@@ -185,7 +185,7 @@ def test_other_coherent_pairs_are_proved():
         for top, base in ((2.0, 9.0), (2.2, 8.0))
     ]
     for documents in (None, [4, 4, 3, 2, 1, 1, 0, 0]):
-        found = coherence(*steep, grades=documents)
+        found = coherence(*steep, documents=documents)
         assert found.coherent and found.proved
         assert "never disagree" in found.sentence and not found.pictures
 
@@ -207,7 +207,7 @@ def test_a_search_that_hits_its_limit_proves_nothing(monkeypatch):
     stopped = OptimizeResult(status=1, x=None, mip_dual_bound=-0.25)
     monkeypatch.setattr(regret, "milp", lambda *_, **__: stopped)
     deep = DCG.standard(5, 30, "linear"), DCG.standard(5, 30, "exponential")
-    found = coherence(*deep, grades=np.arange(40) % 5)
+    found = coherence(*deep, documents=np.arange(40) % 5)
     assert found.coherent is None and not found.proved and (found.regret, found.bound) == (0, 0.25)
     assert "not proved" in found.sentence and "more time" in found.sentence
     assert "0.25" in found.sentence
@@ -218,9 +218,9 @@ def test_what_integer_programming_leaves_open_is_sorted(monkeypatch):
     monkeypatch.setattr(coherence_module._Comparison, "enumerated_first", 10)
     monkeypatch.setattr(coherence_module._Comparison, "first_limit", 1e-3)
     metrics = DCG.standard(4, 7, "linear"), DCG.standard(4, 7, "exponential")
-    found = coherence(*metrics, grades=[3, 3, 2, 2, 1, 1, 0])
+    found = coherence(*metrics, documents=[3, 3, 2, 2, 1, 1, 0])
     monkeypatch.setattr(coherence_module._Comparison, "enumerated_first", 10**6)
-    listed = coherence(*metrics, grades=[3, 3, 2, 2, 1, 1, 0])
+    listed = coherence(*metrics, documents=[3, 3, 2, 2, 1, 1, 0])
     assert found.proved and found.regret == pytest.approx(listed.regret, abs=1e-6)
     assert found.tie_regret == pytest.approx(listed.tie_regret)
 

@@ -112,11 +112,13 @@ def test_sampling_past_the_limit(monkeypatch):
     monkeypatch.setattr(disagreement_module, "MAX_ENUMERATED", 100)
     inside = 0
     for seed in range(20):
-        found = disagreement(a, b, n_pairs=5000, seed=seed)
+        found = disagreement(a, b, n_pairs=5000, random_state=seed)
         assert not found.exact and found.n_pairs == 5000 and "95% interval" in found.sentence
         inside += found.interval[0] <= exact.share <= found.interval[1]
     assert inside >= 17
-    assert disagreement(a, b, n_pairs=5000, seed=3) == disagreement(a, b, n_pairs=5000, seed=3)
+    assert disagreement(a, b, n_pairs=5000, random_state=3) == disagreement(
+        a, b, n_pairs=5000, random_state=3
+    )
     low, high = disagreement(a, DCG(3 * a.gains, a.discounts), n_pairs=100).interval
     assert low == pytest.approx(0) and 0.03 < high < 0.04
 
@@ -140,7 +142,7 @@ def test_a_matrix_of_the_textbook():
     assert found.cells[1 + i][1 + j] == f"{pair.share:.4f}"
     assert len(disagreement_figure(found).axes) == 3
     two = {"a": standard("linear", "log2", 6), "b": standard("exponential", "log2", 6)}
-    sampled = disagreement_matrix(two, max_lists=100, seed=1)
+    sampled = disagreement_matrix(two, max_lists=100, random_state=1)
     assert not sampled.exact and abs(sampled.share[0, 1] - disagreement(*two.values()).share) < 0.01
     assert len(disagreement_figure(sampled).axes) == 3
 

@@ -63,8 +63,10 @@ def test_a_noise_free_log_decides_and_is_never_wrong(n, about):
     truth = ground_truth("D1")
     decided = []
     for seed in range(3):
-        allowed = AllowedMetrics.of(preference_pairs(truth, n, seed=seed), 5, 10, None, 3000)
-        held_out = preference_pairs(truth, 60, seed=100 + seed)
+        allowed = AllowedMetrics.of(
+            preference_pairs(truth, n, random_state=seed), 5, 10, None, 3000
+        )
+        held_out = preference_pairs(truth, 60, random_state=100 + seed)
         for gap in counts(held_out.preferred, 5) - counts(held_out.other, 5):
             low, high = allowed.range(gap)
             assert (
@@ -80,8 +82,8 @@ def held_out_verdicts(name, n, seed):
     """
     truth = ground_truth(name)
     log, held_out = (
-        preference_pairs(truth, n, seed=seed),
-        preference_pairs(truth, 40, seed=seed + 1),
+        preference_pairs(truth, n, random_state=seed),
+        preference_pairs(truth, 40, random_state=seed + 1),
     )
     return log, (
         (x, y, dominance(x, y, log))
@@ -132,11 +134,11 @@ def test_open_verdicts_show_two_dcgs_that_respect_the_log():
 
 def test_contradictions_and_budgets():
     truth = ground_truth("D1")
-    log = preference_pairs(truth, 100, n_flips=15, seed=0)
+    log = preference_pairs(truth, 100, n_flips=15, random_state=0)
     cone = Cone.of(log, 3000)
     least = cone.least_violation()
     assert least > 1e-3
-    pair = preference_pairs(truth, 1, seed=9)
+    pair = preference_pairs(truth, 1, random_state=9)
     tight = dominance(pair.preferred, pair.other, log)
     wide = dominance(pair.preferred, pair.other, log, budget=10 * least)
     assert tight.budget == pytest.approx(1.1 * least)

@@ -38,11 +38,11 @@ def made(n_systems=6, n_topics=30):
 
 
 def test_values_by_hand(files):
-    found = evaluate(files[1], files[0], ["nDCG@10", "exponential-log2@1", "nDCG"])
+    found = evaluate(files[0], files[1], ["nDCG@10", "exponential-log2@1", "nDCG"])
     first = (1 + 3 / np.log2(3)) / (3 + 1 / np.log2(3))
     second = (2 / np.log2(3)) / 2
     np.testing.assert_allclose(found.values[0], [[first, second], [1 / 7, 0], [first, second]])
-    plain = evaluate(files[1], files[0], "nDCG@10", normalise=False).values[0, 0]
+    plain = evaluate(files[0], files[1], "nDCG@10", normalise=False).values[0, 0]
     np.testing.assert_allclose(plain, [1 + 3 / np.log2(3), 2 / np.log2(3)])
     frame = found.by_query()
     assert frame.columns == ["run", "query_id", "measure", "value"] and len(frame) == 9
@@ -58,12 +58,12 @@ def test_trec_eval_and_we_agree_on_all_runs(shared):
         read_runs(folder / "runs_judged53.txt.xz"),
     )
     assert (len(runs), judged.n_grades) == (63, 4)
-    found = evaluate(runs, judged)
+    found = evaluate(judged, runs)
     summary = pl.read_csv(folder / "runs_summary.tsv", separator="\t")
     stated = dict(zip(summary["run"], summary["ndcg10_repo_treceval"], strict=True))
     for name, mean in zip(found.runs, found.means[:, 0], strict=True):
         assert abs(mean - stated[name]) < 6e-5
-    order = system_order(runs, judged, ["nDCG@10", "exponential-log2@10"], n_resamples=200)
+    order = system_order(judged, runs, ["nDCG@10", "exponential-log2@10"], n_resamples=200)
     assert order.evaluation.runs[0].startswith("pash_f")
     assert 0.9 < order.tau[0, 1] < 0.98 and order.share_decided == pytest.approx(0.672, abs=0.01)
 
@@ -82,7 +82,7 @@ def test_trec_eval_itself_agrees(shared):
         }
 
     evaluator = peer.RelevanceEvaluator(by_query(judged.frame), {"ndcg_cut.10", "ndcg"})
-    found = evaluate(runs, judged, ["nDCG@10", "nDCG"])
+    found = evaluate(judged, runs, ["nDCG@10", "nDCG"])
     for run, values in zip(runs, found.values, strict=True):
         theirs = evaluator.evaluate(by_query(run.frame))
         for i, query in enumerate(found.queries):
@@ -96,10 +96,10 @@ def test_ties_are_broken_by_document_in_float32():
     )
     scores = [1.0, 1.0 + 1e-12, 1.0]  # one value as float32
     run = Run(pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "score": scores}), "r")
-    np.testing.assert_array_equal(ranked_grades(run, judged).grades, [[2, 1, 0]])
-    np.testing.assert_array_equal(ranked_grades(run, judged, ties="stable").grades, [[0, 1, 2]])
-    np.testing.assert_array_equal(ranked_grades(run, judged, 2).grades, [[2, 1]])
-    refused("docno-desc", ranked_grades, run, judged, ties="random")
+    np.testing.assert_array_equal(ranked_grades(judged, run).grades, [[2, 1, 0]])
+    np.testing.assert_array_equal(ranked_grades(judged, run, ties="stable").grades, [[0, 1, 2]])
+    np.testing.assert_array_equal(ranked_grades(judged, run, 2).grades, [[2, 1]])
+    refused("docno-desc", ranked_grades, judged, run, ties="random")
 
 
 def test_the_order_of_lines_does_not_matter():
@@ -109,7 +109,7 @@ def test_the_order_of_lines_does_not_matter():
     for frame in (run.frame, run.frame[rng.permutation(len(run.frame))]):
         for ties in ("docno-desc", "average"):
             found, expected = (
-                ranked_grades(one, judged, ties=ties).grades for one in (Run(frame, "any"), falling)
+                ranked_grades(judged, one, ties=ties).grades for one in (Run(frame, "any"), falling)
             )
             np.testing.assert_array_equal(found, expected)
 
@@ -134,9 +134,9 @@ def test_the_first_ranks_do_not_depend_on_the_depth(lines, ties):
         frame.sort(columns, descending=[name == "score" for name in columns]) if columns else frame,
         "r",
     )
-    deep = ranked_grades(run, judged, ties=ties)
+    deep = ranked_grades(judged, run, ties=ties)
     for depth in (1, 2, 5, 40, 200):
-        found = ranked_grades(run, judged, depth, ties)
+        found = ranked_grades(judged, run, depth, ties)
         width = min(depth, deep.grades.shape[1])
         np.testing.assert_array_equal(found.grades[:, :width], deep.grades[:, :width])
         np.testing.assert_array_equal(found.lengths, deep.lengths)
@@ -161,7 +161,7 @@ def test_grades_by_rank_are_those_of_a_plain_loop_where_queries_mix_and_some_are
     judged = Judgements(
         known.select("query", "document", grade=pl.col("document").replace_strict(grade_of))
     )
-    found = ranked_grades(Run(lines, "r"), judged, 50).grades
+    found = ranked_grades(judged, Run(lines, "r"), 50).grades
     for row, query in zip(found, ("a", "b", "c"), strict=True):
         names = sorted((-score, name) for q, name, score in lines.iter_rows() if q == query)
         ranked = sorted(
@@ -175,19 +175,19 @@ def test_policies(files):
     dcg = DCG([0.0, 1, 2, 5], [1.0, 0.5, 0.25])
     plain = {"m": dcg}
     value = {
-        how: evaluate(run, judged, plain, normalise=False, unjudged=how).values[0, 0, 0]
+        how: evaluate(judged, run, plain, normalise=False, unjudged=how).values[0, 0, 0]
         for how in ("worst", "best", "drop", 0.5)
     }
     assert value == {"worst": 3.5, "best": 3.5 + 5 / 4, "drop": 3.5, 0.5: 3.5 + 0.5 / 4}
     one = Run(run.frame.filter(query="q1"), "one")
     for missing, mean in (("zero", 0.5), ("skip", 1.0)):
-        found = evaluate(one, judged, "nDCG@10", missing=missing)
+        found = evaluate(judged, one, "nDCG@10", missing=missing)
         assert found.means[0, 0] == pytest.approx(mean * found.values[0, 0, 0])
         assert "queries that a run lacks" in found.notes[0] and found.n_missing.tolist() == [1]
-    own = evaluate(Run(run.frame.filter(document="b"), "b"), judged, "nDCG@10", ideal="list")
+    own = evaluate(judged, Run(run.frame.filter(document="b"), "b"), "nDCG@10", ideal="list")
     assert own.values[0, 0, 0] == 1.0
-    refused("unjudged", evaluate, run, judged, unjudged="lost")
-    refused("ideal", evaluate, run, judged, ideal="best")
+    refused("unjudged", evaluate, judged, run, unjudged="lost")
+    refused("ideal", evaluate, judged, run, ideal="best")
 
 
 @pytest.mark.parametrize("name", ["tabs.txt", "spaces.txt.gz", "windows.txt", "comments.txt.xz"])
@@ -248,13 +248,13 @@ def test_duplicates_by_choice_and_runs_of_one_name(tmp_path):
 def test_what_cannot_be_evaluated(files):
     judged, (run,) = read_judgements(files[0]), read_runs(files[1])
     other = Run(run.frame.with_columns(query=pl.lit("z") + pl.col("query")), "other")
-    refused("no query of the 2 that are judged", evaluate, other, judged)
-    refused("has no gain", evaluate, run, judged, {"m": DCG([0, 1], [1.0])})
-    refused("neither a file", evaluate, run, judged, "nDCG@ten")
+    refused("no query of the 2 that are judged", evaluate, judged, other)
+    refused("has no gain", evaluate, judged, run, {"m": DCG([0, 1], [1.0])})
+    refused("neither a file", evaluate, judged, run, "nDCG@ten")
     for runs, words in (([], "no run"), ([run, run], "its own name")):
-        refused(words, evaluate, runs, judged)
-    refused("no metric", evaluate, run, judged, {})
-    refused("two systems", system_order, run, judged, "nDCG@10")
+        refused(words, evaluate, judged, runs)
+    refused("no metric", evaluate, judged, run, {})
+    refused("two systems", system_order, judged, run, "nDCG@10")
 
 
 def slow_tau_ap(truth, other):
@@ -276,7 +276,7 @@ def test_tau_ap():
 
 def test_the_order_of_systems():
     judged, runs = made()
-    order = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
+    order = system_order(judged, runs, ["nDCG@10", "binary1-rbp0.8@10"], random_state=1)
     assert order.evaluation.runs[:3] == ("s0", "s1", "s2")
     means = order.evaluation.means
     for (a, b), swaps in order.swaps.items():
@@ -289,7 +289,7 @@ def test_the_order_of_systems():
             one, two = (order.evaluation.runs.index(name) for name in (first, second))
             assert means[one, i] > means[two, i] and means[one, j] < means[two, j]
     assert order.beats[0].sum() >= 4 and not order.beats.diagonal().any()
-    lists = {run.name: ranked_grades(run, judged, 10).grades for run in runs}
+    lists = {run.name: ranked_grades(judged, run, 10).grades for run in runs}
     for i, first in enumerate(order.evaluation.runs):
         for j, second in enumerate(order.evaluation.runs):
             assert order.beats[i, j] == (
@@ -301,7 +301,7 @@ def test_the_order_of_systems():
         assert row.select("mean", "rank").row(0) == (mean, rank)
         assert [f"{mean:.4f} ({rank})" in cells for cells in order.cells if cells[0] == name] == [1]
     assert len(slope_figure(order).axes) == 1
-    again = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
+    again = system_order(judged, runs, ["nDCG@10", "binary1-rbp0.8@10"], random_state=1)
     assert str(again) == str(order) and again.to_dict() == order.to_dict()
 
 
@@ -322,7 +322,7 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
         "steep": DCG([0, 0, 0, 1], [1, 0.9, 0.0]),
         "flat": DCG([0, 1, 1, 1.0], [1, 1.0, 0.0]),
     }
-    solid = system_order(both, judged, metrics)
+    solid = system_order(judged, both, metrics)
     ((_, swaps),) = solid.swaps.items()
     assert swaps.pairs == [("top", "broad")] and swaps.solid == [True] and swaps.noise == 0
     assert swaps.sentence == (
@@ -334,16 +334,16 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
         solid.sentence
         == "the order depends on the metric: 1 of 1 pair of systems change places beyond chance"
     )
-    same = system_order({"top": top, "copy": top}, judged, metrics)
+    same = system_order(judged, {"top": top, "copy": top}, metrics)
     assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
     assert same.sentence.endswith("does not depend on the metric: it is the same")
-    prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", seed=0)
-    decided = system_order(both, judged, metrics, log=prefer)
+    prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", random_state=0)
+    decided = system_order(judged, both, metrics, log=prefer)
     assert decided.beats[
         decided.evaluation.runs.index("top"), decided.evaluation.runs.index("broad")
     ]
     assert "respects the log" in str(decided)
-    refused("level", system_order, both, judged, metrics, level=0.3)
+    refused("level", system_order, judged, both, metrics, level=0.3)
 
 
 class TestOnTheCommandLine:
@@ -351,12 +351,12 @@ class TestOnTheCommandLine:
         picture = tmp_path / "witness.png"
         names = ("linear-log2", "exponential-log2")
         status, out, err = dcglearn(
-            "coherence", *names, "--grades", "4,4,3,3,2,2,1,1,0,0", "--plot", picture
+            "coherence", *names, "--documents", "4,4,3,3,2,2,1,1,0,0", "--plot", picture
         )
         assert status == 0 and "33.7%" in out and "9.989%" in out and f"wrote: {picture}" in err
         assert picture.read_bytes()[:4] == b"\x89PNG"
         assert dcglearn("coherence", *names, "--depth", 4, "--exit-code")[0] == 1
-        assert dcglearn("coherence", *names, "--grades", "4,3")[0] == 0
+        assert dcglearn("coherence", *names, "--documents", "4,3")[0] == 0
         DCG([0, 3, 9], [2.0, 1]).save(tmp_path / "a.json")
         DCG([1, 2, 4], [1.0, 0.5]).save(tmp_path / "b.json")
         files = (tmp_path / "a.json", tmp_path / "b.json")
@@ -367,9 +367,9 @@ class TestOnTheCommandLine:
         status, out, _ = dcglearn("coherence", "linear-log2@2", tmp_path / "a.json", "--json")
         assert status == 0 and '"coherent": ' in out
         for arguments, complaint in (
-            ((*names, "--grades", "4,high"), "whole numbers"),
+            ((*names, "--documents", "4,high"), "whole numbers"),
             (
-                ("linear-log2@10", "exponential-log2", "--grades", "4,3"),
+                ("linear-log2@10", "exponential-log2", "--documents", "4,3"),
                 "2 documents for 10 positions",
             ),
             (("linear-log2", "nothing"), "neither a file"),

@@ -250,10 +250,10 @@ def test_a_prior_may_be_a_name_or_a_file(tmp_path):
 
 def test_thirty_judgements_learn_more_with_a_prior_near_the_truth():
     truth = DCG([0, 0.9, 1.9, 3.1, 4], TRUTH.discounts)
-    test = preference_pairs(truth, 3000, lists="free", seed=99)
+    test = preference_pairs(truth, 3000, lists="free", random_state=99)
     gains = []
     for seed in range(8):
-        log = preference_pairs(truth, 30, lists="free", n_flips=6, seed=seed)
+        log = preference_pairs(truth, 30, lists="free", n_flips=6, random_state=seed)
         gains.append(
             DCGLearner(prior=TRUTH).fit(log).score(test) - DCGLearner().fit(log).score(test)
         )
@@ -262,10 +262,10 @@ def test_thirty_judgements_learn_more_with_a_prior_near_the_truth():
 
 def test_a_step_is_learned_as_a_step():
     truth = DCG.standard(5, 10, "binary2")
-    log = preference_pairs(truth, 1000, lists="free", n_flips=100, seed=0)
+    log = preference_pairs(truth, 1000, lists="free", n_flips=100, random_state=0)
     learner = DCGLearner().fit(log)
     assert learner.dcg_.gains[1] < 0.06 and learner.dcg_.gains[2] > 0.9
-    assert learner.score(preference_pairs(truth, 3000, lists="free", seed=1)) > 0.98
+    assert learner.score(preference_pairs(truth, 3000, lists="free", random_state=1)) > 0.98
 
 
 def one_sided(n, seed=0, always=1.0):
@@ -361,7 +361,7 @@ def test_error_rates_are_estimated_and_a_contrary_rater_is_named():
 
 def test_ties_and_strengths_help():
     truth = ground_truth("D2").normalised()
-    test = preference_pairs(truth, 4000, lists="free", seed=50)
+    test = preference_pairs(truth, 4000, lists="free", random_state=50)
     rng = np.random.default_rng(0)
     ahead, without = [], []
     for _ in range(6):
@@ -383,9 +383,13 @@ def test_ties_and_strengths_help():
 
 def test_probabilities_are_those_of_the_judges():
     truth = ground_truth("D1").normalised()
-    log = preference_pairs(truth, 3000, lists="free", temperature=0.3, tie_below=0.1, seed=0)
+    log = preference_pairs(
+        truth, 3000, lists="free", temperature=0.3, tie_below=0.1, random_state=0
+    )
     learner = DCGLearner().fit(log)
-    fresh = preference_pairs(truth, 4000, lists="free", temperature=0.3, tie_below=0.1, seed=1)
+    fresh = preference_pairs(
+        truth, 4000, lists="free", temperature=0.3, tie_below=0.1, random_state=1
+    )
     turned = np.arange(4000) % 2 == 1
     sides = (fresh.preferred, fresh.other)
     both = [np.where(turned[:, None], y, x) for x, y in (sides, sides[::-1])]
@@ -436,9 +440,9 @@ def test_bad_input_says_why(parameters, log, message):
 def test_it_needs_far_fewer_pairs_than_the_qp():
     for name in ("D1", "D2"):
         truth = ground_truth(name)
-        test = preference_pairs(truth, 5000, seed=10_000)
+        test = preference_pairs(truth, 5000, random_state=10_000)
         for n, least in ((100, 0.97), (200, 0.98)):  # goals: .945 and .97
-            logs = [preference_pairs(truth, n, seed=seed) for seed in range(8)]
+            logs = [preference_pairs(truth, n, random_state=seed) for seed in range(8)]
             assert (
                 np.mean([test.agreement(DCGLearner().fit(log).dcg_).precision for log in logs])
                 >= least

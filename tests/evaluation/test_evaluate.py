@@ -44,7 +44,7 @@ def rows(nested, number, names=("query_id", "doc_id")):
 
 
 def expected():
-    return evaluate(SCORES, JUDGED, ["nDCG@2", "exponential-log2@3"]).values
+    return evaluate(JUDGED, SCORES, ["nDCG@2", "exponential-log2@3"]).values
 
 
 def test_every_kind_of_input_gives_the_same(tmp_path):
@@ -63,13 +63,75 @@ def test_every_kind_of_input_gives_the_same(tmp_path):
     ):
         for run in (scores, tmp_path / "run.jsonl", tmp_path / "run.json", tmp_path / "run.tsv"):
             np.testing.assert_array_equal(
-                evaluate(run, source, ["nDCG@2", "exponential-log2@3"]).values, expected()
+                evaluate(source, run, ["nDCG@2", "exponential-log2@3"]).values, expected()
             )
     two = pl.concat(
         [scores.with_columns(run=pl.lit("one")), scores.with_columns(run=pl.lit("two"))]
     )
-    assert evaluate(two, judged).runs == ("one", "two")
-    assert evaluate({"one": SCORES, "two": SCORES}, JUDGED).runs == ("one", "two")
+    assert evaluate(judged, two).runs == ("one", "two")
+    assert evaluate(JUDGED, {"one": SCORES, "two": SCORES}).runs == ("one", "two")
+
+
+def in_forms(folder):
+    """Yield judgements and a run in the forms that Python reads, by form."""
+    grades, run = {"q1": {"a": 3, "b": 1}, "q2": {"a": 2}}, {"q1": SCORES["q1"], "q2": {"a": 8.5}}
+    write_trec(folder, grades, {"run": run})
+    (folder / "run.json").write_text(json.dumps(run))
+    (folder / "qrels.json").write_text(json.dumps(grades))
+    judged, scores = rows(grades, "relevance"), rows(run, "score")
+    judged.write_csv(folder / "qrels.csv")
+    scores.write_csv(folder / "run.csv")
+    whole = {q: {d: float(round(score)) for d, score in one.items()} for q, one in run.items()}
+
+    for form in ("csv", "json"):
+        yield form, folder / f"qrels.{form}", folder / f"run.{form}"
+    yield "TREC", folder / "qrels.txt", folder / "run.txt"
+    yield "frame", judged, scores
+    yield "pandas", judged.to_pandas(), scores.to_pandas()
+    yield "dictionary", grades, run
+    yield "whole scores", grades, whole
+    yield "named run", grades, {"mine": run}
+    yield "objects", dl.read_judgements(grades), dl.read_runs(run)[0]
+    yield "list", dl.read_judgements(grades), dl.read_runs(run)
+
+
+def test_the_wrong_order_of_judgements_and_runs_is_named(tmp_path):
+    swapped = (
+        r"the first argument holds runs, the second judgements; give judgements first: {}\("
+        r"judgements, runs"
+    )
+    for form, judgements, run in in_forms(tmp_path):
+        assert evaluate(judgements, run, "nDCG@2").values.shape == (1, 1, 2), form
+        refused(swapped.format("evaluate"), evaluate, run, judgements)
+        refused(swapped.format("compare_systems"), compare_systems, run, judgements, "RPP")
+        refused(swapped.format("system_order"), dl.system_order, run, judgements, "nDCG@2")
+        refused(
+            "the second argument holds runs, the third judgements; give judgements first: "
+            r"explain_values\(values, judgements, runs\)",
+            *(dl.evaluation.explain_values, {"q1": 0.5}, run, judgements),
+        )
+        refused(
+            "the first argument holds runs, another judgements; give judgements first: "
+            r"preferences_from_runs\(judgements, first, second, verdicts\)",
+            *(dl.io.preferences_from_runs, run, run, judgements, {"q1": "a"}),
+        )
+
+
+def test_other_faults_are_not_taken_for_a_wrong_order(tmp_path):
+    fractions, whole = {"q1": {"a": 0.5}}, {"q1": {"a": 2.0}}
+    refused("cutoffs", evaluate, fractions, whole)
+    refused("does not exist", evaluate, tmp_path / "qrels.txt", SCORES)
+    (tmp_path / "run.txt").write_text("q1 Q0 a 1 high mine\n")
+    refused("score 'high' is not a number", evaluate, JUDGED, tmp_path / "run.txt")
+    assert evaluate({"q1": {"a": 2.0, "b": 1.0}}, whole).means.shape == (1, 1)
+
+
+def test_commands_name_the_wrong_order(misuse, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = {"q1": SCORES["q1"]}
+    write_trec(tmp_path, {"q1": JUDGED["q1"]}, {"old": run, "new": run})
+    for command in ("evaluate", "compare", "systems"):
+        misuse("give judgements first: QRELS RUN...", command, "old.txt", "qrels.txt", "new.txt")
 
 
 def test_pandas(tmp_path):
@@ -78,7 +140,7 @@ def test_pandas(tmp_path):
         pandas.DataFrame(rows(*part).to_dicts()) for part in ((JUDGED, "label"), (SCORES, "score"))
     )
     np.testing.assert_array_equal(
-        evaluate(scores, judged, ["nDCG@2", "exponential-log2@3"]).values, expected()
+        evaluate(judged, scores, ["nDCG@2", "exponential-log2@3"]).values, expected()
     )
 
 
@@ -194,10 +256,10 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
         {f"q{i}": dict(enumerate(row)) for i, row in enumerate(x.tolist())}
         for x in (grades, scores)
     )
-    np.testing.assert_allclose(evaluate(run, judged, dcg).values[0, 0], slow, rtol=1e-12)
+    np.testing.assert_allclose(evaluate(judged, run, dcg).values[0, 0], slow, rtol=1e-12)
     fractional = DCG([0, 0.2, 0.5, 0.9], [1, 0.5])
     assert (
-        evaluate({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 3, "b": 1}}, fractional).means[0, 0]
+        evaluate({"q": {"a": 3, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, fractional).means[0, 0]
         == 1.0
     )
 
@@ -217,7 +279,14 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
 )
 def test_bad_arrays(arguments, words):
     refused(words, evaluate_arrays, *arguments)
-    refused("average or stable", evaluate_arrays, [[1]], [[1.0]], DCG([0, 1], [1.0]), ties="docno")
+    refused(
+        "give one of average, stable",
+        evaluate_arrays,
+        [[1]],
+        [[1.0]],
+        DCG([0, 1], [1.0]),
+        ties="docno",
+    )
 
 
 def test_names_are_no_formulas_in_spreadsheets(dcglearn, tmp_path):
@@ -263,9 +332,9 @@ def test_infinite_scores_rank_first_last_and_tie():
         "r": {"b": 2.0, "a": 2.0},
     }  # as float32, 1e300 is infinite
     for ties in ("docno-desc", "stable", "average"):
-        values = evaluate(run, judged, "exponential-log2@3", ties=ties).values
+        values = evaluate(judged, run, "exponential-log2@3", ties=ties).values
         np.testing.assert_array_equal(
-            values, evaluate(finite, judged, "exponential-log2@3", ties=ties).values
+            values, evaluate(judged, finite, "exponential-log2@3", ties=ties).values
         )
 
 
@@ -273,16 +342,16 @@ def test_ties_of_runs_are_averaged_over_all_that_are_tied():
     judged = {"q": {"a": 2, "b": 1, "c": 0}, "r": {"a": 1}}
     run = {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 0.0}, "r": {"a": 2.0, "z": 2.0}}
     dcg = DCG([0.0, 1, 4], [1, 0.5])
-    found = evaluate(run, judged, dcg, ties="average", normalise=False)
+    found = evaluate(judged, run, dcg, ties="average", normalise=False)
     np.testing.assert_allclose(found.values[0, 0], [5 / 3 * 1.5, 0.5 * 1.5])
-    refused("do not go together", evaluate, run, judged, dcg, ties="average", unjudged="drop")
+    refused("do not go together", evaluate, judged, run, dcg, ties="average", unjudged="drop")
 
 
 def test_measures_of_ir_measures():
     pytest.importorskip("ir_measures")
-    found = evaluate(SCORES, JUDGED, ["nDCG@2", "P@2", "AP", "RR(rel=2)"])
+    found = evaluate(JUDGED, SCORES, ["nDCG@2", "P@2", "AP", "RR(rel=2)"])
     np.testing.assert_allclose(found.values[0, 1:], [[1, 1], [1, 1], [0.5, 0.5]])
-    refused("nor known to ir_measures", evaluate, SCORES, JUDGED, ["XYZ@2"])
+    refused("nor known to ir_measures", evaluate, JUDGED, SCORES, ["XYZ@2"])
 
 
 def test_names_of_trec_eval_are_taken():
@@ -314,7 +383,7 @@ def test_names_of_trec_eval_are_taken():
     theirs = pytrec_eval.RelevanceEvaluator(judged, pytrec_eval.supported_measures).evaluate(
         runs["base"]
     )
-    found = evaluate(runs["base"], judged, list(names))
+    found = evaluate(judged, runs["base"], list(names))
     assert found.metrics == tuple("ndcg@20" if name == "ndcg" else name for name in names)
     for m, name in enumerate(names):
         np.testing.assert_allclose(
@@ -339,7 +408,7 @@ def test_names_of_trec_eval_are_taken():
 )
 def test_measures_that_cannot_be_computed_are_refused_in_words(name, words):
     pytest.importorskip("ir_measures")
-    refused(words, evaluate, SCORES, JUDGED, name)
+    refused(words, evaluate, JUDGED, SCORES, name)
 
 
 def test_rbp_of_ir_measures_is_a_dcg():
@@ -347,7 +416,7 @@ def test_rbp_of_ir_measures_is_a_dcg():
     pytest.importorskip("cwl.ruler.cwl_ruler", reason="ir_measures computes RBP by cwl-eval")
     judged, runs = systems(8)
     names = ("RBP(rel=1)", "RBP(p=0.5,rel=2)")
-    found = evaluate(runs["base"], judged, [f"{name}@1000" for name in names], residuals=True)
+    found = evaluate(judged, runs["base"], [f"{name}@1000" for name in names], residuals=True)
     for m, name in enumerate(names):
         theirs = ir_measures.iter_calc([ir_measures.parse_measure(name)], judged, runs["base"])
         by_query = {value.query_id: value.value for value in theirs}
@@ -356,15 +425,15 @@ def test_rbp_of_ir_measures_is_a_dcg():
         )
     assert (found.residuals >= 0).all()
     shared, worst = (
-        evaluate(SCORES, JUDGED, "RBP", unjudged=u, ties="average").values for u in (0.5, "worst")
+        evaluate(JUDGED, SCORES, "RBP", unjudged=u, ties="average").values for u in (0.5, "worst")
     )
     assert (shared[0] > worst[0]).tolist() == [[True, False]]  # one of q1's documents is not judged
-    refused("rel must be a grade", evaluate, SCORES, JUDGED, "RBP(rel=0)")
+    refused("rel must be a grade", evaluate, JUDGED, SCORES, "RBP(rel=0)")
 
 
 def test_peers_measures_need_ir_measures(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
-    refused(r"pip install 'dcglearn\[ir\]'", evaluate, SCORES, JUDGED, ["AP"])
+    refused(r"pip install 'dcglearn\[ir\]'", evaluate, JUDGED, SCORES, ["AP"])
     monkeypatch.delitem(
         __import__("sys").modules, "dcglearn.exports.into_ir_measures", raising=False
     )
@@ -377,16 +446,16 @@ def systems(n_queries=40):
 
 def test_comparisons():
     judged, runs = systems()
-    found = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], seed=1)
+    found = compare_systems(judged, runs, ["nDCG@5", "exponential-log2@5"], random_state=1)
     assert found.table["run"].to_list() == ["same", "better"] * 2
     for row in found.table.iter_rows(named=True):
         assert row["low"] < row["difference"] < row["high"]
         assert row["p_corrected"] >= row["p_permutation"]
         assert (row["p_corrected"] < 0.01) == (row["run"] == "better")
         assert abs(row["p_t"] - row["p_permutation"]) < 0.05
-    again = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], seed=1)
+    again = compare_systems(judged, runs, ["nDCG@5", "exponential-log2@5"], random_state=1)
     assert again.table.equals(found.table)
-    turned = compare_systems(runs, judged, baseline="better")
+    turned = compare_systems(judged, runs, baseline="better")
     assert (turned.table["difference"] < 0).all()
     for text in (str(found), found.to_markdown(), found.to_latex()):
         assert "better" in text and "nDCG@5" in text
@@ -394,7 +463,7 @@ def test_comparisons():
     assert found.sentence.startswith("2 of 4 differences from base are beyond chance; the clearest")
     assert "better is better than base (mean difference +0." in found.sentence
     assert len(forest_figure(found).axes) == 1
-    same = compare_systems({"a": runs["base"], "b": runs["base"]}, judged)
+    same = compare_systems(judged, {"a": runs["base"], "b": runs["base"]})
     assert same.table["p_permutation"][0] == 1.0 and same.table["difference"][0] == 0.0
 
 
@@ -415,9 +484,9 @@ def test_what_cannot_be_compared():
         ({"level": 1.5}, "level"),
         ({"n_resamples": 3}, "n_resamples"),
     ):
-        refused(words, compare_systems, runs, judged, **settings)
-    refused("two systems", compare_systems, {"base": runs["base"]}, judged)
-    refused("too few", compare_systems, runs, {"q00": judged["q00"]})
+        refused(words, compare_systems, judged, runs, **settings)
+    refused("two systems", compare_systems, judged, {"base": runs["base"]})
+    refused("too few", compare_systems, {"q00": judged["q00"]}, runs)
 
 
 class TestOnTheCommandLine:
@@ -486,11 +555,11 @@ def test_no_list_beats_the_ideal_where_the_worst_grade_has_a_gain(ideal, unjudge
     dcg = DCG([1, 2, 5], [1, 0.6, 0.5])
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.0}}
     for judged in ({"a": 1}, {"a": 2, "b": 0}, {"b": 1, "c": 2, "d": 1, "e": 2}):
-        value = dl.evaluate(run, {"q": judged}, {"m": dcg}, ideal=ideal, unjudged=unjudged).values[
+        value = dl.evaluate({"q": judged}, run, {"m": dcg}, ideal=ideal, unjudged=unjudged).values[
             0, 0, 0
         ]
         assert 0 < value <= 1 + 1e-12
-    best = dl.evaluate(run, {"q": {"a": 1}}, {"m": dcg}, ideal=ideal, unjudged="worst").values[
+    best = dl.evaluate({"q": {"a": 1}}, run, {"m": dcg}, ideal=ideal, unjudged="worst").values[
         0, 0, 0
     ]
     assert best == pytest.approx(1)
@@ -502,25 +571,25 @@ FOUND = {"q": {"x": 9.0, "a": 8.0, "y": 7.0, "b": 6.0}, "r": {"a": 3.0}}
 
 def test_a_residual_is_the_discounts_of_the_unjudged_times_the_best_gain():
     dcg = DCG([0.0, 1, 4], [1, 0.5, 0.25])
-    result = evaluate(FOUND, PARTLY, {"mine": dcg}, normalise=False, residuals=True)
+    result = evaluate(PARTLY, FOUND, {"mine": dcg}, normalise=False, residuals=True)
     np.testing.assert_allclose(result.residuals[0, 0], [4 * (1 + 0.25), 0, 0])
     np.testing.assert_allclose(result.mean_residuals, [[5 / 3]])
-    normalised = evaluate(FOUND, PARTLY, {"mine": dcg}, residuals=True)
+    normalised = evaluate(PARTLY, FOUND, {"mine": dcg}, residuals=True)
     np.testing.assert_allclose(normalised.residuals[0, 0], [5 / (4 + 0.5), 0, 0])
 
 
 @pytest.mark.parametrize("gains", [[0, 1, 4], [0.5, 1, 4], [-1, 0, 2]])
 def test_any_grades_of_the_unjudged_lie_within_the_residual(gains):
     dcg, rng = DCG(gains, [1, 0.5, 0.25]), np.random.default_rng(0)
-    result = evaluate(FOUND, PARTLY, dcg, normalise=False, residuals=True)
-    best = evaluate(FOUND, PARTLY, dcg, normalise=False, unjudged="best").values
+    result = evaluate(PARTLY, FOUND, dcg, normalise=False, residuals=True)
+    best = evaluate(PARTLY, FOUND, dcg, normalise=False, unjudged="best").values
     np.testing.assert_allclose(result.values + result.residuals, best)
     for _ in range(5):
         later = {
             **PARTLY,
             "q": {**PARTLY["q"], "x": int(rng.integers(3)), "y": int(rng.integers(3))},
         }
-        value = evaluate(FOUND, later, dcg, normalise=False).values[0, 0, 0]
+        value = evaluate(later, FOUND, dcg, normalise=False).values[0, 0, 0]
         low, added = result.values[0, 0, 0], result.residuals[0, 0, 0]
         assert low - 1e-12 <= value <= low + added + 1e-12
 
@@ -539,11 +608,11 @@ def test_judging_everything_keeps_the_dcg_within_the_residual_and_the_ndcg_below
     run, dcg = {"q": {name: float(-i) for i, name in enumerate(names)}}, DCG.standard(4, 3)
     for normalise in (False, True):
         part = evaluate(
-            run, read_judgements(before, n_grades=4), dcg, residuals=True, normalise=normalise
+            read_judgements(before, n_grades=4), run, dcg, residuals=True, normalise=normalise
         )
         [[value]], [[residual]] = part.means, part.mean_residuals
         [[whole]] = evaluate(
-            run, read_judgements(after, n_grades=4), dcg, normalise=normalise
+            read_judgements(after, n_grades=4), run, dcg, normalise=normalise
         ).means
         if not normalise:
             assert value - 1e-12 <= whole <= value + residual + 1e-12
@@ -553,7 +622,7 @@ def test_judging_everything_keeps_the_dcg_within_the_residual_and_the_ndcg_below
 
 def test_how_residuals_are_shown():
     pytest.importorskip("ir_measures")
-    result = evaluate(FOUND, PARTLY, ["exponential-log2@3", "P@2"], residuals=True, missing="skip")
+    result = evaluate(PARTLY, FOUND, ["exponential-log2@3", "P@2"], residuals=True, missing="skip")
     names = ["exponential-log2@3", "residual of exponential-log2@3", "P@2"]
     assert result.cells[0] == ["run", *names]
     assert result.table["residual of P@2"].to_list() == [None]
@@ -565,8 +634,8 @@ def test_how_residuals_are_shown():
     refused(
         'residuals start from unjudged="worst"',
         evaluate,
-        FOUND,
         PARTLY,
+        FOUND,
         residuals=True,
         unjudged="best",
     )
@@ -590,7 +659,7 @@ ENOUGH = ListUtility([0, 0.4, 0.9, 1], DCG.standard(4, 3).discounts, stops=[0, 0
 
 
 def values_of(metric, **settings):
-    return evaluate({"mine": RANKED}, GRADED, {"m": metric}, **settings).values[0, 0]
+    return evaluate(GRADED, {"mine": RANKED}, {"m": metric}, **settings).values[0, 0]
 
 
 def test_a_list_utility_is_divided_by_its_exact_ideal():
@@ -632,13 +701,13 @@ def test_unjudged_documents_have_the_grade_that_is_asked():
 
 
 def test_textbook_metrics_of_lists_are_plain():
-    found = evaluate({"mine": RANKED}, GRADED, ["ERR@3", "RBP(p=0.5)@2", "BestGrade@2"])
+    found = evaluate(GRADED, {"mine": RANKED}, ["ERR@3", "RBP(p=0.5)@2", "BestGrade@2"])
     assert found.metrics == ("ERR@3", "RBP(p=0.5)@2", "BestGrade@2")
     first = found.values[0, :, 0]
     np.testing.assert_allclose(
         first, [7 / 8 + 1 / 8 * 1 / 8 / 2, 0.5 * (1 + 0.5 / 3), 3], rtol=1e-12
     )
-    assert evaluate({"mine": RANKED}, GRADED, "INST").metrics == ("INST(T=1)@4",)
+    assert evaluate(GRADED, {"mine": RANKED}, "INST").metrics == ("INST(T=1)@4",)
 
 
 NAMED = {
@@ -657,14 +726,14 @@ def test_the_object_of_a_textbook_metric_has_the_values_of_its_name(name, tmp_pa
         values = values_of(metric, **settings)
         np.testing.assert_array_equal(values, values_of(name, **settings))
     np.testing.assert_array_equal(
-        evaluate(RANKED, GRADED, metric).values, evaluate(RANKED, GRADED, [metric]).values
+        evaluate(GRADED, RANKED, metric).values, evaluate(GRADED, RANKED, [metric]).values
     )
     other = {
         query: {document: -score for document, score in part.items()}
         for query, part in RANKED.items()
     }
     by_object, by_name = (
-        compare_systems({"x": RANKED, "y": other}, GRADED, {"m": way}) for way in (metric, name)
+        compare_systems(GRADED, {"x": RANKED, "y": other}, {"m": way}) for way in (metric, name)
     )
     assert by_object.table.equals(by_name.table) and by_object.gate() == by_name.gate()
     if hasattr(metric, "save"):
@@ -675,18 +744,18 @@ def test_the_object_of_a_textbook_metric_has_the_values_of_its_name(name, tmp_pa
 def test_objects_and_names_go_together():
     dcg, other = DCG.standard(4, 3), DCG.standard(4, 3, "linear", "sqrt")
     metrics = [dcg, "nDCG@10", other, ENOUGH, NAMED["INST(T=1)@3"]]
-    found = evaluate(RANKED, GRADED, iter(metrics))
+    found = evaluate(GRADED, RANKED, iter(metrics))
     assert found.metrics == ("DCG", "nDCG@10", "DCG 2", "utility", "INST")
     for value, metric in zip(found.values[0], metrics, strict=True):
         np.testing.assert_array_equal(value, values_of(metric))
     machine = GRADED | {"s": {"a": 1}, "t": {"a": 2}}
-    pair = compare_systems({"x": RANKED, "y": RANKED}, GRADED, iter([dcg, "RPP"]), proxy=machine)
+    pair = compare_systems(GRADED, {"x": RANKED, "y": RANKED}, iter([dcg, "RPP"]), llm=machine)
     assert pair.table["measure"].to_list() == ["DCG", "RPP"]
     arrays = evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], [dcg, "nDCG@3"])
     assert list(arrays) == ["DCG", "nDCG@3"]
-    found = evaluate(RANKED, GRADED, [{"m": dcg}, dcg])
+    found = evaluate(GRADED, RANKED, [{"m": dcg}, dcg])
     assert found.metrics == ("m", "DCG")
-    refused("two metrics have the name 'DCG'", evaluate, RANKED, GRADED, [dcg, {"DCG": other}])
+    refused("two metrics have the name 'DCG'", evaluate, GRADED, RANKED, [dcg, {"DCG": other}])
 
 
 @given(st.sampled_from([*NAMED, "nDCG@2", "exponential-sqrt"]), st.integers(0, 2**32 - 1))
@@ -757,10 +826,10 @@ def test_an_object_of_rbp_has_its_value_in_arrays_and_is_explained():
     grades, scores = [[3, 1, 0]], [[3.0, 2.0, 1.0]]
     np.testing.assert_array_equal(evaluate_arrays(grades, scores, rbp), rbp.score(grades))
     values = dict(zip(GRADED, values_of(rbp), strict=True))
-    assert "2 of 2 values agree" in str(dl.evaluation.explain_values(values, RANKED, GRADED, rbp))
+    assert "2 of 2 values agree" in str(dl.evaluation.explain_values(values, GRADED, RANKED, rbp))
     divided = dict(zip(GRADED, values_of(DCG(rbp.gains, rbp.discounts)), strict=True))
     assert "division by an ideal in place of no division" in str(
-        dl.evaluation.explain_values(divided, RANKED, GRADED, rbp)
+        dl.evaluation.explain_values(divided, GRADED, RANKED, rbp)
     )
 
 
@@ -773,7 +842,7 @@ def test_any_mapping_is_a_mapping():
             )
         }
     )
-    found = evaluate(runs, judged, MappingProxyType({"m": ENOUGH}))
+    found = evaluate(judged, runs, MappingProxyType({"m": ENOUGH}))
     assert found.runs == ("mine",) and found.metrics == ("m",)
     np.testing.assert_array_equal(found.values[0, 0], values_of(ENOUGH))
 
@@ -809,7 +878,7 @@ def test_systems_are_ordered_by_a_list_utility():
         for query, documents in RANKED.items()
     }
     order = dl.system_order(
-        {"mine": RANKED, "other": other}, GRADED, {"m": ENOUGH, "ERR": "ERR@3"}, n_resamples=10
+        GRADED, {"mine": RANKED, "other": other}, {"m": ENOUGH, "ERR": "ERR@3"}, n_resamples=10
     )
     assert order.evaluation.means.shape == (2, 2)
 

@@ -68,7 +68,7 @@ def by_hand(gain=lambda g: g, discount=lambda i: np.log2(i + 1), k=4, ideal="all
     ],
 )
 def test_hand_made_values_are_explained(settings, words):
-    found = explain_values(by_hand(**settings), {"mine": RUN}, JUDGED, "nDCG@4")
+    found = explain_values(by_hand(**settings), JUDGED, {"mine": RUN}, "nDCG@4")
     assert found.explained and found.n_agreeing < found.n == 24
     assert words in found.changes[0]
     assert found.sentence.endswith(f", but all agree with {found.changes[0]}")
@@ -79,11 +79,11 @@ def test_hand_made_values_are_explained(settings, words):
 def test_values_that_agree_need_no_explanation():
     rounded = {q: round(value, 3) for q, value in by_hand().items()}
     assert (
-        explain_values(rounded, {"mine": RUN}, JUDGED, "nDCG@4").sentence
+        explain_values(rounded, JUDGED, {"mine": RUN}, "nDCG@4").sentence
         == "24 of 24 values agree with nDCG@4 to 0.0005"
     )
     wrong = {q: float(x) for q, x in zip(RUN, np.random.default_rng(0).random(24), strict=True)}
-    found = explain_values(wrong, {"mine": RUN}, JUDGED, "nDCG@4")
+    found = explain_values(wrong, JUDGED, {"mine": RUN}, "nDCG@4")
     assert not found.explained and "one or two changes of convention do not explain" in str(found)
     furthest = max(RUN, key=lambda q: abs(by_hand()[q] - wrong[q]))
     row = found.table.row(0, named=True)
@@ -107,7 +107,7 @@ def test_every_single_change_is_found(name, settings, monkeypatch):
     assert len(tried) > 25
     for way, values in tried:
         found = explain_values(
-            dict(zip(sorted(RUN), values[0].tolist(), strict=True)), runs, judged, own, **settings
+            dict(zip(sorted(RUN), values[0].tolist(), strict=True)), judged, runs, own, **settings
         )
         assert found.explained and (
             found.n_agreeing == found.n or differences(way, start) in found.changes
@@ -116,9 +116,9 @@ def test_every_single_change_is_found(name, settings, monkeypatch):
 
 def test_binary_judgements_have_fewer_conventions():
     judged = {q: {d: min(grade, 1) for d, grade in grades.items()} for q, grades in JUDGED.items()}
-    values = dl.evaluate({"mine": RUN}, judged, "linear-letor@3").values[0, 0]
+    values = dl.evaluate(judged, {"mine": RUN}, "linear-letor@3").values[0, 0]
     found = explain_values(
-        dict(zip(sorted(RUN), values.tolist(), strict=True)), {"mine": RUN}, judged, "nDCG@4"
+        dict(zip(sorted(RUN), values.tolist(), strict=True)), judged, {"mine": RUN}, "nDCG@4"
     )
     assert found.explained and found.changes[0].startswith(
         "discount 1/log2(i) from rank 2 on (letor)"
@@ -127,7 +127,7 @@ def test_binary_judgements_have_fewer_conventions():
 
 def test_a_metric_of_ones_own_is_compared_too():
     own = dl.DCG([0, 0.1, 0.3, 1], [1, 0.8, 0.1, 0.05])
-    found = explain_values(by_hand(), {"mine": RUN}, JUDGED, own)
+    found = explain_values(by_hand(), JUDGED, {"mine": RUN}, own)
     assert found.changes[0] == (
         "gain g (linear) in place of the metric's own gain, "
         "and discount 1/log2(i + 1) (log2) in place of the metric's own discount"
@@ -160,7 +160,7 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_many_forms_hold_the_same_values(tmp_path, name):
     (tmp_path / name).write_text(FILES[name])
-    found = explain_values(tmp_path / name, {"mine": RUN}, JUDGED, "nDCG@4")
+    found = explain_values(tmp_path / name, JUDGED, {"mine": RUN}, "nDCG@4")
     assert (found.n_agreeing, found.n, found.explained) == (24, 24, True)
     is_mean = any("is that of the values" in note for note in found.notes)
     assert is_mean == ("all" in FILES[name])
@@ -174,27 +174,27 @@ def test_frames_hold_the_same_values():
         pl.DataFrame({"query": list(SHEET), "x": SHEET.values()}),
     )
     for frame in frames:
-        assert explain_values(frame, {"mine": RUN}, JUDGED, "nDCG@4").n_agreeing == 24
+        assert explain_values(frame, JUDGED, {"mine": RUN}, "nDCG@4").n_agreeing == 24
 
 
 def test_missing_queries_and_means_are_told(tmp_path):
     runs = {"mine": {q: RUN[q] for q in sorted(RUN)[:20]}}
     values = {q: SHEET[q] for q in runs["mine"]}
     mean_of_all = sum(values.values()) / 24
-    found = explain_values({**values, "mean": mean_of_all, "other": 0.5}, runs, JUDGED, "nDCG@4")
+    found = explain_values({**values, "mean": mean_of_all, "other": 0.5}, JUDGED, runs, "nDCG@4")
     assert found.notes == (
         "left out, as they are not judged: other",
         "no value of 4 judged queries of mine, which the run does not have (--missing skip)",
         f"the mean {mean_of_all:g} of mine counts 4 judged queries as 0",
     )
     found = explain_values(
-        {**values, "all": mean_of_all * 24 / 20, "q20": "-"}, runs, JUDGED, "nDCG@4"
+        {**values, "all": mean_of_all * 24 / 20, "q20": "-"}, JUDGED, runs, "nDCG@4"
     )
     assert found.n == 20 and found.notes[-1].endswith("is that of the values")
-    zero = explain_values({**values, **dict.fromkeys(sorted(RUN)[20:], 0)}, runs, JUDGED, "nDCG@4")
+    zero = explain_values({**values, **dict.fromkeys(sorted(RUN)[20:], 0)}, JUDGED, runs, "nDCG@4")
     assert (zero.n_agreeing, zero.notes) == (24, ())
     assert (
-        explain_values({**values, "all": 0.9}, runs, JUDGED, "nDCG@4")
+        explain_values({**values, "all": 0.9}, JUDGED, runs, "nDCG@4")
         .notes[-1]
         .endswith("is not that of the values")
     )
@@ -220,40 +220,40 @@ def test_missing_queries_and_means_are_told(tmp_path):
 )
 def test_values_that_cannot_be_used_are_refused(tmp_path, text, words):
     (tmp_path / "values.csv").write_text(text)
-    refused(words, explain_values, tmp_path / "values.csv", {"mine": RUN}, JUDGED, "nDCG@4")
+    refused(words, explain_values, tmp_path / "values.csv", JUDGED, {"mine": RUN}, "nDCG@4")
 
 
 def test_other_calls_are_refused():
     refused(
-        "for one DCG or NDCG, not for ERR", explain_values, SHEET, {"mine": RUN}, JUDGED, "ERR@5"
+        "for one DCG or NDCG, not for ERR", explain_values, SHEET, JUDGED, {"mine": RUN}, "ERR@5"
     )
     refused(
-        "not for nDCG@4, nDCG@5", explain_values, SHEET, {"mine": RUN}, JUDGED, ["nDCG@4", "nDCG@5"]
+        "not for nDCG@4, nDCG@5", explain_values, SHEET, JUDGED, {"mine": RUN}, ["nDCG@4", "nDCG@5"]
     )
     first = {"m": {"q00": RUN["q00"]}}
     refused(
         "the queries of the values: run m has no query of the 1 that are judged",
         explain_values,
         {"q01": 0.5},
-        first,
         JUDGED,
+        first,
     )
     both = {"a": {"q00": RUN["q00"]}, "b": {"q01": RUN["q01"]}}
     by_run = pl.DataFrame({"run": ["a"], "query": ["q00"], "value": [0.9]})
-    assert explain_values(by_run, both, JUDGED).n == 1  # b has no values and no query of theirs
+    assert explain_values(by_run, JUDGED, both).n == 1  # b has no values and no query of theirs
     refused(
         "a list is not a log: give a path, a data frame",
         explain_values,
         [0.1],
-        {"mine": RUN},
         JUDGED,
+        {"mine": RUN},
     )
     refused(
         "values of no run, where the runs are a, b",
         explain_values,
         SHEET,
-        {"a": RUN, "b": RUN},
         JUDGED,
+        {"a": RUN, "b": RUN},
     )
 
 

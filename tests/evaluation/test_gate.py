@@ -140,7 +140,7 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "new.txt").write_text(
         (tmp_path / "new.txt").read_text().replace(" new\n", " n<e>w|\n")
     )
-    return ("compare", "qrels.txt", "old.txt"), (
+    return ("gate", "qrels.txt", "old.txt"), (
         "--min-difference",
         "-0.005",
         "--level",
@@ -151,14 +151,11 @@ def files(tmp_path, monkeypatch):
 
 
 def test_exit_status(dcglearn, files):
-    compare, options = files
+    gate, options = files
     for (run, wanted), rule in product((("new", 0), ("bad", 1)), ("harm", "non-inferior")):
-        status, out, err = dcglearn(*compare, f"{run}.txt", *options, "--gate", rule, "--exit-code")
+        status, out, err = dcglearn(*gate, f"{run}.txt", *options, "--rule", rule)
         assert (status, err) == (wanted, "") and f"gate {'fails' if wanted else 'passes'}" in out
-    assert (
-        dcglearn(*compare, "bad.txt", *options)[0] == 0
-    )  # a decision, but no exit status was asked for
-    assert "gate" not in dcglearn(*compare, "bad.txt")[1]
+    assert "gate" not in dcglearn("compare", *gate[1:], "bad.txt")[1]
 
 
 @pytest.mark.parametrize(
@@ -168,14 +165,14 @@ def test_exit_status(dcglearn, files):
         (("few.txt",), "few has 14 of the 30 judged topics: it did not run"),
         (("few.txt", "--baseline", "few"), "few has 14 of the 30 judged topics"),
         (("new.txt", "--min-difference", "nan"), "min_difference=nan must be a finite number"),
-        (("new.txt", "--gate", "superior"), "--gate"),
+        (("new.txt", "--rule", "superior"), "--rule"),
         (("new.txt", "--junit", "/nowhere/report.xml"), "does not exist"),
         (("nothing.txt",), "nothing.txt does not exist"),
         ((), "two systems"),
     ],
 )
 def test_bad_input_is_status_2(misuse, files, words, message):
-    misuse(message, *files[0], *words, "--exit-code")
+    misuse(message, *files[0], *words)
 
 
 def unmeasured(judged):
@@ -210,7 +207,7 @@ def test_a_gate_that_measured_nothing_stops(case):
     judged, metric = unmeasured(JUDGED)[case]
     for metrics in (metric, {"m": metric} if metric != "RPP" else [metric]):
         comparison = dl.compare_systems(
-            {"old": BELOW, "new": BELOW}, judged, metrics, n_resamples=100
+            judged, {"old": BELOW, "new": BELOW}, metrics, n_resamples=100
         )
         refused("measures nothing of new and old: in each of the 5 topics", comparison.gate)
         assert comparison.sentence.startswith("nothing was compared, since no query counts: check")
@@ -219,13 +216,13 @@ def test_a_gate_that_measured_nothing_stops(case):
 
 def test_the_gate_says_how_many_topics_count():
     runs = {"old": BELOW, "new": BELOW}
-    whole = dl.compare_systems(runs, JUDGED, ["nDCG@10", "RPP"], n_resamples=100)
+    whole = dl.compare_systems(JUDGED, runs, ["nDCG@10", "RPP"], n_resamples=100)
     assert whole.gate().passed and "; 5 of 5 topics count)" in whole.gate().sentence
     assert whole.gate().table["n_measured"].to_list() == [5, 5]
     assert "ueries that count" not in str(whole)
     part = {**JUDGED, "q0": {"d0": 0}, "q1": {"other": 3}}
     for words in ("nDCG@10", "ERR@10", "RPP"):
-        comparison = dl.compare_systems(runs, part, words, n_resamples=100)
+        comparison = dl.compare_systems(part, runs, words, n_resamples=100)
         gate = comparison.gate()
         assert gate.passed and gate.verdicts[0].n_measured == 3
         assert (
@@ -238,57 +235,55 @@ def test_the_gate_says_how_many_topics_count():
         **runs,
         "new": {q: {"other": 1.0} for q in JUDGED},
     }  # only the old run has judged documents
-    assert not dl.compare_systems(one, JUDGED, n_resamples=100).gate(-0.001).passed
-    harm = dl.compare_systems(runs, JUDGED, dl.DCG([-1, 0, 0, 0], [1, 0.5]), n_resamples=100)
+    assert not dl.compare_systems(JUDGED, one, n_resamples=100).gate(-0.001).passed
+    harm = dl.compare_systems(JUDGED, runs, dl.DCG([-1, 0, 0, 0], [1, 0.5]), n_resamples=100)
     assert harm.gate().verdicts[0].n_measured == 5
 
 
 def test_measures_of_ir_measures_count_topics_too():
     pytest.importorskip("ir_measures")
     runs = {"old": BELOW, "new": BELOW}
-    deep = dl.compare_systems(runs, JUDGED | {"q0": {"d0": 0}}, ["nDCG@1", "AP"], n_resamples=100)
+    deep = dl.compare_systems(JUDGED | {"q0": {"d0": 0}}, runs, ["nDCG@1", "AP"], n_resamples=100)
     assert [row.n_measured for row in deep.gate().verdicts] == [4, 4]
     zeros = {q: dict.fromkeys(part, 0) for q, part in JUDGED.items()}
-    refused("AP measures nothing", dl.compare_systems(runs, zeros, "AP", n_resamples=100).gate)
+    refused("AP measures nothing", dl.compare_systems(zeros, runs, "AP", n_resamples=100).gate)
 
 
 def test_the_command_stops_where_nothing_is_measured(dcglearn, files, tmp_path):
-    compare, options = files
+    gate, options = files
     lines = (tmp_path / "qrels.txt").read_text().splitlines()
     (tmp_path / "qrels.txt").write_text("".join(f"{line.rsplit(' ', 1)[0]} 0\n" for line in lines))
-    status, out, err = dcglearn(*compare, "new.txt", *options, "--exit-code")
+    status, out, err = dcglearn(*gate, "new.txt", *options)
     assert (
         status == 2
         and "gate" not in out
         and "in each of the 30 topics every judged document is worth" in err
     )
-    assert dcglearn(*compare, "new.txt")[0] == 0  # no decision is asked for
+    assert dcglearn("compare", *gate[1:], "new.txt")[0] == 0
 
 
 def test_equal_runs_pass_on_good_judgements(dcglearn, files, tmp_path):
     (tmp_path / "same.txt").write_text(
         (tmp_path / "old.txt").read_text().replace(" old\n", " same\n")
     )
-    status, out, _ = dcglearn(*files[0], "same.txt", *files[1], "--exit-code")
+    status, out, _ = dcglearn(*files[0], "same.txt", *files[1])
     assert status == 0 and "; 30 of 30 topics count)" in out
 
 
 def test_only_topics_that_the_other_run_has_stop_the_gate(dcglearn, files):
-    compare, options = files
-    assert dcglearn(*compare, "few.txt", *options, "--missing", "skip", "--exit-code")[0] == 0
-    assert (
-        dcglearn(*compare, "first.txt", *options, "--exit-code")[0] == 1
-    )  # half of them is not most
-    lines = dcglearn(*compare, "few.txt")[1].splitlines()
+    gate, options = files
+    assert dcglearn(*gate, "few.txt", *options, "--missing", "skip")[0] == 0
+    assert dcglearn(*gate, "first.txt", *options)[0] == 1  # half of them is not most
+    lines = dcglearn("compare", *gate[1:], "few.txt")[1].splitlines()
     assert lines[-1].endswith("that a run lacks count as 0: few has 14 of the 30 judged topics.")
-    assert dcglearn("compare", "qrels.txt", "few.txt", "first.txt", *options, "--exit-code")[0] == 0
+    assert dcglearn("gate", "qrels.txt", "few.txt", "first.txt", *options)[0] == 0
 
 
 def test_a_junit_report(dcglearn, files, tmp_path):
-    compare, options = files
+    gate, options = files
     metrics = ("--metric", "nDCG@5", "--metric", "exponential-log2@5")
-    report = ("--exit-code", "--junit", "report.xml")
-    status, _, err = dcglearn(*compare, "new.txt", "bad.txt", *options, *metrics, *report)
+    report = ("--junit", "report.xml")
+    status, _, err = dcglearn(*gate, "new.txt", "bad.txt", *options, *metrics, *report)
     assert (status, err) == (1, "wrote: report.xml\n")
     suites = ElementTree.parse(tmp_path / "report.xml").getroot()
     assert (suites.tag, suites.get("tests"), suites.get("failures")) == ("testsuites", "4", "2")
@@ -311,15 +306,15 @@ def test_a_junit_report(dcglearn, files, tmp_path):
 
 
 def test_forms_of_the_decision(dcglearn, files):
-    compare, options = files
-    status, out, err = dcglearn(*compare, "new.txt", *options, "--format", "markdown")
+    gate, options = files
+    status, out, err = dcglearn(*gate, "new.txt", *options, "--format", "markdown")
     assert (status, err) == (0, "") and "| --- |" in out and "The gate passes: " in out
     assert r"n\<e\>w\| is not worse" in out
-    status, out, err = dcglearn(*compare, "bad.txt", *options, "--format", "jsonl")
+    status, out, err = dcglearn(*gate, "bad.txt", *options, "--format", "jsonl")
     assert json.loads(out)["verdict"] == "worse" and "The gate fails" in err
-    status, out, err = dcglearn(*compare, "bad.txt", *options, "-o", "table.txt")
+    status, out, err = dcglearn(*gate, "bad.txt", *options, "-o", "table.txt")
     assert out == "" and "The gate fails" in err and "wrote: table.txt" in err
-    plain = dcglearn(*compare, "bad.txt", "--format", "csv")[1]
+    plain = dcglearn("compare", *gate[1:], "bad.txt", "--format", "csv")[1]
     assert "verdict" not in plain
 
 
@@ -330,17 +325,18 @@ def test_names_are_no_markup_in_markdown(dcglearn, files, tmp_path):
     (tmp_path / "evil.txt").write_text(
         (tmp_path / "old.txt").read_text().replace(" old\n", f" {HOSTILE}\n")
     )
-    for options in ((), ("--gate", "harm")):
-        status, out, _ = dcglearn(*files[0], "evil.txt", "--format", "markdown", *options)
+    for decided, command in enumerate(("compare", "gate")):
+        words = (*files[0][1:], "evil.txt", "--format", "markdown")
+        status, out, _ = dcglearn(command, *words)
         rows = [line for line in out.splitlines() if line.startswith("| ")]
-        assert status == 0 and len(rows) == 3 * (1 + bool(options))
+        assert status == 0 and len(rows) == 3 * (1 + decided)
         assert {len(re.split(r"(?<!\\)\|", row)) for row in rows[:3]} == {10}
         assert not re.search(r"(?<!\\)[<>\[\]&~]", out)
     frame = pl.DataFrame({"query": ["q", "q"], "document": ["a", "b"], "score": [1.0, 0.5]})
     judged = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
     both = [dl.evaluation.Run(frame, "two\nlines | `of`"), dl.evaluation.Run(frame, "b")]
     assert (
-        r"| two\\nlines \| \`of\` |" in dl.compare_systems(both, judged, baseline="b").to_markdown()
+        r"| two\\nlines \| \`of\` |" in dl.compare_systems(judged, both, baseline="b").to_markdown()
     )
 
 
@@ -349,7 +345,7 @@ def test_both_outcomes_on_the_runs_of_trec_deep_learning(shared):
     judged = dl.read_judgements(folder / "qrels-pass.txt")
     runs = [run for run in dl.read_runs(folder / "runs_judged53.txt.xz") if run.name in names]
     settings = {"baseline": "pash_f1", "level": LEVEL, "n_resamples": 2000}
-    comparison = dl.compare_systems(runs, judged, "nDCG@10", **settings)
+    comparison = dl.compare_systems(judged, runs, "nDCG@10", **settings)
     verdicts = {row.run: row for row in comparison.gate(MARGIN).verdicts}
     assert (verdicts["watpfp"].verdict, verdicts["watpfp"].passed) == ("worse", False)
     assert (verdicts["pash_f2"].verdict, verdicts["pash_f2"].passed) == ("not worse", True)
@@ -361,11 +357,8 @@ def test_the_example_workflow_runs_the_gate(dcglearn, files):
     yaml = pytest.importorskip("yaml")
     workflow = yaml.safe_load((ROOT / "examples" / "gate.yml").read_text())
     steps = workflow["jobs"]["gate"]["steps"]
-    (command,) = [
-        step["run"] for step in steps if step.get("run", "").startswith("dcglearn compare")
-    ]
+    (command,) = [step["run"] for step in steps if step.get("run", "").startswith("dcglearn gate")]
     words = shlex.split(command.replace("\\\n", " ").partition(">>")[0])[1:]
-    assert "--exit-code" in words
     status, out, _ = dcglearn(*words)
     assert status == 0 and "The gate passes: " in out
     assert dcglearn(*[word.replace("new.txt", "bad.txt") for word in words], "--force")[0] == 1
@@ -377,7 +370,7 @@ def test_a_list_utility_is_compared_and_gated_as_its_dcg():
     runs = {"old": judged, "new": worst_first}
     dcg = dl.DCG([0.0, 0.4, 1.0], [1.0, 0.5, 0.25])
     metrics = (dcg, dl.ListUtility.of_dcg(dcg))
-    gates = [dl.compare_systems(runs, judged, metric, n_resamples=200).gate() for metric in metrics]
+    gates = [dl.compare_systems(judged, runs, metric, n_resamples=200).gate() for metric in metrics]
     assert [gate.verdicts[0].verdict for gate in gates] == ["worse", "worse"]
     assert gates[0].verdicts[0].difference == pytest.approx(
         gates[1].verdicts[0].difference, abs=1e-12

@@ -125,9 +125,9 @@ def judged(n_people=25, n_machine=120, seed=0):
 
 def test_comparisons_rest_on_people_and_machine():
     people, machine, runs = judged()
-    alone = dl.compare_systems(runs, people, ["nDCG@10", "RPP"], level=0.9)
-    both = dl.compare_systems(runs, people, ["nDCG@10", "RPP"], level=0.9, proxy=machine)
-    values = [dl.evaluate(runs, judgements).values[:, 0] for judgements in (people, machine)]
+    alone = dl.compare_systems(people, runs, ["nDCG@10", "RPP"], level=0.9)
+    both = dl.compare_systems(people, runs, ["nDCG@10", "RPP"], level=0.9, llm=machine)
+    values = [dl.evaluate(judgements, runs).values[:, 0] for judgements in (people, machine)]
     places = [sorted(machine).index(query) for query in sorted(people)]
     further = np.delete(np.arange(120), places)
     for column, (d, p) in {
@@ -144,7 +144,7 @@ def test_comparisons_rest_on_people_and_machine():
     assert "as many more queries judged by people as it is worth" in both.notes[-1]
     gates = [found.gate().verdicts[0] for found in (alone, both)]
     assert gates[1].detectable < 0.9 * gates[0].detectable and gates[1].n_topics == 25
-    same = dl.compare_systems({"old": runs["old"], "new": runs["old"]}, people, proxy=machine).table
+    same = dl.compare_systems(people, {"old": runs["old"], "new": runs["old"]}, llm=machine).table
     assert (same["difference"][0], same["low"][0], same["p_t"][0]) == (0, 0, 1)
 
 
@@ -152,13 +152,13 @@ def test_the_machine_must_judge_what_people_judged_and_more():
     people, machine, runs = judged()
     words = "the machine has judged 24 of the 25 queries that people judged, and 95 others"
     lacking = {query: grades for query, grades in machine.items() if query != "q001"}
-    refused(words, dl.compare_systems, runs, people, proxy=lacking)
+    refused(words, dl.compare_systems, people, runs, llm=lacking)
     refused(
         "and 0 others",
         dl.compare_systems,
-        runs,
         people,
-        proxy={query: machine[query] for query in people},
+        runs,
+        llm={query: machine[query] for query in people},
     )
 
 
@@ -166,9 +166,9 @@ def test_the_command_and_its_gate(dcglearn, here):
     people, machine, runs = judged()
     write_trec(here, people, runs)
     (here / "machine.json").write_text(json.dumps(machine))
-    files = ["qrels.txt", "old.txt", "new.txt", "--proxy-qrels", "machine.json", "--level", ".9"]
+    files = ["qrels.txt", "old.txt", "new.txt", "--llm-qrels", "machine.json", "--level", ".9"]
     status, out, err = dcglearn(
-        "compare", *files, "--exit-code", "--gate", "non-inferior", "--min-difference", "-.01"
+        "gate", *files, "--rule", "non-inferior", "--min-difference", "-.01"
     )
     assert (status, err) == (0, "") and "The gate passes" in out and "  worth\n" in out
     status, out, _ = dcglearn("compare", *files, "--format", "jsonl")
@@ -177,12 +177,12 @@ def test_the_command_and_its_gate(dcglearn, here):
         row["p_permutation"] is None and 0 < row["lambda"] <= 1 and row["p_corrected"] == row["p_t"]
     )
     status, _, err = dcglearn(
-        "compare", "qrels.txt", "old.txt", "new.txt", "--proxy-qrels", "qrels.txt"
+        "compare", "qrels.txt", "old.txt", "new.txt", "--llm-qrels", "qrels.txt"
     )
     assert (
         status == 2
         and err.count("\n") == 1
         and "25 of the 25 queries that people judged, and 0 others" in err
     )
-    status, _, err = dcglearn("compare", "--rank-eval", "old.txt", "--proxy-qrels", "machine.json")
-    assert status == 2 and "--proxy-qrels goes with QRELS RUN..." in err
+    status, _, err = dcglearn("compare", "--rank-eval", "old.txt", "--llm-qrels", "machine.json")
+    assert status == 2 and "--llm-qrels goes with QRELS RUN..." in err

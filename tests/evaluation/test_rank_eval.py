@@ -74,7 +74,7 @@ def test_a_response_holds_a_run_and_the_ratings_of_its_hits(files):
         assert response.run.frame["document"].to_list() == ["a", "x", "b", "x", "y"]
         assert response.rated.rows() == [("shoes", "a", 1), ("shoes", "b", 3)]
         assert (response.run.name, response.longest) == (name, 3)
-    found = evaluate(response.run, judgements_of_hits([response]), MINE, normalise=False)
+    found = evaluate(judgements_of_hits([response]), response.run, MINE, normalise=False)
     by_query = dict(zip(found.queries, found.filled[0, 0], strict=True))
     assert by_query == pytest.approx({"shoes": 0.2 + 0.3 * 0.9, "red dress": 0.0, "nothing": 0.0})
 
@@ -82,7 +82,7 @@ def test_a_response_holds_a_run_and_the_ratings_of_its_hits(files):
 def test_a_request_holds_all_judgements(files):
     judged = read_judgements("request.json")
     assert judged.frame.rows()[:3] == [("shoes", "a", 1), ("shoes", "b", 3), ("shoes", "c", 2)]
-    found = evaluate(read_rank_eval("response.json").run, judged, MINE)
+    found = evaluate(judged, read_rank_eval("response.json").run, MINE)
     ideal = 0.9 + 0.9 * 0.5 + 0.3 * 0.2
     np.testing.assert_allclose(found.filled[0, 0], [0, 0, (0.2 + 0.3 * 0.9) / ideal])
 
@@ -92,7 +92,7 @@ def test_the_servers_own_dcg_is_met(files):
     queries.
     """
     response, textbook = read_rank_eval("response.json"), DCG.standard(4, 10)
-    found = evaluate(response.run, judgements_of_hits([response]), textbook, normalise=False)
+    found = evaluate(judgements_of_hits([response]), response.run, textbook, normalise=False)
     assert found.means[0, 0] == pytest.approx((1 + 7 / 2) / 3)
 
 
@@ -102,7 +102,7 @@ def test_the_command(dcglearn, files):
         status == 0 and "0.1567" in out and "note: DCG, since a response does not hold all" in err
     )
     assert "ScaleWarning" not in err and "warning" not in err
-    both = ("--rank-eval", "response.json", "--request", "request.json")
+    both = ("--rank-eval", "response.json", "--qrels", "request.json")
     status, out, err = dcglearn("evaluate", *both, "--metric", "dcg.json")
     assert status == 0 and "0.1111" in out and err == ""
     status, _, err = dcglearn(

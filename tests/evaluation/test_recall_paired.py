@@ -91,14 +91,14 @@ def random_case(n_queries=12, seed=0):
 def test_runs_are_compared_by_the_definition():
     judged, one, two = random_case()
     found = compare_systems(
-        {"one": one, "two": two}, judged, ["RPP", "lexi_precision", "nDCG@5", "dcgRPP"]
+        judged, {"one": one, "two": two}, ["RPP", "lexi_precision", "nDCG@5", "dcgRPP"]
     )
     rows = {row["measure"]: row for row in found.table.iter_rows(named=True)}
     assert list(rows) == ["nDCG@5", "RPP", "lexi-precision", "dcgRPP"]
     expected = np.mean([by_definition(judged[q], two[q], one[q]) for q in judged])
     assert rows["RPP"]["difference"] == pytest.approx(expected) and rows["RPP"]["mean"] is None
     assert rows["RPP"]["low"] < expected < rows["RPP"]["high"] and rows["nDCG@5"]["mean"] > 0
-    turned = compare_systems({"one": one, "two": two}, judged, {"RPP": "RPP"}, baseline="two")
+    turned = compare_systems(judged, {"one": one, "two": two}, {"RPP": "RPP"}, baseline="two")
     assert turned.table["difference"][0] == pytest.approx(-expected)
     assert "RPP" in str(turned) and "None" not in str(found)
 
@@ -106,8 +106,8 @@ def test_runs_are_compared_by_the_definition():
 def test_queries_that_a_run_lacks():
     judged, one, two = random_case()
     del two["q03"]
-    zero = compare_systems({"one": one, "two": two}, judged, "RPP")
-    skip = compare_systems({"one": one, "two": two}, judged, "RPP", missing="skip")
+    zero = compare_systems(judged, {"one": one, "two": two}, "RPP")
+    skip = compare_systems(judged, {"one": one, "two": two}, "RPP", missing="skip")
     lost = by_definition(judged["q03"], {}, one["q03"])
     assert zero.table["difference"][0] * 12 == pytest.approx(
         skip.table["difference"][0] * 11 + lost
@@ -117,9 +117,9 @@ def test_queries_that_a_run_lacks():
 def test_what_does_not_go_together():
     judged, one, two = random_case()
     runs = {"one": one, "two": two}
-    refused("compares two runs", evaluate, runs, judged, "lexi-precision")
-    refused("compares ranks", compare_systems, runs, judged, "RPP", ties="average")
-    refused("relevant documents alone", compare_systems, runs, judged, "RPP", unjudged="drop")
+    refused("compares two runs", evaluate, judged, runs, "lexi-precision")
+    refused("compares ranks", compare_systems, judged, runs, "RPP", ties="average")
+    refused("relevant documents alone", compare_systems, judged, runs, "RPP", unjudged="drop")
 
 
 def test_the_command(dcglearn, misuse, tmp_path, monkeypatch):

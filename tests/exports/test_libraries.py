@@ -135,11 +135,11 @@ def test_ir_measures():
     measure = exports.ir_measure(STEEP, "Steep")
     other = exports.ir_measure(DCG([0, 1, 2, 3], [1, 1.0]), "Flat", normalise=False)
     found = ir_measures.calc_aggregate([measure, ir_measures.nDCG @ 5, other], judged, run)
-    ours = evaluate(run, judged, {"a": STEEP, "b": DCG.standard(4, 5, "linear")}).means[0]
+    ours = evaluate(judged, run, {"a": STEEP, "b": DCG.standard(4, 5, "linear")}).means[0]
     assert found[measure] == pytest.approx(ours[0]) and found[
         ir_measures.nDCG @ 5
     ] == pytest.approx(ours[1])
-    flat = evaluate(run, judged, DCG([0, 1, 2, 3], [1, 1.0]), normalise=False).means[0, 0]
+    flat = evaluate(judged, run, DCG([0, 1, 2, 3], [1, 1.0]), normalise=False).means[0, 0]
     assert found[other] == pytest.approx(flat)
     by_query = {m.query_id: m.value for m in ir_measures.iter_calc([measure], judged, run)}
     assert len(by_query) == 30 and str(measure) == "Steep"
@@ -155,7 +155,7 @@ def test_trec_eval():
         q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()
     }
     theirs = peer.RelevanceEvaluator(written, {"ndcg_cut.5"}).evaluate(run)
-    ours = evaluate(run, judged, gains)
+    ours = evaluate(judged, run, gains)
     assert told["measure"] == "ndcg_cut.5"
     for query, value in zip(ours.queries, ours.values[0, 0], strict=True):
         assert theirs[query]["ndcg_cut_5"] == pytest.approx(value, abs=1e-3)
@@ -166,7 +166,7 @@ def test_ranx():
     judged, run = nested()
     exponential = DCG.standard(4, 5, "exponential")
     theirs = ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), "ndcg_burges@5")
-    assert theirs == pytest.approx(evaluate(run, judged, exponential).means[0, 0], abs=1e-9)
+    assert theirs == pytest.approx(evaluate(judged, run, exponential).means[0, 0], abs=1e-9)
     told = exports.to_trec_eval(exponential)
     written = {
         q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()
@@ -229,7 +229,7 @@ def test_scikit_learn():
 class TestScorerOfDocuments:
     """scikit-learn's scorer where each row is a document, and `qid` says of which query."""
 
-    QUERIES = letor_queries(30, n_features=6, sizes=(5, 20), seed=0)
+    QUERIES = letor_queries(30, n_features=6, sizes=(5, 20), random_state=0)
     DATA = QUERIES.features, QUERIES.grades
 
     def test_folds_have_the_mean_over_their_queries(self):
@@ -301,7 +301,7 @@ class TestTorch:
     def torch_loss(self, torch):
         from dcglearn.torch_losses import TorchLoss
 
-        return lambda name: TorchLoss(getattr(dl, name)(STEEP))
+        return lambda name: TorchLoss(getattr(dl.losses, name)(STEEP))
 
     @pytest.mark.parametrize("name", ["ApproxNDCG", "SmoothNDCG", "SDCG", "LambdaRank"])
     def test_gradients(self, torch, torch_loss, name):

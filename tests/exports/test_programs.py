@@ -55,7 +55,7 @@ def case(request):
     judged, run = rankings(list(METRICS).index(request.param))
     found = {}
     for measure, normalise in (("ndcg", True), ("dcg", False)):
-        values = evaluate({"mine": run}, judged, METRICS[request.param], normalise=normalise)
+        values = evaluate(judged, {"mine": run}, METRICS[request.param], normalise=normalise)
         found[measure] = dict(zip(values.queries, values.filled[0, 0], strict=True))
     assert 0 < sum(value > 0 for value in found["ndcg"].values()) < QUERIES
     return METRICS[request.param], judged, run, found

@@ -161,7 +161,7 @@ class TestOnTheCommandLine:
         assert dcglearn("export", "dcg.json", "--to", "sql", "-o", "dcg.json")[0] == 2
 
     @pytest.mark.parametrize(
-        "metric", ["dcg.json", "nDCG@10", "linear-reciprocal@3", "linear-log2@9 --n-grades 3"]
+        "metric", ["dcg.json", "nDCG@10", "linear-reciprocal@3", "linear-log2@9 --grades 3"]
     )
     def test_lines_of_code_run(self, dcglearn, metric):
         name, *options = metric.split()

@@ -22,27 +22,27 @@ def results() -> Iterator[Finding]:
     }
 
     # means, with missing queries and residuals
-    yield dl.evaluate(runs, judged, metrics, residuals=True)
+    yield dl.evaluate(judged, runs, metrics, residuals=True)
     less = {query: scores for query, scores in one["<i>"].items() if query != "q00"}
-    yield dl.evaluate({"<i>": less}, judged, dl.DCG([-1, 0, 1, 2], [1, 0.5]), normalise=False)
+    yield dl.evaluate(judged, {"<i>": less}, dl.DCG([-1, 0, 1, 2], [1, 0.5]), normalise=False)
 
     # comparisons and gates
-    comparison = dl.compare_systems(runs, judged, [*metrics.values(), "RPP"], n_resamples=100)
+    comparison = dl.compare_systems(judged, runs, [*metrics.values(), "RPP"], n_resamples=100)
     yield comparison
     yield comparison.gate(-0.1)
-    yield dl.compare_systems(doubled, judged, "nDCG@3", proxy=machine)
+    yield dl.compare_systems(judged, doubled, "nDCG@3", llm=machine)
     two = {name: runs[name] for name in NAMES[:2]}
-    yield dl.compare_systems(two, judged, n_resamples=100).gate(0.005, "non-inferior")
+    yield dl.compare_systems(judged, two, n_resamples=100).gate(0.005, "non-inferior")
 
     # nothing that could differ
     zeros = {query: dict.fromkeys(grades, 0) for query, grades in judged.items()}
-    yield dl.compare_systems(two, zeros, n_resamples=100)
+    yield dl.compare_systems(zeros, two, n_resamples=100)
 
     # values that agree, that a convention explains, that none explains
     for metric in ("nDCG@10", "exponential-log2@10"):
-        values = dl.evaluate(one, judged, metric)
+        values = dl.evaluate(judged, one, metric)
         theirs = dict(zip(values.queries, values.values[0, 0].tolist(), strict=True))
-        yield dl.evaluation.explain_values(theirs, one, judged)
+        yield dl.evaluation.explain_values(theirs, judged, one)
     yield dl.evaluation.explain_values(
-        {"q00": 0.123, "q01": 0.456, "<u>": 1, "mean": 0.9}, one, judged
+        {"q00": 0.123, "q01": 0.456, "<u>": 1, "mean": 0.9}, judged, one
     )

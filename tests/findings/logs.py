@@ -42,7 +42,7 @@ def results():
     yield Winners(np.zeros(0, int), {})
 
     # points of the path of a sparse ranker, the last without a feature
-    queries = dl.simulate.letor_queries(12, n_features=6, sizes=(5, 9), seed=0)
+    queries = dl.simulate.letor_queries(12, n_features=6, sizes=(5, 9), random_state=0)
     ranker = dl.rankers.SparseRanker(n_points=4, max_iter=20).fit(queries[:8], eval_set=queries[8:])
     yield ranker.chosen_
     yield replace(ranker.chosen_, n_features=0, valid=None, coef=np.zeros(6))

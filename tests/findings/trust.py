@@ -34,9 +34,9 @@ def _of_logs():
     # lists that recur have a ceiling
     lists = (rng.integers(0, 32, (400, 1)) >> np.arange(5)) & 1
     rated = dl.Preferences.from_ratings(lists, lists.sum(axis=1) + rng.integers(-1, 2, 400))
-    ceiling = dl.noise_ceiling(rated, fewest=2)
+    ceiling = dl.noise_ceiling(rated, min_times=2)
     yield ceiling
-    comparison = dl.compare_learners(*log.split(0.5, seed=0), C=1.0, n_resamples=20)
+    comparison = dl.compare_learners(*log.split(0.5, random_state=0), C=1.0, n_resamples=20)
     yield comparison
 
     # what a DCG cannot express
@@ -54,11 +54,11 @@ def _of_logs():
     yield FormChoice(scores, "best")
 
     # tests, and parameters by cross-validation
-    small = dl.simulate.preference_pairs(TRUTH, 150, lists="free", temperature=0.1, seed=1)
+    small = dl.simulate.preference_pairs(TRUTH, 150, lists="free", temperature=0.1, random_state=1)
     yield dl.trust.position_dependence(small, n_resamples=2)
     yield dl.trust.rising_discounts(small)
-    yield dl.trust.choose_C(small, grid=[0.1, 1.0], folds=2, seed=0)
-    yield dl.trust.ridge_path(small, grid=[0.1, 10.0], folds=2)
+    yield dl.trust.choose_C(small, grid=[0.1, 1.0], n_folds=2, random_state=0)
+    yield dl.trust.ridge_path(small, grid=[0.1, 10.0], n_folds=2)
     yield dl.UtilityLearner().fit(small).factor()
 
     # raters, and a machine beside people
@@ -68,8 +68,8 @@ def _of_logs():
     twice = np.tile(np.arange(60), 2)
     again = log[twice].changed(rater=np.repeat(["ann", TAG], 60))
     yield dl.rater_agreement(again, errors=False)
-    learner = dl.DCGLearner().fit(log[:40], proxy=random_log(100, "free", seed=2))
-    yield dl.trust.llm_report(log[:40], learner, n_machine=100)
+    learner = dl.DCGLearner().fit(log[:40], llm=random_log(100, "free", seed=2))
+    yield dl.trust.llm_report(log[:40], learner, n_llm=100)
     yield dl.trust.llm_report(log[:10], learner)
 
 

@@ -94,7 +94,7 @@ def test_what_cannot_be_written_is_known_before(here):
 
 
 LOG = random_log(30)
-QUERIES = letor_queries(6, n_features=4, sizes=(6, 9), seed=0)
+QUERIES = letor_queries(6, n_features=4, sizes=(6, 9), random_state=0)
 LINEAR = LinearRanker(start="random", annealing=None, max_iter=2)
 
 OUTPUTS = {

@@ -1,8 +1,28 @@
-"""Messages echo little of what they refuse."""
+"""Messages echo little of what they refuse; errors keep their parts, and have the usual types."""
+
+import contextlib
+import io
+import pickle
+import re
+from pathlib import Path
 
 import pytest
 
-from dcglearn.foundation.validation import InputError, shortened
+import dcglearn as dl
+from dcglearn.foundation.validation import (
+    InputError,
+    InputTypeError,
+    UpsideDownError,
+    as_path,
+    errors_in,
+    finite_array,
+    flag,
+    graded_lists,
+    one_of,
+    shortened,
+    whole_number,
+    within,
+)
 from tests.makers import call
 
 
@@ -46,3 +66,116 @@ def test_the_command_line_echoes_as_little(words, monkeypatch, capsys):
     status, _, err = call(monkeypatch, capsys, *words)
     assert status == 2
     assert "xxxx..." in err and "x" * 81 not in err
+
+
+def retold():
+    error = UpsideDownError("no winner", see="winners", cure={"columns": {"winner": "?"}})
+    error.log, error.proposal = "log.csv", "dl.read_preferences('log.csv')"
+    return error
+
+
+def test_an_error_that_is_told_on_keeps_its_parts():
+    error = retold()
+    told = error.told("log.csv: ", "; see the header")
+    assert type(told) is UpsideDownError
+    assert told.args == ("log.csv: no winner; see the header",)
+    assert error.args == ("no winner",)
+    parts = "see", "cure", "log", "proposal"
+    assert [getattr(told, part) for part in parts] == [getattr(error, part) for part in parts]
+
+    with pytest.raises(UpsideDownError) as caught, errors_in("line 3"), errors_in("column a"):
+        raise error
+    assert caught.value.args == ("line 3: column a: no winner",)
+    assert caught.value.cure == error.cure and caught.value.proposal == error.proposal
+    assert caught.value.__suppress_context__
+    assert any(entry.name == TEST_OF_PARTS for entry in caught.traceback)
+
+
+TEST_OF_PARTS = test_an_error_that_is_told_on_keeps_its_parts.__name__
+
+
+def test_no_error_is_wrapped_as_text():
+    # a message in another error's message loses the page, the cure and the class
+    for path in Path("dcglearn").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for caught in re.finditer(
+            r"except InputError as (\w+):\n(.*?)(?=\n\S|\n\n|\Z)", text, re.S
+        ):
+            assert f'InputError(f"{{{caught[1]}}}' not in caught[2], path
+            assert not re.search(rf"raise InputError\(.*{{{caught[1]}[}}!]", caught[2]), path
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda: whole_number(2.5, "n"),
+        lambda: within("much", "share"),
+        lambda: flag("yes", "force"),
+        lambda: one_of(3, "by", ("rater", "query")),
+        lambda: graded_lists([["a", "b"]]),
+        lambda: finite_array({}, "gains", 1),
+        lambda: as_path(7),
+        lambda: dl.evaluate_arrays([[1, 0]], [[2.0, 1.0]], 3.5),
+        lambda: dl.LinearRanker(loss=3).fit([[1.0], [2.0]], [0, 1], [1, 1]),
+        lambda: dl.read_preferences([([1, 0], [0, 1], "a")], depth="three"),
+        lambda: dl.bands("log.csv"),
+        lambda: dl.DCG([0, 1], [1, 0.5], grade_names="ab"),
+    ],
+)
+def test_a_wrong_type_is_an_input_error_and_a_type_error(give):
+    with pytest.raises(InputError) as caught:
+        give()
+    assert isinstance(caught.value, TypeError) and isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda: whole_number(0, "n"),
+        lambda: within(-1.0, "share"),
+        lambda: one_of("raterr", "by", ("rater", "query")),
+        lambda: as_path("a\0b"),
+        lambda: finite_array(["a"], "gains", 1),
+    ],
+)
+def test_a_wrong_value_is_no_type_error(give):
+    with pytest.raises(InputError) as caught:
+        give()
+    assert not isinstance(caught.value, TypeError)
+
+
+def test_errors_pass_between_processes_with_their_parts():
+    error = pickle.loads(pickle.dumps(retold()))
+    assert error.proposal == retold().proposal and error.see == "winners"
+    wrong_type = pickle.loads(pickle.dumps(InputTypeError("n='x' is not an integer")))
+    assert isinstance(wrong_type, TypeError)
+
+
+def test_a_choice_is_answered_with_the_nearest():
+    with pytest.raises(InputError, match="rater, query, or leave it out; the nearest is rater"):
+        one_of("raterr", "by", ("rater", "query"), ", or leave it out")
+
+
+def cell(source):
+    """Return the lines that IPython shows of an error in a cell."""
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell.instance()
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        shell.run_cell(source)
+    return shown.getvalue().rstrip().splitlines()
+
+
+def test_a_notebook_shows_the_remedy_last_and_no_wall():
+    lines = cell(
+        "import dcglearn as dl\n"
+        "words = [{'a': [1, 0], 'b': [0, 1], 'winner': 'this'}]\n"
+        "dl.read_preferences(words)"
+    )
+    assert lines[0] == "line 3: dl.read_preferences(words)"
+    assert lines[-3].startswith("InputError: records, record 1: winner is 'this'; use a, b or tie")
+    assert lines[-2].startswith("(see ") and lines[-2].endswith("#winners)")
+    assert lines[-1] == "dl.read_preferences(log, winner_words={'this': '?'})"
+    assert len(lines) < 8
+
+    lines = cell("import dcglearn as dl\ndef mine():\n    dl.DCG.load('none.json')\nmine()")
+    assert lines[:2] == ["line 4: mine()", "line 3, in mine: dl.DCG.load('none.json')"]
+    assert lines[-2:] == ["InputError: none.json does not exist", "check the name"]

@@ -83,18 +83,19 @@ class Target:
 
 
 LEARN = ("learn", "log.jsonl", "-o", "dcg.json", "--checkpoint", "fit.checkpoint")
-TRAIN = ("train", "train.svm", "--metric", "metric.json", "-o", "model")
+TRAIN = ("train", "train.svm", "--metric", "metric.json", "--folder", "model")
 LETOR = (
     "letor",
     "folds",
-    "--quick",
-    "--method",
+    "--grid",
+    "quick",
+    "--ranker",
     "ridge",
-    "--method",
+    "--ranker",
     "RankSVM",
     "--jobs",
     "1",
-    "-o",
+    "--folder",
     "results",
 )
 TARGETS = (
@@ -107,7 +108,7 @@ TARGETS = (
         "model",
         "model/training.checkpoint",
     ),
-    Target("train, again", (*TRAIN, "--method", "ridge"), "model", replaces=True),
+    Target("train, again", (*TRAIN, "--objective", "ridge"), "model", replaces=True),
     Target(
         "trees",
         (*TRAIN, "--model", "trees", "--trees", "120"),
@@ -140,10 +141,10 @@ TARGETS = (
 def make_inputs(folder: Path) -> None:
     """Write the files that the commands read."""
     truth = dl.simulate.ground_truth("D1")
-    dl.simulate.preference_pairs(truth, 60, lists="free", n_flips=5, seed=0).save(
+    dl.simulate.preference_pairs(truth, 60, lists="free", n_flips=5, random_state=0).save(
         folder / "log.jsonl"
     )
-    queries = dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), seed=0)
+    queries = dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), random_state=0)
     write_svmlight(folder / "train.svm", queries)
     write_folds(letor_folds(queries, 3), folder / "folds")
     dl.DCG([0, 0.5, 6], [1, 0.9, 0.5], grade_names=("a", "b", "c")).save(folder / "metric.json")
@@ -254,7 +255,7 @@ class Harness:
         shutil.copytree(self.folder / "inputs", before)
         if target.replaces:
             if target.output == "model":
-                self.must(command((*TRAIN, "--method", "ranksvm")), before)
+                self.must(command((*TRAIN, "--objective", "ranksvm")), before)
             else:
                 (before / target.output).write_text("the old output")
         shutil.copytree(before, after)
@@ -428,12 +429,12 @@ def warm_up() -> None:
     ):
         importlib.import_module(name)
     log = dl.simulate.preference_pairs(
-        dl.simulate.ground_truth("D1"), 60, lists="free", n_flips=5, seed=0
+        dl.simulate.ground_truth("D1"), 60, lists="free", n_flips=5, random_state=0
     )
     for learner in (dl.DCGLearner(), dl.UtilityLearner()):
         learner.fit(log)
     dl.LinearRanker(max_iter=2).fit(
-        dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), seed=0)
+        dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), random_state=0)
     )
 
 

@@ -357,15 +357,18 @@ COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
     "show": (["show", "m.json"], {"m.json": METRIC}),
     "export": (["export", "m.json", "--to", "trec-eval", "--lossy"], {"m.json": METRIC}),
     "coherence": (
-        ["coherence", "m.json", "linear-log2@3", "--grades", "2,1,0"],
+        ["coherence", "m.json", "linear-log2@3", "--documents", "2,1,0"],
         {"m.json": METRIC},
     ),
     "learn": (["learn", "log.jsonl", "--dry-run"], {"log.jsonl": LOG}),
     "learn ratings": (["learn", "r.jsonl", "--ratings", "--dry-run"], {"r.jsonl": RATINGS}),
-    "learn experiments": (["learn", "e.jsonl", "--experiments"], {"e.jsonl": ENCODINGS}),
+    "learn experiments": (["learn-experiments", "e.jsonl"], {"e.jsonl": ENCODINGS}),
     "convert skipping": (["convert", "l.csv", "--skip-bad", "bad.csv"], {"l.csv": LOG_CSV}),
     "ask": (["ask", "c.jsonl", "-n", "2"], {"c.jsonl": LOG}),
-    "train": (["train", "s.svm", "-o", "m", "--method", "ridge", "--dry-run"], {"s.svm": SVM}),
+    "train": (
+        ["train", "s.svm", "--folder", "m", "--objective", "ridge", "--dry-run"],
+        {"s.svm": SVM},
+    ),
     "systems": (
         ["systems", "qrels.txt", "run.txt", "--resamples", "20"],
         {"qrels.txt": QRELS, "run.txt": RUN},

@@ -58,7 +58,7 @@ COUNTS = {
     "truncate_every",
     "max_pairs",
 }
-COUNTS |= {"patience", "max_in_a_row", "seed"}
+COUNTS |= {"patience", "max_in_a_row", "random_state"}
 
 OPTIONAL = {
     "prior",
@@ -126,7 +126,7 @@ def test_a_parameter_of_a_loss_is_refused_by_name(loss, kind):
     names = [entry.name for entry in fields(loss)]
     given = {"dcg": dl.DCG.standard(3, 5)} if "dcg" in names else {}
     for name in names:
-        allowed = {"normalise": {"bool"}, "annealed": {"bool"}, "k": {"None"}}.get(name, set())
+        allowed = {"normalise": {"bool"}, "annealed": {"bool"}, "depth": {"None"}}.get(name, set())
         if kind in allowed or (loss is dl.losses.ListNet and kind == "None"):
             continue
         about = "metric" if name == "dcg" else rf"\b{name}\b"

@@ -54,7 +54,7 @@ def test_documents_that_either_ranking_can_have_drafted_are_credited_to_neither(
 @pytest.mark.parametrize("depth", [7, 8])
 def test_the_teams_of_simulated_drafts_are_found_where_the_list_tells_them(depth):
     impressions, _ = click_log(
-        ClickModel(np.full(3, 0.5), np.ones(depth)), 200, n_documents=12, seed=0
+        ClickModel(np.full(3, 0.5), np.ones(depth)), 200, n_documents=12, random_state=0
     )
     told = 0
     for record in impressions:
@@ -149,7 +149,7 @@ def test_expected_clicks_of_a_user_who_stops():
 
 def test_the_top_of_a_known_dcg_is_learned_from_clicks():
     attraction, examination = np.array([0.05, 0.3, 0.9]), 1 / np.log2(np.arange(8) + 2)
-    clicks = click_log(ClickModel(attraction, examination), 2500, spread=3.0, seed=1)
+    clicks = click_log(ClickModel(attraction, examination), 2500, spread=3.0, random_state=1)
     log = preferences_from_interleaving(*clicks, depth=4)
     dcg = DCGLearner(n_starts=1).fit(log).dcg_
     assert dcg.gains[1] == pytest.approx(0.25 / 0.85, abs=0.12)

@@ -182,7 +182,7 @@ RUNS = {
 
 def test_runs_with_verdicts(files, tmp_path):
     _, qrels = files()
-    sides = ({"old": RUNS["old"]}, {"new": RUNS["new"]}, qrels)
+    sides = (qrels, {"old": RUNS["old"]}, {"new": RUNS["new"]})
     log = preferences_from_runs(*sides, {"q1": "old", "q2": "b"}, depth=3)
     assert log.preferred.tolist() == [[2, 0, 1], [2, -2, -2]]
     assert log.other.tolist() == [[1, 2, -2], [0, -2, -2]], (
@@ -197,7 +197,7 @@ def test_runs_with_verdicts(files, tmp_path):
 
 def test_verdicts_that_do_not_fit_the_runs_are_named(files, tmp_path):
     _, qrels = files()
-    sides = (RUNS["old"], RUNS["new"], qrels)
+    sides = (qrels, RUNS["old"], RUNS["new"])
     table = tmp_path / "verdicts.csv"
     table.write_text("query,winner\nq1,a\nq3,b\n")
     refused(
@@ -211,13 +211,13 @@ def test_verdicts_that_do_not_fit_the_runs_are_named(files, tmp_path):
     refused(
         "the first run holds 2 systems",
         preferences_from_runs,
+        qrels,
         RUNS,
         RUNS["new"],
-        qrels,
         {"q1": "a"},
     )
     refused(
-        "ties='average': give docno-desc or stable",
+        "ties='average': give one of docno-desc, stable",
         preferences_from_runs,
         *sides,
         {"q1": "a"},
@@ -255,10 +255,10 @@ def test_pairs_from_real_runs_are_scored_as_evaluate_scores_the_runs(shared):
     dcg = DCG.standard(judged.n_grades, 10, "linear")
     for unjudged in ("worst", "drop"):
         log: Preferences = preferences_from_runs(
-            old, new, judged, dict.fromkeys(queries, "a"), unjudged=unjudged
+            judged, old, new, dict.fromkeys(queries, "a"), unjudged=unjudged
         )
         values = evaluate(
-            [old, new], judged, {"DCG": dcg}, normalise=False, unjudged=unjudged
+            judged, [old, new], {"DCG": dcg}, normalise=False, unjudged=unjudged
         ).values[:, 0]
         np.testing.assert_allclose(
             [dcg.score(log.preferred), dcg.score(log.other)], values, atol=1e-12

@@ -310,7 +310,7 @@ def test_raters_hear_nothing_of_a_machine_whose_agreement_the_owner_sees(study, 
             "refused",
         }
         assert not any(
-            word in text.lower() for text in said for word in ("machine", "proxy", "agree", "model")
+            word in text.lower() for text in said for word in ("machine", "llm", "agree", "model")
         )
         assert proxied.learned.newest().machine.dcg == TRUTH.normalised() and proxied.learned.wait()
         owner = client_of(proxied)
@@ -321,7 +321,7 @@ def test_raters_hear_nothing_of_a_machine_whose_agreement_the_owner_sees(study, 
         ] < curve[-1]["high"]
         assert (
             proxied.next_command("v.jsonl", "m.jsonl")
-            == "dcglearn learn v.jsonl --proxy m.jsonl -o dcg.json"
+            == "dcglearn learn v.jsonl --llm m.jsonl -o dcg.json"
         )
 
 

@@ -203,7 +203,7 @@ def learned_without_a_browser(candidates, seed, active, n=60):
     """Return what the same judge teaches in the same session with the page's own choice, or with
     pairs at random.
     """
-    chooser = Chooser(candidates.lists, active=active, seed=seed)
+    chooser = Chooser(candidates.lists, active=active, random_state=seed)
     offered = np.random.default_rng(seed).permutation(len(candidates))[
         :160
     ]  # others for each seed: sessions differ

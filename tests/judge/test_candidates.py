@@ -117,7 +117,7 @@ def trec(tmp_path):
 
 def of_runs(folder, **options):
     runs = [folder / "old.txt", folder / "new.txt"]
-    return candidates_from_runs(runs, folder / "qrels.txt", depth=2, **options)
+    return candidates_from_runs(folder / "qrels.txt", runs, depth=2, **options)
 
 
 def test_runs_become_pairs(trec):
@@ -149,7 +149,7 @@ def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
 
 def test_runs_that_do_not_fit_are_refused(trec):
     refused("give one of worst", of_runs, trec, unjudged="0.5")
-    refused("1 runs", candidates_from_runs, [trec / "old.txt"], trec / "qrels.txt")
+    refused("1 runs", candidates_from_runs, trec / "qrels.txt", [trec / "old.txt"])
     (trec / "new.txt").write_text("7 Q0 d1 1 1 new\n")
     refused("no judged query in common", of_runs, trec)
     (trec / "new.txt").write_text("1 Q0 d2 1 1 new\n")

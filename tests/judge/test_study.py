@@ -538,7 +538,11 @@ WON = {"systems": ["old", "new"], "share": [0.7, 0.55, 0.8], "p_value": 0.0001}
         ("new is preferred", {"wins": WON}, {"wins": {**WON, "p_value": 0.01}}),
         ("old is preferred", {"wins": {**WON, "share": [0.3, 0.2, 0.45]}}, {"wins": WON}),
         ("Neither old nor new", {"wins": {**WON, "p_value": 0.01}}, {"wins": WON}),
-        ("proxy orders 60.0%", {"machine": [{"n": 9, "share": 0.6, "low": 0.52, "high": 0.7}]}, {}),
+        (
+            "LLM judge orders 60.0%",
+            {"machine": [{"n": 9, "share": 0.6, "low": 0.52, "high": 0.7}]},
+            {},
+        ),
         ("chance may explain", {"machine": [{"n": 9, "share": 0.6, "low": 0.4, "high": 0.7}]}, {}),
     ],
 )

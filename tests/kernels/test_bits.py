@@ -189,7 +189,7 @@ options = (
 )
 for i in range(10):
     truth = dl.simulate.ground_truth(("D1", "D2")[i % 2])
-    log = dl.simulate.preference_pairs(truth, 80 + 20 * i, seed=i, **options[i % 5])
+    log = dl.simulate.preference_pairs(truth, 80 + 20 * i, random_state=i, **options[i % 5])
     metric, utility = dl.DCGLearner().fit(log).dcg_, dl.UtilityLearner().fit(log).utility_
     for numbers in (metric.gains, metric.discounts, utility.weights.ravel()):
         print(*(format(x, digits) for x in numbers.round(12) + 0.0))

@@ -117,7 +117,9 @@ def test_a_zero_that_leaves_nothing_to_gain_is_refused():
     refused(
         "zero=3: give 0 to 2; zero= must lie below the best grade", dl.DCGLearner(zero=3).fit, log
     )
-    refused("zero='Bad' is not an integer", dl.DCGLearner(zero="Bad").fit, log)
+    refused(
+        "zero='Bad': give one of none, or the number of a grade", dl.DCGLearner(zero="Bad").fit, log
+    )
     refused(
         "discounts='rising': give one of falling, free", dl.DCGLearner(discounts="rising").fit, log
     )

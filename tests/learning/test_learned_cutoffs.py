@@ -67,7 +67,7 @@ def test_convert_writes_levels_at_learned_cutoffs(tmp_path, dcglearn):
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     status, _, err = dcglearn(
-        "convert", path, "--cutoffs", "learned:3", "--save-mapping", kept, "-o", out
+        "convert", path, "--cutoffs", "learned:3", "--mapping-out", kept, "-o", out
     )
     assert status == 0 and "grades: 0 = 0-" in err
     assert {grade for x in map(json.loads, out.open()) for grade in x["a"]} == {0, 1, 2}

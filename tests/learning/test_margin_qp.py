@@ -68,7 +68,7 @@ def test_bounded_minimum_is_the_brute_force_one(size, seed, bounded):
 def test_clean_logs_with_a_large_c_are_solved_too(seed, n, depth, n_grades, C):
     rng = np.random.default_rng(seed)
     truth = DCG(np.sort(rng.random(n_grades)), np.sort(rng.random(depth))[::-1])
-    log = preference_pairs(truth, n, lists="free", seed=seed)
+    log = preference_pairs(truth, n, lists="free", random_state=seed)
     assert solve(pairs_of(log), n_grades, C, max_iter=200).gap <= 1e-8
 
 

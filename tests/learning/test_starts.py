@@ -205,7 +205,7 @@ def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
     two = replace(learner.curves_, errors=np.array([0.1, 0.2]))
     refused("2 error rates, the log has 3 raters", DCGLearner().fit, judged(100), start=two)
     refused(
-        "refit='always' is not one of never, if_worse",
+        "refit='always': give one of never, if_worse",
         DCGLearner().fit,
         LOG,
         start=learner,
@@ -219,7 +219,11 @@ def test_a_log_with_each_line_twice_at_half_the_weight_has_the_same_fit(loss, se
     rng = np.random.default_rng(seed)
     n = int(rng.choice([20, 30, 50, 80, 150, 300]))
     log = preference_pairs(
-        ground_truth("D1"), n, lists="free", n_flips=n // int(rng.choice([3, 4, 5, 10])), seed=seed
+        ground_truth("D1"),
+        n,
+        lists="free",
+        n_flips=n // int(rng.choice([3, 4, 5, 10])),
+        random_state=seed,
     )
     twice = log[np.repeat(np.arange(n), 2)].changed(weight=np.full(2 * n, 0.5))
     once, again = (fit_direct(x, DirectDescription(loss=loss, n_grades=5)) for x in (log, twice))

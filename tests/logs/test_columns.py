@@ -1,11 +1,13 @@
 """The table of columns: every row is checked, cut, saved, read, joined and documented."""
 
+import inspect
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dcglearn.logs.columns import COLUMNS
+from dcglearn.logs.columns import COLUMNS, ColumnValues
 from dcglearn.parts.parted_log import joined
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
@@ -57,7 +59,9 @@ def test_every_column_needs_a_value_a_pair(name):
 
 
 def test_an_unknown_column_is_refused():
-    with pytest.raises(TypeError, match="'wieght' is no column of a log; it has query, rater"):
+    with pytest.raises(
+        TypeError, match=r"no column 'wieght', but query, rater.*; the nearest is weight"
+    ):
         Preferences([[1, 0]], [[0, 1]], wieght=[1])
 
 
@@ -72,4 +76,18 @@ def test_the_page_of_formats_shows_every_column(name):
         f"| {', '.join(f'`{key}`' for key in keys)} | {column.meaning}; optional |"
         in PAGE.read_text()
     )
-    assert f"{name}: {column.meaning}" in Preferences.__doc__
+
+
+def test_the_docstring_of_a_log_is_written_out_and_has_every_column():
+    described = re.findall(
+        r"^    (\w+) : array_like of \w+, shape .*, optional\n        (.*)\.$",
+        Preferences.__doc__,
+        re.MULTILINE,
+    )
+    meanings = {name: row.meaning[0].upper() + row.meaning[1:] for name, row in COLUMNS.items()}
+    assert dict(described) == meanings
+    assert list(ColumnValues.__annotations__) == list(COLUMNS)
+    for function in (Preferences, Preferences.from_documents):
+        parameters = inspect.signature(function).parameters
+        assert [*parameters][-len(COLUMNS) :] == list(COLUMNS)
+        assert {parameters[name].annotation for name in COLUMNS} == {"ArrayLike | None"}

@@ -123,17 +123,17 @@ def test_a_larger_scale_can_be_asked_for():
 
 def test_split_is_a_partition_and_repeats():
     log = random_log(100)
-    first, second = log.split(0.8, seed=1)
+    first, second = log.split(0.8, random_state=1)
     assert (len(first), len(second)) == (80, 20)
     assert sorted(rows(first) + rows(second)) == sorted(rows(log))
-    assert rows(log.split(0.8, seed=1)[0]) == rows(first)
-    assert rows(log.split(0.8, seed=2)[0]) != rows(first)
+    assert rows(log.split(0.8, random_state=1)[0]) == rows(first)
+    assert rows(log.split(0.8, random_state=2)[0]) != rows(first)
 
 
 @pytest.mark.parametrize("by", ["rater", "query"])
 def test_split_keeps_clusters_whole(by):
     log = random_log(100, **{by: np.arange(100) % 7})
-    first, second = log.split(0.5, seed=0, by=by)
+    first, second = log.split(0.5, random_state=0, by=by)
     assert not set(getattr(first, by)) & set(getattr(second, by))
     assert len(first) + len(second) == 100
 
@@ -141,7 +141,10 @@ def test_split_keeps_clusters_whole(by):
 def test_split_by_pair_keeps_opposed_judgements_together():
     rng = np.random.default_rng(0)
     log = Preferences(rng.integers(0, 2, (300, 2, 3)))
-    for first, second in [log.split(0.5, seed=0, by="pair"), *log.folds(3, seed=0, by="pair")]:
+    for first, second in [
+        log.split(0.5, random_state=0, by="pair"),
+        *log.folds(3, random_state=0, by="pair"),
+    ]:
         seen = [{frozenset(row) for row in rows(part)} for part in (first, second)]
         assert not seen[0] & seen[1]
         assert len(first) + len(second) == 300
@@ -152,7 +155,7 @@ def test_split_by_list_shares_no_list():
     lists = rng.integers(0, 3, (30, 4))
     pairs = rng.integers(0, 30, (500, 2))
     first, second = Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]]).split(
-        0.6, seed=0, by="list"
+        0.6, random_state=0, by="list"
     )
     seen = [{row for pair in rows(part) for row in pair} for part in (first, second)]
     assert not seen[0] & seen[1]
@@ -162,15 +165,15 @@ def test_split_by_list_shares_no_list():
 def test_split_that_cannot_be():
     log = random_log(4)
     for fraction in (0, 1, -1, 2):
-        refused("between 0 and 1", log.split, fraction)
+        refused("above 0 and below 1", log.split, fraction)
     refused("no rater", log.split, 0.5, by="rater")
-    refused("not one of", log.split, 0.5, by="day")
+    refused("by='day': give one of pair, rater", log.split, 0.5, by="day")
     refused("one side empty", log.split, 0.01)
 
 
 def test_folds_hold_out_each_pair_once():
     log = random_log(50)
-    parts = log.folds(5, seed=0)
+    parts = log.folds(5, random_state=0)
     assert sorted(row for _, held_out in parts for row in rows(held_out)) == sorted(rows(log))
     assert all(len(train) + len(held_out) == 50 for train, held_out in parts)
     refused("ask for 2 to 50", log.folds, 51)

@@ -134,7 +134,7 @@ def test_long_lists_of_soft_positions_equal_the_full_matrix(shape, sigma):
     f, y = SHAPES[shape](rng, 301), rng.integers(0, 4, 301)
     for loss, twin in (
         (dl.losses.SmoothNDCG(DCG.standard(4, 10), sigma), twins.smooth_ndcg),
-        (dl.losses.SmoothNDCG(DCG.standard(4, 10), sigma, k=None), twins.smooth_ndcg),
+        (dl.losses.SmoothNDCG(DCG.standard(4, 10), sigma, depth=None), twins.smooth_ndcg),
         (dl.losses.SmoothAP(sigma), twins.smooth_ap),
     ):
         (value, gradient), (wanted, slopes) = loss(f, y), twin(loss, f, y)
@@ -150,8 +150,8 @@ def test_long_lists_of_weighted_pairs_equal_the_full_matrix(shape, kind):
     rng = np.random.default_rng(8)
     f, y = SHAPES[shape](rng, 150), rng.integers(0, 4, 150)
     phi = twins.logistic if kind is dl.losses.LambdaRank else twins.modified_huber
-    for k in ("depth", None):
-        loss = kind(DCG.standard(4, 10), k=k)
+    for depth in ("dcg", None):
+        loss = kind(DCG.standard(4, 10), depth=depth)
         (value, gradient), (wanted, slopes) = loss(f, y), twins.weighted_pairs(loss, f, y, phi)
         assert value == pytest.approx(wanted, rel=1e-12)
         np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-12 * np.abs(slopes).max())

@@ -24,9 +24,9 @@ LOG2 = DCG.standard(4, 5)
 
 TWINS = {
     "ApproxNDCG": (dl.losses.ApproxNDCG(LEARNED, alpha=3.0), twins.approx_ndcg),
-    "ApproxNDCG, all ranks": (dl.losses.ApproxNDCG(LOG2, alpha=2.0, k=None), twins.approx_ndcg),
+    "ApproxNDCG, all ranks": (dl.losses.ApproxNDCG(LOG2, alpha=2.0, depth=None), twins.approx_ndcg),
     "SDCG as printed": (
-        dl.losses.SDCG(LOG2, alpha=2.0, k=3, shift=0.0, normalise=False),
+        dl.losses.SDCG(LOG2, alpha=2.0, depth=3, shift=0.0, normalise=False),
         twins.approx_ndcg,
     ),
     "ApproxAP": (dl.losses.ApproxAP(alpha=2.0, beta=3.0, min_grade=2), twins.approx_ap),
@@ -39,11 +39,11 @@ TWINS = {
         lambda *x: twins.shf(*x)[:2],
     ),
     "SHFSDCG, all ranks": (
-        dl.losses.SHFSDCG(LOG2, alpha=2.0, k=None),
+        dl.losses.SHFSDCG(LOG2, alpha=2.0, depth=None),
         lambda *x: twins.shf(*x)[:2],
     ),
     "SmoothNDCG": (dl.losses.SmoothNDCG(LEARNED, sigma=0.5), twins.smooth_ndcg),
-    "SmoothNDCG, all ranks": (dl.losses.SmoothNDCG(LOG2, sigma=0.5, k=None), twins.smooth_ndcg),
+    "SmoothNDCG, all ranks": (dl.losses.SmoothNDCG(LOG2, sigma=0.5, depth=None), twins.smooth_ndcg),
     "SmoothAP": (dl.losses.SmoothAP(sigma=0.5), twins.smooth_ap),
     "SmoothAP, direct": (
         dl.losses.SmoothAP(sigma=0.5, form="direct", min_grade=2),
@@ -55,11 +55,11 @@ TWINS = {
         lambda *x: twins.weighted_pairs(*x, twins.logistic),
     ),
     "LambdaRank, all ranks": (
-        dl.losses.LambdaRank(LOG2, k=None),
+        dl.losses.LambdaRank(LOG2, depth=None),
         lambda *x: twins.weighted_pairs(*x, twins.logistic),
     ),
     "RSRank": (
-        dl.losses.RSRank(LEARNED, k=3, normalise=False),
+        dl.losses.RSRank(LEARNED, depth=3, normalise=False),
         lambda *x: twins.weighted_pairs(*x, twins.modified_huber),
     ),
     "RankHinge": (dl.losses.RankHinge(margin=0.7), lambda *x: twins.hinge(*x, False)),
@@ -243,7 +243,7 @@ def test_sharpened_hinge_ranks_are_the_dcg_only_in_order():
     spread = np.r_[
         ordered[:6], 0.5 * (ordered[5] + ordered[6]) + 0 * ordered[6:]
     ]  # grades 3 and 0, in order
-    loss = dl.losses.SHFSDCG(LOG2, alpha=1e6, beta=1e4, k=5, normalise=False)
+    loss = dl.losses.SHFSDCG(LOG2, alpha=1e6, beta=1e4, depth=5, normalise=False)
     assert loss(spread, np.repeat([3, 0], 6))[0] == pytest.approx(
         7 * LOG2.discounts.sum(), abs=1e-9
     )
@@ -360,7 +360,7 @@ def test_a_change_of_parameters_forgets_what_was_computed_from_them_and_a_bad_on
     assert (loss(scores, grades)[0] == value) and value != before
     np.testing.assert_array_equal(loss(scores, grades)[1], gradient)
     refused("alpha", loss.set_params, alpha=-1.0)
-    refused("no parameter 'sharpness'; give one of dcg, alp", loss.set_params, sharpness=1.0)
+    refused("no parameter 'sharpness', but dcg, alp", loss.set_params, sharpness=1.0)
     assert loss == dl.losses.ApproxNDCG(LOG2, alpha=2.0)
 
 
@@ -425,8 +425,8 @@ def test_empty_queries_are_counted():
     [
         lambda: dl.losses.ApproxNDCG(LOG2, alpha=0),
         lambda: dl.losses.ApproxNDCG(LOG2, beta=-1.0),
-        lambda: dl.losses.SDCG(LOG2, k=0),
-        lambda: dl.losses.SDCG(LOG2, k="all"),
+        lambda: dl.losses.SDCG(LOG2, depth=0),
+        lambda: dl.losses.SDCG(LOG2, depth="all"),
         lambda: dl.losses.SmoothNDCG(LOG2, sigma=np.inf),
         lambda: dl.losses.SmoothAP(form="other"),
         lambda: dl.losses.ApproxAP(min_grade=0),
@@ -474,7 +474,7 @@ def test_a_loss_takes_a_name_and_a_file(kind, tmp_path):
 
 
 def test_a_ranker_takes_names(tmp_path):
-    queries = dl.simulate.letor_queries(20, seed=0)
+    queries = dl.simulate.letor_queries(20, random_state=0)
     longest, n_grades = int(queries.sizes.max()), queries.n_grades
     for name, depth in (("linear-log2", longest), ("nDCG@5", 5)):
         dcg = DCG.standard(n_grades, depth, "linear")

@@ -115,7 +115,7 @@ def test_theorem_3_errors_of_ndcg():
     dcg = DCG.standard(3, 20)
     for alpha in (1.0, 50.0):
         eps = largest(np.abs(soft_ranks(f, alpha, offsets) - hard_ranks(f, offsets)[0]), offsets)
-        approximate = values(dl.losses.ApproxNDCG(dcg, alpha, k=None), f, y, offsets)
+        approximate = values(dl.losses.ApproxNDCG(dcg, alpha, depth=None), f, y, offsets)
         assert (
             np.abs(approximate - true_ndcg(dcg, f, y, offsets)) <= eps / (2 * np.log(2)) + 1e-12
         ).all()
@@ -171,7 +171,7 @@ def test_two_documents_in_the_wrong_order(gap):
     np.testing.assert_allclose(np.abs(hinge), alpha / 4, rtol=1e-6)  # equation 16
     np.testing.assert_allclose(hinge[:, 0], hinge[:, 1], rtol=1e-6)
     pushed = {
-        kind: kind(dcg, alpha=alpha, k=None)(f, y)[1]
+        kind: kind(dcg, alpha=alpha, depth=None)(f, y)[1]
         for kind in (dl.losses.SDCG, dl.losses.SHFSDCG)
     }
     assert pushed[dl.losses.SHFSDCG][0] > 0 > pushed[dl.losses.SHFSDCG][1]
@@ -196,7 +196,7 @@ def test_the_width_follows_the_worst_of_the_best_and_ends_at_k():
     for scores in (f, np.sort(f)[::-1]):
         ranks = loss.ranks(scores, y)
         widened = dl.losses.SHFSDCG(
-            dcg, alpha=1e5, beta=1e4, annealed=False, k=None, normalise=False
+            dcg, alpha=1e5, beta=1e4, annealed=False, depth=None, normalise=False
         )._discount(ranks)
         kept = ranks <= ranks[:3].max() + 0.5
         wanted = (dcg.gains[y] * widened)[kept].sum() / dcg.ideal(y)
@@ -229,7 +229,7 @@ def test_the_mix_is_the_mix():
 
 def expected_discounts(dcg, f, sigma):
     """E D(r_i) of each document, as the value of a list in which it alone is relevant."""
-    loss = dl.losses.SoftRankNDCG(DCG([0, 1], dcg.discounts), sigma, k=None, normalise=False)
+    loss = dl.losses.SoftRankNDCG(DCG([0, 1], dcg.discounts), sigma, depth=None, normalise=False)
     return np.array([loss(f, relevant)[0] for relevant in np.eye(len(f), dtype=int)])
 
 

@@ -36,7 +36,7 @@ def ideal(loss, y, k):
 
 
 def depth_of(loss):
-    return loss.dcg.depth if loss.k == "depth" else loss.k
+    return loss.dcg.depth if loss.depth == "dcg" else loss.depth
 
 
 def approx_ndcg(loss, f, y):
@@ -114,7 +114,7 @@ def hard_ndcg_weights(loss, y, n):
     c = loss._discounts(n)
     best = (
         loss.dcg.ideal(y)
-        if loss.k == "depth"
+        if loss.depth == "dcg"
         else np.sort(loss.dcg.gains[y])[::-1][: len(c)] @ c[: len(y)]
     )
     scale = 1.0 if not loss.normalise else 1 / best if best > 0 else 0.0

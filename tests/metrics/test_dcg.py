@@ -239,9 +239,25 @@ def test_metrics_cannot_be_changed():
 def test_they_read_well():
     assert repr(DCG([0, 1], [1])) == "DCG(gains=[0, 1], discounts=[1])"
     named = DCG([0, 1, 3], [1, 0.5], ["Bad", "Fair", "Good"])
-    assert "2 Good              3.0000           1    1.0000" in named.table()
-    assert "Good" in named.utility.table()
-    assert len(DCG([0, 1], np.ones(4)).table().splitlines()) == 5
+    assert "2 Good              3.0000           1    1.0000" in str(named)
+    assert "Good" in str(named.utility)
+    assert len(str(DCG([0, 1], np.ones(4))).splitlines()) == 5
+
+
+def test_tables_are_frames():
+    named = DCG([0, 1, 3], [1, 0.5], ["Bad", "Fair", "Good"])
+    assert named.table.rows() == [
+        ("gain of grade 0 Bad", 0.0),
+        ("gain of grade 1 Fair", 1.0),
+        ("gain of grade 2 Good", 3.0),
+        ("discount at 1", 1.0),
+        ("discount at 2", 0.5),
+    ]
+    assert named.utility.table.rows(named=True) == [
+        {"position": 1, "Bad": 0.0, "Fair": 1.0, "Good": 3.0},
+        {"position": 2, "Bad": 0.0, "Fair": 0.5, "Good": 1.5},
+    ]
+    assert DCG([0, 1], [1]).utility.table.columns == ["position", "grade 0", "grade 1"]
 
 
 def test_normalised_orders_full_lists_alike():

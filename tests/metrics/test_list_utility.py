@@ -138,11 +138,18 @@ def test_other_scales_and_shapes_of_the_same_utility():
 
 
 def test_tables_show_what_is_not_in_a_dcg():
-    assert [line.split() for line in EXAMPLE.table().split("\n")[:2]] == [
+    assert [line.split() for line in str(EXAMPLE).split("\n")[:2]] == [
         ["grade", "gain", "stop", "position", "discount"],
         ["3", "1.0000", "1.0000", "1", "1.0000"],
     ]
-    assert ListUtility([0, 1], [1], best=0.25).table().endswith("0.2500")
+    best = ListUtility([0, 1], [1], best=0.25)
+    assert str(best).endswith("0.2500") and best.table.rows()[-1] == (
+        "share of the best result",
+        0.25,
+    )
+    assert EXAMPLE.table.rows()[-4:] == [
+        *zip([f"stop of grade {grade}" for grade in range(4)], [0.0, 0.0, 1.0, 1.0], strict=True)
+    ]
     assert "stops=[0, 0, 1, 1]" in repr(EXAMPLE)
 
 

@@ -34,14 +34,14 @@ class TestNames:
     def test_an_evaluation_tells_the_depth_and_takes_names_and_files_under_other_names(
         self, tmp_path
     ):
-        found = evaluate(RUN, JUDGED, ["exponential-log2", "nDCG", "linear-log2@2"])
+        found = evaluate(JUDGED, RUN, ["exponential-log2", "nDCG", "linear-log2@2"])
         assert found.metrics == ("exponential-log2@3", "nDCG@3", "linear-log2@2")
         np.testing.assert_array_equal(
-            found.values[:, 1], evaluate(RUN, JUDGED, "nDCG@3").values[:, 0]
+            found.values[:, 1], evaluate(JUDGED, RUN, "nDCG@3").values[:, 0]
         )
         DCG([0, 1, 3], [1.0]).save(tmp_path / "three.json")
         found = evaluate(
-            RUN, JUDGED, {"usual": "exponential-log2", "mine": tmp_path / "three.json"}
+            JUDGED, RUN, {"usual": "exponential-log2", "mine": tmp_path / "three.json"}
         )
         assert found.metrics == ("usual", "mine") and found.values[0, 1, 0] == pytest.approx(1 / 3)
 
@@ -92,8 +92,8 @@ class TestScales:
     def test_an_evaluation_warns_once_and_names_both(self):
         with pytest.warns(ScaleWarning) as said:
             evaluate(
-                RUN,
                 JUDGED,
+                RUN,
                 {"five": FIVE, "four": DCG([0, 1, 2, 3], [1.0]), "three": "linear-log2"},
             )
         assert len(said) == 1 and said[0].filename == __file__
@@ -106,8 +106,8 @@ class TestScales:
 
     @pytest.mark.filterwarnings("error")
     def test_scales_that_match_are_quiet(self):
-        evaluate(RUN, read_judgements(JUDGED, n_grades=5), FIVE)
-        evaluate(RUN, JUDGED, FIVE.map_grades({0: 0, 1: 2, 2: 4}))
+        evaluate(read_judgements(JUDGED, n_grades=5), RUN, FIVE)
+        evaluate(JUDGED, RUN, FIVE.map_grades({0: 0, 1: 2, 2: 4}))
         FIVE.ndcg([1, 0])
         FIVE.ndcg([[1, 0], [2, 0]], n_grades=5)
         FIVE.ndcg([[1, 0], [4, 0]])
@@ -125,8 +125,8 @@ class TestScales:
         refused(
             r"judgements: grade 2 has no gain in DCG, .*--map-grades",
             evaluate,
-            RUN,
             JUDGED,
+            RUN,
             DCG([0, 1], [1.0]),
         )
 

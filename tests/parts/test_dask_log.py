@@ -279,7 +279,7 @@ def test_a_cluster_without_workers_is_waited_for_and_then_given_up(monkeypatch):
 def test_folds_and_bootstraps_are_the_local_ones(client):
     log = random_log(300, noise=0.1)
     near, far = (
-        dl.trust.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0, engine=engine)
+        dl.trust.choose_C(log, grid=[0.01, 1.0], n_folds=3, random_state=0, engine=engine)
         for engine in (None, client)
     )
     np.testing.assert_array_equal(near.mean, far.mean)

@@ -58,7 +58,7 @@ def test_a_fit_over_separate_processes_has_the_bytes_of_a_local_one(address, tmp
             2000,
             lists="free",
             flip_rate=0.1,
-            seed=i,
+            random_state=i,
         )
     learn = ("learn", tmp_path / "part*.parquet", "--method", "qp")
     for name, more in (("near.json", ("--workers", 2)), ("far.json", ("--workers", address))):

@@ -12,21 +12,21 @@ MINE = DCG([0.0, 1.0, 1.1], [1.0, 0.85, 0.6, 0.42, 0.3, 0.22, 0.16, 0.12, 0.08, 
 
 
 def small(n=24, seed=0, **options):
-    return letor_queries(n, n_features=12, sizes=(10, 40), seed=seed, **options)
+    return letor_queries(n, n_features=12, sizes=(10, 40), random_state=seed, **options)
 
 
 def tiny(n=12, seed=0, **options):
-    return letor_queries(n, **{"n_features": 5, "sizes": (6, 15), "seed": seed, **options})
+    return letor_queries(n, **{"n_features": 5, "sizes": (6, 15), "random_state": seed, **options})
 
 
 def letor_like(n=20, **options):
-    return letor_queries(n, n_features=6, sizes=(8, 20), seed=0, **options)
+    return letor_queries(n, n_features=6, sizes=(8, 20), random_state=0, **options)
 
 
 @functools.cache
 def letor(seed):
     """Return training, validation and test queries in LETOR's shape."""
-    queries = letor_queries(166, seed=seed)
+    queries = letor_queries(166, random_state=seed)
     return queries[:64], queries[64:85], queries[85:]
 
 

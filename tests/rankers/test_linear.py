@@ -190,7 +190,7 @@ class TestTraining:
 
     def test_same_seed_same_bytes(self):
         how = {"solver": "sgd", "start": "random", "max_iter": 3}
-        one, two, other = (quick(**how, seed=seed).fit(small()).coef_ for seed in (0, 0, 1))
+        one, two, other = (quick(**how, random_state=seed).fit(small()).coef_ for seed in (0, 0, 1))
         assert np.array_equal(one, two)
         assert not np.array_equal(one, other)
 
@@ -354,7 +354,10 @@ def test_impossible_parameters(change, message):
 def test_bad_validation_sets():
     queries = small(6)
     for eval_set, message in (
-        (letor_queries(2, n_features=5, seed=0), "eval_set has 5 features, the training set 12"),
+        (
+            letor_queries(2, n_features=5, random_state=0),
+            "eval_set has 5 features, the training set 12",
+        ),
         ((queries.features, queries.grades), r"eval_set must be Queries or \(X, y, qid\)"),
         (small(6, n_grades=5), "eval_set has grade 4"),
     ):

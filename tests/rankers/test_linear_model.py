@@ -88,7 +88,7 @@ class TestSparse:
         assert counts[0] == 12
         assert counts[-1] < 4
         best = max(point.valid for point in ranker.path_)
-        assert ranker.chosen_.valid >= (1 - ranker.tolerance) * best
+        assert ranker.chosen_.valid >= (1 - ranker.slack) * best
         assert np.array_equal(np.flatnonzero(ranker.coef_), ranker.features_)
         assert f"{ranker.chosen_.valid:.4f} on the validation data" in ranker.chosen_.sentence
         assert ranker.chosen_.table["feature"].to_list() == list(map(str, ranker.features_))
@@ -96,7 +96,7 @@ class TestSparse:
     def test_three_in_five_features_go_for_three_in_a_hundred(self):
         gone, kept = [], []
         for seed in range(3):
-            queries = letor_queries(140, n_redundant=30, sizes=(20, 60), seed=seed)
+            queries = letor_queries(140, n_redundant=30, sizes=(20, 60), random_state=seed)
             train, valid, test = queries[:50], queries[50:80], queries[80:]
             ranker = SparseRanker(TEXTBOOK, n_points=15, max_iter=80).fit(train, eval_set=valid)
             dense = test.evaluate(
@@ -121,7 +121,7 @@ class TestSparse:
         ]
 
     @pytest.mark.parametrize(
-        "change", [{"step": 0.0}, {"step": 2.5}, {"l1": -1.0}, {"tolerance": 1.0}, {"n_points": 0}]
+        "change", [{"step": 0.0}, {"step": 2.5}, {"l1": -1.0}, {"slack": 1.0}, {"n_points": 0}]
     )
     def test_impossible_numbers(self, change):
         refused(next(iter(change)), SparseRanker(MINE, **change).fit, small())

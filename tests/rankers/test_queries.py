@@ -60,10 +60,10 @@ class TestQueries:
         refused(message, group_labels, sizes, 3)
 
     def test_a_split_is_of_queries(self):
-        first, second = letor_queries(10, sizes=(3, 5), seed=0).split(0.7, seed=1)
+        first, second = letor_queries(10, sizes=(3, 5), random_state=0).split(0.7, random_state=1)
         assert (len(first), len(second)) == (7, 3)
         assert not set(first.names) & set(second.names)
-        refused("leaves one side empty", letor_queries(1, seed=0).split, 0.5)
+        refused("leaves one side empty", letor_queries(1, random_state=0).split, 0.5)
 
 
 class TestEvaluation:
@@ -81,7 +81,7 @@ class TestEvaluation:
             assert values[q] == pytest.approx(float(wanted), abs=1e-12)
 
     def test_many_sizes_share_little_memory(self, monkeypatch):
-        queries = letor_queries(30, n_features=3, sizes=(1, 200), seed=0)
+        queries = letor_queries(30, n_features=3, sizes=(1, 200), random_state=0)
         scores = np.random.default_rng(0).normal(size=queries.shape[0])
         dcg = DCG.standard(3, 10)
         whole = queries.evaluate(scores, dcg)
@@ -110,17 +110,17 @@ class TestEvaluation:
 
 class TestLetorShaped:
     def test_shape_and_repeatability(self):
-        queries = letor_queries(seed=3)
+        queries = letor_queries(random_state=3)
         assert (len(queries), queries.shape[1], queries.n_grades) == (106, 45, 3)
         assert queries.sizes.min() >= 35
         assert queries.sizes.max() <= 320
         assert np.bincount(queries.grades).argsort().tolist() == [2, 1, 0]
-        assert np.array_equal(letor_queries(seed=3).features, queries.features)
+        assert np.array_equal(letor_queries(random_state=3).features, queries.features)
 
     def test_which_metric_matters(self):
         from dcglearn.rankers.linear_model import RidgeRanker
 
-        queries = letor_queries(160, sizes=(30, 80), seed=0)
+        queries = letor_queries(160, sizes=(30, 80), random_state=0)
         train, test = queries[:80], queries[80:]
         top, any_grade = DCG([0, 0, 1], np.ones(5)), DCG([0, 1, 1], np.ones(5))
         rankers = {

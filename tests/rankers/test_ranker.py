@@ -230,11 +230,6 @@ KINDS = {
 globals().update({kind.__name__: kind for kind in KINDS.values()})  # a class is pickled by its name
 
 NOT_APPLICABLE = {
-    "Ranker": {
-        "check_dtype_object": (
-            "a feature that is no number is an InputError, which is a ValueError, no TypeError"
-        )
-    },
     "PairwiseRanker": {
         "check_methods_subset_invariance": (
             "a score is a position among the documents ranked with it"
@@ -254,5 +249,5 @@ def test_the_checks_of_scikit_learn(kind):
     name = kind.__name__
     if name == "BoostedRanker":
         pytest.importorskip("lightgbm")
-    expected = NOT_APPLICABLE["Ranker"] | NOT_APPLICABLE.get(name, {})
+    expected = NOT_APPLICABLE.get(name, {})
     check_estimator(KINDS[name](**SMALL[kind]), expected_failed_checks=expected, on_skip=None)

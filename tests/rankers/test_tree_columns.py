@@ -98,7 +98,7 @@ def test_names_are_kept_saved_and_shown(of_frame, tmp_path, dcglearn):
     )
     assert again.booster_.feature_name() == ["title__score", "price", "city"]
     np.testing.assert_array_equal(again.predict(TEST[0]), of_frame.predict(TEST[0]))
-    facts = json.loads(dcglearn("verify", tmp_path / "model", "--json")[1])["model"]
+    facts = json.loads(dcglearn("show", tmp_path / "model", "--json")[1])["model"]
     assert facts["important"].startswith(("city ", "price ")) and facts["important"].count("%") == 3
 
 
@@ -240,14 +240,16 @@ def test_missing_values_in_svmlight(dcglearn, misuse, here):
         "--threads",
         1,
     )
-    status, out, _ = dcglearn(*command, "--model", "trees", "-o", "model")
+    status, out, _ = dcglearn(*command, "--model", "trees", "--folder", "model")
     assert status == 0 and "least squares" not in out
     model = load_ranker("model")
     assert model.patience == 50 and model.get_params()["num_threads"] == 1
     assert model.booster_.num_trees() == min(80, model.n_trees_ + 50)
     assert dcglearn("rank", "model", "valid.svm")[0] == 0
     assert (
-        dcglearn(*command[:4], "--model", "trees", "--trees", 3, "--patience", 0, "-o", "all")[0]
+        dcglearn(
+            *command[:4], "--model", "trees", "--trees", 3, "--patience", 0, "--folder", "all"
+        )[0]
         == 0
     )
     assert load_ranker("all").patience is None
@@ -256,7 +258,7 @@ def test_missing_values_in_svmlight(dcglearn, misuse, here):
         (("--threads", 2), "--threads is for trees"),
         (("--model", "trees", "--patience", 9), "--patience needs validation data"),
     ):
-        misuse(message, "train", "train.svm", "-o", "other", *options)
+        misuse(message, "train", "train.svm", "--folder", "other", *options)
 
 
 def test_trees_do_not_depend_on_threads():

@@ -74,7 +74,7 @@ def test_quantiles_are_kept_in_the_mapping_as_points(dcglearn, tmp_path):
         tmp_path / "m.toml",
         tmp_path / "o.jsonl",
     )
-    status, _, err = dcglearn("convert", path, "--cutoffs", "3", "--save-mapping", kept, "-o", out)
+    status, _, err = dcglearn("convert", path, "--cutoffs", "3", "--mapping-out", kept, "-o", out)
     known = sorted(x for line in LINES for side in "ab" for x in line[side] if x not in (None, -1))
     points = cut_points(3, known)
     assert (
@@ -108,7 +108,7 @@ def test_judgements_are_cut_too(dcglearn, here):
         assert read.n_grades == 4 and read.frame["grade"].to_list() == [3, 0, 2, 1]
         assert dl.read_judgements(judgements, cutoffs=3).n_grades == 3
         refused("cuts fractions", dl.read_judgements, judgements)
-    expected = dl.evaluate(runs, wanted, "nDCG@10").means[0, 0]
+    expected = dl.evaluate(wanted, runs, "nDCG@10").means[0, 0]
     status, out, _ = dcglearn(
         "evaluate", "qrels.txt", "new.txt", "--cutoffs", ".2,.5", "--format", "jsonl"
     )
@@ -126,7 +126,7 @@ def test_judgements_are_cut_too(dcglearn, here):
     }
     write_trec(here, people, runs)
     (here / "machine.json").write_text(json.dumps(machine))
-    files = ("qrels.txt", "a.txt", "b.txt", "--proxy-qrels", "machine.json")
+    files = ("qrels.txt", "a.txt", "b.txt", "--llm-qrels", "machine.json")
     assert dcglearn("compare", *files, "--cutoffs", "4")[0] == 0
     assert "cuts fractions" in dcglearn("compare", *files)[2]
 

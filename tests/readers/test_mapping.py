@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from dcglearn.cli.commands import app
 from dcglearn.foundation.validation import InputError
 from dcglearn.joins.join_judgements import join_judgements
+from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences
@@ -53,10 +55,7 @@ def test_any_name_of_a_column_is_saved(tmp_path_factory, named):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "colums = {}",
-            r"m.toml: unknown key 'colums'; the keys of a mapping are n_grades, depth, pad",
-        ),
+        ("colums = {}", r"m.toml: a mapping has no key 'colums', but n_grades, depth, pad"),
         (
             "[columns]\nwinnner = 'V'",
             "m.toml: columns: 'winnner' is no column of a log; give a, b, winner",
@@ -249,7 +248,10 @@ def test_the_options_are_written_once_and_the_keywords_follow():
         r"^(\w+) : (.*), optional\n    [A-Z]", text.partition("Parameters\n")[2], re.MULTILINE
     )
     assert dict(described).items() >= {name: row.written for name, row in OPTIONS.items()}.items()
-    assert all(len(line) <= 120 for line in read_preferences.__doc__.splitlines())
+    words = " ".join(text.split())
+    for row in OPTIONS.values():
+        entry = f"{row.name} : {row.written}, optional {row.summary} {row.details}"
+        assert " ".join(entry.split()) in words
     shown = {
         parameter.name: parameter
         for parameter in typer.main.get_command(app).commands["convert"].params
@@ -309,3 +311,40 @@ def test_documents_are_joined_by_a_mapping_with_numbers_as_winners(tmp_path):
         path, {"q": {"d1": 2, "d2": 0}}, mapping=LogMapping(positive="a", depth=1)
     )
     assert (log.preferred.tolist(), log.strength.tolist()) == ([[0]], [2.0])
+
+
+def test_texts_name_lists_wherever_lists_do(tmp_path):
+    """A text with commas, a list, and the command line's option have one meaning."""
+    log = [
+        {"a": ["Good", "Bad"], "b": ["Bad", "Fair"], "winner": "a", "status": "ok", "id": 1},
+        {"a": ["Bad", "Bad"], "b": ["Good", "Fair"], "winner": "a", "status": "no", "id": 2},
+        {"a": ["Bad", "Fair"], "b": ["Good", "Fair"], "winner": "b", "status": "bad", "id": 3},
+    ]
+    read = [
+        read_preferences(log, scale=scale, leave_out=statuses, as_is=True)
+        for scale, statuses in [
+            ("Bad,Fair,Good", "no,bad"),
+            (" Bad, Fair,Good", ["no", "bad"]),
+            (["Bad", "Fair", "Good"], ("no", "bad")),
+        ]
+    ]
+    assert all(one.dropped == read[0].dropped != {} for one in read)
+    assert all(one.grade_names == ("Bad", "Fair", "Good") for one in read)
+    assert all(one.preferred.tolist() == [[2, 0]] for one in read)
+
+    # levels, columns, names of grades
+    fractions = [{"left": [0.1, 0.3], "right": [0.9, 0.6], "won": "b"}]
+    by_text = read_preferences(fractions, cutoffs=".2,.5", columns="a=left,b=right,winner=won")
+    columns = {"a": "left", "b": "right", "winner": "won"}
+    by_list = read_preferences(fractions, cutoffs=[0.2, 0.5], columns=columns)
+    assert by_text.preferred.tolist() == by_list.preferred.tolist() == [[2, 2]]
+    for names in ("Bad, Fair,Good", ["Bad", "Fair", "Good"]):
+        of_log = Preferences([[2, 0]], [[0, 1]], grade_names=names)
+        dcg = DCG([0, 1, 3], [1, 0.5], grade_names=names)
+        utility = Utility([[0, 1, 3]], grade_names=names)
+        listed = ListUtility([0, 1, 3], [1], grade_names=names)
+        for one in (of_log, dcg, utility, listed):
+            assert one.grade_names == ("Bad", "Fair", "Good")
+    records = [([2], [1], "a", "q1")]
+    named = Preferences.from_records(records, "a,b,winner,query")
+    assert named.query.tolist() == ["q1"]

@@ -624,9 +624,9 @@ def test_other_commands_propose_to_convert_with_their_own_options_of_reading(dcg
     write(here, "my log.csv", csv(as_words("x", "y", "tie"), rater=["r"] * 24))
     write(here, "how.toml", 'winner_words = {x = "a"}\n')
     write(here, "log.jsonl", "")
-    told = "--read how.toml --grades 4 --as-is --winner-words 'x=a,y=?' -o converted.jsonl"
+    told = "--mapping how.toml --grades 4 --as-is --winner-words 'x=a,y=?' -o converted.jsonl"
     line = f"; so: dcglearn convert 'my log.csv' {told}\n"
-    options = ("--read", "how.toml", "--grades", 4, "--as-is")
+    options = ("--mapping", "how.toml", "--grades", 4, "--as-is")
     for command in (
         ("learn", "my log.csv", "-o", "dcg.json"),
         ("audit", "my log.csv"),
@@ -701,7 +701,7 @@ def test_names_of_systems_are_looked_up_line_by_line_and_said(dcglearn, here):
         "x.csv",
         csv(NAMES, "left,right,winner", left_system=LEFT_SYSTEM, right_system=RIGHT_SYSTEM),
     )
-    status, _, err = dcglearn("convert", "x.csv", "-o", "log.jsonl", "--save-mapping", "how.toml")
+    status, _, err = dcglearn("convert", "x.csv", "-o", "log.jsonl", "--mapping-out", "how.toml")
     assert status == 0 and "; winners are names of left_system and right_system\n" in err
     again = dl.read_preferences("x.csv", mapping="how.toml")
     assert judgements(again, ()) == judgements(judged(), ())

@@ -79,8 +79,8 @@ def test_the_commands_refuse_and_convert_leaves_ids_out(here, misuse, dcglearn):
         misuse(
             "leave them out (dcglearn convert machine.jsonl -o FILE does)",
             *words,
-            "--proxy",
+            "--llm",
             "machine.jsonl",
         )
     assert dcglearn("convert", "machine.jsonl", "-o", "plain.jsonl")[0] == 0
-    assert dcglearn("learn", "people.jsonl", "--proxy", "plain.jsonl", "--dry-run")[0] == 0
+    assert dcglearn("learn", "people.jsonl", "--llm", "plain.jsonl", "--dry-run")[0] == 0

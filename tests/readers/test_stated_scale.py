@@ -161,7 +161,9 @@ def test_an_option_that_contradicts_the_scale_is_refused(tmp_path):
 
 
 def test_logs_in_parts_keep_the_scale(tmp_path):
-    log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, seed=0).rescaled(6)
+    log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, random_state=0).rescaled(
+        6
+    )
     named = log.changed(grade_names=tuple("uvwxyz"))
     named[:30].save(tmp_path / "1.parquet")
     named[30:].save(tmp_path / "2.parquet")

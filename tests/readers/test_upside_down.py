@@ -19,7 +19,7 @@ D1 = dl.simulate.ground_truth("D1")
 
 def judged(n=60, wrong=0.1, seed=0, **columns):
     return dl.simulate.preference_pairs(
-        D1, n, lists="free", n_flips=round(wrong * n), seed=seed, **columns
+        D1, n, lists="free", n_flips=round(wrong * n), random_state=seed, **columns
     )
 
 
@@ -234,7 +234,7 @@ def test_users_are_not_upside_down(shared, name):
 
 def test_pairs_that_contradict_every_textbook_pass_where_some_monotone_utility_respects_them():
     truth = dl.DCG([0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02])
-    log = dl.simulate.preference_pairs(truth, 20_000, lists="free", seed=0)
+    log = dl.simulate.preference_pairs(truth, 20_000, lists="free", random_state=0)
     contrary = log[log.verdicts(textbook_scores(5, 10)).mean(axis=0) < -0.5][:200]
     assert Agreements.of(contrary, contrary.verdicts(textbook_scores(5, 10))).upside_down.all()
     check_sense(contrary)

@@ -42,14 +42,14 @@ def utility_learner(**options):
 
 
 def linear(**options):
-    return dl.LinearRanker(dl.losses.ApproxNDCG(DCG), n_restarts=2, max_iter=5, seed=4).fit(
+    return dl.LinearRanker(dl.losses.ApproxNDCG(DCG), n_restarts=2, max_iter=5, random_state=4).fit(
         part("train"), **options
     )
 
 
 def trees():
     settings = {"num_leaves": 3, "min_data_in_leaf": 3, "num_threads": 1}
-    return dl.BoostedRanker(dl.losses.RegSHFSDCG(DCG), n_trees=3, seed=5, **settings).fit(
+    return dl.BoostedRanker(dl.losses.RegSHFSDCG(DCG), n_trees=3, random_state=5, **settings).fit(
         part("train")
     )
 
@@ -68,7 +68,9 @@ def write(folder=FOLDER):
         (folder / name).unlink(missing_ok=True)
         fit(checkpoint=folder / name)
     with tempfile.TemporaryDirectory() as place:
-        folds = letor_folds(dl.simulate.letor_queries(15, n_features=4, sizes=(6, 9), seed=8), 3)
+        folds = letor_folds(
+            dl.simulate.letor_queries(15, n_features=4, sizes=(6, 9), random_state=8), 3
+        )
         write_folds(folds, place)
         letor_experiment(place, ["ridge"], grid="quick", output=Path(place, "out"))
         shutil.copy(Path(place, "out", "Fold1", "ridge.json"), folder / "trial.json")

@@ -49,17 +49,17 @@ def test_ground_truths_are_those_of_equation_2():
 @QUICK
 @given(st.lists(st.integers(-1, 6), min_size=1, max_size=12), st.integers(1, 20), SEEDS)
 def test_permutations_preserve_the_multiset(grades, n, seed):
-    lists = sim.permutations(grades, n, seed=seed)
+    lists = sim.permutations(grades, n, random_state=seed)
     assert lists.dtype == np.int8
     np.testing.assert_array_equal(np.sort(lists, axis=1), np.tile(np.sort(grades), (n, 1)))
     np.testing.assert_array_equal(sim.permutations(grades, n, 1, seed), lists[:, :1])
-    rankings = sim.permuted_documents(7, n, seed=seed)
+    rankings = sim.permuted_documents(7, n, random_state=seed)
     assert (rankings.shape, rankings.dtype) == ((n, 7), np.int8)
     np.testing.assert_array_equal(np.sort(rankings, axis=1), np.tile(np.arange(7), (n, 1)))
 
 
 def test_permutations_are_uniform():
-    lists = sim.permutations([0, 1, 2], 60_000, seed=0)
+    lists = sim.permutations([0, 1, 2], 60_000, random_state=0)
     counts = np.unique(lists @ [100, 10, 1], return_counts=True)[1]
     assert len(counts) == 6
     np.testing.assert_allclose(counts / 10_000, 1, atol=0.05)
@@ -67,7 +67,7 @@ def test_permutations_are_uniform():
 
 def test_free_lists_have_the_asked_marginals_at_every_position():
     for chances in (None, [0.1, 0.2, 0.3, 0.4]):
-        lists = sim.free_lists(4, 3, 40_000, seed=0, probabilities=chances)
+        lists = sim.free_lists(4, 3, 40_000, random_state=0, probabilities=chances)
         assert (lists.shape, lists.dtype) == ((40_000, 3), np.int8)
         share = (lists[..., None] == np.arange(4)).mean(axis=0)
         np.testing.assert_allclose(share, np.tile(chances or [0.25] * 4, (3, 1)), atol=0.012)
@@ -84,14 +84,14 @@ def test_partial_overlap_redraws_no_more_than_it_was_told(n_replaced, seed):
 
 
 def test_partial_overlap_redraws_every_position_alike():
-    lists = sim.partial_overlap([0, 0, 0, 0], 40_000, 1, 2, seed=0)
+    lists = sim.partial_overlap([0, 0, 0, 0], 40_000, 1, 2, random_state=0)
     np.testing.assert_allclose((lists == 1).mean(axis=0), 1 / 8, atol=0.01)
 
 
 @pytest.mark.parametrize("truth", [sim.ground_truth("D1", 4, 5), sim.ground_truth("D2", 4, 5)])
 def test_the_optimal_list_is_optimal_by_brute_force(truth):
     grades = [1, 3, 0, 3, 2]
-    best, other = sim.optimal_pairs(grades, 40, n_grades=4, seed=0)
+    best, other = sim.optimal_pairs(grades, 40, n_grades=4, random_state=0)
     every = np.array(list(itertools.permutations(grades)))
     assert (best == best[0]).all()
     assert truth.score(best[0]) == truth.score(every).max()
@@ -99,12 +99,12 @@ def test_the_optimal_list_is_optimal_by_brute_force(truth):
 
 
 def test_other_grades_can_beat_the_optimal_list():
-    log = sim.preference_pairs(D1, 400, lists="optimal-free", seed=0)
+    log = sim.preference_pairs(D1, 400, lists="optimal-free", random_state=0)
     best = np.array(sim.PAPER_LIST, dtype=np.int8)
     won = (log.preferred == best).all(axis=1)
     assert (won | (log.other == best).all(axis=1)).all()
     assert 0.8 < won.mean() < 1
-    log = sim.preference_pairs(D1, 400, lists="optimal", seed=0)
+    log = sim.preference_pairs(D1, 400, lists="optimal", random_state=0)
     assert (log.preferred == best).all()
     assert log.differing.all()
 
@@ -114,15 +114,18 @@ def test_other_grades_can_beat_the_optimal_list():
 )
 @pytest.mark.parametrize("lists", sim.LIST_PAIRS)
 def test_without_noise_the_judge_agrees_with_the_truth_on_all_pairs(truth, lists):
-    log = sim.preference_pairs(truth, 500, lists=lists, seed=1)
+    log = sim.preference_pairs(truth, 500, lists=lists, random_state=1)
     assert (len(log), log.n_grades, log.depth) == (500, 5, 10)
     assert log.tie is None
     assert log.agreement(truth).precision == 1
 
 
 def test_the_judge_keeps_the_order_of_the_pairs():
-    first, second = sim.free_lists(5, 10, 200, seed=0), sim.free_lists(5, 10, 200, seed=1)
-    log = sim.judge(D1, first, second, n_flips=40, seed=2)
+    first, second = (
+        sim.free_lists(5, 10, 200, random_state=0),
+        sim.free_lists(5, 10, 200, random_state=1),
+    )
+    log = sim.judge(D1, first, second, n_flips=40, random_state=2)
     np.testing.assert_array_equal(
         as_sets(log), as_sets(Preferences(np.stack([first, second], axis=1)))
     )
@@ -133,17 +136,21 @@ def test_the_judge_keeps_the_order_of_the_pairs():
 @QUICK
 @given(st.integers(0, 60), SEEDS)
 def test_exactly_n_flips_are_flipped(n_flips, seed):
-    clean = sim.preference_pairs(D1, 60, seed=seed)
-    noisy = sim.preference_pairs(D1, 60, seed=seed, n_flips=n_flips)
+    clean = sim.preference_pairs(D1, 60, random_state=seed)
+    noisy = sim.preference_pairs(D1, 60, random_state=seed, n_flips=n_flips)
     assert noisy.agreement(D1).violated == n_flips
     np.testing.assert_array_equal(as_sets(clean), as_sets(noisy))
 
 
 def test_more_noise_contains_less_noise():
-    first, second = sim.free_lists(5, 10, 300, seed=0), sim.free_lists(5, 10, 300, seed=1)
+    first, second = (
+        sim.free_lists(5, 10, 300, random_state=0),
+        sim.free_lists(5, 10, 300, random_state=1),
+    )
     for few, many in (({"n_flips": 20}, {"n_flips": 50}), ({"flip_rate": 0.1}, {"flip_rate": 0.3})):
         clean, *noisy = (
-            wins(sim.judge(D1, first, second, seed=9, **noise), first) for noise in ({}, few, many)
+            wins(sim.judge(D1, first, second, random_state=9, **noise), first)
+            for noise in ({}, few, many)
         )
         wrong = [clean != decided for decided in noisy]
         assert (wrong[0] <= wrong[1]).all()
@@ -151,22 +158,25 @@ def test_more_noise_contains_less_noise():
 
 
 def test_flip_rate_is_a_rate():
-    log = sim.preference_pairs(D1, 20_000, lists="free", seed=0, flip_rate=0.2)
+    log = sim.preference_pairs(D1, 20_000, lists="free", random_state=0, flip_rate=0.2)
     assert log.agreement(D1).violated / 20_000 == pytest.approx(0.2, abs=0.01)
 
 
 @QUICK
 @given(SEEDS)
 def test_the_limit_of_temperature_is_the_noise_free_judge(seed):
-    cold = sim.preference_pairs(D2, 100, seed=seed, temperature=1e-12)
-    assert as_bytes(cold) == as_bytes(sim.preference_pairs(D2, 100, seed=seed))
+    cold = sim.preference_pairs(D2, 100, random_state=seed, temperature=1e-12)
+    assert as_bytes(cold) == as_bytes(sim.preference_pairs(D2, 100, random_state=seed))
 
 
 @pytest.mark.parametrize("temperature", [0.3, 2.0, 5.0])
 def test_temperature_errs_as_the_logistic_function_of_the_difference_says(temperature):
-    first, second = sim.free_lists(5, 10, 60_000, seed=0), sim.free_lists(5, 10, 60_000, seed=1)
+    first, second = (
+        sim.free_lists(5, 10, 60_000, random_state=0),
+        sim.free_lists(5, 10, 60_000, random_state=1),
+    )
     difference = D1.score(first) - D1.score(second)
-    won = wins(sim.judge(D1, first, second, temperature=temperature, seed=2), first)
+    won = wins(sim.judge(D1, first, second, temperature=temperature, random_state=2), first)
     chance = 1 / (1 + np.exp(-difference / temperature))
     for part in np.array_split(np.argsort(difference), 10):
         assert won[part].mean() == pytest.approx(chance[part].mean(), abs=0.025)
@@ -175,14 +185,17 @@ def test_temperature_errs_as_the_logistic_function_of_the_difference_says(temper
 def test_raters_err_at_their_own_rates():
     rates = {"careful": 0.0, "hasty": 0.3, "contrary": 1.0}
     rater = np.tile(list(rates), 10_000)
-    first, second = sim.free_lists(5, 10, 30_000, seed=0), sim.free_lists(5, 10, 30_000, seed=1)
-    log = sim.judge(D1, first, second, rater=rater, rater_error=rates, seed=2)
+    first, second = (
+        sim.free_lists(5, 10, 30_000, random_state=0),
+        sim.free_lists(5, 10, 30_000, random_state=1),
+    )
+    log = sim.judge(D1, first, second, rater=rater, rater_error=rates, random_state=2)
     assert log.rater is not None
     for name, rate in rates.items():
         agreement = log.decided[log.decided.rater == name].agreement(D1)
         assert 1 - agreement.precision == pytest.approx(rate, abs=0.02 if rate == 0.3 else 0)
     both = sim.judge(
-        D1, first, second, rater=rater, rater_error=rates, flip_rate=0.2, seed=2
+        D1, first, second, rater=rater, rater_error=rates, flip_rate=0.2, random_state=2
     ).decided
     assert 1 - both[both.rater == "hasty"].agreement(D1).precision == pytest.approx(
         0.3 * 0.8 + 0.7 * 0.2, abs=0.02
@@ -192,10 +205,13 @@ def test_raters_err_at_their_own_rates():
 
 
 def test_pairs_within_tie_below_are_ties_and_never_flipped():
-    first, second = sim.free_lists(5, 10, 500, seed=0), sim.free_lists(5, 10, 500, seed=1)
+    first, second = (
+        sim.free_lists(5, 10, 500, random_state=0),
+        sim.free_lists(5, 10, 500, random_state=1),
+    )
     near = np.abs(D1.score(first) - D1.score(second)) <= 1.0
     for noise in ({}, {"n_flips": int((~near).sum())}, {"temperature": 3.0}):
-        log = sim.judge(D1, first, second, tie_below=1.0, seed=0, **noise)
+        log = sim.judge(D1, first, second, tie_below=1.0, random_state=0, **noise)
         np.testing.assert_array_equal(log.tie, near)
         np.testing.assert_array_equal(log.ties.preferred, first[near])
         np.testing.assert_array_equal(log.ties.other, second[near])
@@ -220,7 +236,7 @@ def test_noisy_grades_changes_exactly_n_known_grades(n_documents, size, n_grades
     lists = sim.free_lists(n_grades, 5, 20, seed)
     lists[::2, -2:] = -1
     before = lists.copy()
-    noisy = sim.noisy_grades(lists, n_documents, size=size, n_grades=n_grades, seed=seed)
+    noisy = sim.noisy_grades(lists, n_documents, size=size, n_grades=n_grades, random_state=seed)
     np.testing.assert_array_equal(lists, before)
     changed = noisy != lists
     assert changed.sum() == n_documents
@@ -232,25 +248,25 @@ def test_noisy_grades_changes_exactly_n_known_grades(n_documents, size, n_grades
 
 def test_a_changed_grade_is_any_other_within_the_size():
     for size, reached in ((None, {0, 1, 2, 4}), (1, {2, 4}), (2, {1, 2, 4})):
-        noisy = sim.noisy_grades(np.full((9_000, 1), 3), rate=1.0, size=size, seed=0)
+        noisy = sim.noisy_grades(np.full((9_000, 1), 3), rate=1.0, size=size, random_state=0)
         values, counts = np.unique(noisy, return_counts=True)
         assert set(values.tolist()) == reached
         np.testing.assert_allclose(counts * len(reached) / 9_000, 1, atol=0.08)
 
 
 def test_the_rate_of_noisy_grades_and_its_shapes():
-    lists = sim.free_lists(5, 10, 4_000, seed=0)
-    noisy = sim.noisy_grades(lists, rate=0.1, seed=0)
+    lists = sim.free_lists(5, 10, 4_000, random_state=0)
+    noisy = sim.noisy_grades(lists, rate=0.1, random_state=0)
     assert (noisy != lists).mean() == pytest.approx(0.1, abs=0.01)
     assert (noisy.dtype, noisy.shape) == (np.int8, lists.shape)
-    pairs = sim.noisy_grades(lists.reshape(-1, 2, 10), rate=0.1, seed=0)
+    pairs = sim.noisy_grades(lists.reshape(-1, 2, 10), rate=0.1, random_state=0)
     np.testing.assert_array_equal(pairs, noisy.reshape(-1, 2, 10))
-    assert sim.noisy_grades([4, 0, -1], 2, seed=0).shape == (3,)
+    assert sim.noisy_grades([4, 0, -1], 2, random_state=0).shape == (3,)
 
 
 def test_more_noisy_grades_contain_fewer():
-    lists = sim.free_lists(5, 10, 50, seed=0)
-    few, many = (sim.noisy_grades(lists, n, size=1, seed=4) for n in (30, 90))
+    lists = sim.free_lists(5, 10, 50, random_state=0)
+    few, many = (sim.noisy_grades(lists, n, size=1, random_state=4) for n in (30, 90))
     changed = few != lists
     np.testing.assert_array_equal(many[changed], few[changed])
 
@@ -267,23 +283,24 @@ def test_same_seed_same_bytes_and_a_generator_moves_on(make):
     }
     options["rater_error"] = {"rater 1": 0, "rater 2": 0.1, "rater 3": 0.2}
     one, two, other = (
-        as_bytes(make(D2, 100, seed=seed, **options)) for seed in (5, np.random.default_rng(5), 6)
+        as_bytes(make(D2, 100, random_state=seed, **options))
+        for seed in (5, np.random.default_rng(5), 6)
     )
     assert one == two
     assert one != other
     rng = np.random.default_rng(0)
-    assert as_bytes(make(D1, 50, seed=rng)) != as_bytes(make(D1, 50, seed=rng))
+    assert as_bytes(make(D1, 50, random_state=rng)) != as_bytes(make(D1, 50, random_state=rng))
 
 
 @pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
 def test_the_lists_do_not_depend_on_the_noise(make):
-    clean = make(D1, 200, seed=7)
-    noisy = make(D1, 200, seed=7, n_flips=50, temperature=1.0, n_raters=2)
+    clean = make(D1, 200, random_state=7)
+    noisy = make(D1, 200, random_state=7, n_flips=50, temperature=1.0, n_raters=2)
     np.testing.assert_array_equal(as_sets(clean), as_sets(noisy))
 
 
 def test_synthetic_raters_and_queries():
-    log = sim.preference_pairs(D1, 3_000, n_raters=3, n_queries=2, seed=0)
+    log = sim.preference_pairs(D1, 3_000, n_raters=3, n_queries=2, random_state=0)
     for labels, name, count in ((log.rater, "rater", 3), (log.query, "query", 2)):
         found, counts = np.unique(labels, return_counts=True)
         assert found.tolist() == [f"{name} {i + 1}" for i in range(count)]
@@ -292,13 +309,15 @@ def test_synthetic_raters_and_queries():
 
 def test_exact_ties_are_drawn_again_and_near_ones_kept():
     truth = sim.ground_truth("D1", n_grades=2, depth=3)
-    log = sim.preference_pairs(truth, 300, grades=[1, 0, 0], seed=0)
+    log = sim.preference_pairs(truth, 300, documents=[1, 0, 0], random_state=0)
     assert (len(log), log.tie) == (300, None)
     assert log.differing.all()
-    log = sim.preference_pairs(truth, 300, grades=[1, 0, 0], tie_below=0.3, seed=0)
+    log = sim.preference_pairs(truth, 300, documents=[1, 0, 0], tie_below=0.3, random_state=0)
     assert 0 < len(log.ties) < 300
     assert log.differing.all()
-    rare = sim.preference_pairs(sim.ground_truth("D1", depth=1), 20, grades=[1] + [0] * 99, seed=0)
+    rare = sim.preference_pairs(
+        sim.ground_truth("D1", depth=1), 20, documents=[1] + [0] * 99, random_state=0
+    )
     assert (rare.preferred == 1).all() and (rare.other == 0).all()
 
 
@@ -314,14 +333,16 @@ def test_exact_ties_are_drawn_again_and_near_ones_kept():
 )
 def test_lists_are_as_deep_as_the_truth_and_their_grades_allow(lists, depth, expected):
     assert (
-        sim.preference_pairs(sim.ground_truth("D1", depth=depth), 5, lists=lists, seed=0).depth
+        sim.preference_pairs(
+            sim.ground_truth("D1", depth=depth), 5, lists=lists, random_state=0
+        ).depth
         == expected
     )
 
 
 @pytest.mark.parametrize(("lists", "rank"), [("permutations", 36), ("free", 40)])
 def test_the_log_sees_what_the_theory_says(lists, rank):
-    seen = sim.preference_pairs(D1, 2_000, lists=lists, seed=0, n_flips=200).visible()
+    seen = sim.preference_pairs(D1, 2_000, lists=lists, random_state=0, n_flips=200).visible()
     assert (seen.rank, seen.structural_rank) == (rank, rank)
     first, second = (sim.partial_overlap(sim.PAPER_LIST, 2_000, 1, 5, seed) for seed in (0, 1))
     assert (
@@ -332,18 +353,20 @@ def test_the_log_sees_what_the_theory_says(lists, rank):
 def test_ungraded_logs_are_judged_by_the_hidden_grades():
     grades = np.array([0, 3, 1, 4, 1, 2])
     truth = sim.ground_truth("D2", depth=6)
-    log = sim.ungraded_pairs(truth, 400, grades, seed=0)
+    log = sim.ungraded_pairs(truth, 400, grades, random_state=0)
     assert (log.graded, log.documents) == (False, ("d00", "d01", "d02", "d03", "d04", "d05"))
     assert (truth.score(grades[log.preferred]) > truth.score(grades[log.other])).all()
     assert log.agreement(Utility(truth.utility.weights[:, grades])).precision == 1
     assert log.visible().rank == 25
-    many = sim.ungraded_pairs(sim.ground_truth("D1", depth=3), 5, np.arange(120) % 5, seed=0)
+    many = sim.ungraded_pairs(
+        sim.ground_truth("D1", depth=3), 5, np.arange(120) % 5, random_state=0
+    )
     assert many.documents == tuple(f"d{i:03}" for i in range(120))
 
 
 def test_ungraded_logs_take_the_judges_options():
     grades = np.array(sim.PAPER_LIST)
-    log = sim.ungraded_pairs(D1, 300, seed=0, n_flips=30, tie_below=0.2, n_raters=2)
+    log = sim.ungraded_pairs(D1, 300, random_state=0, n_flips=30, tie_below=0.2, n_raters=2)
     wrong = D1.score(grades[log.decided.preferred]) < D1.score(grades[log.decided.other])
     assert wrong.sum() == 30
     assert len(log.ties) > 0
@@ -363,7 +386,7 @@ REFUSED = [
     ),
     (lambda: sim.permutations([1, 0], 0), "n=0: give 1 or more"),
     (lambda: sim.permutations([1, 0], 2.5), "n=2.5 is not an integer"),
-    (lambda: sim.permutations([[1, 0]], 2), "expected the grades of one list"),
+    (lambda: sim.permutations([[1, 0]], 2), "expected a grade each"),
     (lambda: sim.free_lists(3, 2, 5, probabilities=[0.5, 0.5]), "must be 3 numbers from 0 to 1"),
     (lambda: sim.free_lists(2, 2, 5, probabilities=[0.5, 0.6]), "with sum 1"),
     (lambda: sim.free_lists(2, 2, 5, probabilities=[1.5, -0.5]), "from 0 to 1"),
@@ -422,10 +445,10 @@ REFUSED = [
     (lambda: sim.noisy_grades(LISTS, 1, size=0), "size=0: give 1 or more"),
     (
         lambda: sim.preference_pairs(D1, 5, lists="random"),
-        "lists='random' is not one of permutations, free",
+        "lists='random': give one of permutations, free",
     ),
     (
-        lambda: sim.preference_pairs(D1, 5, grades=[2, 2, 2]),
+        lambda: sim.preference_pairs(D1, 5, documents=[2, 2, 2]),
         "exactly tied: the truth does not tell such lists apart",
     ),
     (lambda: sim.preference_pairs(D1, 10, n_flips=11), "n_flips=11: give 0 to 10"),
@@ -455,7 +478,9 @@ def test_a_machine_errs_favours_a_side_and_contradicts_itself_as_often_as_it_is_
     error, side, consistency
 ):
     taste, n = D2, 6000
-    log = sim.machine_verdicts(taste, n, error=error, side=side, consistency=consistency, seed=3)
+    log = sim.machine_verdicts(
+        taste, n, error=error, side=side, consistency=consistency, random_state=3
+    )
     right = (taste.score(log.preferred) > taste.score(log.other)).reshape(2, n)
     first = ~log.swapped.reshape(2, n)  # the list shown first is the preferred one
     shown_first = np.where(

@@ -759,8 +759,8 @@ def test_bands_of_discounts_unlike_log2_miss_on_one_side():
     rng, above, below = np.random.default_rng(4926), 0, 0
     for _ in range(40):
         true = study_h.truth_of("another", rng).normalised()
-        log = dl.simulate.preference_pairs(true, 200, lists="free", n_flips=20, seed=rng)
-        low, high = dl.bands(log, seed=int(rng.integers(2**31))).discount_band[:, 1:5]
+        log = dl.simulate.preference_pairs(true, 200, lists="free", n_flips=20, random_state=rng)
+        low, high = dl.bands(log, random_state=int(rng.integers(2**31))).discount_band[:, 1:5]
         above += (true.discounts[1:5] > high).sum()
         below += (true.discounts[1:5] < low).sum()
     assert above > 3 * below
@@ -769,7 +769,7 @@ def test_bands_of_discounts_unlike_log2_miss_on_one_side():
 @pytest.mark.parametrize("truth", ["D1", "D2"])
 def test_f_similarity_stalls_at_the_cosine_of_shifted_discounts(truth):
     true = dl.simulate.ground_truth(truth)
-    log = dl.simulate.preference_pairs(true, 20_000, seed=0)
+    log = dl.simulate.preference_pairs(true, 20_000, random_state=0)
     learner = dl.UtilityLearner(C=100.0).fit(log)
     weights = learner.utility_.weights
     assert run.recovery(learner, true, log)["similarity"] == pytest.approx(
@@ -788,8 +788,8 @@ def test_b_flips_shift_the_solution_for_d2_more_than_for_d1():
     similarity = {}
     for truth in ("D1", "D2"):
         true = dl.simulate.ground_truth(truth)
-        test = dl.simulate.preference_pairs(true, 5000, seed=1)
-        log = dl.simulate.preference_pairs(true, 100_000, n_flips=10_000, seed=0)
+        test = dl.simulate.preference_pairs(true, 5000, random_state=1)
+        log = dl.simulate.preference_pairs(true, 100_000, n_flips=10_000, random_state=0)
         similarity[truth] = run.recovery(dl.UtilityLearner(C=1.0).fit(log), true, test)[
             "gauge_free"
         ]
@@ -799,7 +799,7 @@ def test_b_flips_shift_the_solution_for_d2_more_than_for_d1():
 
 def test_g_only_a_margin_that_is_a_dcg_has_a_precision():
     true = dl.simulate.ground_truth("D1")
-    test = dl.simulate.preference_pairs(true, 2000, seed=0)
+    test = dl.simulate.preference_pairs(true, 2000, random_state=0)
     assert study_g.margin_precision(true, test) == 1.0
     assert study_g.margin_precision("hamming", test) is None
     assert (

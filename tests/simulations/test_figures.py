@@ -275,7 +275,7 @@ def test_probabilities_of_orders_are_those_of_the_judgements():
     real_forms = importlib.import_module("simulations.real_forms")
     truth = dl.DCG([0, 0.5, 1], [1, 0.5])
     train, held_out = (
-        dl.simulate.preference_pairs(truth, n, lists="free", temperature=0.3, seed=n)
+        dl.simulate.preference_pairs(truth, n, lists="free", temperature=0.3, random_state=n)
         for n in (200, 90)
     )
     weighted = held_out.reweighted(np.random.default_rng(0).random(90) + 0.5)

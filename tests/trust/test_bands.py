@@ -26,7 +26,7 @@ def fitted(log):
 
 def test_draws_are_those_of_the_posterior():
     true = dl.DCG([0, 1], [1, 0.6, 0.3])
-    fit = fitted(preference_pairs(true, 25, lists="free", n_flips=3, seed=4))
+    fit = fitted(preference_pairs(true, 25, lists="free", n_flips=3, random_state=4))
     model = replace(fit.model, straighter=posterior.STRAIGHTER)
     axes = (
         np.linspace(0, 5, 30),
@@ -48,7 +48,7 @@ def test_draws_are_those_of_the_posterior():
 
 
 def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_draws():
-    bands = dl.bands(random_log(120, "free", seed=1, noise=0.1), seed=3)
+    bands = dl.bands(random_log(120, "free", seed=1, noise=0.1), random_state=3)
     outer, inside = bands.simultaneous, np.ones(len(bands.gains), bool)
     for draws, band, far in (
         (bands.gains, bands.gain_band, outer.gain_band),
@@ -78,7 +78,7 @@ def test_what_was_learned_lies_within_its_bands():
     beyond = 0
     for seed in range(10):
         bands = dl.bands(
-            preference_pairs(TRUTH, 40, lists="free", n_flips=4, seed=seed), n_resamples=30
+            preference_pairs(TRUTH, 40, lists="free", n_flips=4, random_state=seed), n_resamples=30
         )
         learned = np.concatenate([bands.dcg.gains, bands.dcg.discounts])
         for part, names in (
@@ -102,7 +102,7 @@ def test_what_was_learned_lies_within_its_bands():
 def test_bands_shrink_with_the_log_and_are_near_the_truth(method):
     widths = []
     for n in (60, 1500):
-        log = preference_pairs(TRUTH, n, lists="free", n_flips=n // 10, seed=1)
+        log = preference_pairs(TRUTH, n, lists="free", n_flips=n // 10, random_state=1)
         bands = dl.bands(log, method=method, n_resamples=30)
         widths.append(np.ptp(bands.discount_band, axis=0)[1:].mean())
     assert widths[1] < 0.4 * widths[0]
@@ -136,7 +136,7 @@ def rated() -> Preferences:
 @pytest.mark.parametrize(
     ("log", "size", "most"),
     [
-        (preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, seed=0), 600, 1.6),
+        (preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, random_state=0), 600, 1.6),
         (rated(), 200, 1.3),
     ],
     ids=["pairs", "rated"],
@@ -170,9 +170,9 @@ def test_logs_with_ties_strengths_raters_and_weights_have_bands():
 def test_bands_do_not_depend_on_processes():
     log, settings = (
         random_log(120, "free", seed=1, noise=0.1),
-        {"method": "bootstrap", "n_resamples": 12, "seed": 3},
+        {"method": "bootstrap", "n_resamples": 12, "random_state": 3},
     )
-    one, two = (dl.bands(log, jobs=jobs, **settings) for jobs in (1, 2))
+    one, two = (dl.bands(log, n_jobs=jobs, **settings) for jobs in (1, 2))
     np.testing.assert_array_equal(one.gains, two.gains)
     assert one.notes[1] == "from 12 fits to samples of the log: 120 pairs are taken as independent"
 

@@ -27,7 +27,7 @@ OTHER = DCG([0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04,
 
 @pytest.fixture(scope="module")
 def noisy():
-    return DCGLearner().fit(preference_pairs(OTHER, 150, n_flips=30, seed=0))
+    return DCGLearner().fit(preference_pairs(OTHER, 150, n_flips=30, random_state=0))
 
 
 def test_the_blend_is_the_weighted_mean_of_its_members(noisy):
@@ -42,7 +42,7 @@ def test_the_blend_is_the_weighted_mean_of_its_members(noisy):
 
 
 def test_the_judges_are_those_that_fit_best_with_the_curves(noisy):
-    log = preference_pairs(OTHER, 150, n_flips=30, seed=0)
+    log = preference_pairs(OTHER, 150, n_flips=30, random_state=0)
     _, single = fit_dcg(log, DirectDescription(loss="robust"))
     objective = DirectObjective(single.model, single.judgements, single.share)
     theta = single.theta.copy()
@@ -89,7 +89,7 @@ def test_the_covariance_of_means_is_that_of_their_errors():
 
 
 def test_members_are_asked_for_judgements_that_they_were_not_learned_from():
-    log = preference_pairs(ground_truth("D1"), 60, n_flips=12, seed=1)
+    log = preference_pairs(ground_truth("D1"), 60, n_flips=12, random_state=1)
     learner = DCGLearner().fit(log)
     shares = held_out_shares(learner.members_, log, DirectDescription())
     right = np.zeros(len(log))
@@ -105,14 +105,14 @@ def test_members_are_asked_for_judgements_that_they_were_not_learned_from():
 
 def test_the_likelihood_knows_a_textbook_where_judgements_are_independent():
     def chance(truth, n, lists="free", **options):
-        log = preference_pairs(truth, n, lists=lists, seed=2, **options)
+        log = preference_pairs(truth, n, lists=lists, random_state=2, **options)
         return chance_of_fixed(
             fit_dcg(log, DirectDescription(loss="robust"))[1], DirectDescription()
         )
 
     assert chance(ground_truth("D2"), 100, n_flips=10) > 0.9
     assert chance(OTHER, 300, n_flips=30) < 0.1
-    log = preference_pairs(ground_truth("D2"), 100, seed=2)
+    log = preference_pairs(ground_truth("D2"), 100, random_state=2)
     single = fit_dcg(log, DirectDescription(loss="robust"))[1]
     assert chance_of_fixed(replace(single, share=1e-6), DirectDescription()) == pytest.approx(
         0.5, abs=1e-3
@@ -123,8 +123,8 @@ def test_the_likelihood_knows_a_textbook_where_judgements_are_independent():
 def test_few_judgements_are_learned_from_as_well_as_by_a_textbook(name):
     truth, shares = ground_truth(name), []
     for seed in range(4):
-        log = preference_pairs(truth, 40, n_flips=4, seed=seed)
-        learner, test = DCGLearner().fit(log), preference_pairs(truth, 2000, seed=100)
+        log = preference_pairs(truth, 40, n_flips=4, random_state=seed)
+        learner, test = DCGLearner().fit(log), preference_pairs(truth, 2000, random_state=100)
         single = DCGLearner("robust").fit(log)
         shares.append((test.agreement(learner.dcg_).share, test.agreement(single.dcg_).share))
     of_blend, robust = np.mean(shares, axis=0)
@@ -133,8 +133,8 @@ def test_few_judgements_are_learned_from_as_well_as_by_a_textbook(name):
 
 def test_what_no_textbook_says_is_learned():
     log, test = (
-        preference_pairs(OTHER, 300, n_flips=30, seed=3),
-        preference_pairs(OTHER, 2000, seed=4),
+        preference_pairs(OTHER, 300, n_flips=30, random_state=3),
+        preference_pairs(OTHER, 2000, random_state=4),
     )
     learner = DCGLearner().fit(log)
     assert sum(member.weight for member in learner.members_ if member.fit is None) < 0.05
@@ -145,7 +145,7 @@ def test_what_no_textbook_says_is_learned():
 
 def test_discounts_fall_strictly_where_a_member_falls():
     truth = DCG([0, 1, 2, 3, 4], [1, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
-    learner = DCGLearner().fit(preference_pairs(truth, 400, seed=0))
+    learner = DCGLearner().fit(preference_pairs(truth, 400, random_state=0))
     flat = [np.diff(member.dcg.discounts)[0] == 0 for member in learner.members_]
     assert any(flat) and not all(flat)
     assert (np.diff(learner.dcg_.discounts) < 0).all()
@@ -174,7 +174,7 @@ def test_a_warm_start_starts_each_member_and_keeps_the_weights_of_nearly_the_sam
 
 
 def test_the_prior_is_a_member_and_the_target_of_the_others():
-    log = preference_pairs(OTHER, 30, seed=5)
+    log = preference_pairs(OTHER, 30, random_state=5)
     learner = DCGLearner(prior=OTHER).fit(log)
     names = [member.name for member in learner.members_]
     assert (

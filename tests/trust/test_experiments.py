@@ -164,18 +164,18 @@ def test_what_distractors_cost_is_learned_and_more_experiments_are_decided():
 def test_a_dcg_whose_gains_rise_loses_where_the_better_grade_does_harm():
     true = dl.DCG([0.0, 1.0, -0.5], [1.0, 0.6, 0.3])
     lines = encodings(100, aa=0, weights=true.utility.weights)
-    fit = dl.learn_from_experiments(dl.io.read_experiments(lines), current=true)
+    fit = dl.learn_from_experiments(dl.io.read_experiments(lines), baseline=true)
     assert fit.held_out["held-out known outcomes that are significant"][2].high < 0
     assert (
         float(
             fit.facts[
-                "users that an experiment needs, as a share of those with current DCG"
+                "users that an experiment needs, as a share of those with the metric in use"
             ].split()[0]
         )
         > 1
     )
-    with pytest.raises(dl.InputError, match=r"current is of shape \(5, 3\)"):
-        dl.learn_from_experiments(dl.io.read_experiments(lines), current="linear-log2@5")
+    with pytest.raises(dl.InputError, match=r"baseline is of shape \(5, 3\)"):
+        dl.learn_from_experiments(dl.io.read_experiments(lines), baseline="linear-log2@5")
 
 
 def test_ndcg_has_the_ideal_of_the_query_where_there_is_one():
@@ -281,13 +281,13 @@ def test_experiments_with_one_unit_are_left_out_and_unknown_outcomes_teach_nothi
 def test_the_command_learns_from_experiments(tmp_path, monkeypatch, capsys):
     path = write_lines(tmp_path / "tests.jsonl", encodings(12))
     status, out, _ = call(
-        monkeypatch, capsys, "learn", "--experiments", path, "-o", tmp_path / "dcg.json"
+        monkeypatch, capsys, "learn-experiments", path, "-o", tmp_path / "dcg.json"
     )
     assert (
         status == 0
         and "with a known outcome" in out
         and dl.DCG.load(tmp_path / "dcg.json").gains[0] < 0.5
     )
-    for option in (["--holdout", 0.3], ["--zero", "none"], ["--answers"], ["--loss", "sigmoid"]):
-        status, _, err = call(monkeypatch, capsys, "learn", "--experiments", path, *option)
-        assert status == 2 and f"{option[0]} does not go with --experiments" in err
+    for option in (["--holdout", 0.3], ["--zero", "none"], ["--loss", "sigmoid"]):
+        status, _, err = call(monkeypatch, capsys, "learn-experiments", path, *option)
+        assert status == 2 and f"No such option: {option[0]}" in err

@@ -303,7 +303,7 @@ def test_disagreement_is_sampled():
 def test_the_held_out_table_has_the_utility_first_and_the_textbook_metrics():
     log = judged(ERR, 300)
     found = dl.compare_learners(
-        *log.split(0.6, seed=0), dl.DCGLearner(form="saturation"), C=1.0, n_resamples=50
+        *log.split(0.6, random_state=0), dl.DCGLearner(form="saturation"), C=1.0, n_resamples=50
     )
     names = [row.name.partition("(")[0].partition("@")[0].strip() for row in found.rows]
     assert names[:2] == ["learned utility", "learned DCG"]
@@ -371,7 +371,7 @@ def test_pairs_to_judge_are_near_ties_of_the_list_utility(saturated):
 
 def test_a_path_of_ridges_holds_the_stops(saturated):
     _, log, learner = saturated
-    path = dl.trust.ridge_path(log[:150], learner, grid=[1.0, 10.0], folds=2)
+    path = dl.trust.ridge_path(log[:150], learner, grid=[1.0, 10.0], n_folds=2)
     assert (
         path.further.shape == (2, 4)
         and (path.further[:, 2] > 0.3).all()

@@ -14,8 +14,8 @@ from tests.makers import random_log, refused
 
 def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     truth = DCG([0, 0.1, 1, 4, 4.2], 1 / np.arange(1.0, 11))
-    log = preference_pairs(truth, 1500, lists="free", n_flips=100, seed=0)
-    comparison = compare_learners(*log.split(0.6, seed=0), current="linear-log2")
+    log = preference_pairs(truth, 1500, lists="free", n_flips=100, random_state=0)
+    comparison = compare_learners(*log.split(0.6, random_state=0), baseline="linear-log2")
     assert re.search(
         "linear-log2@10, the metric in use, [0-9.]+%, which is worse", comparison.sentence
     )
@@ -23,7 +23,7 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     row = comparison["linear-log2"]
     assert 0 < row.low < row.difference < row.high
     assert row.difference == pytest.approx(comparison["learned DCG"].share - row.share)
-    same = compare_learners(*log.split(0.6, seed=0), current=truth)
+    same = compare_learners(*log.split(0.6, random_state=0), baseline=truth)
     assert re.search("in use, [0-9.]+%, (not clearly different|which is better)", same.sentence)
     table = comparison.table
     assert table["metric"].to_list()[:2] == ["learned DCG", "QP + SVD"]
@@ -84,10 +84,14 @@ def test_a_metric_that_is_no_dcg_is_named_if_it_is_better():
 def test_the_metric_used_now_is_a_name_or_a_file(tmp_path):
     DCG.standard(5, 3).save(tmp_path / "now.json")
     log = random_log(120, seed=2)
-    by_file = compare_learners(*log.split(0.5, seed=0), current=tmp_path / "now.json", C=1.0)
-    by_name = compare_learners(*log.split(0.5, seed=0), current="exponential-log2@3", C=1.0)
+    by_file = compare_learners(
+        *log.split(0.5, random_state=0), baseline=tmp_path / "now.json", C=1.0
+    )
+    by_name = compare_learners(
+        *log.split(0.5, random_state=0), baseline="exponential-log2@3", C=1.0
+    )
     assert by_file["the metric used now"].share == by_name["exponential-log2@3"].share
-    assert by_name.current == "exponential-log2@3" and by_name.textbook.endswith("@10")
+    assert by_name.baseline == "exponential-log2@3" and by_name.textbook.endswith("@10")
 
 
 def test_logs_of_other_shapes_are_not_compared():
@@ -102,14 +106,14 @@ def test_logs_of_other_shapes_are_not_compared():
         compare_learners,
         random_log(50),
         random_log(50, seed=1),
-        current=DCG.standard(3, 10),
+        baseline=DCG.standard(3, 10),
     )
 
 
 def test_the_chosen_c_is_small_under_noise_and_repeats():
     noisy = random_log(300, noise=0.35)
-    chosen = choose_C(noisy, seed=0)
-    assert chosen.C == choose_C(noisy, seed=0).C
+    chosen = choose_C(noisy, random_state=0)
+    assert chosen.C == choose_C(noisy, random_state=0).C
     assert chosen.C < 1
     assert len(chosen.mean) == len(C_GRID) == 11
     assert chosen.mean.max() == chosen.mean[np.flatnonzero(chosen.grid == chosen.C)[0]]
@@ -118,7 +122,9 @@ def test_the_chosen_c_is_small_under_noise_and_repeats():
 
 
 def test_the_ridge_path_goes_from_the_data_to_straight_curves():
-    path = ridge_path(random_log(200, "free", seed=2, noise=0.1), grid=(1e-2, 1.0, 1e4), seed=0)
+    path = ridge_path(
+        random_log(200, "free", seed=2, noise=0.1), grid=(1e-2, 1.0, 1e4), random_state=0
+    )
     assert path.gains.shape == (3, 5) and path.discounts.shape == (3, 10)
     bends = np.abs(np.diff(np.log(np.diff(path.gains, axis=1)), 2, axis=1)).sum(axis=1)
     assert bends[2] < 1e-2 < bends[0]

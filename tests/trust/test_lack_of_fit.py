@@ -131,7 +131,7 @@ def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_p
     leads = (frame.values - frame.values[:, :1])[:, 1:]
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
     _, errors = mean_and_error(leads, weight, pairs.clusters("list"))
-    drawn = resampled_weights(pairs, "list", 400, seed=0)
+    drawn = resampled_weights(pairs, "list", 400, random_state=0)
     ratio = np.std([leads @ one / one.sum() for one in drawn], axis=0, ddof=1) / errors
     # A bootstrap counts a pair's own part 3 times, and is too small where a few lists are in many
     # pairs.
@@ -174,7 +174,7 @@ def test_each_pair_is_held_out_once_and_never_trained_on(unit):
     log = log[log.differing]
     first, second = log.clusters(unit)
     held_out = []
-    for train, test in folds_of(log, unit, seed=1):
+    for train, test in folds_of(log, unit, random_state=1):
         seen = np.concatenate([first[train], second[train]])
         assert not np.isin(np.concatenate([first[test], second[test]]), seen).any()
         held_out += test.tolist()
@@ -183,7 +183,8 @@ def test_each_pair_is_held_out_once_and_never_trained_on(unit):
 
 def test_the_link_is_fitted_to_the_training_pairs():
     train, test = (
-        preference_pairs(LOOKERS, 2000, lists="free", temperature=0.2, seed=s) for s in (0, 1)
+        preference_pairs(LOOKERS, 2000, lists="free", temperature=0.2, random_state=s)
+        for s in (0, 1)
     )
     right, log_likelihood = held_out_values(LOOKERS, train, test)
     chance = expit(
@@ -195,7 +196,7 @@ def test_the_link_is_fitted_to_the_training_pairs():
 
 def two_segments(second, n=150, column="segment"):
     parts = [
-        preference_pairs(d, n, lists="free", temperature=0.1, seed=s)
+        preference_pairs(d, n, lists="free", temperature=0.1, random_state=s)
         for s, d in enumerate((LOOKERS, second))
     ]
     preferred, other = (
@@ -211,7 +212,7 @@ def test_two_populations_are_found_and_one_is_not():
     drawn = [text.get_text() for text in segments_figure(found).axes[0].get_yticklabels()]
     assert drawn == ["one (150 pairs)", "two (150 pairs)"]
     assert all(part.own > part.common for part in found.segments)
-    by_rater = segment_test(two_segments(READERS, column="rater"), "rater")
+    by_rater = segment_test(two_segments(READERS, column="rater"), by="rater")
     assert by_rater.found and by_rater.unit == "pair"
     one = segment_test(two_segments(LOOKERS))
     assert not one.found and one.to_dict()["p_value"] > 0.05
@@ -229,8 +230,8 @@ def test_segments_that_cannot_be_compared_are_refused_in_words():
         segment_test,
         few,
     )
-    refused("the log has no column 'query'", segment_test, log, "query")
-    refused("by='colour' is not one of", segment_test, log, "colour")
+    refused("the log has no column 'query'", segment_test, log, by="query")
+    refused("by='colour': give one of segment, rater, query", segment_test, log, by="colour")
 
 
 def test_a_segment_of_three_judgements_keeps_the_common_dcg():
@@ -247,8 +248,10 @@ def test_the_test_accepts_products_and_detects_position_dependence():
     truth = ground_truth("D1").normalised()
     weights = truth.utility.weights.copy()
     weights[5:, 1:-1] *= 0.35
-    log = preference_pairs(truth, 500, lists="free", temperature=0.2, seed=1)
-    dependent = preference_pairs(Utility(weights), 1500, lists="free", temperature=0.1, seed=1)
+    log = preference_pairs(truth, 500, lists="free", temperature=0.2, random_state=1)
+    dependent = preference_pairs(
+        Utility(weights), 1500, lists="free", temperature=0.1, random_state=1
+    )
     quiet, again, loud = (position_dependence(one, n_resamples=39) for one in (log, log, dependent))
     assert quiet.p_value > 0.05 and "does not speak against" in quiet.sentence
     assert loud.p_value < 0.05 and "depends on its position" in loud.sentence

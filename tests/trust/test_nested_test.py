@@ -43,7 +43,9 @@ def test_a_test_rejects_at_most_five_percent_of_logs_of_dcgs(name, truth, n):
     rejected = 0
     for seed in range(N_LOGS):
         rng = np.random.default_rng([n, seed])
-        log = dl.simulate.preference_pairs(truth, n, lists="free", temperature=0.1, seed=rng)
+        log = dl.simulate.preference_pairs(
+            truth, n, lists="free", temperature=0.1, random_state=rng
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             rejected += P_VALUES[name](log) <= FALSE_POSITIVE_RATE

@@ -21,11 +21,11 @@ def answered(pairs, truth, wrong=False):
 def study(truth, seed, choose, n_flipped=0.0, sizes=(60, 100)):
     """Return the precision after each of `sizes` questions, chosen in batches of ten."""
     rng = np.random.default_rng(seed)
-    test = preference_pairs(truth, 3000, seed=10_000)
-    pairs = answered(permutations(PAPER_LIST, 20, seed=rng).reshape(10, 2, 10), truth)
+    test = preference_pairs(truth, 3000, random_state=10_000)
+    pairs = answered(permutations(PAPER_LIST, 20, random_state=rng).reshape(10, 2, 10), truth)
     precisions = []
     while len(pairs) < max(sizes):
-        pool = permutations(PAPER_LIST, 600, seed=rng).reshape(300, 2, 10)
+        pool = permutations(PAPER_LIST, 600, random_state=rng).reshape(300, 2, 10)
         pool = pool[truth.score(pool[:, 0]) != truth.score(pool[:, 1])]
         new = choose(Preferences(pairs, n_grades=5), pool)
         pairs = np.concatenate([pairs, answered(new, truth, rng.random(len(new)) < n_flipped)])
@@ -143,7 +143,7 @@ def test_suggested_pairs_are_open_and_comes_from_the_candidates(seed, n):
 
 
 def test_without_a_log_and_with_a_prior():
-    lists = permutations(PAPER_LIST, 30, seed=0)
+    lists = permutations(PAPER_LIST, 30, random_state=0)
     first, other = (
         suggest_pairs(None, lists, 3, DCGLearner(prior=prior))
         for prior in (None, ground_truth("D1"))
@@ -170,13 +170,15 @@ def test_few_candidates_and_none():
 
 def test_generated_lists_have_the_logs_grades_at_every_position():
     log = Preferences([[2, 0]], [[1, 0]])
-    lists = generated_lists(log, 50, seed=1)
+    lists = generated_lists(log, 50, random_state=1)
     assert set(lists[:, 0]) == {1, 2} and set(lists[:, 1]) == {0}
 
 
 def test_the_file_of_questions_is_read_back(tmp_path):
     path = tmp_path / "questions.jsonl"
-    questions = suggest_pairs(random_log(20, "free"), permutations(PAPER_LIST, 30, seed=0), 3)
+    questions = suggest_pairs(
+        random_log(20, "free"), permutations(PAPER_LIST, 30, random_state=0), 3
+    )
     questions.save(path)
     np.testing.assert_array_equal(read_questions(path), questions.pairs)
     assert read_preferences(path, 5).dropped == {"open questions": 3}
@@ -193,7 +195,7 @@ def test_a_pair_of_short_lists_is_not_asked_twice_and_keeps_its_empty_places():
 
 def test_a_generated_list_ends_at_its_first_empty_place(tmp_path):
     lists = np.where(np.arange(4) < np.arange(1, 5)[:, None], 1, -2)
-    generated = generated_lists(Preferences(lists, lists[::-1]), 200, seed=0)
+    generated = generated_lists(Preferences(lists, lists[::-1]), 200, random_state=0)
     assert ((generated[:, :-1] >= 0) | (generated[:, 1:] == -2)).all()
     suggest_pairs(None, generated, 3).save(tmp_path / "questions.jsonl")
     assert (

@@ -80,7 +80,7 @@ def test_the_ceiling_is_right_where_the_noise_is_known(log_of, chances, seeds, n
     hits = []
     for seed in seeds:
         log, worth = log_of(np.random.default_rng(seed), 400)
-        ceiling = noise_ceiling(log, seed=seed)
+        ceiling = noise_ceiling(log, random_state=seed)
         truth = true_share(ceiling.pairs, worth, chances(worth))
         assert ceiling.lower < ceiling.share < ceiling.upper and ceiling.covered > 0.95
         assert abs(ceiling.share - truth) < near
@@ -194,7 +194,7 @@ def test_copies_of_ratings_are_noticed():
     ratings = np.concatenate([np.repeat(ratings, 3), rng.integers(0, 5, 1500)])
     log = Preferences.from_ratings(lists, ratings)
     ceiling = noise_ceiling(log)
-    assert ceiling.fewest == 5 and ceiling.share < 0.56 and "at least 5 ratings" in ceiling.about
+    assert ceiling.min_times == 5 and ceiling.share < 0.56 and "at least 5 ratings" in ceiling.about
     assert ceiling.notes == (f"this holds for {ceiling.about}",)
     assert ceiling.table["value"].to_list() == [ceiling.lower, ceiling.share, ceiling.upper]
     low, high = ceiling.interval
@@ -203,7 +203,7 @@ def test_copies_of_ratings_are_noticed():
         in (ceiling.sentence)
     )
     assert ceiling.pictures[0]["rows"] == [("noise ceiling", ceiling.share, low, high)]
-    assert noise_ceiling(log, fewest=2).share > 0.7
+    assert noise_ceiling(log, min_times=2).share > 0.7
 
 
 def test_without_lists_that_recur_there_is_none():
@@ -217,7 +217,7 @@ def test_without_lists_that_recur_there_is_none():
         noise_ceiling,
         Preferences([[1, 0]], [[0, 1]], tie=[True]),
     )
-    refused("fewest=1", noise_ceiling, random_log(20), fewest=1)
+    refused("min_times=1", noise_ceiling, random_log(20), min_times=1)
 
 
 def test_large_logs_and_many_ratings_are_sampled_and_binned(monkeypatch):
@@ -240,4 +240,4 @@ def test_weights_count_ratings():
         Preferences.from_ratings(*rated, weight=factor * log.ratings.weight) for factor in (2, 0.7)
     )
     assert noise_ceiling(doubled).n_units == 2 * noise_ceiling(log).n_units
-    assert noise_ceiling(uneven, fewest=2).lower > 0.5
+    assert noise_ceiling(uneven, min_times=2).lower > 0.5

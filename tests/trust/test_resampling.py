@@ -14,11 +14,11 @@ from tests.makers import random_log, refused
 def test_resampled_weights_are_products_of_the_lists_draws():
     lists = np.array([[0, 1], [1, 0], [1, 1]])
     log = Preferences(lists[[1, 2, 2]], lists[[0, 0, 1]], weight=[1.0, 2.0, 5.0])
-    for weight in resampled_weights(log, "list", 50, seed=0):
+    for weight in resampled_weights(log, "list", 50, random_state=0):
         n, m = np.array([(n, m) for n in range(4) for m in range(4 - n)]).T
         products = np.stack([n * m, m * (3 - n - m), n * (3 - n - m)], axis=1)
         assert np.isclose(weight / log.weight, products).all(axis=1).any()
-    total = np.mean(list(resampled_weights(log, "pair", 3000, seed=1)), axis=0)
+    total = np.mean(list(resampled_weights(log, "pair", 3000, random_state=1)), axis=0)
     np.testing.assert_allclose(total, log.weight, rtol=0.06)
 
 

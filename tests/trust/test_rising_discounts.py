@@ -16,7 +16,7 @@ FALLING = np.array([1, 0.6, 0.4])
 def test_only_readers_of_both_ends_speak_against_falling_discounts(discounts, rejected):
     truth = dl.DCG([0, 0.3, 1], discounts)
     result = dl.trust.rising_discounts(
-        dl.simulate.preference_pairs(truth, 150, lists="free", temperature=0.1, seed=1)
+        dl.simulate.preference_pairs(truth, 150, lists="free", temperature=0.1, random_state=1)
     )
     assert (result.p_value <= 0.05) is rejected
     assert ("speaks against" in result.sentence) is rejected

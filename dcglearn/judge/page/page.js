@@ -405,7 +405,7 @@ function draw(found) {
       curve.map((point) => point.share), [[curve.map((point) => point.low), curve.map((point) => point.high)]], sizes));
   };
   growing(found.curve, "Share of held-out verdicts respected", "verdicts learned from");
-  growing(found.machine, "Share of verdicts that the proxy orders alike", "verdicts");
+  growing(found.machine, "Share of verdicts that the LLM judge orders alike", "verdicts");
   $("summary").textContent = [...found.sentences, found.trouble].filter(Boolean).join(" ");
   $("charts").replaceChildren(...charts);
   $("tables").replaceChildren(...tables);

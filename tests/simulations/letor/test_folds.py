@@ -97,7 +97,7 @@ class TestFolders:
 
     def test_other_features(self, folder):
         write_folds(
-            letor_folds(letor_queries(20, n_features=7, sizes=(8, 20), seed=0)),
+            letor_folds(letor_queries(20, n_features=7, sizes=(8, 20), random_state=0)),
             folder.parent / "wide",
         )
         (folder.parent / "wide" / "Fold2" / "test.txt").replace(folder / "Fold2" / "test.txt")

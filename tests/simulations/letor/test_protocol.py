@@ -109,8 +109,10 @@ class TestRuns:
     def test_an_interrupted_run_goes_on_to_the_same_results(self, folder, tmp_path):
         whole, part = tmp_path / "whole", tmp_path / "part"
         letor_experiment(folder, QUICK, grid="quick", output=whole)
-        methods = [f"--method={method}" for method in QUICK]
-        running = started("letor", folder, "--grid", "quick", "--jobs", 1, "-o", part, *methods)
+        methods = [f"--ranker={method}" for method in QUICK]
+        running = started(
+            "letor", folder, "--grid", "quick", "--jobs", 1, "--folder", part, *methods
+        )
         assert trials_of(part, 2, running)
         os.kill(running.pid, signal.SIGKILL)
         running.wait()
@@ -127,10 +129,10 @@ class TestRuns:
             folder,
             "--jobs",
             2,
-            "-o",
+            "--folder",
             tmp_path / "out",
-            "--method=ridge",
-            "--method=SmoothAP",
+            "--ranker=ridge",
+            "--ranker=SmoothAP",
         )
         trials_of(tmp_path / "out", 1, running)
         os.killpg(running.pid, signal.SIGINT)
@@ -215,30 +217,30 @@ class TestCommand:
             folder,
             "--grid",
             "quick",
-            "--method",
+            "--ranker",
             "ridge",
-            "--method",
+            "--ranker",
             "ranksvm",
             "--jobs",
             1,
         ]
-        status, out, err = dcglearn(*arguments, "-o", tmp_path / "out")
+        status, out, err = dcglearn(*arguments, "--folder", tmp_path / "out")
         assert status == 0
         assert "mean of NDCG" in out and "published" in out and "differ from ridge" in out
         assert f"wrote: {tmp_path / 'out'}" in err
         as_json = ("--resume", "--format", "json", "--baseline", "RankSVM")
-        status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", *as_json)
+        status, out, err = dcglearn(*arguments, "--folder", tmp_path / "out", *as_json)
         assert json.loads(out)["methods"]["ridge"]["NDCG@1"] > 0
         for form, head in (
             ("csv", "method,fold,measure,value\n"),
             ("markdown", "| method | NDCG@1 |"),
         ):
-            assert dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", form)[
+            assert dcglearn(*arguments, "--folder", tmp_path / "out", "--resume", "--format", form)[
                 1
             ].startswith(head)
 
     def test_dry_run(self, dcglearn, folder, tmp_path):
-        status, out, err = dcglearn("letor", folder, "--dry-run", "-o", tmp_path / "out")
+        status, out, err = dcglearn("letor", folder, "--dry-run", "--folder", tmp_path / "out")
         assert (status, err) == (0, "")
         assert "Fold5: " in out
         assert "ApproxNDCG 26" in out
@@ -248,12 +250,12 @@ class TestCommand:
         ("arguments", "message"),
         [
             (["nowhere"], "is not a folder"),
-            (["data", "--method", "magic"], "is none of ApproxNDCG"),
+            (["data", "--ranker", "magic"], "is none of ApproxNDCG"),
             (["data", "--metric", "magic"], "give letor, standard"),
             (["x" * 300], "x" * 40),
             (["data", "--resume"], "name the output folder"),
-            (["data", "-o", "no/where"], "does not exist"),
-            (["data", "--method", "ridge", "--baseline", "RankSVM"], "is not among the methods"),
+            (["data", "--folder", "no/where"], "does not exist"),
+            (["data", "--ranker", "ridge", "--baseline", "RankSVM"], "is not among the methods"),
         ],
     )
     def test_bad_input_is_one_line(self, misuse, folder, monkeypatch, arguments, message):
@@ -275,22 +277,24 @@ class TestCommand:
 
     def test_folds_of_a_file_and_synthetic_ones(self, dcglearn, misuse, tmp_path, folder):
         status, out, err = dcglearn(
-            "folds", folder / "Fold1" / "train.txt", "-o", tmp_path / "split", "--folds", 4
+            "folds", folder / "Fold1" / "train.txt", "--folder", tmp_path / "split", "--folds", 4
         )
         assert (status, out) == (0, "")
         assert "4 folds of Queries(12 queries" in err
         assert [len(read_fold(one).test) for one in find_folds(tmp_path / "split")] == [3, 3, 3, 3]
-        status, out, err = dcglearn("folds", "-o", tmp_path / "made", "--queries", 5, "--seed", 3)
+        status, out, err = dcglearn(
+            "folds", "--folder", tmp_path / "made", "--queries", 5, "--seed", 3
+        )
         made, mine = (
             read_fold(find_folds(tmp_path / "made")[1]),
-            letor_folds(letor_queries(5, seed=3))[1],
+            letor_folds(letor_queries(5, random_state=3))[1],
         )
         assert np.array_equal(made.test.features, mine.test.features)
         for arguments, message in (
-            (["-o", tmp_path / "made"], "exists and is not empty"),
-            (["-o", tmp_path / "no" / "where"], "does not exist"),
+            (["--folder", tmp_path / "made"], "exists and is not empty"),
+            (["--folder", tmp_path / "no" / "where"], "does not exist"),
             (
-                [folder / "Fold1" / "test.txt", "-o", tmp_path / "x"],
+                [folder / "Fold1" / "test.txt", "--folder", tmp_path / "x"],
                 "4 queries cannot make 5 folds",
             ),
         ):
@@ -327,7 +331,7 @@ class TestMethods:
     def test_every_method_learns(self, name, grid, most):
         if METHODS[name].model == "trees":
             pytest.importorskip("lightgbm")
-        data = letor_queries(40, n_features=9, sizes=(20, 40), conflict=0.0, seed=1)
+        data = letor_queries(40, n_features=9, sizes=(20, 40), conflict=0.0, random_state=1)
         train, vali = data[:20], data[20:]
         setting = Setting(train, DCG.standard(3, 10, "exponential", "letor"), grid)
         for candidate in islice(METHODS[name].candidates(setting), most):

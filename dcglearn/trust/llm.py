@@ -25,29 +25,29 @@ from dcglearn.trust.band_draws import Bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, mean_dcg
 
 
-def proxy_dcg(proxy: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> DCG | None:
-    """Return the proxy's DCG on the scale of a log: itself, or learned as by `machine_dcg`.
+def llm_dcg(llm: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> DCG | None:
+    """Return the LLM judge's DCG on the scale of a log: itself, or learned as by `machine_dcg`.
 
     Raise InputError as `machine_dcg` does, and if the log holds no verdict to weigh the machine by.
     """
-    if proxy is None or isinstance(proxy, DCG):
-        return proxy
+    if llm is None or isinstance(llm, DCG):
+        return llm
     if not isinstance(log, PartedLog) and not len(log[log.differing].decided):
         raise InputError(
-            "the log holds no preference of people between two different lists, by which the proxy "
-            "could be weighed: judge a few pairs first, or learn from the proxy as the log"
+            "the log holds no preference of people between two different lists, by which the LLM "
+            "judge could be weighed: judge a few pairs first, or learn from its log alone"
         )
-    return machine_dcg(proxy, log, as_is=as_is or log.as_is)
+    return machine_dcg(llm, log, as_is=as_is or log.as_is)
 
 
-def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG | None:
+def machine_dcg(llm: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG | None:
     """Return what is learned from a machine's verdicts, on the scale of a log or a DCG.
 
     None, with a warning, where nothing can be learned from them: one that always names the same
     side, or, unless `as_is`, whose verdicts all textbook DCGs contradict. Raise InputError if they
     cannot be read, or their lists have another depth or scale.
     """
-    with opened_log(proxy, max(like.n_grades, getattr(proxy, "n_grades", 0))) as verdicts:
+    with opened_log(llm, max(like.n_grades, getattr(llm, "n_grades", 0))) as verdicts:
         check_same_shape(verdicts, like)
 
         # people alone can do without it
@@ -59,7 +59,7 @@ def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG 
             return fit_blend(verdicts, DirectDescription(n_grades=like.n_grades)).dcg
         except InputError as error:
             warnings.warn(
-                f"the proxy is left out, and people alone are followed: {error}",
+                f"the LLM judge is left out, and people alone are followed: {error}",
                 UserWarning,
                 stacklevel=4,
             )
@@ -73,7 +73,7 @@ class LLMReport(Finding):
     `people` and `machine` are members of the blend: shares of people's verdicts that they were not
     learned from, and what they are. `both` is what was learned, in which the machine and the fits
     near it have this `weight`. `bands` are those of people's verdicts by themselves, and `worth` is
-    about how many more of these would teach as much as the `n_machine` of the machine do; where
+    about how many more of these would teach as much as the `n_llm` of the LLM judge do; where
     there are too few, both are None, and `no_bands` says so.
     """
 
@@ -81,7 +81,7 @@ class LLMReport(Finding):
     machine: Member
     both: DCG
     weight: float
-    n_machine: int | None
+    n_llm: int | None
     bands: Bands | None = field(default=None, repr=False)
     worth: float | None = None
     no_bands: str = ""
@@ -171,8 +171,8 @@ class LLMReport(Finding):
             unknown = "people's verdicts are too few to say what the LLM judge's are worth"
             return f"{unknown} ({self.no_bands}): judge more"
         its, more = "its verdicts", "less than one more of people's"
-        if self.n_machine is not None:
-            its = f"its {number_of(self.n_machine, 'verdicts', ',')}"
+        if self.n_llm is not None:
+            its = f"its {number_of(self.n_llm, 'verdicts', ',')}"
         if self.worth >= 1:
             rounded = f"{float(f'{self.worth:.0g}'):,.0f}"
             more = f"about {rounded} more of people's, give or take an order of magnitude"
@@ -191,12 +191,12 @@ def llm_report(
     log: Preferences | ArrayLike,
     learner: DirectLearner,
     *,
-    n_machine: int | None = None,
-    seed: int = 0,
+    n_llm: int | None = None,
+    random_state: int = 0,
 ) -> LLMReport:
     """Return how far a machine can be trusted in place of people.
 
-    Raises InputError if the learner was not fitted with a proxy, or to lists of another shape.
+    Raises InputError if the learner was not fitted with an LLM judge, or to lists of another shape.
 
     `worth` compares the expected shares of pairs of lists that are ordered wrongly: by the fit to
     people's verdicts alone, where the truth is drawn from its posterior; and by that with the
@@ -206,20 +206,20 @@ def llm_report(
     Parameters
     ----------
     log, learner : Preferences, DCGLearner
-        People's verdicts, and what was learned from them with a `proxy`.
-    n_machine, seed : int, optional
-        Number of the machine's preferences, for the sentence; seed of the draws.
+        People's verdicts, and what was learned from them with `llm`.
+    n_llm, random_state : int, optional
+        Number of the LLM judge's preferences, for the sentence; seed of the draws.
 
     See Also
     --------
-    DCGLearner : Its `fit` takes the proxy.
+    DCGLearner : Its `fit` takes the LLM judge's log.
 
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> people = dl.simulate.preference_pairs(truth, 30, lists="free", seed=30)
-    >>> machine = dl.simulate.preference_pairs(truth, 500, lists="free", seed=500)
-    >>> report = llm_report(people, dl.DCGLearner().fit(people, proxy=machine))
+    >>> people = dl.simulate.preference_pairs(truth, 30, lists="free", random_state=30)
+    >>> machine = dl.simulate.preference_pairs(truth, 500, lists="free", random_state=500)
+    >>> report = llm_report(people, dl.DCGLearner().fit(people, llm=machine))
     >>> report.worth > 5
     True
     """
@@ -227,7 +227,7 @@ def llm_report(
     fit = fit_of(learner)
     if fit is None or fit.machine is None:
         raise InputError(
-            "the learner was not fitted with a proxy: DCGLearner().fit(log, proxy=...)"
+            "the learner was not fitted with an LLM judge: DCGLearner().fit(log, llm=...)"
         )
     log = as_preferences(log, fit.dcg.n_grades)
     log = log[log.differing].decided
@@ -237,25 +237,27 @@ def llm_report(
     near = [member for member in fit.members if MACHINE in member.name]
     weights = [member.weight for member in near]
     weight = sum(weights)
-    report = LLMReport(fit.members[0], fit.machine, fit.dcg, weight, n_machine)
+    report = LLMReport(fit.members[0], fit.machine, fit.dcg, weight, n_llm)
     if problem := why_no_bands(log):
         return replace(report, no_bands=problem)
 
     # truths: draws for each member that is a fit
-    draw = partial(band_draws.bands, log, n_resamples=20, method="posterior", seed=seed)
+    draw = partial(
+        band_draws.bands, log, n_resamples=20, method="posterior", random_state=random_state
+    )
     own = draw(fit.members[0].fit)
     truths = [own, *(draw(member.fit) if member.fit else member.dcg for member in near)]
 
     # shares of 500 pairs that are ordered wrongly, with the machine and without it
     lists = np.concatenate([log.preferred, log.other])
-    lists = np.random.default_rng(seed).permutation(lists)[:1000]
+    lists = np.random.default_rng(random_state).permutation(lists)[:1000]
     wrong = [_wrong(fit.dcg, truth, lists) for truth in truths]
     after = float(np.average(wrong, weights=[1 - weight, *weights]))
     alone = mean_dcg([member for member in fit.members if member not in near])
 
     # they fall as the root of the number of verdicts
     ratio = _wrong(alone, own, lists) / max(after, 1e-9)
-    worth = min(len(log) * max(ratio**2 - 1, 0.0), math.inf if n_machine is None else n_machine)
+    worth = min(len(log) * max(ratio**2 - 1, 0.0), math.inf if n_llm is None else n_llm)
     return replace(report, bands=own, worth=worth)
 
 

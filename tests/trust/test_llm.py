@@ -23,7 +23,7 @@ from dcglearn import (
 from dcglearn.estimators import dcg_learner
 from dcglearn.simulate import free_lists, ground_truth, judge, preference_pairs
 from dcglearn.trust.blend import NEAR_MACHINE
-from dcglearn.trust.proxy import llm_report, proxy_dcg
+from dcglearn.trust.llm import llm_dcg, llm_report
 
 TRUTH = DCG([0, 0.1, 0.2, 0.9, 1], 0.95 ** np.arange(10))
 """What people go by: no textbook has such gains."""
@@ -33,7 +33,7 @@ FAR = DCG([0, 0.8, 0.9, 0.95, 1], 0.3 ** np.arange(10))
 
 
 def verdicts(dcg, n, seed, **options):
-    return preference_pairs(dcg, n, lists="free", flip_rate=0.1, seed=seed, **options)
+    return preference_pairs(dcg, n, lists="free", flip_rate=0.1, random_state=seed, **options)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def new_pairs():
-    return preference_pairs(TRUTH, 2000, lists="free", seed=9)
+    return preference_pairs(TRUTH, 2000, lists="free", random_state=9)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def alone(people):
 
 @pytest.fixture(scope="module")
 def with_machine(people):
-    return DCGLearner().fit(people, proxy=verdicts(TRUTH, 800, 2))
+    return DCGLearner().fit(people, llm=verdicts(TRUTH, 800, 2))
 
 
 def test_the_machine_and_fits_near_it_are_members(with_machine, alone):
@@ -77,7 +77,7 @@ def test_a_machine_that_agrees_teaches_and_one_that_does_not_hardly_harms(
 ):
     share_alone = alone.score(new_pairs)
     assert with_machine.score(new_pairs) > share_alone + 0.02
-    far = DCGLearner().fit(people, proxy=verdicts(FAR, 300, 3))
+    far = DCGLearner().fit(people, llm=verdicts(FAR, 300, 3))
     assert new_pairs.agreement(far.fit_.machine.dcg).share < share_alone - 0.1
     assert far.score(new_pairs) > share_alone - 0.02 and far.fit_.machine.weight < 0.05
 
@@ -86,22 +86,23 @@ def test_a_machine_that_is_upside_down_is_left_out_with_a_warning(people, alone)
     log = verdicts(TRUTH, 300, 4)
     opposite = Preferences(log.other, log.preferred, n_grades=5)
     with pytest.warns(
-        UserWarning, match=r"the proxy is left out, and people alone are followed: .* upside down"
+        UserWarning,
+        match=r"the LLM judge is left out, and people alone are followed: .* upside down",
     ):
-        learner = DCGLearner().fit(people, proxy=opposite)
+        learner = DCGLearner().fit(people, llm=opposite)
     assert learner.dcg_ == alone.dcg_ and learner.fit_.machine is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert proxy_dcg(opposite, people, as_is=True) is not None  # where the caller insists
+        assert llm_dcg(opposite, people, as_is=True) is not None  # where the caller insists
 
 
 def test_a_machine_that_always_names_the_left_list_is_left_out_or_ignored(people, alone, new_pairs):
-    lists = free_lists(5, 10, 600, seed=5)
+    lists = free_lists(5, 10, 600, random_state=5)
     left, right = lists[:300], lists[300:]
     both_orders = Preferences(np.vstack([left, right]), np.vstack([right, left]), n_grades=5)
-    with pytest.warns(UserWarning, match="the proxy is left out"):
-        assert proxy_dcg(both_orders, people) is None
-    learner = DCGLearner().fit(people, proxy=Preferences(left, right, n_grades=5))
+    with pytest.warns(UserWarning, match="the LLM judge is left out"):
+        assert llm_dcg(both_orders, people) is None
+    learner = DCGLearner().fit(people, llm=Preferences(left, right, n_grades=5))
     assert learner.score(new_pairs) > alone.score(new_pairs) - 0.02
 
 
@@ -111,7 +112,7 @@ def test_a_saved_fit_carries_the_machine(with_machine, alone, people, tmp_path):
     assert again.fit_.machine.dcg == with_machine.fit_.machine.dcg
     assert [m.weight for m in again.members_] == [m.weight for m in with_machine.members_]
     np.testing.assert_allclose(again.dcg_.discounts, with_machine.dcg_.discounts, atol=1e-6)
-    anew = DCGLearner().fit(people, start=alone, proxy=with_machine.fit_.machine.dcg)
+    anew = DCGLearner().fit(people, start=alone, llm=with_machine.fit_.machine.dcg)
     np.testing.assert_allclose(anew.dcg_.discounts, with_machine.dcg_.discounts, atol=1e-6)
 
 
@@ -119,9 +120,9 @@ def test_a_fit_with_a_proxy_goes_on_from_its_checkpoint_to_the_same_bytes(
     with_machine, people, tmp_path
 ):
     proxy, path = with_machine.fit_.machine.dcg, tmp_path / "fit.checkpoint"
-    DCGLearner().fit(people, proxy=proxy, checkpoint=path)
+    DCGLearner().fit(people, llm=proxy, checkpoint=path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    resumed = DCGLearner().fit(people, proxy=proxy, checkpoint=path, resume=True)
+    resumed = DCGLearner().fit(people, llm=proxy, checkpoint=path, resume=True)
     assert resumed.dcg_ == with_machine.dcg_
 
 
@@ -131,12 +132,12 @@ def test_scikit_learn_passes_the_proxy_to_every_fold(people, monkeypatch):
         [],
     )  # as many as no fold holds: an array of the log's length would be split
     monkeypatch.setattr(
-        dcg_learner, "proxy_dcg", lambda proxy, log, **_: passed.append((proxy, len(log)))
+        dcg_learner, "llm_dcg", lambda llm, log, **_: passed.append((llm, len(log)))
     )
-    cross_val_score(DCGLearner(), people, cv=2, params={"proxy": machine})
+    cross_val_score(DCGLearner(), people, cv=2, params={"llm": machine})
     with sklearn.config_context(enable_metadata_routing=True):
         cross_val_score(
-            DCGLearner().set_fit_request(proxy=True), people, cv=2, params={"proxy": machine}
+            DCGLearner().set_fit_request(llm=True), people, cv=2, params={"llm": machine}
         )
     assert [(proxy is machine, n) for proxy, n in passed] == [(True, len(people) // 2)] * 4
 
@@ -155,40 +156,40 @@ def test_bands_say_what_people_tell_by_themselves(with_machine, people, reports)
     [
         (
             verdicts(ground_truth("D1", 7), 20, 0),
-            "the proxy has 7 grades and 10 positions, the log 5 and 10",
+            "the LLM judge has 7 grades and 10 positions, the log 5 and 10",
         ),
         (
             verdicts(ground_truth("D1", 5, 6), 20, 0),
-            "the proxy has 5 grades and 6 positions, the log 5 and 10",
+            "the LLM judge has 5 grades and 6 positions, the log 5 and 10",
         ),
         (
             ground_truth("D1", 6),
-            "the proxy has 6 grades and 10 positions, the log 5 and 10.*--map-grades",
+            "the LLM judge has 6 grades and 10 positions, the log 5 and 10.*--map-grades",
         ),
         ("absent.parquet", "absent.parquet does not exist"),
     ],
 )
-def test_a_proxy_of_another_shape_is_refused(people, proxy, problem):
+def test_an_llm_judge_of_another_shape_is_refused(people, proxy, problem):
     with pytest.raises(InputError, match=problem):
-        DCGLearner().fit(people, proxy=proxy)
+        DCGLearner().fit(people, llm=proxy)
 
 
 def test_people_must_have_judged_something(people):
     same = judge(TRUTH, people.preferred[:3], people.preferred[:3])
     with pytest.raises(InputError, match="no preference of people between two different lists"):
-        DCGLearner().fit(same, proxy=people)
+        DCGLearner().fit(same, llm=people)
 
 
 @pytest.mark.parametrize("settings", [{"loss": "robust"}, {"form": "saturation"}, {"form": "auto"}])
 def test_a_proxy_is_a_member_of_the_blend_alone(people, settings):
-    with pytest.raises(InputError, match='a proxy goes with loss="auto" and form="dcg"'):
-        DCGLearner(**settings).fit(people, proxy=TRUTH)
+    with pytest.raises(InputError, match='llm= goes with loss="auto" and form="dcg"'):
+        DCGLearner(**settings).fit(people, llm=TRUTH)
 
 
 @pytest.fixture(scope="module")
 def reports(with_machine, people):
-    far = DCGLearner().fit(people, proxy=FAR)
-    return [llm_report(people, fit, n_machine=n) for fit, n in ((with_machine, 800), (far, None))]
+    far = DCGLearner().fit(people, llm=FAR)
+    return [llm_report(people, fit, n_llm=n) for fit, n in ((with_machine, 800), (far, None))]
 
 
 def test_a_report_compares_people_machine_and_both(reports, with_machine):
@@ -211,7 +212,7 @@ def test_a_report_compares_people_machine_and_both(reports, with_machine):
             report.bands.dcg.discounts[k],
             high[k],
         )
-    assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["n_machine"] == 800
+    assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["n_llm"] == 800
 
 
 def test_a_report_says_what_the_machine_is_worth_and_where_it_differs(reports):
@@ -236,10 +237,10 @@ def test_a_report_of_few_verdicts_has_no_bands(with_machine, people):
 
 
 def test_a_report_needs_a_fit_with_a_proxy_to_lists_of_this_shape(alone, with_machine, people):
-    with pytest.raises(InputError, match="the learner was not fitted with a proxy"):
+    with pytest.raises(InputError, match="the learner was not fitted with an LLM judge"):
         llm_report(people, alone)
     with pytest.raises(
-        InputError, match="the proxy has 5 grades and 10 positions, the log 5 and 6"
+        InputError, match="the LLM judge has 5 grades and 10 positions, the log 5 and 6"
     ):
         llm_report(verdicts(ground_truth("D1", 5, 6), 30, 0), with_machine)
 
@@ -247,25 +248,25 @@ def test_a_report_needs_a_fit_with_a_proxy_to_lists_of_this_shape(alone, with_ma
 def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglearn, misuse):
     people.to_polars().write_ndjson("human.jsonl")
     verdicts(FAR, 300, 3).to_polars().write_ndjson("machine.jsonl")
-    words = ("learn", "human.jsonl", "--proxy", "machine.jsonl")
+    words = ("learn", "human.jsonl", "--llm", "machine.jsonl")
     status, out, err = dcglearn(*words, "--json", "-v", "-o", "dcg.json", "--plot", "dcg.png")
     report = json.loads(out)["machine"]
     assert (
         status == 0
-        and report["n_machine"] == 300
+        and report["n_llm"] == 300
         and "learned, drawn to the LLM judge's DCG with strength 16" in err
     )
     assert "beyond people's bands it overrates" in err and "Its 300 verdicts are worth" in err
     assert report["notes"][0][1:] in err and (here / "dcg.png").stat().st_size > 10_000
-    misuse("--proxy goes with --method dcg", *words, "--method", "qp")
+    misuse("--llm goes with --method dcg", *words, "--method", "qp")
     misuse("machine.jsonl is an input of this command", *words, "-o", "machine.jsonl", "--force")
     misuse(
-        "--proxy is read on people's scale, 0 to 5",
+        "--llm is read on people's scale, 0 to 5",
         "learn",
         "human.jsonl",
         "--grades",
         "6",
-        "--proxy",
+        "--llm",
         wide(here),
     )
 
@@ -276,11 +277,11 @@ def test_questions_are_of_the_machines_pairs_where_no_others_are_given(
     people.to_polars().write_ndjson("human.jsonl")
     machine = verdicts(FAR, 300, 3)
     machine.to_polars().write_ndjson("machine.jsonl")
-    words = ("ask", "--log", "human.jsonl", "--proxy", "machine.jsonl", "-n", "6")
+    words = ("ask", "--log", "human.jsonl", "--llm", "machine.jsonl", "-n", "6")
     status, out, err = dcglearn(*words)
     asked, both = (
         read_questions([*map(json.loads, out.splitlines())]),
-        DCGLearner().fit(people, proxy=machine),
+        DCGLearner().fit(people, llm=machine),
     )
     np.testing.assert_array_equal(asked, suggest_pairs(people, machine, 6, both).pairs)
     assert (status, err) == (0, "")
@@ -289,11 +290,11 @@ def test_questions_are_of_the_machines_pairs_where_no_others_are_given(
         for metric in (both.members_[0].dcg, FAR)
     )
     assert (own != its).all()
-    lists = free_lists(5, 10, 40, seed=2).reshape(20, 2, 10)
+    lists = free_lists(5, 10, 40, random_state=2).reshape(20, 2, 10)
     Preferences(lists, n_grades=5).to_polars().write_ndjson("candidates.jsonl")
     asked = read_questions([*map(json.loads, dcglearn(*words, "candidates.jsonl")[1].splitlines())])
     assert (asked[:, None] == lists).all(axis=(2, 3)).any(axis=1).all()
-    misuse("--proxy goes with --log", "ask", "--proxy", "machine.jsonl")
+    misuse("--llm goes with --log", "ask", "--llm", "machine.jsonl")
 
 
 def wide(folder):
@@ -306,7 +307,7 @@ def test_simulated_machines_are_written_by_the_command(here, dcglearn, misuse):
     words = (
         "simulate",
         "--judge",
-        "machine",
+        "llm",
         "--taste",
         "exponential-log2",
         "--side",
@@ -319,6 +320,6 @@ def test_simulated_machines_are_written_by_the_command(here, dcglearn, misuse):
     assert dcglearn(*words, "-o", "machine.jsonl")[0] == 0
     log = read_preferences("machine.jsonl")
     assert len(log) == 40 and not log.swapped.any()
-    misuse("--side goes with --judge machine", "simulate", "--side", "0.5")
+    misuse("--side goes with --judge llm", "simulate", "--side", "0.5")
     misuse("--raters goes with --judge people", *words, "--raters", "3")
-    misuse("taste 'D9' is neither a file", "simulate", "--judge", "machine", "--taste", "D9")
+    misuse("taste 'D9' is neither a file", "simulate", "--judge", "llm", "--taste", "D9")
