@@ -180,7 +180,7 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
         return metric.utility.weights
     if isinstance(metric, Utility):
         return metric.weights
-    raise InputError(
+    raise InputTypeError(
         f"{name} is a list utility, whose values are no sums over positions: certificates, "
         "similarity and exact shares of disagreement are only true of a DCG (disagreement of two "
         "metrics is sampled)",
@@ -198,7 +198,8 @@ def _of_weights(metric: Any, name: str) -> Any:
         return Utility(np.asarray(metric, dtype=np.float64))
     except (TypeError, ValueError) as error:
         problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
-        raise InputError(problem) from error
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(problem) from error
 
 
 def resolved(

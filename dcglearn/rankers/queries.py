@@ -162,7 +162,7 @@ class Queries:
     def evaluate(
         self, scores: ArrayLike, dcg: DCG | ListUtility, ties: str = "stable", empty: float = 0.0
     ) -> Floats:
-        """Return each query's normalised value, ranked by `scores`, shape (m,).
+        """Return the normalised value of each query, ranked by `scores`, shape (m,).
 
         Documents with equal scores keep their order (``"stable"``) or rank worst grade first
         (``"worst"``). A query without a relevant document counts as `empty`.

@@ -13,13 +13,13 @@ from tests.makers import random_log, refused
 LOG = random_log(60)
 SHAPE = LOG.n_grades, LOG.depth
 OTHER = dl.DCG.standard(*SHAPE, "linear", "sqrt")
-QUERIES = dl.simulate.letor_queries(12, seed=0)
+QUERIES = dl.simulate.letor_queries(12, random_state=0)
 DOCUMENTS = np.arange(LOG.depth) % LOG.n_grades
 
 
 def _row_in_use(metric):
-    comparison = dl.compare_learners(LOG, LOG, dl.DCGLearner(loss="robust"), current=metric, C=1.0)
-    return comparison[comparison.current].share
+    comparison = dl.compare_learners(LOG, LOG, dl.DCGLearner(loss="robust"), baseline=metric, C=1.0)
+    return comparison[comparison.baseline].share
 
 
 SUMS = {
@@ -98,11 +98,13 @@ def test_a_ranker_is_evaluated_by_any_metric_with_an_ideal(word, tmp_path):
 @pytest.mark.parametrize("word", ["linear-log2@3", "ERR@3", "BPM(T=2)@3"])
 def test_a_truth_is_any_metric(word, tmp_path):
     truth = dl.metric(word, n_grades=4)
-    log = dl.simulate.preference_pairs(truth, 40, lists="free", seed=0)
+    log = dl.simulate.preference_pairs(truth, 40, lists="free", random_state=0)
     assert log.agreement(truth).share == 1.0
     if hasattr(truth, "save"):
         truth.save(tmp_path / "truth.json")
-        again = dl.simulate.preference_pairs(tmp_path / "truth.json", 40, lists="free", seed=0)
+        again = dl.simulate.preference_pairs(
+            tmp_path / "truth.json", 40, lists="free", random_state=0
+        )
         np.testing.assert_array_equal(again.preferred, log.preferred)
     pairs = log.preferred[:5], log.other[:5]
     np.testing.assert_array_equal(
