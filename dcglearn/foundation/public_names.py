@@ -1,7 +1,6 @@
 """Public names of a module: listed once, in its stub, and imported when they are first used."""
 
 import ast
-import difflib
 import importlib
 import sys
 from collections.abc import Callable
@@ -53,6 +52,7 @@ def _hint(name: str) -> str:
     """Return where a name is, or the nearest one; nothing where none is near."""
     if name.startswith("_"):
         return ""
+    from difflib import get_close_matches
 
     # the first place of each name, from the top down
     places: dict[str, str] = {}
@@ -61,7 +61,7 @@ def _hint(name: str) -> str:
             places.setdefault(public, f"{module}.{public}")
 
     # the name itself, a name that is a part of it, or one spelled like it
-    near = [name] if name in places else difflib.get_close_matches(name, places, 1)
+    near = [name] if name in places else get_close_matches(name, places, 1)
     parts = [public for public in places if name.endswith(public)]
     near = near or sorted(parts, key=len)[-1:]
     return f"; did you mean {places[near[0]]}?" if near else ""
