@@ -29,6 +29,7 @@ from dcglearn.metrics.dcg import DCG as DCG
 from dcglearn.metrics.dcg import Utility as Utility
 from dcglearn.metrics.dcg import textbook_dcgs as textbook_dcgs
 from dcglearn.metrics.list_utility import ListUtility as ListUtility
+from dcglearn.metrics.reading import metric as metric
 from dcglearn.metrics.scales import ScaleWarning as ScaleWarning
 from dcglearn.rankers.linear import LinearRanker as LinearRanker
 from dcglearn.rankers.loading import load_ranker as load_ranker

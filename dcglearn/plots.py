@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from dcglearn.foundation.validation import (
     suffix_among,
 )
 from dcglearn.foundation.working_folder import import_matplotlib
+from dcglearn.metrics.reading import labelled, resolved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,8 +87,9 @@ def __dir__() -> list[str]:
 def plot_gains(dcgs: Any, axes: Axes) -> Axes:
     """Draw gains against grades, a line for each DCG, scaled from 0 (worst grade) to 1 (best).
 
-    `dcgs` is a DCG, a fitted learner, or maps legend entries to them; the axes are returned. The
-    DCG with the most grades names them. Grades cut from a score (`cutoffs=`), such as "0.2-0.4",
+    `dcgs` is a DCG, its file or name (with others that tell its scale), a fitted learner, a list of
+    these, or maps legend entries to them; the axes are returned. The DCG with the most grades names
+    them. Grades cut from a score (`cutoffs=`), such as "0.2-0.4",
     are drawn at the middle of their interval.
     """
     # names of the grades, and whether all are intervals of a score
@@ -558,11 +561,17 @@ def _name_rows(axes: Axes, names: Sequence[str], room: float = 0.6) -> None:
     axes.set_ylim(len(names) - 1 + room, -room)
 
 
-def _by_name(metrics: Any) -> dict[str, DCG]:
-    """Return DCGs by name; a single learner is called `learned`."""
-    if not isinstance(metrics, Mapping):
-        metrics = {"learned" if hasattr(metrics, "fit") else "DCG": metrics}
-    return {name: _dcg_of(metric) for name, metric in metrics.items()}
+def _by_name(metrics: Any) -> dict[Any, DCG]:
+    """Return DCGs by name; words have the others' scale and depth, a learner is `learned`."""
+    # learners and objects
+    named = {"learned": metrics} if hasattr(metrics, "fit") else labelled(metrics)
+    drawn: Fields = {}
+    for name, metric in named.items():
+        drawn[name] = metric if isinstance(metric, (str, os.PathLike)) else _dcg_of(metric)
+
+    # words
+    made, _ = resolved([*drawn.values()], [*drawn])
+    return {name: _dcg_of(metric) for name, metric in zip(drawn, made, strict=True)}
 
 
 def _dcg_of(metric: Any) -> DCG:

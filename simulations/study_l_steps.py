@@ -25,7 +25,7 @@ def trial(rng, kind, n, n_test):
 
     A tenth of the pairs is flipped.
     """
-    true = random_steps(rng) if kind == "any shape" else dl.DCG.from_name(kind, 5, 10)
+    true = random_steps(rng) if kind == "any shape" else dl.metric(kind, 5, 10)
     test = dl.simulate.preference_pairs(true, n_test, lists="free", random_state=rng)
     log = dl.simulate.preference_pairs(true, n, lists="free", n_flips=n // 10, random_state=rng)
     metrics = {

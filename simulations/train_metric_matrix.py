@@ -47,7 +47,7 @@ def trial(rng, data, truth, quick):
     train, valid, test = split(rng, data, quick)
     true, learned = learned_metric(rng, truth, train.n_grades)
     metrics = {"true": true, "learned": learned}
-    metrics |= {name: dl.DCG.from_name(f"{name}@10", train.n_grades) for name in TEXTBOOK}
+    metrics |= {name: dl.metric(f"{name}@10", train.n_grades) for name in TEXTBOOK}
     rankers = {
         name: dl.LinearRanker(loss=dl.losses.ApproxNDCG(dcg), solver="lbfgs", max_iter=30).fit(
             train, eval_set=valid

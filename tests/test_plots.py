@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import dcglearn as dl
 from dcglearn import plots
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.learn_report import learn_report
@@ -60,7 +61,16 @@ def test_a_metric_a_learner_and_a_dictionary_are_drawn_alike():
     nearest = dcg_figure(qp.factor().dcg).axes[1].lines[0].get_ydata()
     np.testing.assert_array_equal(drawn[2].axes[1].lines[1].get_ydata(), nearest)
     refused("fit a learner first", dcg_figure, DCGLearner())
-    refused("not str", dcg_figure, {"usual": "exponential-log2"})
+    refused("usual: nothing says how many grades", dcg_figure, {"usual": "exponential-log2"})
+    refused("not AdaptiveMetric", dcg_figure, [direct.dcg_, "INST"])
+
+    # words take the scale and the depth of the others
+    dcg = direct.dcg_
+    usual = dl.metric("exponential-log2", dcg.n_grades, dcg.depth)
+    for ways in ([dcg, "exponential-log2"], {"DCG": dcg, "exponential-log2": usual}):
+        lines = dcg_figure(ways).axes[1].lines
+        assert [line.get_label() for line in lines] == ["DCG", "exponential-log2"]
+        np.testing.assert_array_equal(lines[1].get_ydata(), usual.discounts)
 
 
 def test_a_figure_shows_itself_in_a_notebook_and_names_are_those_of_plots():

@@ -37,8 +37,7 @@ from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.validation import Fields, PathLike
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.metrics.dcg import DCGLike
-from dcglearn.metrics.reading import BASELINE
+from dcglearn.metrics.reading import BASELINE, MetricLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 
@@ -54,7 +53,7 @@ class Audit(Findings):
 
 def audit(
     log: Preferences | ArrayLike,
-    baseline: DCGLike = BASELINE,
+    baseline: MetricLike = BASELINE,
     *,
     judgements: JudgementsLike | None = None,
     runs: RunsLike | None = None,

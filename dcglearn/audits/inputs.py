@@ -9,9 +9,10 @@ import numpy as np
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
-from dcglearn.metrics.dcg import DCG, DCGLike
-from dcglearn.metrics.reading import metric_or_name, read_metric
-from dcglearn.metrics.textbook import MetricName
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name
+from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.parts.coin_test import tells_nothing
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.usable_pairs import usable_pairs
@@ -78,12 +79,12 @@ class Inputs:
 
     @classmethod
     def of(
-        cls, log: Preferences, metric: DCGLike, random_state: int, *, strict: bool = False
+        cls, log: Preferences, metric: MetricLike, random_state: int, *, strict: bool = False
     ) -> Self:
         """Learn from a log; for errors see `audit`."""
         # the metric in use, on the grades and positions of the log
-        in_use = metric_or_name(metric)
-        name = in_use.at(log.depth) if isinstance(in_use, MetricName) else "the metric used now"
+        in_use = metric_or_name(metric, accept=ONLY_DCG)
+        name = in_use.at(log.depth) if isinstance(in_use, NamedMetric) else "the metric used now"
         baseline: DCG = read_metric(in_use, log.n_grades, log.depth)
         if baseline.n_grades < log.n_grades:
             raise InputError(

@@ -12,7 +12,7 @@ from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
 from dcglearn.foundation.finding import FORMS
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError, suffix_among
-from dcglearn.metrics.reading import metric_or_name
+from dcglearn.metrics.reading import ONLY_DCG, metric_or_name
 from dcglearn.metrics.textbook import is_metric_file
 
 
@@ -52,7 +52,7 @@ def audit(
     force: Force = False,
 ) -> None:
     """Audit a metric on one page: how well it follows users, where it errs, and what to do next."""
-    metric_or_name(baseline)
+    metric_or_name(baseline, accept=ONLY_DCG)
     systems = [*(runs or []), *(more_runs or [])]
     if bool(systems) != (qrels is not None):
         raise InputError("--runs and --qrels go together: runs, and judgements of their documents")

@@ -24,13 +24,13 @@ from dcglearn.cli.options import (
 from dcglearn.cli.reading import SavedMapping
 from dcglearn.evaluation.tables import judgements_first
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SAVED
+from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.reading import SAVED, resolved
 from dcglearn.metrics.scales import warn_of_scale
 from dcglearn.plots import slope_figure, witness_figure
 
 if TYPE_CHECKING:
-    from dcglearn.coherence.rankings import Metric
+    from dcglearn.metrics.reading import AnyMetric
 
 
 @examples(
@@ -70,7 +70,7 @@ def coherence(
     from dcglearn.coherence.regret import quiet_solver
 
     # a list utility has no certificate
-    certified = not any(isinstance(metric, ListUtility) for metric in (first, second))
+    certified = all(isinstance(metric, (DCG, Utility)) for metric in (first, second))
     if not certified and (plot is not None or exit_code):
         reason = "certificates are only true of a DCG, not of a list utility"
         raise InputError(f"{reason}: leave --plot, --exit-code")
@@ -170,10 +170,8 @@ def _two_metrics(
     n_grades: int | None,
     depth: int | None,
     scale: ScaleOptions,
-) -> tuple[list[Metric], tuple[str, str]]:
+) -> tuple[list[AnyMetric], tuple[str, str]]:
     """Return both metrics, those of files mapped, and their names with their depths."""
-    from dcglearn.coherence.rankings import resolved
-
     by_name = files_and_names([a, b], scale, SAVED)
     files = {name: metric for name, metric in by_name.items() if not isinstance(metric, str)}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from dcglearn.cli.command import first_row, model_row, option_name
 from dcglearn.cli.options import Seed
 from dcglearn.foundation.validation import InputError
-from dcglearn.metrics.reading import metric_or_name, read_metric
+from dcglearn.metrics.reading import EVALUATED, ONLY_DCG, metric_or_name
 
 if TYPE_CHECKING:
     from dcglearn.learning.descriptions import DirectDescription, QPDescription
@@ -45,10 +45,9 @@ class CurveOptions(RidgeOption):
         """Return what to fit to a log."""
         from dcglearn.learning.descriptions import DirectDescription
 
-        prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
         ridge = DirectDescription.ridge if self.ridge is None else self.ridge
         zero = 0 if self.zero is None else grade_of(self.zero, log)
-        return DirectDescription(loss=self.loss, ridge=ridge, prior=prior, zero=zero)
+        return DirectDescription(loss=self.loss, ridge=ridge, prior=self.prior, zero=zero)
 
 
 @dataclass(frozen=True)
@@ -135,11 +134,11 @@ class BaselineOptions:
     )
     seed: Seed = 0
 
-    def check(self, *others: str | None) -> None:
-        """Raise InputError if this or another metric is none."""
-        for metric in (self.baseline, *others):
-            if metric is not None:
-                metric_or_name(metric)
+    def check(self, prior: str | None = None) -> None:
+        """Raise InputError if this, or the prior's, is no metric."""
+        metric_or_name(self.baseline, accept=EVALUATED)
+        if prior is not None:
+            metric_or_name(prior, accept=ONLY_DCG)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from dcglearn.cli.options import say
 from dcglearn.foundation.validation import Fields, InputError, errors_in, pointer
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SCORING, metric_or_name
+from dcglearn.metrics.reading import SAVED, SCORING, metric_or_name, resolved
 from dcglearn.metrics.scales import ScaleWarning, example_map, grades_of
-from dcglearn.metrics.textbook import is_metric_file
+from dcglearn.metrics.textbook import NamedMetric, is_metric_file
 
 Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
@@ -104,13 +104,12 @@ def files_and_names(
     return {name: files.get(name, name) for name in metrics}
 
 
-def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
-    """Return DCGs by name; names take the files' grades (5 without a file) and largest depth."""
-    from dcglearn.coherence.rankings import resolved
-
-    parsed: list[Any] = [metric_or_name(name) for name in names]
-    if not any(isinstance(metric, DCG) for metric in parsed):
+def load_metrics(names: list[str], n_grades: int | None = None) -> Fields:
+    """Return metrics by name; names take the files' grades (5 without a file) and largest depth."""
+    parsed = [metric_or_name(name, accept=SAVED) for name in names]
+    if all(isinstance(metric, NamedMetric) for metric in parsed):
         n_grades = n_grades or 5
-    dcgs: Any
-    dcgs, labels = resolved(parsed, names, n_grades=n_grades)
-    return {label or name: dcg for label, name, dcg in zip(labels, names, dcgs, strict=True)}
+    metrics, labels = resolved(parsed, names, n_grades=n_grades)
+    return {
+        label or name: metric for label, name, metric in zip(labels, names, metrics, strict=True)
+    }

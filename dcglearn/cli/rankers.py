@@ -41,9 +41,10 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import SCORING, metric_or_name, read_metric
+from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.scales import warn_of_scale
-from dcglearn.metrics.textbook import MetricName, has_textbook_gains
+from dcglearn.metrics.textbook import NamedMetric, has_textbook_gains
 
 if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries
@@ -215,7 +216,7 @@ def train(
 
     # refuse options that contradict each other
     refuse_folder(folder, force=force)
-    metric_or_name(options.metric)
+    metric_or_name(options.metric, accept=ONLY_DCG)
     objective, engine = options.objective_name, cluster.engine
     if resume and engine is not None:
         raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")
@@ -384,7 +385,7 @@ def _on_scale(
     sizes = [queries.n_grades or 1 for queries in data.values()]
 
     # a name takes its grades and its depth from the data; there is nothing to map
-    if isinstance(metric, MetricName):
+    if isinstance(metric, NamedMetric):
         scale.mapped({})
         longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
         label = metric.at(longest)

@@ -10,21 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from dcglearn.coherence.rankings import (
-    Metric,
-    Rankings,
-    list_values,
-    padded_weights,
-    resolved,
-    without,
-)
+from dcglearn.coherence.rankings import Rankings, list_values, padded_weights, without
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, whole_number
-from dcglearn.metrics.dcg import DCG, DCGLike, Utility
-from dcglearn.metrics.reading import read_metric
+from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, resolved
+from dcglearn.metrics.reading import metric as read_metric
 
 
-def is_compatible(a: DCGLike, b: DCGLike) -> bool:
+def is_compatible(a: MetricLike, b: MetricLike) -> bool:
     """Return whether the gains of both DCGs (or files, or names) strictly increase with the grade.
 
     Zhou et al. 2008, section 4. Compatible gains with decreasing discounts have the same best
@@ -48,9 +42,9 @@ def is_compatible(a: DCGLike, b: DCGLike) -> bool:
     return bool((np.diff(a.gains) > 0).all() and (np.diff(b.gains) > 0).all())
 
 
-def _dcgs(a: DCGLike, b: DCGLike) -> tuple[DCG, DCG]:
+def _dcgs(a: MetricLike, b: MetricLike) -> tuple[DCG, DCG]:
     """Return both as DCGs; see `resolved`."""
-    first, second = (read_metric(metric) for metric in resolved([a, b], "ab")[0])
+    first, second = (read_metric(metric, accept=ONLY_DCG) for metric in resolved([a, b], "ab")[0])
     return first, second
 
 
@@ -71,7 +65,7 @@ class Theorem(Finding):
         return f"the theorem on two grades {verdict}: {self.why}"
 
 
-def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
+def two_grade_theorem(a: MetricLike, b: MetricLike) -> Theorem:
     """Return whether two DCGs are coherent by the theorem on two grades; else see `coherence`.
 
     Zhou et al. 2008, section 4: with two grades, compatible gains are coherent, if the discounts
@@ -108,7 +102,9 @@ def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
     return Theorem(False, f"the discounts differ, {differ}")
 
 
-def optimal_rankings(metric: Metric, documents: ArrayLike, limit: int = 1000) -> Grades:
+def optimal_rankings(
+    metric: MetricLike | ArrayLike, documents: ArrayLike, limit: int = 1000
+) -> Grades:
     """Return the rankings that no other ranking of the documents beats, shape (n, K), descending.
 
     `metric` and `documents`, N >= K, are as in `coherence`; `limit` is the maximum number of

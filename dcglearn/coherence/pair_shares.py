@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.coherence.rankings import (
     MAX_ENUMERATED,
-    Metric,
     Rankings,
-    as_weights,
     list_values,
     padded_weights,
     rankings_of,
@@ -35,8 +33,10 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
-from dcglearn.metrics.dcg import Utility
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import AnyMetric, MetricLike, MetricsLike, as_weights, labelled
+from dcglearn.metrics.textbook_lists import AdaptiveMetric
 
 _inversions_of = function("inversions", COUNT, *[ARRAY] * 4, result=NUMBER)
 
@@ -106,8 +106,8 @@ class Disagreement(Finding):
 
 
 def disagreement(
-    a: Metric,
-    b: Metric,
+    a: MetricLike | ArrayLike,
+    b: MetricLike | ArrayLike,
     documents: ArrayLike | None = None,
     *,
     n_pairs: int = 1_000_000,
@@ -128,7 +128,8 @@ def disagreement(
         As in `coherence`.
     n_pairs, random_state : int
         Number and seed of the random pairs compared if there are more than 20 million rankings, or
-        a metric is a `ListUtility`; otherwise all are. A million give the share to about 0.001.
+        a metric is no sum over positions, such as a `ListUtility`; otherwise all are. A million
+        give the share to about 0.001.
 
     See Also
     --------
@@ -143,7 +144,7 @@ def disagreement(
     """
     whole_number(n_pairs, "n_pairs", 1)
     rankings, metrics = rankings_of([a, b], names, documents)
-    additive = not any(isinstance(metric, ListUtility) for metric in metrics)
+    additive = all(isinstance(metric, (DCG, Utility)) for metric in metrics)
     weights = scaled_weights(metrics, names, documents)[1] if additive else []
     if rankings.n_lists < 2:
         raise InputError(f"{rankings}: there is no pair to compare")
@@ -156,7 +157,7 @@ def disagreement(
         n_pairs = round(float(counts.sum()))
     else:
         values: list[Callable[[Grades], Floats]] = [partial(list_values, w) for w in weights]
-        values = values or [*map(_list_utility, metrics, names)]
+        values = values or [*map(_scaled, metrics, names)]
         counts = _sampled_counts(rankings, values, n_pairs, np.random.default_rng(random_state))
 
     share, agree, tie_a, tie_b, tie_both = (counts / counts.sum()).tolist()
@@ -166,11 +167,12 @@ def disagreement(
     )
 
 
-def _list_utility(source: Metric, name: str) -> Callable[[Grades], Floats]:
+def _scaled(metric: AnyMetric, name: str) -> Callable[[Grades], Floats]:
     """Return the values of lists under a metric, in units of the largest value of a list."""
-    metric = source if isinstance(source, ListUtility) else Utility(as_weights(source, name))
-    table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
-    size = float(np.abs(table.weights).sum())
+    size = 1.0  # those of an adaptive metric are gains from 0 to 1
+    if not isinstance(metric, AdaptiveMetric):
+        weights = as_weights(metric.dcg if isinstance(metric, ListUtility) else metric, name)
+        size = float(np.abs(weights).sum())
     if not size:
         raise InputError(f"{name} orders no two lists: they are all worth the same")
     return lambda lists: np.asarray(metric.score(lists) / size)
@@ -279,7 +281,7 @@ class DisagreementMatrix(Finding):
 
 
 def disagreement_matrix(
-    metrics: Mapping[str, Metric],
+    metrics: MetricsLike,
     documents: ArrayLike | None = None,
     *,
     max_lists: int = 200_000,
@@ -287,9 +289,9 @@ def disagreement_matrix(
 ) -> DisagreementMatrix:
     """Return the share of pairs of rankings that any two of several metrics order differently.
 
-    `metrics` maps names to metrics, for example `textbook_dcgs(5, 10)`; `documents` are as in
-    `coherence`. If there are more than `max_lists` rankings, 5,000 are drawn at random, with
-    replacement, and compared; `random_state` is the seed of these draws.
+    `metrics` maps names to metrics, for example `textbook_dcgs(5, 10)`, or lists them; `documents`
+    are as in `coherence`. If there are more than `max_lists` rankings, 5,000 are drawn at random,
+    with replacement, and compared; `random_state` is the seed of these draws.
     Raises InputError if there are fewer than two metrics, or they cannot be compared (see
     `coherence`).
 
@@ -306,12 +308,13 @@ def disagreement_matrix(
     """
     # leave out constant metrics, which are scaled to None
     scaled: dict[str, Floats | None] = {}
-    if metrics:
-        rankings, weights = padded_weights(list(metrics.values()), list(metrics), documents)
-        scaled = dict(zip(metrics, map(rankings.scaled, weights), strict=True))
+    by_name = labelled(metrics)
+    if by_name:
+        rankings, weights = padded_weights(list(by_name.values()), list(by_name), documents)
+        scaled = dict(zip(by_name, map(rankings.scaled, weights), strict=True))
     kept = {name: table for name, table in scaled.items() if table is not None}
     if len(kept) < 2:
-        problem = f"{len(kept)} of {len(metrics)} metrics order these rankings at all"
+        problem = f"{len(kept)} of {len(by_name)} metrics order these rankings at all"
         raise InputError(f"{problem}; a matrix needs two")
 
     # values of all rankings, or of a sample

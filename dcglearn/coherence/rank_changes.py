@@ -12,7 +12,7 @@ from scipy.stats import kendalltau
 
 from dcglearn.coherence.cone import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.evaluation.ranked import ranked_grades
-from dcglearn.evaluation.run_values import Evaluation, Metrics, as_metrics, evaluate
+from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.system_tests import MAX_RESAMPLES
 from dcglearn.evaluation.tables import (
     JudgementsLike,
@@ -32,6 +32,7 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     whole_number,
 )
+from dcglearn.metrics.reading import MetricsLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 
@@ -200,7 +201,7 @@ class SystemOrder(Finding):
 def system_order(
     judgements: JudgementsLike,
     runs: RunsLike,
-    metrics: Metrics,
+    metrics: MetricsLike,
     *,
     log: Preferences | ArrayLike | None = None,
     budget: float | None = None,

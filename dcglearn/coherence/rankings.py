@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,25 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import (
-    Floats,
-    Grades,
-    Indices,
-    InputError,
-    InputTypeError,
-    PathLike,
-    multiset,
-)
-from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SAVED, metric_or_name, read_metric
-from dcglearn.metrics.textbook import MetricName
-
-Metric: TypeAlias = "DCG | Utility | ListUtility | ArrayLike | PathLike"
-"""A DCG, a utility or its weights, shape (K, L), a metric's file, or a textbook metric's name.
-
-A `ListUtility` is refused where what is asked for is only true of sums over positions.
-"""
+from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, multiset
+from dcglearn.metrics.reading import AnyMetric, MetricLike, as_weights, resolved
 
 Left: TypeAlias = tuple[int, ...]
 """Numbers of documents left of each grade; empty if any grade may occur any number of times."""
@@ -192,83 +174,12 @@ def list_values(weights: Floats, lists: Grades) -> Floats:
     return weights[np.arange(len(weights)), lists].sum(axis=-1)
 
 
-def as_weights(metric: Metric, name: str) -> Floats:
-    """Return the weights of a metric, shape (K, L); raise InputError if it has none."""
-    if isinstance(metric, DCG):
-        return metric.utility.weights
-    if isinstance(metric, ListUtility):
-        raise InputTypeError(
-            f"{name} is a list utility, whose values are no sums over positions: certificates, and "
-            "exact shares of disagreement, are only true of a DCG (disagreement of two metrics is "
-            "sampled)"
-        )
-
-    # an array, which may not be one of numbers
-    try:
-        return Utility(np.asarray(metric, dtype=np.float64)).weights
-    except (TypeError, ValueError) as error:
-        problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
-        kind = InputTypeError if isinstance(error, TypeError) else InputError
-        raise kind(problem) from error
-
-
-def shape_of(metric: Metric, name: str) -> tuple[int, int]:
-    """Return (K, L) of a metric that is not a name."""
-    if isinstance(metric, ListUtility):
-        return metric.depth, metric.n_grades
-    depth, n_grades = as_weights(metric, name).shape
-    return depth, n_grades
-
-
-def resolved(
-    metrics: Sequence[Metric],
-    names: Sequence[str],
-    documents: ArrayLike | None = None,
-    n_grades: int | None = None,
-    depth: int | None = None,
-) -> tuple[list[Metric], list[str | None]]:
-    """Return metrics, with files read and names resolved, and the names with their depths.
-
-    `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
-    Raises InputError if no metric states them. `names` are for messages; the second list has None
-    for a metric that is not a name.
-    """
-    read: list[Any] = [
-        metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics
-    ]
-
-    # sizes of metrics that have one
-    depths, sizes = [], []
-    for metric, name in zip(read, names, strict=True):
-        if not isinstance(metric, MetricName):
-            depths.append(shape_of(metric, name)[0])
-            sizes.append(shape_of(metric, name)[1])
-        elif metric.depth is not None:
-            depths.append(metric.depth)
-
-    # else those of the documents
-    if documents is not None:
-        depths = depths or [np.size(documents)]
-        sizes = sizes or [int(np.max(documents, initial=1)) + 1]
-    size = n_grades or max(sizes, default=None)
-    deepest = depth or max(depths, default=None)
-
-    # metrics of the names
-    made: list[Metric] = []
-    labels: list[str | None] = []
-    for metric, name in zip(read, names, strict=True):
-        by_name = isinstance(metric, MetricName)
-        made.append(read_metric(metric, size, deepest, name=name) if by_name else metric)
-        labels.append(metric.at(metric.deep(deepest)) if by_name else None)
-    return made, labels
-
-
 def rankings_of(
-    metrics: Sequence[Metric], names: Sequence[str], documents: ArrayLike | None
-) -> tuple[Rankings, list[Metric]]:
+    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], documents: ArrayLike | None
+) -> tuple[Rankings, list[AnyMetric]]:
     """Return the rankings over which metrics are compared, and the metrics, `resolved`."""
     made, _ = resolved(metrics, names, documents)
-    depths, sizes = zip(*map(shape_of, made, names), strict=True)
+    depths, sizes = zip(*((metric.depth, metric.n_grades) for metric in made), strict=True)
     if len(set(sizes)) > 1:
         differing = ", ".join(f"{name} has {n}" for name, n in zip(names, sizes, strict=True))
         raise InputError(
@@ -281,7 +192,7 @@ def rankings_of(
 
 
 def padded_weights(
-    metrics: Sequence[Metric], names: Sequence[str], documents: ArrayLike | None
+    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], documents: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
     """Return `rankings_of` metrics, and the weights of each, zeros below its depth, (K, L)."""
     rankings, made = rankings_of(metrics, names, documents)
@@ -290,7 +201,7 @@ def padded_weights(
 
 
 def scaled_weights(
-    metrics: Sequence[Metric], names: Sequence[str], documents: ArrayLike | None
+    metrics: Sequence[MetricLike | ArrayLike], names: Sequence[str], documents: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
     """Return `padded_weights`, scaled to spans of 1; raise InputError if a metric is constant."""
     rankings, weights = padded_weights(metrics, names, documents)

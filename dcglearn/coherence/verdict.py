@@ -10,16 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.coherence.rankings import (
-    MAX_ENUMERATED,
-    Metric,
-    Rankings,
-    as_weights,
-    list_values,
-    resolved,
-    scaled_weights,
-    shape_of,
-)
+from dcglearn.coherence.rankings import MAX_ENUMERATED, Rankings, list_values, scaled_weights
 from dcglearn.coherence.regret import ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.validation import (
@@ -32,6 +23,7 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import AnyMetric, MetricLike, as_weights, resolved
 from dcglearn.metrics.scales import warn_of_scale
 
 _LOG = logging.getLogger(__name__)
@@ -168,8 +160,8 @@ class Coherence(Finding):
 
 
 def coherence(
-    a: Metric,
-    b: Metric,
+    a: MetricLike | ArrayLike,
+    b: MetricLike | ArrayLike,
     documents: ArrayLike | None = None,
     margin: float = 0.0,
     *,
@@ -191,7 +183,7 @@ def coherence(
 
     Parameters
     ----------
-    a, b : DCG, Utility, array_like of shape (K, L), file or name
+    a, b : DCG, Utility, array_like of shape (K, L), file or name; see `metric`
         The metrics; positions below the depth of the shallower one have no weight in it. A name
         without ``@K`` is as deep as the other metric, or as there are documents.
     documents : array_like of int, shape (N,), optional
@@ -230,9 +222,7 @@ def coherence(
     (a, b), labels = resolved([a, b], names or "ab", documents, n_grades)
     names = names or (labels[0] or "a", labels[1] or "b")
     if n_grades is not None:
-        sizes = {
-            name: shape_of(metric, name)[1] for name, metric in zip(names, (a, b), strict=True)
-        }
+        sizes = {name: metric.n_grades for name, metric in zip(names, (a, b), strict=True)}
         warn_of_scale(sizes, scale_size(n_grades, 0), "the scale of the documents", 2)
 
     # largest regret in both directions
@@ -329,7 +319,7 @@ class _Comparison:
         return there, back, f"all {n_lists:,} lists were compared"
 
 
-def _witness(first: Metric, second: Metric, largest: LargestRegret) -> Witness | None:
+def _witness(first: AnyMetric, second: AnyMetric, largest: LargestRegret) -> Witness | None:
     """Return the lists of a regret with their values in the metrics' own units."""
     pair = largest.pair
     if pair is None or largest.regret <= NEGLIGIBLE:
@@ -407,8 +397,8 @@ class RegretCurve(Finding):
 
 
 def regret_curve(
-    a: Metric,
-    b: Metric,
+    a: MetricLike | ArrayLike,
+    b: MetricLike | ArrayLike,
     documents: ArrayLike | None = None,
     margins: ArrayLike = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
     *,

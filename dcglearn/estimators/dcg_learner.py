@@ -20,10 +20,14 @@ from dcglearn.learning.dcg_model import Curves
 from dcglearn.learning.descriptions import FORMS, DirectDescription, DirectFit, FormScore, Member
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.saved_metric import check_format, check_numbers, fields_of, read_saved
+from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.parts.open_log import Log, check_log, opened_log
+from dcglearn.parts.parted_log import OpenLog
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.llm import llm_dcg
@@ -180,7 +184,7 @@ class DCGLearner(PairLearner):
         self,
         loss: str = "auto",
         ridge: float = 2.0,
-        prior: DCGLike | None = None,
+        prior: MetricLike | None = None,
         n_starts: int = 6,
         n_grades: int | None = None,
         max_iter: int = 2000,
@@ -202,7 +206,7 @@ class DCGLearner(PairLearner):
         self,
         X: Log,
         y: None = None,
-        start: DCGLearner | Curves | DCG | PathLike | None = None,
+        start: DCGLearner | Curves | MetricLike | None = None,
         *,
         refit: str = "never",
         engine: Any = None,
@@ -222,8 +226,9 @@ class DCGLearner(PairLearner):
         ----------
         X, engine, memory, checkpoint, resume, as_is
             As in `UtilityLearner.fit`.
-        start : DCGLearner, path, Curves or DCG, optional
-            The only start: a fitted learner or its saved file, its `curves_`, or a DCG or its file.
+        start : DCGLearner, Curves, DCG, file or name, optional
+            The only start: a fitted learner or its saved file, its `curves_`, or a DCG as `metric`
+            reads it.
             A learner that was fitted to nearly the same log saves most of the time: each member of
             a blend starts from its own, and the weights are kept until the log has grown or shrunk
             by a tenth.
@@ -243,7 +248,7 @@ class DCGLearner(PairLearner):
             check_log(log, as_is=as_is)
 
             # the machine's DCG comes first: it may be left out
-            machine, warm = llm_dcg(llm, log, as_is=as_is), _warm_start(start)
+            machine, warm = llm_dcg(llm, log, as_is=as_is), _warm_start(start, log)
             self._take(
                 fit_in_form(
                     log, description, warm, refit=refit, checkpointing=checkpointing, llm=machine
@@ -284,14 +289,16 @@ class DCGLearner(PairLearner):
         return learner
 
 
-def _warm_start(start: Any) -> WarmStart | None:
-    """Return the start that a fitted learner, its file, `Curves`, a DCG or its file stands for."""
+def _warm_start(start: Any, log: OpenLog) -> WarmStart | None:
+    """Return the start that a fitted learner, `Curves`, a DCG, a file or a name stands for."""
     if start is None or not is_path(start):
         return None if start is None else WarmStart.of(start)
 
-    # a file holds a metric or a learner
-    is_metric = read_json_object(start).get("format") == f"dcglearn.{DCG._kind}"
-    saved = DCG.load(start) if is_metric else read_saved(start, _fit_of)
+    # a file may hold a learner
+    if is_metric_file(start) and read_json_object(start).get("format") == f"dcglearn.{KIND}":
+        saved: Any = read_saved(start, _fit_of)
+    else:
+        saved = read_metric(start, log.n_grades, log.depth, accept=ONLY_DCG, name="start")
     return WarmStart.of(saved, f"start {start}")
 
 

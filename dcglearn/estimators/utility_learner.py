@@ -18,6 +18,8 @@ from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.reading import MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -79,7 +81,7 @@ class UtilityLearner(PairLearner):
     C : float
         Weight of the shortfalls against the norm of W. 1 suits clean logs; noisy ones a smaller C,
         see `choose_C`.
-    margin : {"unit", "hamming", "log"} or DCG or Utility
+    margin : {"unit", "hamming", "log"}, or a metric, file or name
         By how much the preferred list should win: 1; the number of positions whose grades differ
         (-1 and -2 do not); the log's own `margin` column (its `strength` where there is none); or
         the difference of the two under that metric. A metric that is about right beats 1 if you
@@ -140,7 +142,7 @@ class UtilityLearner(PairLearner):
     def __init__(
         self,
         C: float = 1.0,
-        margin: str | DCG | Utility = "unit",
+        margin: MetricLike = "unit",
         monotone: bool = True,
         solver: str = "newton",
         tie_epsilon: float | None = None,
@@ -163,7 +165,7 @@ class UtilityLearner(PairLearner):
         self,
         X: Log,
         y: None = None,
-        start: Utility | None = None,
+        start: MetricLike | None = None,
         *,
         engine: Any = None,
         memory: str | int | None = None,
@@ -183,7 +185,7 @@ class UtilityLearner(PairLearner):
         X : Preferences, array_like of int, path, ParquetLog, DaskLog or Dask dataframe
             Pairs of shape (n, 2, K), the preferred list first; or Parquet files of any size, by
             paths, a folder or a pattern. The `y` that scikit-learn passes is ignored.
-        start : Utility, optional
+        start : Utility, DCG, file or name, optional
             Initial W, such as the solution at another `C`.
         engine : distributed.Client, str or int, optional
             Learn on a Dask cluster: a client, a scheduler's address, or a number of processes on
@@ -201,7 +203,12 @@ class UtilityLearner(PairLearner):
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             # refuse one that seems upside down
             check_log(log, as_is=as_is)
-            self._take(fit_qp(log, description, start, Checkpointing(checkpoint, resume)))
+            first: Any = None
+            if start is not None:
+                shape = log.n_grades, log.depth
+                first = read_metric(start, *shape, accept=(DCG, Utility), name="start")
+            first = first.utility if isinstance(first, DCG) else first
+            self._take(fit_qp(log, description, first, Checkpointing(checkpoint, resume)))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:

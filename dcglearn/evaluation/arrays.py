@@ -1,9 +1,9 @@
-"""DCG and NDCG of plain arrays of scores and grades."""
+"""Values of metrics, such as NDCG, of plain arrays of scores and grades."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -20,8 +20,18 @@ from dcglearn.foundation.validation import (
     one_of,
 )
 from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
-from dcglearn.metrics.dcg import DCG, DCGLike, normalised_values
-from dcglearn.metrics.reading import labelled, metric_or_name, read_metric
+from dcglearn.metrics.dcg import DCG, normalised_values
+from dcglearn.metrics.reading import (
+    EVALUATED,
+    SCORING,
+    MetricLike,
+    MetricsLike,
+    labelled,
+    metric_or_name,
+)
+from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.textbook import NamedMetric
+from dcglearn.metrics.textbook_lists import ListMetric
 
 _shares_of_grades = function("grade_shares", *[COUNT] * 5, *[ARRAY] * 5)
 _work_of_shares = function("work_of_shares", COUNT, COUNT, result=COUNT)
@@ -30,16 +40,16 @@ _work_of_shares = function("work_of_shares", COUNT, COUNT, result=COUNT)
 def evaluate_arrays(
     grades: ArrayLike,
     scores: ArrayLike,
-    metrics: DCGLike | Mapping[str, DCGLike] | Iterable[DCGLike],
+    metrics: MetricsLike,
     *,
     normalise: bool = True,
     ties: str = "average",
     empty: float = 0.0,
 ) -> Floats | dict[str, Floats]:
-    """Return the NDCG or DCG of each query's ranking by score, shape (Q,), or these by metric.
+    """Return the value of each query's ranking by score, such as NDCG, shape (Q,), or by metric.
 
-    Raises InputError if shapes differ, a grade is above a metric's, a score is not finite, or
-    `ties` is unknown.
+    Raises InputError if shapes differ, a grade is above a metric's, a score is not finite, `ties`
+    is unknown, or documents of different grades tie under "average" and a metric that is no DCG.
 
     Parameters
     ----------
@@ -47,8 +57,9 @@ def evaluate_arrays(
         One row per query; -1 = no document.
     scores : array_like, shape (Q, N)
         Documents are ranked by score, highest first.
-    metrics : DCG, file or name, a sequence, or a mapping of names to metrics
-        One metric, or several with the same number of grades. A name without ``@K`` is N deep.
+    metrics : DCG, ListUtility, file or name, a mapping of names to metrics, or a list of these
+        What `metric` reads: one, or several with the same number of grades. A name without ``@K``
+        is N deep.
     normalise, empty
         As in `evaluate`.
     ties : {"average", "stable"}
@@ -65,16 +76,17 @@ def evaluate_arrays(
     array([0.7426])
     """
     # metrics of one number of grades
-    single = isinstance(metrics, (DCG, str, os.PathLike))
-    by_name = _dcgs(labelled(metrics), grades)
-    sizes = {dcg.n_grades for dcg in by_name.values()}
+    single = isinstance(metrics, (*EVALUATED, str, os.PathLike))
+    by_name = _read(labelled(metrics), grades)
+    sizes = {metric.n_grades for metric in by_name.values()}
     if len(sizes) != 1:
         raise InputError(
             f"give one metric or more, all of one number of grades, not of {sorted(sizes)}"
         )
 
     # grades and scores of one shape
-    table = np.atleast_2d(graded_lists(grades, "grades", sizes.pop()))
+    n_grades = sizes.pop()
+    table = np.atleast_2d(graded_lists(grades, "grades", n_grades))
     keys = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     if table.shape != keys.shape:
         raise InputError(
@@ -88,23 +100,48 @@ def evaluate_arrays(
     if ties == "stable":
         keys = _without_ties(keys)
 
-    # values, divided by the best ones
-    values, counts = _values_and_counts(keys, table, list(by_name.values()))
-    for m, dcg in enumerate(by_name.values()):
-        if normalise and not dcg.plain:
-            values[:, m] = normalised_values(values[:, m], dcg.ideal_of_counts(counts), empty)
-    return values[:, 0] if single else dict(zip(by_name, values.T, strict=True))
+    # values of DCGs, which are sums, and of others
+    dcgs = [metric for metric in by_name.values() if isinstance(metric, DCG)]
+    sums, counts = _values_and_counts(keys, table, dcgs, n_grades)
+    columns = iter(sums.T)
+    values = {
+        name: next(columns) if isinstance(metric, DCG) else _list_values(name, metric, keys, table)
+        for name, metric in by_name.items()
+    }
+
+    # divided by the best ones
+    for name, metric in by_name.items():
+        if normalise and isinstance(metric, SCORING) and not metric.plain:
+            values[name] = normalised_values(values[name], metric.ideal_of_counts(counts), empty)
+    return next(iter(values.values())) if single else values
 
 
-def _dcgs(metrics: Mapping[str, DCGLike], grades: ArrayLike) -> dict[str, DCG]:
-    """Return metrics as DCGs; names take the others' number of grades, or else the data's."""
-    parsed = {name: metric_or_name(metric) for name, metric in metrics.items()}
-    own = [metric.n_grades for metric in parsed.values() if isinstance(metric, DCG)]
+def _read(metrics: Mapping[str, MetricLike], grades: ArrayLike) -> dict[str, ListMetric]:
+    """Return metrics by name; words take the others' number of grades, or else the data's."""
+    parsed = {name: metric_or_name(metric, accept=EVALUATED) for name, metric in metrics.items()}
+    own = [one.n_grades for one in parsed.values() if not isinstance(one, NamedMetric)]
     if len(own) == len(parsed):
         return parsed
     table = graded_lists(grades, "grades")
     size = max(own, default=int(table.max(initial=0)) + 1)
     return {name: read_metric(metric, size, table.shape[-1]) for name, metric in parsed.items()}
+
+
+def _list_values(name: str, metric: ListMetric, scores: Floats, grades: Grades) -> Floats:
+    """Return the values of lists whose documents have different scores, or equal grades, (Q,)."""
+    # grades as ranked, places without a document last
+    keys = np.where(grades >= 0, -scores, np.inf)
+    order = np.argsort(keys, axis=1, kind="stable")
+    keys, ranked = (np.take_along_axis(table, order, axis=1) for table in (keys, grades))
+
+    # gains cannot be shared
+    tied = (np.diff(keys, axis=1) == 0) & (np.diff(ranked, axis=1) != 0)
+    if tied.any():
+        raise InputError(
+            f"{name} is not a DCG, so documents of equal score cannot share gains, as those of "
+            f'query {tied.any(axis=1).argmax()} would: give ties="stable"'
+        )
+    return np.atleast_1d(metric.score(ranked))
 
 
 def _without_ties(scores: Floats) -> Floats:
@@ -116,14 +153,18 @@ def _without_ties(scores: Floats) -> Floats:
 
 
 def _values_and_counts(
-    scores: Floats, grades: Grades, metrics: Sequence[DCG], most_entries: int = 1 << 24
+    scores: Floats,
+    grades: Grades,
+    metrics: Sequence[DCG],
+    n_grades: int,
+    most_entries: int = 1 << 24,
 ) -> tuple[Floats, Floats]:
     """Return DCGs by row and metric, shape (Q, M), and numbers of documents by grade, (Q, L).
 
     `most_entries` bounds the query x position x grade table of long rows, 8 bytes each.
     """
-    width, n_grades = grades.shape[1], metrics[0].n_grades
-    depth = min(max(dcg.depth for dcg in metrics), width)
+    width = grades.shape[1]
+    depth = min(max((dcg.depth for dcg in metrics), default=1), width)
     values, counts = np.empty((len(grades), len(metrics))), np.zeros((len(grades), n_grades))
 
     # short rows are sorted

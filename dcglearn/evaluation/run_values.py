@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict, get_args
 
@@ -43,13 +43,11 @@ from dcglearn.foundation.validation import (
     one_of,
 )
 from dcglearn.metrics.dcg import normalised_values
-from dcglearn.metrics.reading import EVALUATED, SCORING, labelled, metric_or_name, read_metric
+from dcglearn.metrics.reading import EVALUATED, SCORING, MetricsLike, labelled, metric_or_name
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import NamedMetric, is_metric_file
 from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName
-
-OneMetric = ListMetric | PathLike
-Metrics = Mapping[str, OneMetric] | Iterable[OneMetric] | OneMetric
 
 Ideal = Literal["judgements", "list"]
 Missing = Literal["zero", "skip"]
@@ -230,7 +228,7 @@ class EvaluateOptions(TypedDict, total=False):
 def evaluate(
     judgements: JudgementsLike,
     runs: RunsLike,
-    metrics: Metrics = "nDCG@10",
+    metrics: MetricsLike = "nDCG@10",
     *,
     normalise: bool = True,
     ties: str = "docno-desc",
@@ -253,13 +251,12 @@ def evaluate(
     judgements, runs
         The grades and the ranked documents, in any form that `read_judgements` and `read_runs`
         accept.
-    metrics : DCG, ListUtility, file or name, a sequence, or a mapping of names to metrics
-        An object of `textbook_list_metrics` has the same values as its name. ``nDCG@10`` (linear
-        gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
-        ranked or judged. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of
-        `textbook_list_metrics`, with or without ``@K``. Other names (``AP``, ``P@10``) are computed
-        by ir_measures. Those of trec_eval, ranx and MTEB mean the same (``ndcg_cut_10``, ``map``,
-        ``recip_rank``, ``recall_at_100``).
+    metrics : DCG, ListUtility, file or name, a mapping of names to metrics, or a list of these
+        What `metric` reads, such as ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``ERR@5``;
+        without K, down to the last document ranked or judged. A name, its object and its file have
+        the same values, and so has all that `textbook_list_metrics` returns. Other names (``AP``,
+        ``P@10``) are computed by ir_measures. Those of trec_eval, ranx and MTEB mean the same
+        (``ndcg_cut_10``, ``map``, ``recip_rank``, ``recall_at_100``).
     normalise : bool
         Divide by the best value that the query's documents allow (NDCG), so that every query counts
         the same; else plain. A metric with ``plain=True``, such as ERR, INST and RBP, is never
@@ -425,7 +422,7 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
 
 
 def as_metrics(
-    metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()
+    metrics: MetricsLike, judgements: Judgements, runs: Sequence[Run] = ()
 ) -> dict[str, ListMetric | str]:
     """Return metrics or names by name; names of other metrics stay strings, for ir_measures."""
     by_name: dict[str, ListMetric | str] = {}

@@ -13,7 +13,7 @@ import numpy as np
 from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
-from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, Metrics, evaluate
+from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
 from dcglearn.evaluation.tables import (
     JudgementsLike,
     RunsLike,
@@ -35,7 +35,7 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.metrics.reading import labelled
+from dcglearn.metrics.reading import MetricsLike, labelled
 
 _LOG = logging.getLogger(__name__)
 
@@ -176,7 +176,7 @@ class SystemComparison(Finding):
 def compare_systems(
     judgements: JudgementsLike,
     runs: RunsLike,
-    metrics: Metrics = "nDCG@10",
+    metrics: MetricsLike = "nDCG@10",
     *,
     baseline: str | None = None,
     level: float = 0.95,
@@ -248,7 +248,7 @@ def compare_systems(
 def evaluated_and_paired(
     judgements: JudgementsLike,
     runs: RunsLike,
-    metrics: Metrics,
+    metrics: MetricsLike,
     **settings: Unpack[EvaluateOptions],
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""

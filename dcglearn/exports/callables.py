@@ -13,13 +13,14 @@ from dcglearn.exports.settings import carried
 from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, query_offsets
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import MetricLike
 
 Callables = tuple[Callable[..., Any], Callable[..., Any]]
 Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries
 
 
-def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
+def lightgbm_callables(dcg: MetricLike, loss: Objective | None = None) -> Callables:
     """Return an objective and a metric for LightGBM.
 
     In ``lightgbm.train`` they are ``params["objective"]`` and ``feval``; in ``LGBMRanker`` they are
@@ -72,7 +73,7 @@ def _lightgbm_queries(first: Any, second: Any, group: Any) -> Queries:
     return scores, grades, np.asarray(group)
 
 
-def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
+def xgboost_callables(dcg: MetricLike, loss: Objective | None = None) -> Callables:
     """Return ``obj`` and ``custom_metric`` for ``xgboost.train`` (with ``maximize=True``).
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
@@ -131,7 +132,7 @@ def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:
     return float(ndcg.mean())
 
 
-def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
+def sklearn_scorer(dcg: MetricLike) -> Callable[..., float]:
     """Return a scorer for scikit-learn's ``scoring=``: the mean NDCG over queries.
 
     ``scorer(estimator, X, y, qid=qid)`` takes grades ``y`` and scores ``estimator.predict(X)`` of
@@ -184,12 +185,12 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
         return scorer.set_score_request(qid=True)
 
 
-def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True) -> Any:
+def ir_measure(dcg: MetricLike, name: str = "DCGlearned", *, normalise: bool = True) -> Any:
     """Return a measure for ir_measures, and so for PyTerrier, with its provider registered.
 
     It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's
     ``eval_metrics``, as NDCG or, unless `normalise`, as DCG. Raises InputError if ir_measures is
-    not installed, or has another of this name.
+    not installed, or has another of this name. A `ListUtility`, such as ERR, is held too.
 
     See Also
     --------

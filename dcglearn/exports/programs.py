@@ -12,7 +12,8 @@ from dcglearn.exports.settings import carried
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.foundation.version import __version__
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import MetricLike
 
 TEMPLATES = Path(__file__).parent / "templates"
 """The programs, with places for the metric.
@@ -30,7 +31,7 @@ UNJUDGED = Template(
 """Rows of the query for unjudged documents, which gain something there."""
 
 
-def to_python(dcg: DCGLike, name: str = "the metric") -> str:
+def to_python(dcg: MetricLike, name: str = "the metric") -> str:
     """Return a twenty-line program with the functions ``dcg(grades)`` and ``ndcg(run, judged)``.
 
     Values are those of `evaluate`; a document without a judgement counts as the worst grade, the
@@ -58,7 +59,7 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     )
 
 
-def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
+def to_quepid(dcg: MetricLike, name: str = "the metric") -> str:
     """Return a DCG's NDCG as a Quepid scorer in JavaScript; for parameters see `to_python`.
 
     The value equals `evaluate`'s; the ideal ranking is made from all ratings of the query.
@@ -84,7 +85,7 @@ def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
     )
 
 
-def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
+def to_sql(dcg: MetricLike, name: str = "the metric") -> str:
     """Return a query in standard SQL for DCG and NDCG of every query of every run.
 
     Values are those of `evaluate`; comments tell what other systems than DuckDB and SQLite need.
@@ -117,7 +118,7 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     )
 
 
-def _carried(metric: DCGLike, tool: str) -> DCG:
+def _carried(metric: MetricLike, tool: str) -> DCG:
     """Return the DCG to write, as `carried`; raise InputError for negative discounts too."""
     dcg = carried(metric, tool)
     if dcg.discounts.min() < 0:

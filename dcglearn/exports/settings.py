@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import Fields, InputError, whole_number
-from dcglearn.metrics.dcg import DCG, DCGLike, Utility
+from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SAVED, read_metric
+from dcglearn.metrics.reading import SAVED, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import textbook_discounts
 
+HOLDS_LISTS = ("ir_measures", "ir-measures")
+"""Names of the tool that evaluates by dcglearn, and so holds a list utility too."""
 
-def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | None = None) -> DCG:
+
+def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
     """Return the DCG to carry into a tool; a `ListUtility` without stops or best share is one.
 
-    Raise InputError if it is no DCG, its best grade gains nothing, no position counts, or it is
-    plain and the tool normalises; `n_grades` is for a name.
+    One of `HOLDS_LISTS` takes any `ListUtility`, which is returned as it is. Raises InputError if
+    it is no DCG, its best grade gains nothing, no position counts, or it is plain and the tool
+    normalises; `n_grades` is for a name.
     """
     dcg: DCG = _summed(metric, tool, n_grades)
 
@@ -46,7 +51,7 @@ def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
     """Return a metric, or its file, if it is a DCG; refuse others by name."""
     name = os.fspath(metric) if isinstance(metric, (str, os.PathLike)) else type(metric).__name__
     metric = read_metric(metric, n_grades, accept=SAVED)
-    if isinstance(metric, DCG):
+    if isinstance(metric, DCG) or (isinstance(metric, ListUtility) and tool in HOLDS_LISTS):
         return metric
 
     # a list utility of the form of a DCG is one
@@ -125,7 +130,9 @@ def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
         raise InputError(f"{tool} counts from the worst grade's gain, but {less}; {remedy}")
 
 
-def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_eval") -> list[int]:
+def integer_gains(
+    dcg: MetricLike, scale: int | None = None, *, tool: str = "trec_eval"
+) -> list[int]:
     """Return gains as whole numbers from 0, which trec_eval, pytrec_eval and ranx need.
 
     `scale` is the best grade's whole gain; by default whole gains stay as they are, and of others
@@ -166,7 +173,7 @@ def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_e
 
 
 def to_trec_eval(
-    dcg: DCGLike, scale: int | None = None, *, lossy: bool = False, tool: str = "trec_eval"
+    dcg: MetricLike, scale: int | None = None, *, lossy: bool = False, tool: str = "trec_eval"
 ) -> Fields:
     """Return the measure's name, and grades for judgements of trec_eval, pytrec_eval and ranx.
 
@@ -191,7 +198,7 @@ def to_trec_eval(
     return {"relevance_of_grade": gains, **names}
 
 
-def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> Fields:
+def to_lightgbm(dcg: MetricLike, *, lossy: bool = False) -> Fields:
     """Return LightGBM's parameters for this metric: ``label_gain`` and the depth.
 
     LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the
@@ -215,7 +222,7 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> Fields:
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}
 
 
-def cwl_continuation(dcg: DCGLike) -> list[float]:
+def cwl_continuation(dcg: MetricLike) -> list[float]:
     """Return cwl_eval's continuation probabilities, ``C(i) = W(i+1) / W(i)``, 0 at the end.
 
     Raises InputError if the discounts are not positive and decreasing, since a continuation
@@ -238,7 +245,7 @@ def cwl_continuation(dcg: DCGLike) -> list[float]:
     return [*np.minimum(discounts[1:] / discounts[:-1], 1.0).tolist(), 0.0]
 
 
-def cwl_gains(dcg: DCGLike) -> list[float]:
+def cwl_gains(dcg: MetricLike) -> list[float]:
     """Return cwl_eval's gains, from 0 to 1.
 
     Raises InputError if a gain is below 0 or below the worst grade's.

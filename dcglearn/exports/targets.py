@@ -28,7 +28,7 @@ TARGETS = {
     "else callables: any DCG",
     "xgboost": "callables: any DCG",
     "scikit-learn": "a scorer: any DCG",
-    "ir-measures": "a measure, also for PyTerrier: any DCG",
+    "ir-measures": "a measure, also for PyTerrier: any DCG or list utility",
     "trec-eval": "whole grades for the judgements, also for pytrec_eval: log2 discounts, "
     "gains that do not fall",
     "ranx": "whole grades for the judgements: log2 discounts, gains that do not fall",
@@ -127,10 +127,9 @@ def exported(
 
     # else lines of Python
     if settings is None:
-        load = f"parse({name!r}, n_grades={dcg.n_grades})"
-        if is_metric_file(name):
-            load = f"load({name!r})"
-        lines = f"import dcglearn\ndcg = dcglearn.DCG.{load}\n{LINES[target]}"
+        scale_of_name = "" if is_metric_file(name) else f", n_grades={dcg.n_grades}"
+        load = f"dcg = dcglearn.metric({name!r}{scale_of_name})"
+        lines = f"import dcglearn\n{load}\n{LINES[target]}"
         if target == "pytorch":
             return Export(text=lines + "\n")
         settings = {"python": lines.split("\n"), "lost": []}

@@ -81,8 +81,10 @@ def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
     """Return "; the nearest is NAME" for messages, or nothing where no name is like this one."""
     import difflib
 
-    close = difflib.get_close_matches(name, list(names), 1, cutoff)
-    return f"; the nearest is {close[0]}" if close else ""
+    # capitals make no difference; the first of equal names counts
+    lower = {one.lower(): one for one in reversed([*names])}
+    close = difflib.get_close_matches(name.lower(), lower, 1, cutoff)
+    return f"; the nearest is {lower[close[0]]}" if close else ""
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -20,9 +20,10 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
-from dcglearn.metrics.dcg import DCG, DCGLike, Utility
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, is_metric_word, metric_or_name
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import textbook_formula
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class QPDescription(Description):
     learner = "UtilityLearner"
 
     C: float = 1.0
-    margin: str | DCG | Utility = "unit"
+    margin: MetricLike = "unit"
     monotone: bool = True
     solver: str = "newton"
     tie_epsilon: float | None = None
@@ -93,8 +94,10 @@ class QPDescription(Description):
         """Raise InputError if a parameter has no meaning."""
         # check what is minimised
         within(self.C, "C", remedy="small for noisy logs, large for clean ones", above=True)
-        if not isinstance(self.margin, (DCG, Utility)):
-            one_of(self.margin, "margin", MARGINS, ", or a DCG or a Utility")
+        if isinstance(self.margin, str) and not is_metric_word(self.margin):
+            one_of(self.margin, "margin", MARGINS, ", or a DCG or another metric")
+        else:
+            metric_or_name(self.margin, name="margin")
         flag(self.monotone, "monotone")
         if self.tie_epsilon is not None:
             within(self.tie_epsilon, "tie_epsilon", remedy="or None")
@@ -110,6 +113,12 @@ class QPDescription(Description):
         within(self.tol, "tol")
         whole_number(self.max_iter, "max_iter")
 
+    def margin_of(self, n_grades: int, depth: int) -> Any:
+        """Return the margin: one of `MARGINS`, or a metric; a name is as deep as the lists."""
+        if isinstance(self.margin, str) and self.margin in MARGINS:
+            return self.margin
+        return read_metric(self.margin, n_grades, depth, name="margin")
+
 
 @dataclass(frozen=True)
 class DirectDescription(Description):
@@ -119,7 +128,7 @@ class DirectDescription(Description):
 
     loss: str = "auto"
     ridge: float = 2.0
-    prior: DCGLike | None = None
+    prior: MetricLike | None = None
     n_starts: int = 6
     n_grades: int | None = None
     max_iter: int = 2000
@@ -159,7 +168,7 @@ class DirectDescription(Description):
         """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
         if self.prior is None:
             return None
-        return read_metric(self.prior, n_grades, depth, name="prior")
+        return read_metric(self.prior, n_grades, depth, accept=ONLY_DCG, name="prior")
 
     def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
         """Raise InputError if a parameter has no meaning for a log of this shape."""

@@ -16,7 +16,7 @@ from dcglearn.learning.descriptions import DirectDescription, QPDescription, QPF
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.dcg import Utility
 from dcglearn.parts.parted_log import (
     OpenLog,
     PartedLog,
@@ -78,7 +78,7 @@ def fit_settings(
     return {"learner": description.learner, **settings, **more, **log_fingerprint(log)}
 
 
-def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
+def qp_pairs(log: PreferencePairs, margin: Any, tie_epsilon: float | None) -> Pairs:
     """Return the decided pairs with margins, and each tie both ways with -epsilon."""
     log = differing_pairs(log)
 
@@ -114,9 +114,9 @@ def _n_unseen(log: PreferencePairs) -> int:
     return len(decided) - len(seen_pairs(decided))
 
 
-def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
-    """Return the margins of the pairs of a log, shape (n,) or (1,), or raise InputError."""
-    if isinstance(margin, (DCG, Utility)):
+def margins(log: PreferencePairs, margin: Any) -> Floats:
+    """Return margins by name, or by a metric, shape (n,) or (1,); or raise InputError."""
+    if not isinstance(margin, str):
         return np.abs(margin.score(log.preferred) - margin.score(log.other))
     if margin == "unit":
         return np.ones(1)
@@ -132,8 +132,10 @@ def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
 
 def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[str, int]]:
     """Return the QP's pairs, and the numbers of pairs left out."""
-    # in parts
     epsilon = description.tie_epsilon
+    margin = description.margin_of(log.n_grades, log.depth)
+
+    # in parts
     if isinstance(log, PartedLog):
         if description.solver == "cvxpy":
             raise InputError(
@@ -144,14 +146,14 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[s
 
         # counted and made part by part
         n_ties, n_unseen = log.facts.n_ties, log.parts.total(_n_unseen)
-        to_pairs = partial(qp_pairs, margin=description.margin, tie_epsilon=epsilon)
+        to_pairs = partial(qp_pairs, margin=margin, tie_epsilon=epsilon)
         pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)
 
     # or in memory
     else:
         log, dropped = learnable(log)
         n_ties, n_unseen = len(log.ties), _n_unseen(log)
-        pairs = qp_pairs(log, description.margin, epsilon)
+        pairs = qp_pairs(log, margin, epsilon)
 
     # refuse what W = 0 satisfies
     if isinstance(pairs, Pairs):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError, finite_array
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.reading import MetricLike, as_weights, resolved
 
 
-def similarity(a: Utility | DCG | ArrayLike, b: Utility | DCG | ArrayLike) -> float:
+def similarity(a: MetricLike | ArrayLike, b: MetricLike | ArrayLike) -> float:
     """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
 
     T subtracts the worst grade's weight from each row. Raises InputError if the shapes differ, or
@@ -23,7 +23,7 @@ def similarity(a: Utility | DCG | ArrayLike, b: Utility | DCG | ArrayLike) -> fl
 
     Examples
     --------
-    >>> round(similarity(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")), 4)
+    >>> round(similarity(dl.DCG.standard(5, 10, "linear"), "exponential-log2"), 4)
     0.9534
     """
     left, right = _matched_weights(a, b)
@@ -31,7 +31,7 @@ def similarity(a: Utility | DCG | ArrayLike, b: Utility | DCG | ArrayLike) -> fl
 
 
 def identifiable_similarity(
-    a: Utility | DCG | ArrayLike, b: Utility | DCG | ArrayLike, visible: Visibility
+    a: MetricLike | ArrayLike, b: MetricLike | ArrayLike, visible: Visibility
 ) -> float:
     """Return the cosine of two utilities after removing the directions that a log cannot identify.
 
@@ -64,13 +64,10 @@ def _cosine(left: Floats, right: Floats) -> float:
     return float(np.vdot(left, right)) / norms
 
 
-def _matched_weights(
-    a: Utility | DCG | ArrayLike, b: Utility | DCG | ArrayLike
-) -> tuple[Floats, Floats]:
+def _matched_weights(a: MetricLike | ArrayLike, b: MetricLike | ArrayLike) -> tuple[Floats, Floats]:
     """Return the weights of two metrics, (K, L); raise InputError if their shapes differ."""
-    left, right = (
-        finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (a, b)
-    )
+    names = "a", "b"
+    left, right = map(as_weights, resolved([a, b], names)[0], names)
     if left.shape != right.shape:
         raise InputError(
             f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be "

@@ -21,9 +21,9 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import metric_or_name
-from dcglearn.metrics.textbook import MetricName
+from dcglearn.metrics.reading import ONLY_DCG, metric_or_name
+from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.textbook import NamedMetric
 
 ValueAndGradient: TypeAlias = tuple[float, Floats]
 """A value, and its derivative in each score, rank or mean."""
@@ -85,8 +85,9 @@ class Objective:
         dcg = getattr(self, "dcg", None)
         needed = hasattr(self, "dcg") and not hasattr(type(self), "dcg")  # there is no default
         if dcg is not None or needed:
-            metric = metric_or_name(dcg, name=f"the metric of {type(self).__name__}")
-            if not isinstance(metric, MetricName):
+            name = f"the metric of {type(self).__name__}"
+            metric = metric_or_name(dcg, accept=ONLY_DCG, name=name)
+            if not isinstance(metric, NamedMetric):
                 object.__setattr__(self, "dcg", metric)
 
     def __call__(
@@ -196,7 +197,8 @@ class Objective:
         dcg = getattr(self, "dcg", None)
         if not isinstance(dcg, str):
             return self
-        return replace(self, dcg=DCG.from_name(dcg, n_grades, longest))  # type: ignore[type-var]
+        dcg = read_metric(dcg, n_grades, longest, accept=ONLY_DCG)
+        return replace(self, dcg=dcg)  # type: ignore[type-var]
 
     def _on(self, batch: Batch) -> Self:
         return self.for_lists(int(batch.grades.max(initial=0)) + 1, max(batch.longest, 1))

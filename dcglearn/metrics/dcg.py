@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +17,6 @@ from dcglearn.foundation.validation import (
     Fields,
     Floats,
     InputError,
-    PathLike,
     PolarsFrame,
     finite_array,
     graded_lists,
@@ -27,14 +25,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.metrics.saved_metric import SavedMetric
 from dcglearn.metrics.scales import warn_of_scale
-from dcglearn.metrics.textbook import (
-    DISCOUNTS,
-    GAINS,
-    MetricName,
-    is_metric_file,
-    textbook_discounts,
-    textbook_gains,
-)
+from dcglearn.metrics.textbook import DISCOUNTS, GAINS, textbook_discounts, textbook_gains
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -243,6 +234,10 @@ class DCG(NormalisedMetric):
             At rank ``r``: ``1``, ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)``, ``0.8^r``, ``(K-r+1)/K``,
             and LETOR's ``1`` at ranks 1 and 2, then ``1/log2(r)``; any ``rbpP`` with 0 < P < 1.
 
+        See Also
+        --------
+        metric : The same by one word, ``GAIN-DISCOUNT@K``.
+
         Examples
         --------
         >>> DCG.standard(n_grades=3, depth=2)
@@ -250,37 +245,6 @@ class DCG(NormalisedMetric):
         """
         gains = textbook_gains(gain, np.arange(scale_size(n_grades, 0), dtype=np.float64))
         return cls(gains, textbook_discounts(discount, whole_number(depth, "depth")))
-
-    @classmethod
-    def parse(cls, file_or_name: PathLike, n_grades: int, depth: int | None = None) -> DCG:
-        """Return the DCG of a file, or of a name with L and K (where the name has none).
-
-        It is a file if it exists, or if the name ends in ``.json`` or contains a path separator.
-        Raises InputError if the file does not hold a DCG, and as in `from_name`.
-        """
-        if is_metric_file(file_or_name):
-            return cls.load(file_or_name)
-        return cls.from_name(os.fspath(file_or_name), n_grades, depth)
-
-    @classmethod
-    def from_name(cls, name: str, n_grades: int, depth: int | None = None) -> DCG:
-        """Return the textbook DCG of ``GAIN-DISCOUNT[@K]``; ``nDCG[@K]`` is ``linear-log2[@K]``.
-
-        `depth` is for a name without ``@K``: the length of the lists to evaluate. Raises
-        InputError if it is not of this form, a gain or discount is not one of `standard`'s, or K is
-        missing or out of range.
-
-        Examples
-        --------
-        >>> DCG.from_name("linear-log2@3", n_grades=3)
-        DCG(gains=[0, 1, 2], discounts=[1, 0.63093, 0.5])
-        """
-        parsed = MetricName.of(name)
-        deep = parsed.deep(depth)
-        try:
-            return cls.standard(n_grades, deep, parsed.gain, parsed.discount)
-        except InputError as error:
-            raise error.told(f"metric {name!r}: there is no such file, and ") from None
 
     @cached_property
     def utility(self) -> Utility:
@@ -400,10 +364,6 @@ def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:
         title = f"{side} {words}"
         pictures.append({"title": title, "ticks": ticks, "lines": lines, "bands": shades})
     return pictures
-
-
-DCGLike: TypeAlias = "DCG | PathLike"
-"""A DCG, its file, or the name of a textbook DCG."""
 
 
 def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:

@@ -1,127 +1,306 @@
-"""From an object, a file or a name to a metric: `read_metric`."""
+"""From a word, a file or an object to a metric: `metric`."""
+
+from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from itertools import count
+from typing import Any, NoReturn, TypeAlias
 
-from dcglearn.foundation.validation import InputError, InputTypeError
-from dcglearn.metrics.dcg import DCG, DCGLike, Utility
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcglearn.foundation.plain_text import nearest
+from dcglearn.foundation.validation import Floats, InputError, InputTypeError, PathLike, errors_in
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.saved_metric import SavedMetric, load_metric
-from dcglearn.metrics.textbook import NAMES, MetricName, NamedMetric, is_metric_file
-from dcglearn.metrics.textbook_lists import LIST_NAMES, AdaptiveMetric, ListMetricName
+from dcglearn.metrics.textbook import (
+    DISCOUNTS,
+    GAINS,
+    NAMES,
+    MetricName,
+    NamedMetric,
+    is_metric_file,
+)
+from dcglearn.metrics.textbook_lists import (
+    DEFINITIONS,
+    LIST_NAMES,
+    AdaptiveMetric,
+    ListMetric,
+    ListMetricName,
+)
+
+AnyMetric: TypeAlias = DCG | ListUtility | AdaptiveMetric | Utility
+"""A metric of any kind."""
+
+MetricLike: TypeAlias = AnyMetric | PathLike
+"""What stands for a metric: an object, a name or a file; see `metric`."""
+
+MetricsLike: TypeAlias = "MetricLike | Mapping[str, MetricsLike] | Iterable[MetricsLike]"
+"""What stands for one metric or several: one, a mapping from names, or a list of these."""
 
 BASELINE = "exponential-log2"
 """The metric that most people use now."""
+
+ONLY_DCG = (DCG,)
+"""Metrics that are sums of gains times discounts."""
 
 SCORING = (DCG, ListUtility)
 """Metrics with an ideal value, by which lists can be normalised."""
 
 EVALUATED = (DCG, ListUtility, AdaptiveMetric)
-"""Metrics with a value of every list, among them those of `textbook_list_metrics` by name."""
+"""Metrics with a value of every list that ranks documents of known grades."""
 
 SAVED = (DCG, ListUtility, Utility)
 """Metrics that files hold."""
 
+METRICS = (DCG, ListUtility, AdaptiveMetric, Utility)
+"""Metrics of all kinds."""
 
-def read_metric(
-    metric: Any,
+
+FORMS = (ListMetricName, MetricName)
+"""Forms of names."""
+
+
+def metric(
+    metric: MetricLike | NamedMetric,
     n_grades: int | None = None,
     depth: int | None = None,
     *,
-    accept: Sequence[type] = (DCG,),
+    accept: Sequence[type] = METRICS,
     name: str = "metric",
-) -> Any:
-    """Return the metric that an object, a file or a name stands for.
+) -> DCG | Any:
+    """Return the metric that a name, a file or an object stands for.
 
-    `metric` is one; its file; a textbook name ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``; where
-    `accept`, the kinds that the caller can use, has `AdaptiveMetric`, the name of one of
-    `textbook_list_metrics`; or what `metric_or_name` returned. `n_grades` and `depth` are L and K
-    of a name, K where it has none; objects and files have their own. `name` is what messages call
-    it. Raises InputError as `metric_or_name` does; for a name whose L or K nothing says.
+    Every function that takes a metric reads it in this way, so that a name, the object and its file
+    have one value everywhere.
+
+    Parameters
+    ----------
+    metric : str, path, DCG, ListUtility, AdaptiveMetric or Utility
+        A textbook DCG, ``GAIN-DISCOUNT[@K]`` with a gain and a discount of `DCG.standard`, such as
+        ``exponential-log2@10``; ``nDCG[@K]``, which is ``linear-log2[@K]``, as in trec_eval; one of
+        `textbook_list_metrics`, such as ``ERR@5`` or ``RBP(p=0.8)@10``; the file of a saved metric,
+        which a word is if it ends in ``.json``, contains a path separator, or names a file that
+        exists; or a metric, which is returned as it is.
+    n_grades : int, optional
+        Number of grades of a metric by name. Objects and files have their own.
+    depth : int, optional
+        K of a name without ``@K``.
+    accept : sequence of type
+        The kinds of metric that the caller can use; others are refused.
+    name : str
+        What messages call the metric.
+
+    Returns
+    -------
+    DCG, ListUtility, AdaptiveMetric or Utility
+        ``ERR``, ``BestGrade`` and ``BestGradeRank`` are list utilities, ``INST`` and ``BPM``
+        adaptive metrics; all other names are DCGs.
+
+    Raises
+    ------
+    InputError
+        If no metric has the name (the nearest is named), nothing says how many grades or positions
+        it has, a file cannot be read, or the metric is of a kind that is not accepted.
+
+    See Also
+    --------
+    DCG.standard : A textbook DCG by its gain and its discount.
+    evaluation.textbook_list_metrics : ERR, RBP and others.
+
+    Examples
+    --------
+    >>> dl.metric("linear-log2@3", n_grades=3)
+    DCG(gains=[0, 1, 2], discounts=[1, 0.63093, 0.5])
+    >>> dl.metric("ERR@3", n_grades=3).score([0, 2, 1]).round(3)
+    np.float64(0.396)
     """
     # objects and files have their own scale
-    metric = metric_or_name(metric, accept=accept, name=name)
-    if not isinstance(metric, (MetricName, ListMetricName)):
-        return metric
+    named: Any = metric_or_name(metric, accept=accept, name=name)
+    if not isinstance(named, (MetricName, ListMetricName)):
+        return named
 
     # names are taken at the scale of the data
     if n_grades is None:
-        word = metric.at(10)
-        remedy = f"give DCG.parse({word!r}, n_grades=5)"
+        word = named.at(10)
+        remedy = f"give dl.metric({word!r}, n_grades=5)"
         raise InputError(f"{name}: nothing says how many grades {word} has; {remedy}")
-    if isinstance(metric, ListMetricName):
-        return metric.metric(n_grades, depth)
-    return DCG.from_name(metric.word, n_grades, depth)
+    if not isinstance(named, MetricName):
+        return named.metric(n_grades, depth)
+    deep = named.deep(depth)
+    with errors_in(f"{name} {named.word!r}"):
+        return DCG.standard(n_grades, deep, named.gain, named.discount)
 
 
-def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = "metric") -> Any:
+def metric_or_name(
+    metric: Any, *, accept: Sequence[type] = METRICS, name: str = "metric"
+) -> DCG | Any:
     """Return the metric of an object or a file, or a checked name (of class `NamedMetric`).
 
-    Callers that learn the number of grades and the depth of a name later hand it to `read_metric`
-    then. Raises InputError if it is of a kind that is not accepted, a file cannot be read, or no
-    metric has the name.
+    Callers that learn the number of grades and the depth of a name later hand it to `metric` then.
+    Raises InputError if it is of a kind that is not accepted, a file cannot be read, or no metric
+    has the name.
     """
     # objects and files
     if isinstance(metric, (*accept, NamedMetric)):
         return metric
     if not isinstance(metric, (str, os.PathLike)):
-        _refuse(metric, accept, name)
+        _refuse(type(metric), accept, name)
     if is_metric_file(metric):
         return load_metric(metric, [kind for kind in accept if issubclass(kind, SavedMetric)])
 
-    # names
+    # names, each of one kind of metric
     word = os.fspath(metric)
-    if not ListMetricName.is_one(word):
-        return MetricName.of(word, name)
-    if AdaptiveMetric not in accept:
-        fact = f"{name} {word!r} is no DCG, but one of {LIST_NAMES}"
-        raise InputError(f"{fact}; here it is neither a file nor {NAMES}")
-    return ListMetricName.of(word)
+    for form in FORMS:
+        if form.is_one(word):
+            named = form.of(word, name)
+            kind = named.metric_class if isinstance(named, ListMetricName) else DCG
+            if not issubclass(kind, tuple(accept)):
+                _refuse(kind, accept, f"{name} {word!r}")
+            return named
+
+    # none has this name
+    takes_lists = not set(accept).isdisjoint((ListUtility, AdaptiveMetric))
+    others, kinds = (f", nor {LIST_NAMES}", DEFINITIONS) if takes_lists else ("", ())
+    names = [*(f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS), "nDCG", *kinds]
+    hint = nearest(word.partition("@")[0], names)
+    raise InputError(f"{name} {word!r} is neither a file nor {NAMES}{others}{hint}")
 
 
-def labelled(metrics: Any) -> Mapping[Any, Any]:
-    """Return one metric or several by name: words by themselves, objects by kind and number."""
+def is_metric_word(word: str) -> bool:
+    """Return whether a word is the file of a metric, or has the form of a name."""
+    return is_metric_file(word) or any(form.is_one(word) for form in FORMS)
+
+
+def as_weights(metric: AnyMetric, name: str) -> Floats:
+    """Return the weights of a metric, shape (K, L); raise InputError if it has none."""
+    if isinstance(metric, DCG):
+        return metric.utility.weights
+    if isinstance(metric, Utility):
+        return metric.weights
+    raise InputTypeError(
+        f"{name} is a list utility, whose values are no sums over positions: certificates, "
+        "similarity and exact shares of disagreement are only true of a DCG (disagreement of two "
+        "metrics is sampled)",
+        see="only-a-dcg",
+    )
+
+
+def _of_weights(metric: Any, name: str) -> Any:
+    """Return a metric, or a checked name; an array, shape (K, L), holds the weights of one."""
+    if isinstance(metric, (*METRICS, NamedMetric, str, os.PathLike)):
+        return metric_or_name(metric)
+
+    # an array may not be one of numbers
+    try:
+        return Utility(np.asarray(metric, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(problem) from error
+
+
+def resolved(
+    metrics: Sequence[MetricLike | ArrayLike],
+    names: Sequence[str],
+    grades: ArrayLike | None = None,
+    n_grades: int | None = None,
+    depth: int | None = None,
+) -> tuple[list[AnyMetric], list[str | None]]:
+    """Return metrics, with files read and names resolved, and the names with their depths.
+
+    `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
+    Raises InputError if no metric states them. `names` are for messages; the second list has None
+    for a metric that is not a name.
+    """
+    read = [_of_weights(one, name) for one, name in zip(metrics, names, strict=True)]
+
+    # sizes of metrics that have one
+    depths, sizes = [], []
+    for one in read:
+        if one.depth is not None:
+            depths.append(one.depth)
+        if not isinstance(one, NamedMetric):
+            sizes.append(one.n_grades)
+
+    # else those of the documents
+    if grades is not None:
+        depths = depths or [np.size(grades)]
+        sizes = sizes or [int(np.max(grades, initial=1)) + 1]
+    size = n_grades or max(sizes, default=None)
+    deepest = depth or max(depths, default=None)
+
+    # metrics of the names
+    made: list[AnyMetric] = []
+    labels: list[str | None] = []
+    for one, name in zip(read, names, strict=True):
+        by_name = isinstance(one, NamedMetric)
+        made.append(metric(one, size, deepest, name=name))
+        labels.append(one.at(one.deep(deepest)) if by_name else None)
+    return made, labels
+
+
+def labelled(metrics: MetricsLike) -> dict[Any, Any]:
+    """Return one metric or several by name: words by themselves, objects by kind and number.
+
+    Mappings name theirs; those within a mapping, such as the families of `textbook_list_metrics`,
+    or within a list, do so too. Raises InputError if two metrics have one name.
+    """
+    # one, or several, with their names where they have any
     if isinstance(metrics, Mapping):
-        return metrics
+        pairs = [*metrics.items()]
+    elif isinstance(metrics, (str, os.PathLike)) or not isinstance(metrics, Iterable):
+        pairs = [(None, metrics)]
+    else:
+        pairs = [(None, metric) for metric in metrics]
 
-    several = isinstance(metrics, Iterable) and not isinstance(metrics, (str, os.PathLike))
+    # collect them, each under a name of its own
     by_name: dict[Any, Any] = {}
-    kinds: Counter[str] = Counter()
-    for metric in metrics if several else [metrics]:
-        # an object by its kind, and a number where there are several
-        label = metric
-        if not isinstance(metric, (str, os.PathLike)):
-            label = "DCG" if isinstance(metric, DCG) else getattr(metric, "kind", "utility")
-            kinds[label] += 1
-            label = f"{label} {kinds[label]}" if kinds[label] > 1 else label
-        by_name[label] = metric
+    for label, metric in pairs:
+        more = labelled(metric) if isinstance(metric, Mapping) else {label: metric}
+        if label is None and not isinstance(metric, Mapping):
+            more = {_label(metric, by_name): metric}
+        for taken in more.keys() & by_name.keys():
+            if more[taken] != by_name[taken]:
+                raise InputError(f"two metrics have the name {taken!r}; give one another name")
+        by_name |= more
     return by_name
 
 
-def _refuse(metric: Any, accept: Sequence[type], name: str) -> None:
-    """Raise InputError for an object that is not accepted."""
-    kind = type(metric).__name__
-    if isinstance(metric, SavedMetric) and list(accept) == [DCG]:
+def _label(metric: Any, taken: Mapping[Any, Any]) -> Any:
+    """Return a word itself, or an object's kind, with a number where this is taken."""
+    if isinstance(metric, (str, os.PathLike)):
+        return metric
+    kind = "DCG" if isinstance(metric, DCG) else getattr(metric, "kind", "utility")
+    labels = (f"{kind} {number}" if number > 1 else kind for number in count(1))
+    return next(label for label in labels if label not in taken)
+
+
+def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
+    """Raise InputError for a metric, or another object, of a kind that is not accepted."""
+    given = f"{name} is {'an' if kind is AdaptiveMetric else 'a'} {kind.__name__}"
+    if issubclass(kind, METRICS) and tuple(accept) == ONLY_DCG:
         raise InputTypeError(
-            f"{name} is a {kind}, no sum of gains times discounts; what is asked for is only true "
-            "of a DCG (the gains and discounts of a ListUtility alone are ListUtility.dcg)",
+            f"{given}, no sum of gains times discounts; what is asked for is "
+            "only true of a DCG (the gains and discounts of a ListUtility alone are "
+            "ListUtility.dcg)",
             see="only-a-dcg",
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept if issubclass(kind, SavedMetric))
     forms = f"{kinds}, its file, or a name such as exponential-log2@10"
-    raise InputTypeError(f"{name} is a {kind}; give {forms}")
+    raise InputTypeError(f"{given}; give {forms}")
 
 
-def metric_in_use(baseline: DCGLike, n_grades: int, depth: int) -> tuple[str, DCG]:
+def metric_in_use(baseline: MetricLike, n_grades: int, depth: int) -> tuple[str, ListMetric]:
     """Return the name of the metric used now, and the metric, for lists of this depth.
 
-    Raises InputError if it is no DCG, or has fewer grades.
+    Raises InputError if it has no values of lists, or fewer grades.
     """
-    metric = metric_or_name(baseline, name="baseline")
-    if isinstance(metric, MetricName):
-        return metric.at(depth), read_metric(metric, n_grades, depth)
-    if metric.n_grades < n_grades:
-        raise InputError(f"the metric used now has {metric.n_grades} grades, the log {n_grades}")
-    return "the metric used now", metric
+    named = metric_or_name(baseline, accept=EVALUATED, name="baseline")
+    if isinstance(named, NamedMetric):
+        return named.at(depth), metric(named, n_grades, depth)
+    if named.n_grades < n_grades:
+        raise InputError(f"the metric used now has {named.n_grades} grades, the log {n_grades}")
+    return "the metric used now", named

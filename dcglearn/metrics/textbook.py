@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -101,6 +101,13 @@ class NamedMetric:
 
     depth: int | None
 
+    _pattern: ClassVar[str]
+
+    @classmethod
+    def is_one(cls, word: str) -> bool:
+        """Return whether a word has the form of such a name."""
+        return re.fullmatch(cls._pattern, word) is not None
+
     def at(self, depth: int) -> str:
         """Return the name with its depth; `depth` where it has none."""
         raise NotImplementedError
@@ -123,14 +130,13 @@ class MetricName(NamedMetric):
     discount: str
     depth: int | None
 
+    _pattern = r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?"
+
     @classmethod
     def of(cls, word: str, name: str = "metric") -> Self:
-        """Return the metric that a word names; raise InputError, about `name`, if there is none."""
-        match = re.fullmatch(r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?", word)
-        if match is None:
-            names = [f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS]
-            hint = nearest(word, [*names, "nDCG"])
-            raise InputError(f"{name} {word!r} is neither a file nor {NAMES}{hint}")
+        """Return the metric of a word of this form; raise InputError, about `name`, for others."""
+        match = re.fullmatch(cls._pattern, word)
+        assert match is not None, word
         digits = match[3] or ""
         if len(digits) > len(str(MAX_DEPTH)):
             fact = f"{name} {word!r}: K has {len(digits)} digits"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -159,16 +159,11 @@ class ListMetricName(NamedMetric):
     )
 
     @classmethod
-    def is_one(cls, word: str) -> bool:
-        """Return whether a word has the form of such a name."""
-        return re.fullmatch(cls._pattern, word) is not None
-
-    @classmethod
-    def of(cls, word: str) -> ListMetricName:
+    def of(cls, word: str, name: str = "metric") -> Self:
         """Return a word's metric, K before or after the parameter, or raise InputError."""
         match = re.fullmatch(cls._pattern, word)
         if match is None or (match[2] and match[8]):
-            raise InputError(f"metric {word!r} is not one of {LIST_NAMES}")
+            raise InputError(f"{name} {word!r} is not one of {LIST_NAMES}")
 
         # its settings by name
         kind, definition = match[1], DEFINITIONS[match[1]]
@@ -177,18 +172,18 @@ class ListMetricName(NamedMetric):
         rel = settings.pop("rel", None) if kind == "RBP" else None
         if set(settings) - {letter}:
             has = f"the parameter {letter}" if letter else "no parameter"
-            raise InputError(f"metric {word!r}: {kind} has {has}")
+            raise InputError(f"{name} {word!r}: {kind} has {has}")
 
         # BPM's T and RBP's p are open intervals; INST's T may be its least
         parameter = float(settings.get(letter, definition.default))
         if letter and not (least <= parameter < most and parameter > 0):
-            raise InputError(f"metric {word!r}: {letter} must lie between {least:g} and {most:g}")
+            raise InputError(f"{name} {word!r}: {letter} must lie between {least:g} and {most:g}")
 
         # K, on either side
         digits = match[2] or match[8]
         depth = whole_number(int(digits), "depth") if digits else None
         if rel is not None and not (rel.isdecimal() and int(rel) > 0):
-            raise InputError(f"metric {word!r}: rel must be a grade of at least 1")
+            raise InputError(f"{name} {word!r}: rel must be a grade of at least 1")
         return cls(kind, parameter, depth, None if rel is None else int(rel))
 
     def at(self, depth: int) -> str:
@@ -197,6 +192,11 @@ class ListMetricName(NamedMetric):
         rel = "" if self.rel is None else f",rel={self.rel}"
         parameter = f"({letter}={self.parameter:g}{rel})" if letter else ""
         return f"{self.kind}{parameter}@{self.depth or depth}"
+
+    @property
+    def metric_class(self) -> type[ListMetric]:
+        """The class of the metric."""
+        return type(DEFINITIONS[self.kind].made(2, 1, self.parameter))
 
     def metric(self, n_grades: int, depth: int | None = None) -> ListMetric:
         """Return the metric for L grades, K deep, or `depth` where the name has no K."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,6 +20,8 @@ from dcglearn.logs.pair_sums import PairSums
 from dcglearn.logs.preference_pairs import Agreement, AnyLog, Metric, PreferencePairs
 from dcglearn.logs.thinning import Marks, marks_of_parts
 from dcglearn.logs.unique_rows import packed
+from dcglearn.metrics.reading import MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 
 SAMPLE = 1 << 15
 """Approximate number of pairs in a sample of a log."""
@@ -165,8 +168,10 @@ class PartedLog:
         """Number and weight of the pairs of each part whose lists differ, shape (n parts, 2)."""
         return np.array(self.parts.gathered(_size))
 
-    def agreement(self, metric: Metric) -> Agreement:
+    def agreement(self, metric: MetricLike | Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does."""
+        if isinstance(metric, (str, os.PathLike)):
+            metric = read_metric(metric, self.n_grades, self.depth)
         return self.parts.total(_agreement, metric)
 
     def n_lists(self, *, decided: bool = False) -> float:

@@ -22,7 +22,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
-from dcglearn.metrics.dcg import DCGLike
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.linear_model import (
     Design,
     LinearModel,
@@ -114,7 +114,7 @@ class LinearRanker(LinearModel):
     max_iter: int = 50
     tol: float = 1e-5
     learning_rate: float = 0.01
-    metric: DCGLike | None = None
+    metric: MetricLike | None = None
     patience: int | None = None
     random_state: int = 0
 

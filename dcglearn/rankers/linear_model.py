@@ -24,7 +24,8 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.losses.objective import positive
 from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training
 
@@ -198,7 +199,7 @@ class RidgeRanker(LinearModel):
     True
     """
 
-    metric: DCGLike | None = None
+    metric: MetricLike | None = None
     l2: float = 1e-3
     reweighted: bool = True
 
@@ -255,7 +256,7 @@ class RankSVMRanker(LinearModel):
     """
 
     C: float = 100.0
-    metric: DCGLike | None = None
+    metric: MetricLike | None = None
     tol: float = 1e-9
     max_iter: int = 100
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dcglearn.foundation.validation import PathLike
-from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.model_files import read_model
 from dcglearn.rankers.ranker import Ranker
 
 
-def load_ranker(path: PathLike, metric: DCG | None = None) -> Ranker:
+def load_ranker(path: PathLike, metric: MetricLike | None = None) -> Ranker:
     """Read a fitted ranker that `Ranker.save` wrote.
 
     Raises InputError if the folder is not a model, is damaged, of a later version, or was trained

@@ -18,6 +18,8 @@ from dcglearn.foundation.files import try_to_write, write_json, written_beside
 from dcglearn.foundation.inputs import read_bytes, read_json_object
 from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path
 from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns
 
 CHECKPOINT = "training.checkpoint"
@@ -117,7 +119,7 @@ def refuse_folder(target: Path, *, force: bool) -> None:
     try_to_write(folder / "file", folder)
 
 
-def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None = None) -> R:
+def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: MetricLike | None = None) -> R:
     """Read a model of one of `kinds`, classes by the names of kinds; see `load_ranker`."""
     folder = as_path(path)
     # Path raises OSError where the name is too long.
@@ -137,9 +139,11 @@ def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None 
     except (LookupError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as e:
         raise InputError(f"{path}: the model is damaged, or not of this version ({e})") from e
 
-    if metric is not None and not same_numbers(metric, ranker.metric_):
+    own = ranker.metric_
+    asked = own if metric is None else metric
+    if not same_numbers(read_metric(asked, own.n_grades, own.depth, accept=ONLY_DCG), own):
         raise InputError(
-            f"{path} was trained for other gains or discounts, {ranker.metric_!r}; "
+            f"{path} was trained for other gains or discounts, {own!r}; "
             "train for this metric, or load the model without naming one"
         )
     return cast("R", ranker)

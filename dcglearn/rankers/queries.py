@@ -28,6 +28,7 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
+from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 
 LARGEST_FEATURE = 1e100
@@ -159,9 +160,9 @@ class Queries:
         return self[first], self[~first]
 
     def evaluate(
-        self, scores: ArrayLike, dcg: DCG, ties: str = "stable", empty: float = 0.0
+        self, scores: ArrayLike, dcg: DCG | ListUtility, ties: str = "stable", empty: float = 0.0
     ) -> Floats:
-        """Return each query's normalised DCG when its documents are ranked by `scores`, shape (m,).
+        """Return the normalised value of each query, ranked by `scores`, shape (m,).
 
         Documents with equal scores keep their order (``"stable"``) or rank worst grade first
         (``"worst"``). A query without a relevant document counts as `empty`.
@@ -190,14 +191,14 @@ def fingerprint_of(*arrays: NDArray[Any]) -> str:
 
 
 def ndcg_by_query(
-    dcg: DCG,
+    dcg: DCG | ListUtility,
     scores: ArrayLike,
     grades: ArrayLike,
     offsets: ArrayLike,
     ties: str = "stable",
     empty: float = 0.0,
 ) -> Floats:
-    """Return the normalised DCG of each query when its documents are ranked by score, shape (m,).
+    """Return the normalised value of each query when its documents are ranked by score, shape (m,).
 
     Query q holds documents ``offsets[q]:offsets[q + 1]`` of `scores` and `grades`, shape (n,).
     Documents with equal scores keep their order (``"stable"``) or rank worst grade first

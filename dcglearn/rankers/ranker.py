@@ -23,8 +23,9 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.losses import Objective
-from dcglearn.metrics.dcg import DCG, DCGLike
-from dcglearn.metrics.reading import read_metric
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import ONLY_DCG, SCORING, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 from dcglearn.rankers.model_files import read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, has_missing
@@ -159,18 +160,20 @@ class Ranker(BaseEstimator):
         X: Any,
         y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
-        metric: DCGLike | None = None,
+        metric: MetricLike | None = None,
         ties: str = "stable",
         empty: float = 0.0,
     ) -> Floats:
-        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own.
+        """Return the normalised value of each query, shape (m,), by `metric` or the model's own.
 
         `ties` and `empty` are those of `Queries.evaluate`.
         """
         check_is_fitted(self)
         queries = as_queries(X, y, qid, missing=self.takes_missing)
-        dcg = self.metric_ if metric is None else read_metric(metric, *scale_of(queries))
-        return queries.evaluate(self.predict(queries), dcg, ties=ties, empty=empty)
+        own: Any = self.metric_
+        if metric is not None:
+            own = read_metric(metric, *scale_of(queries), accept=SCORING)
+        return queries.evaluate(self.predict(queries), own, ties=ties, empty=empty)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the fitted model into a folder: parameters as JSON, arrays as npz, no pickle.
@@ -182,7 +185,7 @@ class Ranker(BaseEstimator):
         save_model(self, path, force=force)
 
     @classmethod
-    def load(cls, path: PathLike, metric: DCG | None = None) -> Self:
+    def load(cls, path: PathLike, metric: MetricLike | None = None) -> Self:
         """Read what `save` wrote; see `load_ranker`, which reads every kind of model."""
         return read_model(path, dict.fromkeys((cls.__name__, *cls._also_reads), cls), metric)
 
@@ -267,7 +270,7 @@ class Ranker(BaseEstimator):
             own = getattr(getattr(self, "loss", None), "dcg", None)
         if own is None:
             return DCG.standard(queries.n_grades or 1, 10)
-        metric: DCG = read_metric(own, *scale_of(queries))
+        metric: DCG = read_metric(own, *scale_of(queries), accept=ONLY_DCG)
         check_scale(queries, metric)
         return metric
 

@@ -21,7 +21,8 @@ from dcglearn.foundation.validation import (
     query_offsets,
     whole_number,
 )
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training
@@ -72,7 +73,7 @@ class PairwiseRanker(Ranker):
     __metadata_request__predict: ClassVar[Fields] = {"qid": True}
 
     learner: Any = None
-    metric: DCGLike | None = None
+    metric: MetricLike | None = None
     pairs: str = "difference"
     n_rounds: int = 3
     max_pairs: int = 200_000

@@ -14,7 +14,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, PolarsFrame, within
 from dcglearn.losses import RSRank
-from dcglearn.metrics.dcg import DCGLike
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.linear_model import Design, LinearModel, least_squares
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
@@ -117,7 +117,7 @@ class SparseRanker(LinearModel):
     True
     """
 
-    metric: DCGLike | None = None
+    metric: MetricLike | None = None
     l1: float | None = None
     slack: float = 0.02
     n_points: int = 30

@@ -20,7 +20,8 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import check_words
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names, threads_of
 from dcglearn.rankers.linear_model import coefficients_of
 from dcglearn.rankers.queries import Queries, has_missing
@@ -118,7 +119,7 @@ class BoostedRanker(Ranker):
         num_leaves: int = 31,
         follow: str = "lambdas",
         curvature: str = "diagonal",
-        metric: DCGLike | None = None,
+        metric: MetricLike | None = None,
         patience: int | None = None,
         random_state: int = 0,
         start: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -15,6 +16,7 @@ from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
+    Grades,
     InputError,
     InputTypeError,
     PathLike,
@@ -24,7 +26,9 @@ from dcglearn.foundation.validation import (
     suffix_among,
 )
 from dcglearn.logs.columns import COLUMNS, ColumnValues
-from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.preference_pairs import Metric, PreferencePairs
+from dcglearn.metrics.reading import MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.frames import from_arrays, named
 from dcglearn.readers.mapping import LogMapping, ReadingOptions, TableOptions
@@ -234,6 +238,15 @@ class Preferences(PreferencePairs, Shown):
         return read_pairs(
             cls, named(records, names_in(columns)), LogMapping.of(n_grades, **options)
         )
+
+    def verdicts(self, metric: MetricLike | Metric) -> Grades:
+        """Return 1 where a metric scores a pair's first list higher, -1 the second, 0 a tie; (n,).
+
+        A name has the scale and the depth of the log; see `metric`.
+        """
+        if isinstance(metric, (str, os.PathLike)):
+            metric = read_metric(metric, self.n_grades, self.depth)
+        return super().verdicts(metric)
 
     def to_polars(self) -> PolarsFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.

@@ -36,6 +36,9 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import AnyMetric, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate.lists import (
     PAPER_LIST,
@@ -101,7 +104,7 @@ class PairOptions(JudgeOptions, total=False):
 
 
 def judge(
-    truth: DCG | Utility,
+    truth: MetricLike,
     first: ArrayLike,
     second: ArrayLike,
     *,
@@ -125,7 +128,7 @@ def judge(
 
     Parameters
     ----------
-    truth : DCG or Utility
+    truth : DCG, another metric, or its file
         Its scores decide which list wins.
     first, second : array_like of int, shape (n, K)
         Grades by position. Positions beyond the truth's depth do not count.
@@ -156,6 +159,7 @@ def judge(
     >>> log.preferred.tolist(), log.tie.tolist()
     ([[2, 0], [2, 1], [1, 1]], [False, False, True])
     """
+    truth = read_metric(truth, n_grades, name="truth")
     ahead, behind = (
         graded_lists(values, name, truth.n_grades, empty=True)
         for values, name in ((first, "first"), (second, "second"))
@@ -198,7 +202,7 @@ def _by_winner(first_wins: Flags, first: Grades, second: Grades) -> TwoLists:
 
 @spelled_out(JudgeOptions, judge)
 def preference_pairs(
-    truth: DCG | Utility,
+    truth: MetricLike,
     n: int,
     *,
     lists: str = "permutations",
@@ -215,7 +219,7 @@ def preference_pairs(
 
     Parameters
     ----------
-    truth : DCG or Utility
+    truth : DCG, another metric, or its file
         Its scores decide which list wins. Its depth is the depth of the lists, unless there are
         fewer `documents`.
     n : int
@@ -247,13 +251,14 @@ def preference_pairs(
     (Preferences(200 pairs, depth 10, 5 grades), 0.9)
     """
     rng = np.random.default_rng(random_state)
+    truth = read_metric(truth, name="truth")
     first, second = _decided_lists(truth, lists, documents, rng, n)
     options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
     return judge(truth, first, second, random_state=rng, **options)
 
 
 def machine_verdicts(
-    taste: DCG | Utility,
+    taste: MetricLike,
     n: int,
     *,
     error: float = 0.1,
@@ -289,6 +294,7 @@ def machine_verdicts(
     """
     for name, value in (("error", error), ("side", side), ("consistency", consistency)):
         within(value, name, 1, "it is a probability")
+    taste = read_metric(taste, name="taste")
     rng = np.random.default_rng(random_state)
     shown = _decided_lists(taste, lists, documents, rng, n)
     wrong = rng.random(n) < error
@@ -307,7 +313,7 @@ def machine_verdicts(
 @spelled_out(PairOptions, preference_pairs)
 def write_log(
     path: PathLike,
-    truth: DCG | Utility,
+    truth: MetricLike,
     n: int,
     *,
     chunk: int = 1 << 18,
@@ -378,7 +384,7 @@ def write_log(
 
 @spelled_out(JudgeOptions, judge)
 def ungraded_pairs(
-    truth: DCG | Utility,
+    truth: MetricLike,
     n: int,
     documents: ArrayLike = PAPER_LIST,
     random_state: Seed = None,
@@ -405,6 +411,7 @@ def ungraded_pairs(
     (Preferences(50 pairs, depth 10, 10 documents), ('d00', 'd01', 'd02'))
     """
     rng = np.random.default_rng(random_state)
+    truth = read_metric(truth, name="truth")
     hidden = multiset(documents, truth.n_grades)
     size = len(hidden)
 
@@ -428,7 +435,7 @@ def ungraded_pairs(
 
 
 def _decided_lists(
-    truth: DCG | Utility, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
+    truth: AnyMetric, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, made as `lists` says, that the truth does not tie."""
     return _decided_pairs(
@@ -437,7 +444,7 @@ def _decided_lists(
 
 
 def _draw(
-    truth: DCG | Utility, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
+    truth: AnyMetric, lists: str, documents: ArrayLike, rng: np.random.Generator, n: int
 ) -> TwoLists:
     """Return n pairs of lists, no deeper than the truth."""
     if lists == "free":
@@ -483,12 +490,14 @@ def _decided_pairs(
     return ahead, behind
 
 
-def _difference(truth: DCG | Utility, first: Grades, second: Grades) -> Floats:
+def _difference(truth: AnyMetric, first: Grades, second: Grades) -> Floats:
     """Return how much better the first lists are, shape (n,); exactly 0 within rounding error."""
     difference = truth.score(first) - truth.score(second)
-    weights = truth.utility.weights if isinstance(truth, DCG) else truth.weights
     # relative to the truth, not to these lists, so that no tie depends on the other pairs
-    largest = np.abs(weights).max(axis=1).sum()
+    table = truth.dcg if isinstance(truth, ListUtility) else truth
+    table = table.utility if isinstance(table, DCG) else table
+    # values of an adaptive metric lie between 0 and 1
+    largest = np.abs(table.weights).max(axis=1).sum() if isinstance(table, Utility) else 1.0
     return np.where(np.abs(difference) <= TIE_TOLERANCE * largest, 0.0, difference)
 
 

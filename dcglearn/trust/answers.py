@@ -27,8 +27,10 @@ from dcglearn.learning.fit_dcg import fit_dcg, zero_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
-from dcglearn.metrics.dcg import DCG, DCGLike, as_curves
-from dcglearn.metrics.reading import BASELINE, read_metric
+from dcglearn.metrics.dcg import DCG, as_curves
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.answers import Answers
 from dcglearn.trust.held_out import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
 from dcglearn.trust.resampling import FOLDS, Clusters, bootstrap_counts, mean_and_error
@@ -129,7 +131,7 @@ def learn_from_answers(
     answers: Answers,
     learner: DirectLearner | None = None,
     *,
-    baseline: DCGLike = BASELINE,
+    baseline: MetricLike = BASELINE,
     random_state: int = 0,
 ) -> OutcomesFit:
     """Learn a DCG from answers, and compare it with nDCG on held-out questions.
@@ -151,7 +153,7 @@ def learn_from_answers(
     learner : DCGLearner, optional
         Learner whose settings are used, by default ``DCGLearner(zero="none")``; "auto" stands for
         the logistic loss.
-    baseline : DCG, file or name
+    baseline : DCG, ListUtility, file or name
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the
         question's lists.
     random_state : int
@@ -276,14 +278,14 @@ def with_interval(values: Floats, form: str) -> str:
 
 
 def _held_out(
-    answers: Answers, description: DirectDescription, baseline: DCGLike, random_state: int
+    answers: Answers, description: DirectDescription, baseline: MetricLike, random_state: int
 ) -> dict[str, tuple[Row, ...]]:
     """Return how well nDCG, and DCGs learned without a fold, order the answers in the fold."""
     if answers.number.max() < FEWEST_QUESTIONS:
         return {}
 
     folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(random_state))
-    metric = read_metric(baseline, answers.n_grades, answers.depth)
+    metric = read_metric(baseline, answers.n_grades, answers.depth, accept=SCORING, name="baseline")
 
     # compare the answers to the questions of each fold
     parts: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}
@@ -309,10 +311,10 @@ def _held_out(
     return tables
 
 
-def ndcg(answers: Answers, metric: DCG) -> Floats:
-    """Return the nDCG of each answer's list.
+def ndcg(answers: Answers, metric: DCG | ListUtility) -> Floats:
+    """Return the normalised value of each answer's list.
 
-    The ideal is the largest DCG of any order of any of the question's lists.
+    The ideal is the largest value of any order of any of the question's lists.
     """
     counts = (answers.lists[:, :, None] == np.arange(answers.n_grades)).sum(axis=1)
     ideal = np.zeros(answers.number.max() + 1)

@@ -13,8 +13,8 @@ from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.logs.preference_pairs import divided
-from dcglearn.metrics.dcg import DCGLike
-from dcglearn.metrics.reading import BASELINE, read_metric
+from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import N_RESAMPLES, OutcomesFit, compared_rows, with_interval
 from dcglearn.trust.held_out import LEARNED, UTILITY
@@ -25,7 +25,7 @@ def learn_from_experiments(
     experiments: Experiments,
     *,
     ridge: float = DirectDescription.ridge,
-    baseline: DCGLike = BASELINE,
+    baseline: MetricLike = BASELINE,
     random_state: int = 0,
 ) -> OutcomesFit:
     """Learn a DCG from experiments, and compare its sensitivity with nDCG's on held-out ones.
@@ -85,7 +85,8 @@ def learn_from_experiments(
         return OutcomesFit(dcg, facts, **about)
 
     # the metrics to compare with
-    usual = read_metric(baseline, len(dcg.gains), dcg.depth).utility.weights
+    in_use = read_metric(baseline, len(dcg.gains), dcg.depth, accept=ONLY_DCG, name="baseline")
+    usual = in_use.utility.weights
     if usual.shape != dcg.utility.weights.shape:
         raise InputError(
             f"baseline is of shape {usual.shape}; "

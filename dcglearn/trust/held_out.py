@@ -15,9 +15,9 @@ from dcglearn.foundation.validation import Fields, Floats, Grades, InputError, P
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, QPDescription, warn_of
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import BASELINE, metric_in_use
+from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
 from dcglearn.metrics.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
@@ -213,7 +213,7 @@ def compare_learners(
     held_out: Preferences,
     learner: DirectLearner | None = None,
     *,
-    baseline: DCGLike = BASELINE,
+    baseline: MetricLike = BASELINE,
     C: float | str = "auto",
     by: str | None = None,
     n_resamples: int | None = None,
@@ -232,8 +232,9 @@ def compare_learners(
         Two logs, such as the two parts of `Preferences.split`.
     learner : DCGLearner, optional
         Learner whose settings are used; by default ``DCGLearner()``.
-    baseline : DCG, file or name
-        The metric used now; a name without ``@K`` is as deep as the lists of the log.
+    baseline : DCG, ListUtility, file or name
+        The metric used now, as `metric` reads it; a name without ``@K`` is as deep as the lists of
+        the log.
     C : float or "auto"
         C of the paper's QP; "auto" chooses it by cross-validation on the training part.
     by : {"pair", "rater", "query", "list"}, optional
@@ -285,7 +286,7 @@ def compare_dcg(
     train: Preferences,
     held_out: Preferences,
     *,
-    baseline: DCGLike,
+    baseline: MetricLike,
     C: float | str,
     random_state: int,
     by: str | None = None,
@@ -342,7 +343,7 @@ def cross_fitted(
     log: Preferences,
     learner: DirectLearner | None = None,
     *,
-    baseline: DCGLike = BASELINE,
+    baseline: MetricLike = BASELINE,
     random_state: int = 0,
 ) -> Comparison:
     """Compare the learned metric, the best textbook DCG and the current one on all pairs of a log.

@@ -9,8 +9,8 @@ ten results on which they differ most.
 import dcglearn as dl
 
 linear, exponential = (
-    dl.DCG.parse("linear-log2@10", 5),
-    dl.DCG.parse("exponential-log2@10", 5),
+    dl.metric("linear-log2@10", 5),
+    dl.metric("exponential-log2@10", 5),
 )
 verdict = dl.coherence(
     linear,

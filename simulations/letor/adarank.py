@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, flag, one_of
-from dcglearn.metrics.dcg import DCG, DCGLike
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.linear_model import Design, LinearModel
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
@@ -71,7 +72,7 @@ class AdaRankRanker(LinearModel):
     """
 
     measure: str = "ndcg"
-    metric: DCGLike | None = None
+    metric: MetricLike | None = None
     n_rounds: int = 200
     both_signs: bool = True
     patience: int | None = None

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import metric_or_name, read_metric
+from dcglearn.metrics.reading import ONLY_DCG, metric_or_name
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.scales import warn_of_scale
-from dcglearn.metrics.textbook import MetricName
+from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.rankers.queries import Queries, as_ranked
 
 DEPTH = 10
@@ -53,12 +54,12 @@ class Convention:
         if name == "standard":
             return cls(name, DCG.standard(n_grades, DEPTH), counts_empty=False)
         try:
-            metric = metric_or_name(name)
+            metric = metric_or_name(name, accept=ONLY_DCG)
         except InputError as error:
             raise InputError(
                 f"{error}; give letor, standard, such a name, or the file of a DCG"
             ) from error
-        if isinstance(metric, MetricName):
+        if isinstance(metric, NamedMetric):
             name = metric.at(DEPTH)
         convention = cls(name, read_metric(metric, n_grades, DEPTH))
         warn_of_scale({name: convention.dcg.n_grades}, n_grades, "the data", 3)

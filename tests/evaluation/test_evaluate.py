@@ -753,7 +753,72 @@ def test_objects_and_names_go_together():
     assert pair.table["measure"].to_list() == ["DCG", "RPP"]
     arrays = evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], [dcg, "nDCG@3"])
     assert list(arrays) == ["DCG", "nDCG@3"]
-    refused("a dict; give a DCG", evaluate, GRADED, RANKED, [{"m": dcg}])
+    found = evaluate(GRADED, RANKED, [{"m": dcg}, dcg])
+    assert found.metrics == ("m", "DCG")
+    refused("two metrics have the name 'DCG'", evaluate, GRADED, RANKED, [dcg, {"DCG": other}])
+
+
+@given(st.sampled_from([*NAMED, "nDCG@2", "exponential-sqrt"]), st.integers(0, 2**32 - 1))
+def test_a_metric_has_one_value_by_all_ways_of_giving_it(name, seed):
+    # distinct scores, of three queries
+    rng = np.random.default_rng(seed)
+    grades, scores = rng.integers(0, 4, (3, 5)), rng.permuted(np.arange(15.0)).reshape(3, 5)
+    grades[0, 0] = 3
+    judged, run = (
+        {f"q{q}": {f"d{d}": row[d] for d in range(5)} for q, row in enumerate(table.tolist())}
+        for table in (grades, scores)
+    )
+
+    # alone, in a mapping, in a list, beside others
+    metric = dl.metric(name, n_grades=4, depth=5)
+    for normalise in (True, False):
+        expected = evaluate(
+            judgements=judged, runs={"r": run}, metrics=metric, normalise=normalise
+        ).values[0, 0]
+        for way in (name, [name], {"mine": name}, {"mine": metric}, [{"mine": metric}, "nDCG@3"]):
+            values = evaluate(
+                judgements=judged, runs={"r": run}, metrics=way, normalise=normalise
+            ).values[0, 0]
+            np.testing.assert_array_equal(values, expected)
+            arrays = evaluate_arrays(grades, scores, way, normalise=normalise)
+            first = next(iter(arrays.values())) if isinstance(arrays, dict) else arrays
+            np.testing.assert_allclose(first, expected, rtol=1e-12)
+        alone = evaluate_arrays(grades, scores, metric, normalise=normalise)
+        np.testing.assert_allclose(alone, expected, rtol=1e-12)
+
+
+def test_all_textbook_list_metrics_are_evaluated_together():
+    families = textbook_list_metrics(4, 3)
+    names = [name for family in families.values() for name in family]
+    found = evaluate(judgements=GRADED, runs=RANKED, metrics=families)
+    assert list(found.metrics) == names
+    np.testing.assert_array_equal(
+        found.values, evaluate(judgements=GRADED, runs=RANKED, metrics=names).values
+    )
+    grades, scores = [[3, 0, 2], [1, 2, 0]], [[0.1, 0.9, 0.2], [3.0, 2.0, 1.0]]
+    arrays = evaluate_arrays(grades, scores, ["nDCG@3", families["ERR"], families["INST"]])
+    assert list(arrays) == ["nDCG@3", *families["ERR"], *families["INST"]]
+    two = {"x": RANKED, "y": RANKED}
+    order = dl.system_order(judgements=GRADED, runs=two, metrics=families["BPM"], n_resamples=10)
+    assert list(order.evaluation.metrics) == list(families["BPM"])
+    pair = compare_systems(judgements=GRADED, runs=two, metrics=[families["ERR"], "nDCG@3"])
+    assert pair.table["measure"].to_list() == ["ERR@3", "nDCG@3"]
+
+
+def test_arrays_refuse_ties_that_a_metric_cannot_share():
+    grades, scores = [[3, 1, 0, -1], [2, 2, 0, 1]], [[2.0, 1.0, 0.0, 0.0], [1.0, 1.0, 3.0, 0.0]]
+    expected = dl.metric("ERR@3", n_grades=4).score([[3, 1, 0], [0, 2, 2]])
+    np.testing.assert_array_equal(evaluate_arrays(grades, scores, "ERR@3"), expected)
+    grades[1][1] = 1
+    refused(
+        'ERR@3 is not a DCG.*query 1 would: give ties="stable"',
+        evaluate_arrays,
+        grades,
+        scores,
+        "ERR@3",
+    )
+    stable = dl.metric("ERR@3", n_grades=4).score([[3, 1, 0], [0, 2, 1]])
+    np.testing.assert_array_equal(evaluate_arrays(grades, scores, "ERR@3", ties="stable"), stable)
 
 
 def test_an_object_of_rbp_has_its_value_in_arrays_and_is_explained():

@@ -17,7 +17,7 @@ from dcglearn.evaluation.conventions import (
     valued,
 )
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.metrics.reading import read_metric
+from dcglearn.metrics.reading import metric as read_metric
 from tests.makers import refused, write_trec
 
 RNG = np.random.default_rng(4)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import dcglearn as dl
 from dcglearn import exports
 from dcglearn.exports.targets import TARGETS, target_of
 from dcglearn.metrics.dcg import DCG, Utility
@@ -23,7 +24,30 @@ def test_names_of_targets_and_the_nearest_of_an_unknown_one():
     refused("--rank-eval", target_of, "OpenSearch")
 
 
-@pytest.mark.parametrize("target", TARGETS)
+def test_ir_measures_holds_a_list_utility_too(tmp_path):
+    pytest.importorskip("ir_measures")
+    SATURATION.save(tmp_path / "sat.json")
+    made = exports.exported(SATURATION, str(tmp_path / "sat.json"), "ir-measures")
+    names = {}
+    exec("\n".join(made.settings["python"]), names)
+    assert names["dcg"] == SATURATION
+
+    # its values are those of evaluate
+    import ir_measures
+
+    judged, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 1.0, "b": 3.0, "c": 2.0}}
+    err = dl.metric("ERR@3", n_grades=3)
+    for metric, measure in (
+        (SATURATION, names["measure"]),
+        (err, exports.ir_measure(err, "Expected")),
+    ):
+        value = ir_measures.calc_aggregate([measure], judged, run)[measure]
+        expected = dl.evaluate(judgements=judged, runs={"r": run}, metrics=metric)
+        assert value == expected.means[0, 0] > 0
+    refused("INST@3' is an AdaptiveMetric; give a DCG", exports.ir_measure, "INST@3")
+
+
+@pytest.mark.parametrize("target", sorted(set(TARGETS) - {"ir-measures"}))
 def test_every_target_refuses_what_is_no_dcg_or_has_a_worthless_best_grade(target, tmp_path):
     SATURATION.save(tmp_path / "sat.json")
     for metric, name in ((SATURATION, "ListUtility"), (tmp_path / "sat.json", "sat.json")):
@@ -141,7 +165,7 @@ class TestOnTheCommandLine:
     )
     def test_lines_of_code_run(self, dcglearn, metric):
         name, *options = metric.split()
-        expected = DCG.parse(name, n_grades=int(options[1]) if options else 5)
+        expected = dl.metric(name, n_grades=int(options[1]) if options else 5)
         for tool, result in (("xgboost", "objective"), ("scikit-learn", "scorer")):
             code = json.loads(dcglearn("export", name, "--to", tool, *options)[1])["python"]
             names = {}

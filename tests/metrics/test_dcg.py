@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dcglearn as dl
 from dcglearn import DCG, Preferences, Utility, textbook_dcgs
 from dcglearn.io import encode
 from dcglearn.metrics.dcg import normalised_values
@@ -76,7 +77,7 @@ def test_the_36_textbook_dcgs():
     )
 
 
-def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
+def test_metric_takes_a_file_or_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     TRUTH.save("linear-log2")  # a file wins over a textbook metric of the same name
     (tmp_path / "linear-flat").mkdir()
@@ -86,17 +87,17 @@ def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
         str(tmp_path / "linear-log2"),
         Path("linear-log2"),
     ):
-        assert DCG.parse(word, 3, 4) == TRUTH
-    assert DCG.parse("linear-sqrt", 3, 4) == DCG.standard(3, 4, "linear", "sqrt")
-    assert DCG.parse("linear-sqrt@7", 3, 4) == DCG.standard(3, 7, "linear", "sqrt")
-    assert DCG.parse("nDCG@4", 3) == DCG.parse("dcg", 3, 4) == DCG.standard(3, 4, "linear", "log2")
-    assert DCG.parse("linear-flat", 3, 4) == DCG.standard(
+        assert dl.metric(word, 3, 4) == TRUTH
+    assert dl.metric("linear-sqrt", 3, 4) == DCG.standard(3, 4, "linear", "sqrt")
+    assert dl.metric("linear-sqrt@7", 3, 4) == DCG.standard(3, 7, "linear", "sqrt")
+    assert dl.metric("nDCG@4", 3) == dl.metric("dcg", 3, 4) == DCG.standard(3, 4, "linear", "log2")
+    assert dl.metric("linear-flat", 3, 4) == DCG.standard(
         3, 4, "linear", "flat"
     )  # a folder is not a file
-    assert DCG.from_name("exponential-log2@7", 5) == DCG.standard(5, 7)
-    assert DCG.from_name("linear-rbp0.65@2", 3).discounts[1] == pytest.approx(0.65**2)
+    assert dl.metric("exponential-log2@7", 5) == DCG.standard(5, 7)
+    assert dl.metric("linear-rbp0.65@2", 3).discounts[1] == pytest.approx(0.65**2)
     for name in ("exponential", "a-b", "linear-rbp1.2", "linear-rbp0", "power1-log2", "x.json"):
-        refused(name.partition("-")[2] or name, DCG.from_name, name, 5)
+        refused(name.partition("-")[2] or name, dl.metric, name, 5)
 
 
 NO_METRIC = (
@@ -127,7 +128,7 @@ NO_METRIC = (
         ("my-metric", "there is no such file, and gain 'my' is not one of linear"),
         ("linear-metric", "there is no such file, and discount 'metric' is not one of flat"),
         ("linear-rbp0.99999999999999999999", "there is no such file, and discount"),
-        ("power9999-log2@10", "there is no such file, and gains.*inf is not a finite number"),
+        ("power9999-log2@10", "'power9999-log2@10': gains.*inf is not a finite number"),
         ("linear-log2@0", "there is no such file, and depth=0"),
         ("linear-log2@99999999", "K has 8 digits; give at most 9999999"),
         ("linear-log2@" + "9" * 5000, "K has 5000 digits"),
@@ -141,9 +142,9 @@ NO_METRIC = (
         ("a" * 5000 + ".json", "cannot be read"),
     ],
 )
-def test_parse_refuses_other_words(word, message, tmp_path, monkeypatch):
+def test_metric_refuses_other_words(word, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    refused(message, DCG.parse, word, 127)
+    refused(message, dl.metric, word, 127)
 
 
 def test_normalised_values_are_empty_where_the_ideal_is_not_positive():

@@ -8,10 +8,11 @@ import re
 import numpy as np
 import pytest
 
+import dcglearn as dl
 from dcglearn import DCG, ListUtility, ScaleWarning, Utility, coherence, evaluate, read_judgements
 from dcglearn.coherence import is_compatible
 from dcglearn.metrics.dcg import textbook_dcgs
-from dcglearn.metrics.reading import EVALUATED, SAVED, SCORING, metric_or_name, read_metric
+from dcglearn.metrics.reading import EVALUATED, ONLY_DCG, SAVED, SCORING, metric_or_name
 from dcglearn.metrics.scales import example_map
 from dcglearn.metrics.textbook import MetricName, textbook_formula
 from dcglearn.metrics.textbook_lists import ListMetricName
@@ -143,11 +144,11 @@ def test_objects_and_files_are_read_where_their_kind_is_accepted(metric, tmp_pat
     for kinds in ((DCG,), SCORING, EVALUATED, SAVED):
         for source in (metric, tmp_path / "metric.json", str(tmp_path / "metric.json")):
             if isinstance(metric, kinds):
-                assert read_metric(source, accept=kinds) == metric
+                assert dl.metric(source, accept=kinds) == metric
             else:
                 refused(
                     type(metric).__name__ if source is metric else "metric.json",
-                    read_metric,
+                    dl.metric,
                     source,
                     accept=kinds,
                 )
@@ -155,12 +156,12 @@ def test_objects_and_files_are_read_where_their_kind_is_accepted(metric, tmp_pat
 
 def test_names_are_read_at_the_size_that_is_known_later():
     name = metric_or_name("linear-log2")
-    assert name.at(4) == "linear-log2@4" and read_metric(name, 3, 4) == DCG.standard(
+    assert name.at(4) == "linear-log2@4" and dl.metric(name, 3, 4) == DCG.standard(
         3, 4, "linear", "log2"
     )
-    assert read_metric("nDCG@2", 3, 4) == DCG.standard(3, 2, "linear", "log2")
+    assert dl.metric("nDCG@2", 3, 4) == DCG.standard(3, 2, "linear", "log2")
     err = metric_or_name("ERR@3", accept=EVALUATED)
-    assert isinstance(err, ListMetricName) and read_metric(err, 5, accept=EVALUATED).depth == 3
+    assert isinstance(err, ListMetricName) and dl.metric(err, 5, accept=EVALUATED).depth == 3
 
 
 @pytest.mark.parametrize(
@@ -172,10 +173,20 @@ def test_names_are_read_at_the_size_that_is_known_later():
         (
             "linear-log2",
             {},
-            r"prior: nothing says how many grades linear-log2@10 has; give DCG.parse",
+            r"prior: nothing says how many grades linear-log2@10 has; give dl.metric",
         ),
         ("linear-log2", {"n_grades": 3}, "'linear-log2' has no depth"),
-        ("ERR@10", {"n_grades": 3}, "'ERR@10' is no DCG, but one of ERR, RBP"),
+        (
+            "ERR@10",
+            {"n_grades": 3},
+            "prior 'ERR@10' is a ListUtility, no sum of gains times discounts",
+        ),
+        ("INST@10", {"n_grades": 3}, "prior 'INST@10' is an AdaptiveMetric, no sum of gains"),
+        ("ERR(p=1)@10", {}, "prior 'ERR.p=1.@10': ERR has no parameter"),
+        ("EER@10", {"accept": EVALUATED}, "neither a file nor .*BestGrade.*; the nearest is ERR"),
+        ("err@10", {"accept": EVALUATED}, "the nearest is ERR"),
+        ("bestgrade", {"accept": EVALUATED}, "the nearest is BestGrade"),
+        ("EER@10", {}, r"such as exponential-log2@10, nor nDCG\[@K\]"),
         (STOPS, {}, "prior is a ListUtility, no sum of gains times discounts"),
         (
             WEIGHTS,
@@ -199,7 +210,7 @@ def test_other_metrics_are_refused_by_name(metric, options, message, tmp_path, m
         (tmp_path / f"{name}.json").write_text(
             json.dumps({**DCG_OF_TWO.to_dict(), "version": version})
         )
-    refused(message, read_metric, metric, name="prior", **options)
+    refused(message, dl.metric, metric, name="prior", **{"accept": ONLY_DCG, **options})
 
 
 def test_formulas_of_textbooks_are_those_that_are_computed():
