@@ -452,6 +452,7 @@ def test_pages_written_from_the_code_name_every_command(monkeypatch):
         *re.findall(r"^### (\w+)$", page, flags=re.MULTILINE)
     }
     assert "dcglearn learn" in page and "--holdout" in page
+    assert re.findall("<[a-z]|x[<>]=", page) == []
     assert changes_page().startswith("# Changelog")
     table = reading_options()
     assert f"\n\n{table}\n\n" in (ROOT / "docs" / "logs.md").read_text(), (

@@ -281,11 +281,10 @@ class Command(_HelpPage, TyperCommand):
         """Yield the title of each panel and its rows: an option's names, and what it does."""
         panels: dict[str, list[tuple[str, str]]] = {title: [] for title in PANELS}
         for option in self.get_params(ctx):
-            names, description = option.get_help_record(ctx)
             panel = getattr(option, "rich_help_panel", None) or "Output"
             if option.param_type_name == "argument":
-                panel, names = "Arguments", names.partition(" <")[0]
-            panels[panel].append((names, _with_plain_range(description)))
+                panel = "Arguments"
+            panels[panel].append(help_row(option, ctx))
         yield from ((title, rows) for title, rows in panels.items() if rows)
 
 
@@ -311,14 +310,14 @@ class Group(_HelpPage, TyperGroup):
         yield from panels.items()
 
 
-def _with_plain_range(description: str) -> str:
-    """Return an option's description with its range in words; its lowest value alone is left out.
+def help_row(option: Any, ctx: Any) -> tuple[str, str]:
+    """Return the names of an option or argument, and what it does; its range is in words.
 
-    >>> _with_plain_range("Port.  [default: 80; 1<=x<=99]"), _with_plain_range("Pairs.  [x>=1]")
-    ('Port.  [default: 80; 1 to 99]', 'Pairs.')
+    A lowest value without a highest is left out.
     """
+    names, description = option.get_help_record(ctx)
     plain = _LOWEST.sub("", _RANGE.sub(r"\1 to \2", description))
-    return plain.removesuffix("[]").rstrip()
+    return names.partition(" <")[0], plain.removesuffix("[]").rstrip()
 
 
 def _plain_refusal(error: typer.BadParameter) -> str:

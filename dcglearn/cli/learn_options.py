@@ -66,7 +66,10 @@ class LearnerOptions(CurveOptions):
         None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
     )
     C: str | None = model_row(
-        None, "qp: weight of violated pairs (1); auto validates 1e-5..1e5.", metavar="NUMBER|auto"
+        None,
+        "qp: weight of violated pairs (1); auto validates 1e-5..1e5.",
+        "--C",  # typer 0.19 would call it --c
+        metavar="NUMBER|auto",
     )
     margin: Literal["unit", "hamming", "log"] = model_row(
         "unit", "qp: by how much the preferred list should win."

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import typer
 
+from dcglearn.cli.command import help_row
 from dcglearn.cli.commands import COMMANDS, app
 from dcglearn.readers.mapping import OPTIONS
 
@@ -13,10 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def _line(parameter):
-    record = parameter.get_help_record(click.Context(click.Command("dcglearn")))
-    if record is None:
-        name = parameter.human_readable_name.upper()
-        record = (name, getattr(parameter, "help", None) or "")
+    record = help_row(parameter, click.Context(click.Command("dcglearn")))
     names, words = (re.sub(r"\s+", " ", text).replace("|", "\\|") for text in record)
     return f"| `{names}` | {words} |"
 
