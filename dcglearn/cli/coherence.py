@@ -108,7 +108,7 @@ def coherence(
 def systems(
     *,
     judgements: str = argument_row(
-        ..., "TREC judgements, also .gz, .zst and .xz.", metavar="QRELS"
+        ..., "TREC judgements, also .gz, .zst and .xz.", metavar="JUDGEMENTS"
     ),
     runs: list[str] = argument_row(..., "TREC runs; a file may hold several.", metavar="RUN..."),
     scale: ScaleOptions,
@@ -136,7 +136,7 @@ def systems(
 
     # read metrics, judgements, runs and log
     metrics = files_and_names(metric or ["nDCG@10"], scale)
-    with judgements_first(judgements, runs, "QRELS RUN..."):
+    with judgements_first(judgements, runs, "JUDGEMENTS RUN..."):
         judged, all_runs = dl.read_judgements(judgements, n_grades=grades), dl.read_runs(runs)
     preferences = None if log is None else dl.read_preferences(log, mapping=mapping)
 

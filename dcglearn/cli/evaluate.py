@@ -55,13 +55,15 @@ class EvaluationOptions:
     judgements: str | None = argument_row(
         None,
         "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
-        metavar="QRELS",
+        metavar="JUDGEMENTS",
     )
     runs: list[str] | None = argument_row(
         None, "TREC runs or such tables; one may hold several.", metavar="RUN..."
     )
     rank_eval: list[str] | None = input_row(
-        None, "Instead of QRELS and RUN: saved responses of _rank_eval, a run each.", metavar="FILE"
+        None,
+        "Instead of JUDGEMENTS and RUN: saved responses of _rank_eval, a run each.",
+        metavar="FILE",
     )
     qrels: str | None = input_row(
         None, "Judgements of --rank-eval, or the request itself.", metavar="FILE"
@@ -115,12 +117,12 @@ class EvaluationOptions:
 
     def _of_files(self) -> tuple[Judgements, list[Run]]:
         if self.judgements is None or not self.runs:
-            remedy = "QRELS RUN..., or a response by --rank-eval"
+            remedy = "JUDGEMENTS RUN..., or a response by --rank-eval"
             raise InputError(f"name the judgements and a run, {remedy}")
         if self.qrels is not None:
-            remedy = "runs have their judgements first, QRELS RUN..."
+            remedy = "runs have their judgements first, JUDGEMENTS RUN..."
             raise InputError(f"--qrels goes with --rank-eval; {remedy}")
-        with judgements_first(self.judgements, self.runs, "QRELS RUN..."):
+        with judgements_first(self.judgements, self.runs, "JUDGEMENTS RUN..."):
             return self._judgements(self.judgements), read_runs(self.runs, self.duplicates)
 
     def _judgements(self, path: str) -> Judgements:
@@ -218,7 +220,7 @@ class ComparisonOptions:
         inputs = [*source.inputs, self.llm_qrels]
         check_outputs(self.output, *outputs, force=self.force, picture=self.plot, inputs=inputs)
         if self.llm_qrels and source.rank_eval:
-            raise InputError("--llm-qrels goes with QRELS RUN..., not with --rank-eval")
+            raise InputError("--llm-qrels goes with JUDGEMENTS RUN..., not with --rank-eval")
 
         # evaluate by the judgements, and by the LLM's
         people = replace(source, cutoffs=None) if self.llm_qrels else source

@@ -131,7 +131,9 @@ def test_commands_name_the_wrong_order(misuse, tmp_path, monkeypatch):
     run = {"q1": SCORES["q1"]}
     write_trec(tmp_path, {"q1": JUDGED["q1"]}, {"old": run, "new": run})
     for command in ("evaluate", "compare", "systems"):
-        misuse("give judgements first: QRELS RUN...", command, "old.txt", "qrels.txt", "new.txt")
+        misuse(
+            "give judgements first: JUDGEMENTS RUN...", command, "old.txt", "qrels.txt", "new.txt"
+        )
 
 
 def test_pandas(tmp_path):

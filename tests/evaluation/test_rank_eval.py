@@ -186,6 +186,6 @@ def test_settings_that_do_not_go_together(misuse, files):
         (("--rank-eval", "bare.json"), "no hit is rated"),
         (("qrels.txt", "run.txt", "--qrels", "other.txt"), "--qrels goes with --rank-eval"),
         (("qrels.txt", "--rank-eval", "response.json"), "leave out qrels.txt"),
-        (("qrels.txt",), "QRELS RUN"),
+        (("qrels.txt",), "JUDGEMENTS RUN"),
     ):
         misuse(words, "evaluate", *arguments)
