@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class RidgeOption:
     """How smooth the curves of gains and discounts are."""
 
-    ridge: float | None = model_row(None, "dcg: strength of the prior for smooth curves.", min=0.0)
+    ridge: float | None = model_row(None, "Strength of the prior for smooth curves.", min=0.0)
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class CurveOptions(RidgeOption):
     """How gains and discounts are fitted."""
 
     loss: Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"] = model_row(
-        "auto", "dcg: auto mixes what robust and sigmoid learn with the best textbook DCG."
+        "auto", "auto mixes what robust and sigmoid learn with the best textbook DCG."
     )
     prior: str | None = model_row(
         None,
-        "dcg: start from this file or GAIN-DISCOUNT, and leave it as far as the log says; "
+        "Start from this file or GAIN-DISCOUNT, and leave it as far as the log says; "
         "for small logs.",
         metavar="METRIC",
     )
     zero: str | None = model_row(
-        None, "dcg: the grade with gain 0; none: an empty place alone.", metavar="GRADE|none"
+        None, "The grade with gain 0; none: an empty place alone.", metavar="GRADE|none"
     )
 
     def direct(self, log: Preferences | PartedLog | Answers) -> DirectDescription:

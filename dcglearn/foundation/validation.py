@@ -96,7 +96,9 @@ def shortened(message: str) -> str:
 class InputError(ValueError):
     """Input that cannot be used as it is; the message names the place, the value and the remedy.
 
-    `see` is an anchor on the page of errors, to which the message points. `cure` holds the options
+    `place` is the file and the line, where there is one, `option` the parameter that is at fault,
+    where it is known, and `see` an anchor on the page of errors, to which the message points. All
+    are kept where the error is told on. `cure` holds the options
     of `read_preferences` that would read a log, by name, with "?" where the user has to decide.
     Where a reader fills them in, it sets `log`, the path of the log or several, and `proposal`, the
     call or the command line with which the message ends. An argument of a wrong type, or an unknown
@@ -117,10 +119,15 @@ class InputError(ValueError):
     """
 
     def __init__(
-        self, message: str, see: str | None = None, cure: Mapping[str, Any] | None = None
+        self,
+        message: str,
+        see: str | None = None,
+        cure: Mapping[str, Any] | None = None,
+        *,
+        option: str | None = None,
     ) -> None:
         super().__init__(shortened(message))
-        self.see, self.cure = see, dict(cure or {})
+        self.see, self.cure, self.option, self.place = see, dict(cure or {}), option, ""
         self.log: PathLike | Sequence[PathLike] | None = None
         self.proposal = ""
 
@@ -132,6 +139,12 @@ class InputError(ValueError):
         """Return the same error, with its parts, with text before and after its message."""
         error = copy.copy(self).with_traceback(self.__traceback__)
         error.args = (shortened(f"{before}{self.args[0]}{after}"),)
+        return error
+
+    def at(self, place: object) -> Self:
+        """Return the same error at a place, such as a file or a line, which the message names."""
+        error = self.told(f"{place}: ")
+        error.place = ", ".join(filter(None, [str(place), self.place]))
         return error
 
     def _render_traceback_(self) -> list[str]:
@@ -184,7 +197,7 @@ def errors_in(place: object) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise error.told(f"{place}: ") from None
+        raise error.at(place) from None
 
 
 def filled(lists: Grades, grade: int = UNKNOWN) -> Grades:
@@ -358,10 +371,11 @@ def whole_number(
 ) -> int:
     """Return an integer from `least` to `most` as an int; else raise InputError with `remedy`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise InputTypeError(f"{name}={value!r} is not an integer")
+        raise InputTypeError(f"{name}={value!r} is not an integer", option=name)
     if value < least or (most is not None and value > most):
         allowed = f"{least} or more" if most is None else f"{least} to {most}"
-        raise InputError(f"{name}={value}: give {allowed}" + (f"; {remedy}" if remedy else ""))
+        problem = f"{name}={value}: give {allowed}" + (f"; {remedy}" if remedy else "")
+        raise InputError(problem, option=name)
     return int(value)
 
 
@@ -394,22 +408,25 @@ def within(
     limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
     allowed = f"a finite number {'above' if above else 'of at least'} 0{limit}"
     kind = InputError if is_number else InputTypeError
-    raise kind(f"{name}={value!r} must be {allowed}" + (f"; {remedy}" if remedy else ""))
+    problem = f"{name}={value!r} must be {allowed}" + (f"; {remedy}" if remedy else "")
+    raise kind(problem, option=name)
 
 
 def flag(value: Any, name: str) -> None:
     """Raise InputError unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputTypeError(f"{name}={value!r}: give True or False")
+        raise InputTypeError(f"{name}={value!r}: give True or False", option=name)
 
 
 def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> None:
     """Raise InputError that lists the choices, then `remedy`, unless `value` is a choice."""
     if not isinstance(value, str):
-        raise InputTypeError(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}")
+        problem = f"{name}={value!r}: give one of {', '.join(choices)}{remedy}"
+        raise InputTypeError(problem, option=name)
     if value not in choices:
         allowed = f"give one of {', '.join(choices)}{remedy}"
-        raise InputError(f"{name}={value!r}: {allowed}{nearest(value, choices)}")
+        problem = f"{name}={value!r}: {allowed}{nearest(value, choices)}"
+        raise InputError(problem, option=name)
 
 
 def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str) -> None:
@@ -417,7 +434,7 @@ def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str)
     for name in names:
         if name not in allowed:
             fact = f"{owner} has no {noun} {name!r}, but {listed(allowed)}"
-            raise InputTypeError(f"{fact}{nearest(name, allowed)}")
+            raise InputTypeError(f"{fact}{nearest(name, allowed)}", option=name)
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:

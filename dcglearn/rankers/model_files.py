@@ -135,7 +135,7 @@ def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: MetricLike 
     try:
         ranker = _ranker_of(folder, fields, kinds)
     except InputError as error:
-        raise error.told(f"{file}: ") from None
+        raise error.at(file) from None
     except (LookupError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as e:
         raise InputError(f"{path}: the model is damaged, or not of this version ({e})") from e
 

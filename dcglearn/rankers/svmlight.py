@@ -83,7 +83,7 @@ def read_queries(
     except InputError as error:
         row_named = re.match(r"(?:qid|grades)\[(\d+)\]", error.args[0])
         line = f", {_line(data, int(row_named[1]))}" if row_named else ""
-        raise error.told(f"{path}{line}: ") from None
+        raise error.at(f"{path}{line}") from None
 
 
 def _check_values(path: PathLike, data: bytes, features: Any, labels: Any, missing: bool) -> None:

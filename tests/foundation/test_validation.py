@@ -91,6 +91,18 @@ def test_an_error_that_is_told_on_keeps_its_parts():
     assert any(entry.name == TEST_OF_PARTS for entry in caught.traceback)
 
 
+def test_an_error_says_its_place_and_its_option(tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [1, 0], "b": [0, 1]}\n')
+    with pytest.raises(InputError) as caught:
+        dl.read_preferences(log)
+    assert caught.value.place == f"{log}, line 2" and caught.value.option is None
+    with pytest.raises(InputError) as caught:
+        dl.DCGLearner(form="satur").fit(dl.Preferences([[1, 0]], [[0, 1]]))
+    assert (caught.value.place, caught.value.option) == ("", "form")
+    assert caught.value.told("learn: ").at("a.csv").option == "form"
+
+
 TEST_OF_PARTS = test_an_error_that_is_told_on_keeps_its_parts.__name__
 
 
