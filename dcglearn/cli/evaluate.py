@@ -123,10 +123,14 @@ class EvaluationOptions:
             remedy = "runs have their judgements first, JUDGEMENTS RUN..."
             raise InputError(f"--qrels goes with --rank-eval; {remedy}")
         with judgements_first(self.judgements, self.runs, "JUDGEMENTS RUN..."):
-            return self._judgements(self.judgements), read_runs(self.runs, self.duplicates)
+            return self._judgements(self.judgements), read_runs(
+                self.runs, duplicates=self.duplicates
+            )
 
     def _judgements(self, path: str) -> Judgements:
-        return read_judgements(path, self.duplicates, self.grades, self.cutoffs)
+        return read_judgements(
+            path, duplicates=self.duplicates, n_grades=self.grades, cutoffs=self.cutoffs
+        )
 
     def _of_responses(
         self, metrics: Mapping[str, DCG | ListUtility | str]

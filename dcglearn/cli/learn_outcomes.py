@@ -10,7 +10,7 @@ from dcglearn.cli.learn import OutputOptions
 from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, RidgeOption
 from dcglearn.cli.options import check_outputs
 from dcglearn.cli.reading import PlainReading
-from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.foundation.validation import Fields
 from dcglearn.plots import banded_figure
 
 
@@ -60,9 +60,9 @@ def learn_experiments(
     """
     _check(source, outputs, trust)
     tests = dl.io.read_experiments(source.file, mapping=source.log_mapping)
-    ridge = DirectDescription.ridge if curves.ridge is None else curves.ridge
-    settings: Any = {"baseline": trust.baseline, "random_state": trust.seed}
-    _write(dl.learn_from_experiments(tests, ridge=ridge, **settings), outputs)
+    ridge: Fields = {} if curves.ridge is None else {"ridge": curves.ridge}
+    settings: Fields = {"baseline": trust.baseline, "random_state": trust.seed, **ridge}
+    _write(dl.learn_from_experiments(tests, **settings), outputs)
 
 
 def _check(

@@ -246,7 +246,9 @@ class JoinOptions:
             raise InputError(f"--scale names the grades of a log: leave it out with {asked}")
         judged: Any = None
         if self.qrels is not None:
-            judged = dl.read_judgements(self.qrels, self.duplicates, cutoffs=mapping.cutoffs)
+            judged = dl.read_judgements(
+                self.qrels, duplicates=self.duplicates, cutoffs=mapping.cutoffs
+            )
         options: Fields = {"missing": self.missing, "duplicates": self.duplicates}
         options["unjudged"] = int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged
 

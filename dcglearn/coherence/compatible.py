@@ -107,7 +107,7 @@ def optimal_rankings(
 ) -> Grades:
     """Return the rankings that no other ranking of the documents beats, shape (n, K), descending.
 
-    `metric` and `documents`, N >= K, are as in `coherence`; `limit` is the maximum number of
+    `metric` and `documents` are as in `coherence`; `limit` is the maximum number of
     rankings to return. Raises InputError if the documents do not fill the positions.
 
     See Also

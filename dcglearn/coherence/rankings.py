@@ -187,8 +187,12 @@ def rankings_of(
             "grades of the smaller scale to the larger one (DCG.map_grades, or --map-grades)"
         )
     depth, n_grades = max(depths), sizes[0]
-    counts = None if documents is None else _counts(documents, n_grades, depth)
-    return Rankings(depth, n_grades, counts), made
+    if documents is None:
+        return Rankings(depth, n_grades, None), made
+
+    # positions below the last document are empty in every ranking
+    counts = _counts(documents, n_grades)
+    return Rankings(min(depth, sum(counts)), n_grades, counts), made
 
 
 def padded_weights(
@@ -196,7 +200,9 @@ def padded_weights(
 ) -> tuple[Rankings, list[Floats]]:
     """Return `rankings_of` metrics, and the weights of each, zeros below its depth, (K, L)."""
     rankings, made = rankings_of(metrics, names, documents)
-    weights = map(as_weights, made, names)
+    weights = [
+        as_weights(metric, name)[: rankings.depth] for metric, name in zip(made, names, strict=True)
+    ]
     return rankings, [np.pad(w, ((0, rankings.depth - len(w)), (0, 0))) for w in weights]
 
 
@@ -213,15 +219,10 @@ def scaled_weights(
     return rankings, scaled
 
 
-def _counts(documents: ArrayLike, n_grades: int, depth: int) -> Left:
-    """Return the number of documents of each grade; raise InputError if they are too few."""
+def _counts(documents: ArrayLike, n_grades: int) -> Left:
+    """Return the number of documents of each grade; raise InputError if one is unknown."""
     documents = multiset(documents, n_grades)
     if (documents < 0).any():
         problem = "every document needs a known grade, 0 = worst"
-        raise InputError(f"grades={documents.tolist()}: {problem}")
-    if len(documents) < depth:
-        raise InputError(
-            f"grades={documents.tolist()} are {len(documents)} documents for {depth} positions; "
-            "name all documents, or cut the metrics to fewer positions"
-        )
+        raise InputError(f"documents={documents.tolist()}: {problem}")
     return tuple(np.bincount(documents, minlength=n_grades).tolist())

@@ -187,8 +187,9 @@ def coherence(
         The metrics; positions below the depth of the shallower one have no weight in it. A name
         without ``@K`` is as deep as the other metric, or as there are documents.
     documents : array_like of int, shape (N,), optional
-        Grades of the documents that are ranked (0 = worst), N >= K; by default every list of grades
-        is a ranking, so that a proof holds for all queries.
+        Grades of the documents that are ranked (0 = worst); of fewer than K, the positions below
+        the last stay empty. By default every list of grades is a ranking, so that a proof holds for
+        all queries.
     margin : float
         Least preference that counts, as a share of a metric's range (best minus worst list). 0
         finds any disagreement; 0.01 to 0.05 leave out those that nobody would notice.
@@ -324,7 +325,7 @@ def _witness(first: AnyMetric, second: AnyMetric, largest: LargestRegret) -> Wit
     pair = largest.pair
     if pair is None or largest.regret <= NEGLIGIBLE:
         return None
-    tables = [as_weights(metric, "metric") for metric in (first, second)]
+    tables = [as_weights(metric, "metric")[: pair.shape[1]] for metric in (first, second)]
     values = [list_values(table, pair[:, : len(table)]) for table in tables]
     return Witness(pair, *values)
 

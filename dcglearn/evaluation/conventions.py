@@ -197,7 +197,8 @@ def explain_values(
         "explain_values(values, judgements, runs)",
         ("the second argument", "the third"),
     ):
-        judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+        judged = read_judgements(judgements, duplicates=duplicates)
+        systems = read_runs(runs, duplicates=duplicates)
     evaluation = evaluate(judged, systems, metric, **settings)
     own = next(iter(as_metrics(metric, judged, systems).values()))
     if len(evaluation.metrics) > 1 or not isinstance(own, DCG):

@@ -308,7 +308,8 @@ def evaluate(
     if residuals and unjudged != "worst":
         raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
     with judgements_first(judgements, runs, "evaluate(judgements, runs)"):
-        judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+        judged = read_judgements(judgements, duplicates=duplicates)
+        systems = read_runs(runs, duplicates=duplicates)
 
     # our metrics, and those of ir_measures
     by_name = as_metrics(metrics, judged, systems)

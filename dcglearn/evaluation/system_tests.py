@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from itertools import product
 from typing import Any, ClassVar, Unpack
 
@@ -231,11 +232,13 @@ def compare_systems(
     >>> comparison.table["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
     (True, True)
     """
+    known(settings, signature(compare_systems).parameters, "compare_systems", "option")
     one_of(correction, "correction", ("holm", "bh", "none"))
     metrics = labelled(metrics)
     duplicates = settings.get("duplicates", "error")
     with judgements_first(judgements, runs, "compare_systems(judgements, runs)"):
-        judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+        judged = read_judgements(judgements, duplicates=duplicates)
+        systems = read_runs(runs, duplicates=duplicates)
 
     # by people's judgements, and by the machine's
     evaluation, paired = evaluated_and_paired(judged, systems, metrics, **settings)
@@ -252,7 +255,6 @@ def evaluated_and_paired(
     **settings: Unpack[EvaluateOptions],
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""
-    known(settings, EvaluateOptions.__annotations__, "evaluate", "option")
     by_name = labelled(metrics)
     names = [name for word in by_name if (name := companion_of(word))]
     if not names:
@@ -265,7 +267,8 @@ def evaluated_and_paired(
 
     # evaluate by the metrics, if there are any
     duplicates = settings.get("duplicates", "error")
-    judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+    judged = read_judgements(judgements, duplicates=duplicates)
+    systems = read_runs(runs, duplicates=duplicates)
     others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
     evaluation = evaluate(judged, systems, others or "nDCG@1", **settings)
     if not others:

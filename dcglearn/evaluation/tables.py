@@ -73,6 +73,7 @@ Table = TypeVar("Table", Judgements, Run)
 
 def read_judgements(
     judgements: JudgementsLike,
+    *,
     duplicates: Duplicates = "error",
     n_grades: int | None = None,
     cutoffs: Cutoffs = None,
@@ -126,7 +127,7 @@ def read_judgements(
     return read if n_grades is None else replace(read, n_grades=n_grades)
 
 
-def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
+def read_runs(runs: RunsLike, *, duplicates: Duplicates = "error") -> list[Run]:
     """Return runs, reading them if paths are given.
 
     Raises InputError if there is no run, two have the same name, a column is missing, or a file

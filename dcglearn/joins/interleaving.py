@@ -268,7 +268,7 @@ def preferences_from_interleaving(
     if graded:
         log = log_of_table(Preferences, table, dropped, mapping)
     else:
-        judged = read_judgements(judgements, duplicates)
+        judged = read_judgements(judgements, duplicates=duplicates)
 
         def place(i: int) -> str:
             return place_of(name, source, rows[i])

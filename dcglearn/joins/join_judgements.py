@@ -116,7 +116,7 @@ def join_judgements(
         )
     joining = Joining(mapping.depth, unjudged, missing, mapping.n_grades)
     mapping = mapping.updated(n_grades=None, depth=None)
-    judged = read_judgements(judgements, duplicates)
+    judged = read_judgements(judgements, duplicates=duplicates)
 
     # names of documents by line
     name, open_with = opener_of(log, PREFERENCE, mapping)
@@ -236,7 +236,7 @@ def preferences_from_runs(
     one_of(ties, "ties", ("docno-desc", "stable"))
     call = "preferences_from_runs(judgements, first, second, verdicts)"
     with judgements_first(judgements, [first, second], call, ("the first argument", "another")):
-        judged = read_judgements(judgements, duplicates)
+        judged = read_judgements(judgements, duplicates=duplicates)
         runs = [_one_run(first, "first", duplicates), _one_run(second, "second", duplicates)]
 
     # verdicts, in which a winner may be the name of a run
@@ -274,7 +274,7 @@ def _in_column(query: Texts, queries: Any) -> Flags:
 
 
 def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:
-    runs = read_runs(run, duplicates)
+    runs = read_runs(run, duplicates=duplicates)
     if len(runs) != 1:
         some = ", ".join(run.name for run in runs[:3])
         raise InputError(f"the {side} run holds {len(runs)} systems ({some}, ...); give one")

@@ -29,6 +29,8 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import SCORING, MetricLike
+from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 
 LARGEST_FEATURE = 1e100
@@ -160,14 +162,21 @@ class Queries:
         return self[first], self[~first]
 
     def evaluate(
-        self, scores: ArrayLike, dcg: DCG | ListUtility, ties: str = "stable", empty: float = 0.0
+        self, scores: ArrayLike, metric: MetricLike, ties: str = "stable", empty: float = 0.0
     ) -> Floats:
         """Return the normalised value of each query, ranked by `scores`, shape (m,).
 
-        Documents with equal scores keep their order (``"stable"``) or rank worst grade first
-        (``"worst"``). A query without a relevant document counts as `empty`.
+        A name has the queries' grades, and without ``@K`` the depth of the longest. Documents of
+        equal scores keep their order (``"stable"``) or rank worst grade first (``"worst"``). A
+        query without a relevant document counts as `empty`.
         """
-        return ndcg_by_query(dcg, scores, self.grades, self.offsets, ties, empty)
+        own = read_metric(metric, *self.scale, accept=SCORING)
+        return ndcg_by_query(own, scores, self.grades, self.offsets, ties, empty)
+
+    @property
+    def scale(self) -> tuple[int, int]:
+        """The number of grades and the longest query, at which a metric's name is taken."""
+        return self.n_grades or 1, int(self.sizes.max(initial=1))
 
     def fingerprint(self) -> str:
         """Return a digest of features, grades and offsets."""

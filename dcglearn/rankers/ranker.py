@@ -24,7 +24,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.losses import Objective
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import ONLY_DCG, SCORING, MetricLike
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 from dcglearn.rankers.model_files import read_model, save_model
@@ -121,7 +121,7 @@ class Ranker(BaseEstimator):
         if not isinstance(loss, Objective):
             remedy = f"give one of dcglearn.losses, such as {self._default_loss.__name__}(dcg)"
             raise InputTypeError(f"loss={loss!r} is no loss; {remedy}")
-        loss = loss.for_lists(*scale_of(queries))
+        loss = loss.for_lists(*queries.scale)
         if getattr(loss, "dcg", None) is not None:
             check_scale(queries, loss.dcg)
         return loss
@@ -170,9 +170,7 @@ class Ranker(BaseEstimator):
         """
         check_is_fitted(self)
         queries = as_queries(X, y, qid, missing=self.takes_missing)
-        own: Any = self.metric_
-        if metric is not None:
-            own = read_metric(metric, *scale_of(queries), accept=SCORING)
+        own = self.metric_ if metric is None else metric
         return queries.evaluate(self.predict(queries), own, ties=ties, empty=empty)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
@@ -270,7 +268,7 @@ class Ranker(BaseEstimator):
             own = getattr(getattr(self, "loss", None), "dcg", None)
         if own is None:
             return DCG.standard(queries.n_grades or 1, 10)
-        metric: DCG = read_metric(own, *scale_of(queries), accept=ONLY_DCG)
+        metric: DCG = read_metric(own, *queries.scale, accept=ONLY_DCG)
         check_scale(queries, metric)
         return metric
 
@@ -292,11 +290,6 @@ class Ranker(BaseEstimator):
             return valid
         features = self.columns_.aligned(valid.features, valid.columns)
         return replace(valid, features=features, columns=self.columns_, missing=self.takes_missing)
-
-
-def scale_of(queries: Queries) -> tuple[int, int]:
-    """Return the number of grades and the longest query, at which a metric's name is taken."""
-    return queries.n_grades or 1, int(queries.sizes.max(initial=1))
 
 
 def as_queries(

@@ -102,8 +102,8 @@ def read_preferences(
         Fill short lists with "grade unknown", not "no result". Take it where there were results
         that nobody has graded: these are -1, and no result is -2.
     scale : Sequence[Any], optional
-        Grades, worst first: Bad,Fair,Good or 0,1,10,100. In Python a list, for logs that write
-        "Good" rather than 2. Names may be numbers, such as 0, 1, 10 and 100.
+        Grades, worst first: Bad,Fair,Good or 0,1,10,100. In Python a list or such a text, for logs
+        that write "Good" rather than 2. Names may be numbers, such as 0, 1, 10 and 100.
     winner_words : Mapping[Any, str] or str, optional
         What winners mean: "Left is better=a,Left is much better=a:2,Same=tie". Or a mapping,
         ``{"Left is better": "a", "Same": "tie"}``. The meanings are a, b, tie and open, left and
@@ -119,8 +119,8 @@ def read_preferences(
     sides : one of ['shown', 'listed'], optional
         Whether winners name what was shown there, or the lists a and b wherever shown. It applies
         to all words for winners, left and a alike.
-    leave_out : str, optional
-        Leave out lines of this status (Rejected), or duplicates. Several are separated by commas,
+    leave_out : Sequence[str] or str, optional
+        Leave out lines of this status (Rejected), or duplicates. Several are a list or a text,
         "Rejected,false"; they are values of a column `status`, `AssignmentStatus` or `approved`.
         Duplicates repeat the id, rater, lists and verdict of an earlier line. Without it a remark
         in `recognised` counts such lines.

@@ -207,6 +207,13 @@ class Bands(Finding):
             notes.append(f"{self.failed} more samples could not be learned from")
 
         # what cannot be told apart
+        low, high = self.gain_band
+        alike = np.flatnonzero(high[:-1] > low[1:]).tolist()
+        notes += [
+            f"the log hardly tells grades {grade} and {grade + 1} apart: the bands of their gains "
+            "overlap"
+            for grade in alike
+        ]
         if self.form == "saturation":
             notes.append(
                 "grade 0 is taken never to stop: a stop that all grades share cannot be told from "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, flag, one_of
 from dcglearn.metrics.dcg import DCG
@@ -78,7 +79,11 @@ class AdaRankRanker(LinearModel):
     patience: int | None = None
     max_in_a_row: int | None = None
 
-    _options = ("eval_set",)
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None
+    ) -> Self:
+        """Learn as `RidgeRanker.fit`; the round that is best on a validation set is used."""
+        return self._train(X, y, qid, eval_set)
 
     def _check_parameters(self) -> None:
         one_of(self.measure, "measure", MEASURES)

@@ -229,7 +229,6 @@ def test_what_integer_programming_leaves_open_is_sorted(monkeypatch):
     ("arguments", "words"),
     [
         ((LINEAR, DCG.standard(4, 10)), "5.*4"),
-        ((LINEAR, EXPONENTIAL, [4, 3, 2]), "3 documents for 10 positions"),
         ((LINEAR, EXPONENTIAL, [*PAPER_LIST[:-1], -1]), "known grade"),
         ((LINEAR, EXPONENTIAL, [*PAPER_LIST[:-1], 5]), "5"),
         ((LINEAR, DCG([1, 1, 1, 1, 1], [1, 0.5])), "all worth the same"),
@@ -313,3 +312,19 @@ def test_negative_gains_are_compared_on_full_lists_and_the_verdict_says_so():
         metric.score(dl.coherence(harmful, other).witness.lists) for metric in (harmful, other)
     ]
     assert values[0][0] > values[0][1] and values[1][0] < values[1][1]
+
+
+@pytest.mark.parametrize("documents", [[4, 3, 0], [2], [4, 4, 1, 0, 0]])
+def test_fewer_documents_than_positions_are_ranked_by_the_first_positions(documents):
+    n = len(documents)
+    a, b = DCG([0, 1, 2, 3, 4], 0.9 ** np.arange(10)), DCG([0, 0, 1, 5, 6], 0.5 ** np.arange(8))
+    cut = [DCG(metric.gains, metric.discounts[:n]) for metric in (a, b)]
+    if n == 1:
+        refused("all worth the same", coherence, a, b, documents)
+        return
+    deep, short = coherence(a, b, documents), coherence(*cut, documents)
+    assert deep.to_dict() == {**short.to_dict()}
+    share = dl.disagreement(a, b, documents).share
+    assert share == pytest.approx(dl.disagreement(*cut, documents).share)
+    best = dl.coherence.optimal_rankings(a, documents)
+    np.testing.assert_array_equal(best, [sorted(documents, reverse=True)])

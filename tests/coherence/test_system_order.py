@@ -368,10 +368,6 @@ class TestOnTheCommandLine:
         assert status == 0 and '"coherent": ' in out
         for arguments, complaint in (
             ((*names, "--documents", "4,high"), "whole numbers"),
-            (
-                ("linear-log2@10", "exponential-log2", "--documents", "4,3"),
-                "2 documents for 10 positions",
-            ),
             (("linear-log2", "nothing"), "neither a file"),
         ):
             misuse(complaint, "coherence", *arguments)

@@ -852,14 +852,14 @@ def test_any_mapping_is_a_mapping():
 def test_options_of_reading_are_applied_to_what_is_read_already():
     judged, [run] = read_judgements(GRADED), read_runs({"mine": RANKED})
     refused("cutoffs='.5' cuts fractions", read_judgements, judged, cutoffs=".5")
-    refused("duplicates='all'", read_judgements, judged, "all")
-    refused("duplicates='all'", read_runs, run, "all")
+    refused("duplicates='all'", read_judgements, judged, duplicates="all")
+    refused("duplicates='all'", read_runs, run, duplicates="all")
     twice = dl.evaluation.Judgements(
         pl.concat([judged.frame, judged.frame.with_columns(pl.col("grade").clip(3))])
     )
-    assert read_judgements(twice, "last").frame["grade"].unique().to_list() == [3]
+    assert read_judgements(twice, duplicates="last").frame["grade"].unique().to_list() == [3]
     double = dl.evaluation.Run(pl.concat([run.frame, run.frame.with_columns(score=0.0)]), "mine")
-    assert read_runs(double, "first")[0].frame.equals(run.frame)
+    assert read_runs(double, duplicates="first")[0].frame.equals(run.frame)
 
 
 @pytest.mark.parametrize(
@@ -895,3 +895,8 @@ def test_commands_read_the_file_of_a_list_utility(dcglearn, misuse, tmp_path):
     assert status == 0 and "only true of a DCG" in err
     assert json.loads(out)["disagreement"]["exact"] is False
     misuse("can hold only a DCG", "export", path, "--to", "sql")
+
+
+def test_an_unknown_option_is_answered_with_those_of_the_function():
+    words = "compare_systems has no option 'levl', .*; the nearest is level"
+    refused(words, compare_systems, GRADED, RANKED, levl=0.9)

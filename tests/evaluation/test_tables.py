@@ -153,10 +153,10 @@ def test_nested_json_may_stand_on_one_line_of_any_length(tmp_path):
 
 def test_repeated_keys_of_json_are_duplicates(tmp_path):
     path = written(tmp_path, "q.json", '{"1": {"D1": 1, "D1": 3}}')
-    assert [read_judgements(path, keep).frame["grade"].to_list() for keep in ("first", "last")] == [
-        [1],
-        [3],
-    ]
+    assert [
+        read_judgements(path, duplicates=keep).frame["grade"].to_list()
+        for keep in ("first", "last")
+    ] == [[1], [3]]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,10 @@ def test_a_document_judged_twice_is_named_with_both_grades(tmp_path):
         '.*duplicates="first" or "last"'
     )
     refused(f"qrels.txt: {message}", read_judgements, path)
-    assert sorted(read_judgements(path, "last").frame.rows()) == [("q1", "a", 3), ("q1", "b", 0)]
+    assert sorted(read_judgements(path, duplicates="last").frame.rows()) == [
+        ("q1", "a", 3),
+        ("q1", "b", 0),
+    ]
 
 
 RUN_OF_TOOL = [("q1", "d3", 3), ("q1", "d1", 2), ("q1", "d2", 1), ("q2", "d9", 1)]
@@ -416,7 +419,7 @@ BOOK = "query,docid,Ann,Bob,Cy,Di\nq,a,3,0,0,0\nq,b,1,2,,\nq,c,0,2,3,3\nq,d,1,,,
     ],
 )
 def test_raters_of_a_book_who_differ_are_combined(tmp_path, duplicates, grades):
-    judged = read_judgements(written(tmp_path, "book.csv", BOOK), duplicates)
+    judged = read_judgements(written(tmp_path, "book.csv", BOOK), duplicates=duplicates)
     assert judged.frame.rows() == [
         ("q", document, grade) for document, grade in zip("abcd", grades, strict=True)
     ]
@@ -432,4 +435,4 @@ def test_ways_to_combine_raters_are_named_and_not_for_runs(tmp_path):
         "average",
     )
     run = written(tmp_path, "run.txt", "q Q0 a 1 2.0 r\nq Q0 a 2 1.0 r\n")
-    refused("duplicates='mean' is for grades, not for runs", read_runs, run, "mean")
+    refused("duplicates='mean' is for grades, not for runs", read_runs, run, duplicates="mean")

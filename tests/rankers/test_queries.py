@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.queries import Queries, group_labels, ndcg_by_query
@@ -145,3 +146,13 @@ class TestLetorShaped:
     def test_impossible_numbers(self, change):
         with pytest.raises(InputError):
             letor_queries(**change)
+
+
+def test_scores_are_evaluated_by_a_word_as_by_its_metric():
+    queries = letor_queries(6, n_grades=5, random_state=0)
+    scores = queries.features[:, 0]
+    for word in ("exponential-log2@5", "nDCG", "ERR@3"):
+        metric = dl.metric(word, *queries.scale)
+        np.testing.assert_array_equal(
+            queries.evaluate(scores, word), queries.evaluate(scores, metric)
+        )

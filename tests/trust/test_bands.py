@@ -208,3 +208,13 @@ def test_a_log_without_a_free_gain_or_discount_has_bands_of_no_width():
     lists = np.tile([[[1], [0]]], (30, 1, 1))
     bands = dl.bands(Preferences(lists, n_grades=2), by="pair", n_resamples=5)
     assert (bands.simultaneous.gain_band == [0, 1]).all() and (bands.discount_band == 1).all()
+
+
+def test_grades_that_the_log_hardly_tells_apart_are_named():
+    truth = dl.DCG([0, 0.5, 0.5, 1], [1, 0.6, 0.4])
+    log = dl.simulate.preference_pairs(truth, 200, lists="free", n_flips=20, random_state=0)
+    note = "the log hardly tells grades 1 and 2 apart: the bands of their gains overlap"
+    assert note in dl.bands(log).notes
+    apart = dl.DCG([0, 0.3, 0.7, 1], [1, 0.6, 0.4])
+    log = dl.simulate.preference_pairs(apart, 2000, lists="free", random_state=0)
+    assert not any("apart" in note for note in dl.bands(log).notes)
