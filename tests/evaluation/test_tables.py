@@ -432,7 +432,7 @@ def test_ways_to_combine_raters_are_named_and_not_for_runs(tmp_path):
         "duplicates='average': give one of error, first, last, mean",
         read_judgements,
         book,
-        "average",
+        duplicates="average",
     )
     run = written(tmp_path, "run.txt", "q Q0 a 1 2.0 r\nq Q0 a 2 1.0 r\n")
     refused("duplicates='mean' is for grades, not for runs", read_runs, run, duplicates="mean")
