@@ -1,6 +1,6 @@
 """``dcglearn learn``: a log in, a DCG out, with a report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,14 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.reading import LogOptions, describe, one_or_all, recognised_lines, say_reading
 from dcglearn.cli.terminal import log_is_shown
-from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.validation import InputError, suffix_among
 from dcglearn.metrics.dcg import Utility
+
+NO_METRIC = {
+    ".html", ".htm", ".md", ".txt", ".csv", ".tsv", ".pdf", ".png", ".svg", ".jpg", ".jpeg",
+}  # fmt: skip
+"""Suffixes of reports, tables and pictures, by which no metric is written."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,9 @@ class OutputOptions:
         metavar="FILE",
     )
     plot: Path | None = first_row(None, "Draw gains and discounts here (.png, .pdf, .svg).")
+    report_out: Path | None = first_row(
+        None, "Write the whole report here (.html, .md, .txt, .json)."
+    )
     utility_out: Path | None = output_row(None, "Write the K x L utility W here too.")
     as_json: AsJson = False
     force: Force = False
@@ -43,15 +52,29 @@ class OutputOptions:
     @property
     def files(self) -> list[Path]:
         """The files that are asked for."""
-        return [path for path in (self.output, self.plot, self.utility_out) if path is not None]
+        files = (self.output, self.plot, self.utility_out, self.report_out)
+        return [path for path in files if path is not None]
 
     @property
     def reports_to_stderr(self) -> bool:
         """Whether the report goes to standard error, since a result goes to standard output."""
         return self.as_json or self.output is None
 
+    def check(self, inputs: Iterable[str | Path | None]) -> None:
+        """Raise InputError for a file that cannot be written, or is named for something else."""
+        # what -o does not hold
+        if self.output is not None and self.output.suffix.lower() in NO_METRIC:
+            remedy = "--report-out page.html writes the report, --plot a picture"
+            raise InputError(f"{self.output}: -o holds the metric as JSON; {remedy}")
+
+        # files that exist, and formats
+        files = (self.output, self.utility_out, self.report_out)
+        check_outputs(*files, force=self.force, picture=self.plot, inputs=inputs)
+        if self.report_out is not None:
+            suffix_among(self.report_out, (".html", ".md", ".txt", ".json"), "reports")
+
     def write(
-        self, metric: Any, utility: Utility, report: Fields, text: str, draw: Callable[[], Any]
+        self, metric: Any, utility: Utility, report: Finding, text: str, draw: Callable[[], Any]
     ) -> None:
         """Write the files, print the report or the text, and only then draw, which may fail."""
         # files
@@ -59,6 +82,8 @@ class OutputOptions:
             utility.save(self.utility_out, force=self.force)
         if self.output is not None:
             metric.save(self.output, force=self.force)
+        if self.report_out is not None:
+            report.save(self.report_out, force=self.force)
 
         # results for programs
         if self.as_json:
@@ -75,6 +100,7 @@ class OutputOptions:
 
 @examples(
     "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
+    "dcglearn learn side_by_side.jsonl -o dcg.json --bands 200 --report-out report.html",
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
     "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
@@ -100,9 +126,8 @@ def learn(
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
     trust.check(learner.prior)
-    inputs = [*source.log, source.mapping, learner.prior, learner.llm, trust.baseline, checkpoint]
-    files = (outputs.output, outputs.utility_out)
-    check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
+    inputs = [source.mapping, learner.prior, learner.llm, trust.baseline, checkpoint]
+    outputs.check([*source.log, *inputs])
 
     # options that contradict each other
     if trust.bands and learner.method != "dcg":
@@ -134,7 +159,7 @@ def learn(
         checkpointing = Checkpointing(checkpoint=checkpoint, resume=resume)
         report = learn_report(log, learner, trust, checkpointing, strict_log=source.strict_log)
     text = report.text(read=said, full=log_is_shown())
-    outputs.write(report.metric, report.utility, report.to_dict(), text, report.figure)
+    outputs.write(report.metric, report.utility, report, text, report.figure)
 
 
 def _show_log(source: LogOptions, outputs: OutputOptions, cluster: Cluster) -> None:

@@ -8,7 +8,6 @@ import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples
 from dcglearn.cli.learn import OutputOptions
 from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, RidgeOption
-from dcglearn.cli.options import check_outputs
 from dcglearn.cli.reading import PlainReading
 from dcglearn.foundation.validation import Fields
 from dcglearn.plots import banded_figure
@@ -70,11 +69,9 @@ def _check(
 ) -> None:
     """Raise InputError for files that cannot be read or written, before any work."""
     trust.check(*metrics)
-    inputs = [source.file, source.mapping, trust.baseline, *metrics]
-    files = (outputs.output, outputs.utility_out)
-    check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
+    outputs.check([source.file, source.mapping, trust.baseline, *metrics])
 
 
 def _write(fit: Any, outputs: OutputOptions) -> None:
     draw = partial(banded_figure, fit.dcg)
-    outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), draw)
+    outputs.write(fit.dcg, fit.dcg.utility, fit, str(fit), draw)

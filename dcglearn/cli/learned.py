@@ -25,14 +25,16 @@ POSITIONS = (1, 2, 3, 5, 10, 20, 50, 100)
 """Positions whose discounts a sentence names."""
 
 
-def read_section(log: Preferences | PartedLog, contradicted: float | None) -> Section:
-    """Return what was read, and what of it was left out or is contradicted."""
+def read_section(
+    log: Preferences | PartedLog, contradicted: float | None, remarks: list[str]
+) -> Section:
+    """Return what was read, what of it was left out or is contradicted, and the remarks."""
     read, *notes = describe(log, log.dropped)
     if contradicted and isinstance(log, Preferences):
         share = contradicted / log.decided.total_weight
         of_all = f"{contradicted:g} pairs, {share:.1%} of those with a winner"
         notes.append(f"contradicted: {of_all}, say the opposite of another pair")
-    return Section(read.removeprefix("read: "), notes)
+    return Section(read.removeprefix("read: "), [*notes, *remarks])
 
 
 def learned_section(fit: DirectFit) -> Section:

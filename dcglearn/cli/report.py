@@ -184,7 +184,7 @@ class Report(Findings):
     def parts(self) -> Mapping[str, Finding]:
         """The parts of the report: six that say in a sentence what to know, then further ones."""
         parts: dict[str, Finding | None] = {
-            "read": read_section(self.log, self.contradicted),
+            "read": read_section(self.log, self.contradicted, self.remarks),
             "learned": self._learned(),
             "how sure": self.bands or Section(self.no_bands or NO_BANDS),
             "new judgements": self.comparison
@@ -226,11 +226,11 @@ class Report(Findings):
     def text(self, *, read: bool = False, full: bool = False) -> str:
         """Return the lines of the report, or all its parts in full; `read` leaves out the first."""
         if full:
-            return "\n".join([*self.remarks, "", self.in_full])
+            return f"\n{self.in_full}"
         names = [*SIX, *(name for name in ASKED if name in self.parts)]
         first, *lines = [one_line(f"{name}: {self.parts[name].sentence}") for name in names]
-        head = [] if read else [first, *map(one_line, self.parts["read"].notes)]
-        return "\n".join([*head, *self.remarks, *lines])
+        head = self.remarks if read else [first, *map(one_line, self.parts["read"].notes)]
+        return "\n".join([*head, *lines])
 
     def __str__(self) -> str:
         return self.text()

@@ -93,6 +93,11 @@ class Finding(Shown):
         numbers = [any(re.match(r"[-+]?\d", cell) for cell in cells) for cells in columns[1:]]
         return 1 + [*numbers, True].index(True)
 
+    @property
+    def in_full(self) -> str:
+        """The text of a file: the whole finding."""
+        return str(self)
+
     def to_dict(self) -> Fields:
         """Return sentence, notes, table and the result's own numbers as plain values, for JSON.
 
@@ -141,7 +146,7 @@ class Finding(Shown):
 
 
 FORMS: dict[str, Callable[[Finding], str]] = {
-    ".txt": lambda finding: f"{finding}\n",
+    ".txt": lambda finding: f"{finding.in_full}\n",
     ".json": lambda finding: json.dumps(finding.to_dict(), indent=2, ensure_ascii=False) + "\n",
     ".md": lambda finding: finding.to_markdown(),
     ".html": lambda finding: finding.to_html(),

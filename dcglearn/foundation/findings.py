@@ -71,7 +71,7 @@ class Findings(Finding):
     @property
     def in_full(self) -> str:
         """The title, and each part with its table and notes."""
-        texts = []
+        texts = [self.title]
         for name, part in self.shown.items():
             texts += [_underlined(_heading(name, part)), str(part)]
             texts += [f"{title}:\n{text}" for title, text in part.texts.items()]

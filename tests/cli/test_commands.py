@@ -86,6 +86,60 @@ def test_a_terminal_sees_at_once_what_was_read(dcglearn, log, tmp_path, monkeypa
         )  # once more where the report goes to a file or a pipe
 
 
+def test_the_whole_report_is_written_beside_the_metric(dcglearn, log, tmp_path):
+    texts = {}
+    for suffix in (".html", ".md", ".txt", ".json"):
+        path = tmp_path / f"report{suffix}"
+        words = ("learn", log, "-o", tmp_path / "dcg.json", "--force", "--report-out", path)
+        status, out, _ = dcglearn(*words, "--bands", 20)
+        assert status == 0 and f"wrote: {path}\n" in out
+        texts[suffix] = path.read_text()
+
+    # each holds all parts, with their tables
+    report = json.loads(texts.pop(".json"))
+    assert report["dcg"] == DCG.load(tmp_path / "dcg.json").to_dict()
+    facts = (
+        "What 300 judgements say",
+        "300 pairs, 5 raters",
+        "Left open",
+        "discount at 10",
+        "all at",
+    )
+    for text in texts.values():
+        assert [fact for fact in facts if fact not in text] == []
+        assert f"{report['bands']['table'][-1]['estimate']:.4f}" in text
+
+
+def test_a_report_says_that_a_log_has_no_signal(dcglearn, tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 3, (100, 2, 3)).tolist()
+    rows = [{"a": a, "b": b, "winner": rng.choice(["a", "b"])} for a, b in pairs]
+    log, page = write_lines(tmp_path / "coins.jsonl", rows), tmp_path / "report.md"
+    with pytest.warns(UserWarning, match="better than a coin"):
+        status, _, err = dcglearn("learn", log, "--report-out", page)
+    assert status == 0
+    assert err.count("better than a coin") == page.read_text().count("better than a coin") == 1
+
+
+@pytest.mark.parametrize("suffix", [".html", ".MD", ".txt", ".csv", ".pdf", ".png"])
+def test_a_metric_is_not_written_by_the_name_of_a_report(misuse, log, here, suffix):
+    output = here / f"dcg{suffix}"
+    remedy = "-o holds the metric as JSON; --report-out page.html writes the report, --plot a"
+    for command in ("learn", "learn-answers", "learn-experiments"):
+        misuse(f"{output}: {remedy} picture", command, log, "-o", output, "--force")
+        misuse("give .html, .md, .txt, .json", command, log, "--report-out", "report.csv")
+        misuse("is an input of this command", command, log, "--report-out", log, "--force")
+        output.write_text("mine")
+        misuse("--force", command, log, "--report-out", output)
+        output.unlink()
+
+
+@pytest.mark.parametrize("name", ["dcg", "dcg.metric", "dcg.JSON"])
+def test_a_metric_takes_any_other_name(dcglearn, log, here, name):
+    assert dcglearn("learn", log, "-o", name)[0] == 0
+    assert DCG.load(name).depth == 10
+
+
 def test_the_qp_proves_itself(dcglearn, log, tmp_path):
     picture = tmp_path / "dcg.png"
     options = (

@@ -121,9 +121,17 @@ def test_the_command_learns_and_refuses_options_of_verdicts(tmp_path, monkeypatc
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         status, out, err = call(
-            monkeypatch, capsys, "learn-answers", path, "-o", tmp_path / "dcg.json"
+            monkeypatch,
+            capsys,
+            "learn-answers",
+            path,
+            "-o",
+            tmp_path / "dcg.json",
+            "--report-out",
+            tmp_path / "report.txt",
         )
     assert status == 0 and "Comparisons within questions: " in out and not err.count("Traceback")
+    assert (tmp_path / "report.txt").read_text().strip() in out and "report.txt\n" in out
     assert dl.DCG.load(tmp_path / "dcg.json").depth == 3
     status, _, err = call(monkeypatch, capsys, "learn-answers", path, "--bands", 20)
     assert status == 2 and "No such option: --bands" in err

@@ -281,8 +281,16 @@ def test_experiments_with_one_unit_are_left_out_and_unknown_outcomes_teach_nothi
 def test_the_command_learns_from_experiments(tmp_path, monkeypatch, capsys):
     path = write_lines(tmp_path / "tests.jsonl", encodings(12))
     status, out, _ = call(
-        monkeypatch, capsys, "learn-experiments", path, "-o", tmp_path / "dcg.json"
+        monkeypatch,
+        capsys,
+        "learn-experiments",
+        path,
+        "-o",
+        tmp_path / "dcg.json",
+        "--report-out",
+        tmp_path / "report.html",
     )
+    assert "with a known outcome" in (tmp_path / "report.html").read_text()
     assert (
         status == 0
         and "with a known outcome" in out
