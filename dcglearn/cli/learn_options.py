@@ -147,10 +147,12 @@ class TrustOptions(BaselineOptions):
 
     bands: int = first_row(
         0,
-        "dcg: 90% bands, of each number and of all at once, from N samples; 200 is enough.",
+        "dcg: bands of each number and of all at once, of 90% or --level, from N samples; "
+        "200 is enough.",
         min=0,
         metavar="N",
     )
+    level: float | None = model_row(None, "Level of --bands, 0.9 by default.")
     ranges: bool = model_row(
         False, "Show what the log pins down: the range of each number over all DCGs that follow it."
     )
@@ -160,9 +162,13 @@ class TrustOptions(BaselineOptions):
     )
 
     def __post_init__(self) -> None:
-        if self.holdout is not None and not 0 < self.holdout < 1:
-            remedy = "give a fraction between 0 and 1, such as 0.3"
-            raise InputError(f"--holdout {self.holdout}: {remedy}")
+        for name, usual in (("holdout", 0.3), ("level", 0.95)):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1:
+                remedy = f"give a fraction between 0 and 1, such as {usual}"
+                raise InputError(f"--{name} {value}: {remedy}")
+        if self.level is not None and not self.bands:
+            raise InputError("--level is that of --bands: give --bands 200 too, or leave it out")
 
     def unit(self, log: Preferences | PartedLog) -> str:
         """Return the unit to hold out whole: a split by pair would leak the rated lists."""

@@ -117,8 +117,13 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
     reason = why_no_bands(log)
     if reason:
         return None, reason
+
+    # as many samples and of the level that are asked for
+    how: Fields = {"n_resamples": trust.bands, "random_state": trust.seed}
+    if trust.level is not None:
+        how["level"] = trust.level
     with stage("bands"):
-        return dl.bands(log, learner, n_resamples=trust.bands, random_state=trust.seed), ""
+        return dl.bands(log, learner, **how), ""
 
 
 def _held_out(

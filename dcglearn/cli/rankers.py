@@ -258,7 +258,7 @@ def train(
     checkpoint.unlink(missing_ok=True)
     if not (said or as_json):
         typer.echo(read)
-    print_result(_report(ranker, queries, validation, name), as_json)
+    print_result(_report(ranker, queries, validation, name, objective), as_json)
     typer.echo(f"wrote: {folder}", err=as_json)
 
 
@@ -424,11 +424,12 @@ def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:
 class TrainingReport(Finding):
     """How well a trained ranker and least squares rank the data, and how the training went.
 
-    `metric` is its name, `values` the mean normalised DCGs by data and model, `history` the stages
+    `metric` and `objective` are their names, `values` the mean normalised DCGs by data and model, `history` the stages
     of the training, and `facts` sentences on the model.
     """
 
     metric: str
+    objective: str
     values: dict[str, dict[str, float]]
     history: list[Fields]
     facts: list[str] = field(repr=False)
@@ -451,11 +452,17 @@ class TrainingReport(Finding):
 
     @property
     def notes(self) -> list[str]:
-        """The metric, the stages of the training, and what is in the model."""
-        return [*map(_stage_line, self.history), *self.facts]
+        """The objective, the stages of the training, and what is in the model."""
+        seen = []
+        if "validation" not in self.values:
+            seen = ["the value is on the training data; --valid FILE measures on other data too"]
+        stages = map(_stage_line, self.history)
+        return [f"objective: {self.objective}", *seen, *stages, *self.facts]
 
 
-def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str) -> TrainingReport:
+def _report(
+    ranker: Ranker, queries: Queries, held: Queries | None, name: str, objective: str
+) -> TrainingReport:
     """Return how well a ranker ranks its training and validation data."""
     from dcglearn.rankers.queries import has_missing
 
@@ -474,7 +481,7 @@ def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str) -
         facts.append(f"the most important features are {most_important(ranker)}")
     if hasattr(ranker, "features_"):
         facts.append(f"{len(ranker.features_)} of {queries.shape[1]} features remain")
-    return TrainingReport(name, values, getattr(ranker, "history_", []), facts)
+    return TrainingReport(name, objective, values, getattr(ranker, "history_", []), facts)
 
 
 def _stage_line(row: Fields) -> str:

@@ -110,6 +110,23 @@ def test_the_whole_report_is_written_beside_the_metric(dcglearn, log, tmp_path):
         assert f"{report['bands']['table'][-1]['estimate']:.4f}" in text
 
 
+def test_the_report_says_the_level_of_its_bands(dcglearn, log, tmp_path):
+    page, words = tmp_path / "report.md", ("learn", log, "--bands", 20, "--level", 0.8)
+    report = json.loads(dcglearn(*words, "--json", "--report-out", page)[1])
+    assert report["bands"]["level"] == 0.8
+    for text in (report["sentences"]["how sure"], page.read_text()):
+        assert "80% band" in text and "90% band" not in text
+    assert "true number in 80% of such logs" in page.read_text()
+
+    # a lower level has narrower bands
+    usual = json.loads(dcglearn(*words[:-2], "--json")[1])["bands"]
+    assert usual["level"] == 0.9
+    widths = [
+        [row["high"] - row["low"] for row in one["table"]] for one in (report["bands"], usual)
+    ]
+    assert (np.array(widths[0]) <= widths[1]).all() and sum(widths[0]) < sum(widths[1])
+
+
 def test_a_report_says_that_a_log_has_no_signal(dcglearn, tmp_path):
     rng = np.random.default_rng(0)
     pairs = rng.integers(0, 3, (100, 2, 3)).tolist()
@@ -312,6 +329,9 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["learn", "LOG", "--no-monotone"], "--no-monotone goes with --method qp"),
         (["learn", "LOG", "--method", "qp", "--ridge", "1"], "--ridge goes with --method dcg"),
         (["learn", "LOG", "--method", "qp", "--bands", "9"], "--method dcg"),
+        (["learn", "LOG", "--level", "0.9"], "give --bands 200 too, or leave it out"),
+        (["learn", "LOG", "--bands", "9", "--level", "95"], "--level 95.0: give a fraction"),
+        (["learn", "LOG", "--bands", "9", "--level", "0"], "--level 0.0: give a fraction"),
         (["learn", "LOG", "--ridge", "-1"], "'--ridge': -1"),
         (
             ["learn", "LOG", "--prior", "nothing.json"],

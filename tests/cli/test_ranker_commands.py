@@ -57,6 +57,19 @@ def test_train_and_rank(dcglearn, data):
     assert f"normalised DCG: {ranker.score(queries):.4f}" in err
 
 
+@pytest.mark.parametrize("objective", [None, "ridge", "sdcg"])
+def test_train_says_its_objective_and_on_what_data_the_value_is(dcglearn, data, objective):
+    words = ["train", "train.svm", "--folder", "model", "--force"]
+    if objective is not None:
+        words += ["--objective", objective]
+    used, seen = objective or "approx-ndcg", "value is on the training data; --valid FILE"
+    out = dcglearn(*words)[1].lower()
+    assert f"objective: {used}" in out and seen.lower() in out
+    report = json.loads(dcglearn(*words, "--json")[1])
+    assert report["objective"] == used and any(seen in note for note in report["notes"])
+    assert seen.lower() not in dcglearn(*words, "--valid", "valid.svm")[1].lower()
+
+
 def test_a_trec_run(dcglearn, data):
     dcglearn("train", "train.svm", "--objective", "ridge", "--folder", "model")
     status, out, err = dcglearn(
