@@ -424,8 +424,8 @@ def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:
 class TrainingReport(Finding):
     """How well a trained ranker and least squares rank the data, and how the training went.
 
-    `metric` and `objective` are their names, `values` the mean normalised DCGs by data and model, `history` the stages
-    of the training, and `facts` sentences on the model.
+    `metric` and `objective` are their names, `values` the mean normalised DCGs by data and model,
+    `history` the stages of the training, and `facts` sentences on the model.
     """
 
     metric: str
