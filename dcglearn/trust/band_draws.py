@@ -147,18 +147,26 @@ class Bands(Finding):
 
     @property
     def sentence(self) -> str:
-        """How wide the bands are on average, and the widest."""
+        """How wide the bands are on average, the widest, and grades hardly told apart."""
         free = np.flatnonzero(np.ptp(self._draws, axis=0) > 0).tolist()
         if not free:
             return "every gain and discount is fixed: there is nothing to learn"
         rows = [self.table.row(i, named=True) for i in free]
         widths = [row["high"] - row["low"] for row in rows]
         widest = rows[int(np.argmax(widths))]
+        pairs = ", ".join(f"{grade} and {grade + 1}" for grade in self._alike)
+        alike = f"; the log hardly tells grades {pairs} apart" if pairs else ""
         return (
             f"a gain or discount is uncertain by ±{np.mean(widths) / 2:.2f} on average, half the "
             f"width of its {self.level:.0%} band; the least sure is the {widest['parameter']}, "
-            f"between {widest['low']:.2f} and {widest['high']:.2f}"
+            f"between {widest['low']:.2f} and {widest['high']:.2f}{alike}"
         )
+
+    @property
+    def _alike(self) -> list[int]:
+        """The grades whose gain has a band that overlaps with the next grade's."""
+        low, high = self.gain_band
+        return np.flatnonzero(high[:-1] > low[1:]).tolist()
 
     @property
     def table(self) -> PolarsFrame:
@@ -207,13 +215,10 @@ class Bands(Finding):
             notes.append(f"{self.failed} more samples could not be learned from")
 
         # what cannot be told apart
-        low, high = self.gain_band
-        alike = np.flatnonzero(high[:-1] > low[1:]).tolist()
-        notes += [
-            f"the log hardly tells grades {grade} and {grade + 1} apart: the bands of their gains "
-            "overlap"
-            for grade in alike
-        ]
+        overlap = (
+            "bands of neighbouring grades' gains overlap where the log hardly tells them apart"
+        )
+        notes.append(overlap if self._alike else "no bands of neighbouring grades' gains overlap")
         if self.form == "saturation":
             notes.append(
                 "grade 0 is taken never to stop: a stop that all grades share cannot be told from "
