@@ -51,4 +51,4 @@ def results():
     values = {"training": {"model": 0.8, "ridge": 0.7}, "validation": {"model": 0.75}}
     stage = {"restart": 0, "stage": 1, "iterations": 9, "objective": 0.5, "train": 0.8}
     yield Installation(facts())
-    yield TrainingReport("a|b", values, [stage], ["3 of 4 trees are used"])
+    yield TrainingReport("a|b", "approx-ndcg", values, [stage], ["3 of 4 trees are used"])
