@@ -1,11 +1,15 @@
 """Public names of a module: listed once, in its stub, and imported when they are first used."""
 
+from __future__ import annotations
+
 import ast
 import importlib
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False  # typing and pathlib would take half of the time of `import dcglearn`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 MODULES = (
     "io", "trust", "coherence", "evaluation", "losses", "rankers", "simulate", "exports", "plots",
@@ -21,7 +25,8 @@ def public_names(
     The stub is what type checkers read: lines ``from MODULE import NAME as NAME``. `__getattr__`
     raises AttributeError for another name, with the place of that name or of the nearest.
     """
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    with open(f"{file}i", encoding="utf-8") as opened:  # noqa: PTH123
+        stub = ast.parse(opened.read())
     sources: dict[str, str | None] = {}
     for node in stub.body:
         # names of other modules; a type checker's own have one underscore
