@@ -49,6 +49,9 @@ _LOG = logging.getLogger(__name__)
 FEWEST_DRAWN = 20
 """From fewer raters or queries than this, nobody can tell how they differ."""
 
+SMALL_STEP = 0.05
+"""Grades are nearly alike if their gains differ by less than this share of the gains' range."""
+
 
 @dataclass(frozen=True, eq=False)
 class Bands(Finding):
@@ -147,7 +150,7 @@ class Bands(Finding):
 
     @property
     def sentence(self) -> str:
-        """How wide the bands are on average, the widest, and grades hardly told apart."""
+        """How wide the bands are on average, the widest, and grades that may be alike."""
         free = np.flatnonzero(np.ptp(self._draws, axis=0) > 0).tolist()
         if not free:
             return "every gain and discount is fixed: there is nothing to learn"
@@ -155,7 +158,7 @@ class Bands(Finding):
         widths = [row["high"] - row["low"] for row in rows]
         widest = rows[int(np.argmax(widths))]
         pairs = ", ".join(f"{grade} and {grade + 1}" for grade in self._alike)
-        alike = f"; the log hardly tells grades {pairs} apart" if pairs else ""
+        alike = f"; grades {pairs} may be worth nearly the same" if pairs else ""
         return (
             f"a gain or discount is uncertain by ±{np.mean(widths) / 2:.2f} on average, half the "
             f"width of its {self.level:.0%} band; the least sure is the {widest['parameter']}, "
@@ -164,9 +167,15 @@ class Bands(Finding):
 
     @property
     def _alike(self) -> list[int]:
-        """The grades whose gain has a band that overlaps with the next grade's."""
-        low, high = self.gain_band
-        return np.flatnonzero(high[:-1] > low[1:]).tolist()
+        """The grades that may be worth nearly as much as the next.
+
+        The ends of the scale are fixed, so that their bands never overlap with a neighbour's; the
+        steps between gains tell.
+        """
+        if len(self.dcg.gains) < 3:
+            return []
+        steps = np.diff(self.gains, axis=1) / np.ptp(self.gains, axis=1)[:, None]
+        return np.flatnonzero(np.quantile(steps, self.tail, axis=0) < SMALL_STEP).tolist()
 
     @property
     def table(self) -> PolarsFrame:
@@ -215,10 +224,13 @@ class Bands(Finding):
             notes.append(f"{self.failed} more samples could not be learned from")
 
         # what cannot be told apart
-        overlap = (
-            "bands of neighbouring grades' gains overlap where the log hardly tells them apart"
-        )
-        notes.append(overlap if self._alike else "no bands of neighbouring grades' gains overlap")
+        if len(self.dcg.gains) > 2:
+            small = f"{SMALL_STEP:.0%} of the step from the worst gain to the best"
+            notes.append(
+                f"grades may be worth nearly the same if the step between them may be below {small}"
+                if self._alike
+                else f"every step between neighbouring gains is above {small}, by its own band"
+            )
         if self.form == "saturation":
             notes.append(
                 "grade 0 is taken never to stop: a stop that all grades share cannot be told from "

@@ -2,6 +2,7 @@
 for them.
 """
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -210,11 +211,25 @@ def test_a_log_without_a_free_gain_or_discount_has_bands_of_no_width():
     assert (bands.simultaneous.gain_band == [0, 1]).all() and (bands.discount_band == 1).all()
 
 
-def test_grades_that_the_log_hardly_tells_apart_are_named():
-    truth = dl.DCG([0, 0.5, 0.5, 1], [1, 0.6, 0.4])
-    log = dl.simulate.preference_pairs(truth, 200, lists="free", n_flips=20, random_state=0)
-    assert dl.bands(log).sentence.endswith("; the log hardly tells grades 1 and 2 apart")
+ALIKE = r"; grades (.*) may be worth nearly the same$"
+
+
+@pytest.mark.parametrize(
+    ("gains", "pairs"),
+    [([0, 0.5, 0.5, 1], "1 and 2"), ([0, 0.4, 1, 1], "2 and 3"), ([0, 0, 0.6, 1], "0 and 1")],
+)
+def test_grades_that_may_be_alike_are_named_also_at_the_ends_of_the_scale(gains, pairs):
+    truth = dl.DCG(gains, [1, 0.6, 0.4])
+    log = dl.simulate.preference_pairs(truth, 300, lists="free", n_flips=30, random_state=0)
+    assert re.search(ALIKE, dl.bands(log).sentence)[1] == pairs
+
+
+def test_grades_far_apart_are_not_called_alike_and_coins_do_not_tell_all_apart():
     apart = dl.DCG([0, 0.3, 0.7, 1], [1, 0.6, 0.4])
-    log = dl.simulate.preference_pairs(apart, 2000, lists="free", random_state=0)
-    assert "apart" not in (bands := dl.bands(log)).sentence
-    assert "no bands of neighbouring grades' gains overlap" in bands.notes
+    log = dl.simulate.preference_pairs(apart, 1000, lists="free", n_flips=100, random_state=0)
+    bands = dl.bands(log)
+    assert "alike" not in bands.sentence and "nearly" not in bands.sentence
+    assert any(note.startswith("every step between neighbouring gains") for note in bands.notes)
+    lists = np.random.default_rng(0).integers(0, 3, (200, 2, 4))
+    coins = dl.bands(Preferences(lists[:, 0], lists[:, 1], n_grades=3))
+    assert re.search(ALIKE, coins.sentence)
