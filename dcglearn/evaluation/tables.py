@@ -182,17 +182,20 @@ def judgements_first(
     """Raise InputError if runs stand where judgements belong, and judgements where runs do.
 
     Both are read within the context. Their order is wrong if the reading fails, and succeeds the
-    other way round; of dictionaries alone, also if the grades are floats and the scores integers,
-    since scores may be whole numbers. `call` and `places` are for the message.
+    other way round. Dictionaries can be read either way: there, grades that are floats beside
+    scores that are integers are refused. `call` and `places` are for the message.
     """
     swapped = f"{places[0]} holds runs, {places[1]} judgements; give judgements first: {call}"
     sources = runs if isinstance(runs, (list, tuple)) else [runs]
     n_levels, grade = _first_number(judgements)
     scores = [_first_number(source) for source in sources]
-    if isinstance(grade, float) and any(
-        isinstance(score, (int, np.integer)) for _, score in scores
-    ):
-        raise InputError(swapped)
+
+    # grades are whole numbers, unless they are fractions that were to be cut
+    if isinstance(grade, float) and any(isinstance(s, (int, np.integer)) for _, s in scores):
+        cut = "dl.read_judgements(judgements, cutoffs=) cuts grades that are fractions"
+        raise InputError(f"{swapped}; or, if the order is right, {cut}")
+
+    # other sources are swapped if they can be read the other way round alone
     try:
         yield
     except InputError as error:

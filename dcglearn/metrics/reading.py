@@ -58,7 +58,6 @@ SAVED = (DCG, ListUtility, Utility)
 METRICS = (DCG, ListUtility, AdaptiveMetric, Utility)
 """Metrics of all kinds."""
 
-
 FORMS = (ListMetricName, MetricName)
 """Forms of names."""
 
