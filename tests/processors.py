@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 COMPUTING = (
     *(
         "learning",
-        "metric",
+        "metrics",
         "logs",
         "readers",
         "parts",

@@ -12,6 +12,7 @@ import pytest
 
 import dcglearn
 from tests import image, processors
+from tests.processors import COMPUTING
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -136,3 +137,7 @@ def test_each_setting_has_its_turn(monkeypatch):
         monkeypatch.setattr(sys, "argv", ["processors", "--turn", str(turn)])
         assert processors.main() == 0
     assert tried == possible
+
+
+def test_the_folders_that_are_tested_under_other_processors_are_there():
+    assert [name for name in COMPUTING if not (ROOT / "tests" / name).is_dir()] == []

@@ -220,7 +220,7 @@ ALIKE = r"; grades (.*) may be worth nearly the same$"
 )
 def test_grades_that_may_be_alike_are_named_also_at_the_ends_of_the_scale(gains, pairs):
     truth = dl.DCG(gains, [1, 0.6, 0.4])
-    log = dl.simulate.preference_pairs(truth, 300, lists="free", n_flips=30, random_state=0)
+    log = dl.simulate.preference_pairs(truth, 1000, lists="free", n_flips=100, random_state=0)
     assert re.search(ALIKE, dl.bands(log).sentence)[1] == pairs
 
 
