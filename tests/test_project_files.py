@@ -12,7 +12,6 @@ import pytest
 
 import dcglearn
 from tests import image, processors
-from tests.processors import COMPUTING
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -140,4 +139,4 @@ def test_each_setting_has_its_turn(monkeypatch):
 
 
 def test_the_folders_that_are_tested_under_other_processors_are_there():
-    assert [name for name in COMPUTING if not (ROOT / "tests" / name).is_dir()] == []
+    assert [name for name in processors.COMPUTING if not (ROOT / "tests" / name).is_dir()] == []
