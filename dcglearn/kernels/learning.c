@@ -838,10 +838,19 @@ EXPORT void add_curvatures(i64 n, i64 n_lists, i64 size, i64 n_free, i64 columns
 
 /* How many of each kind of parameter there are: alpha, delta with the log sharpness, logits of
  * error, gains of empty places, position biases, threshold steps; then the first threshold that is
- * a parameter, and the number of deviations of judges' logits, which follow. */
+ * a parameter, the number of deviations of judges' logits, which follow, and whether discounts fall
+ * by exp(delta), or by delta of either sign. */
 typedef struct {
-    i64 alpha, falls, error, empty, bias, rises, first, judges;
+    i64 alpha, falls, error, empty, bias, rises, first, judges, falling;
 } layout_t;
+
+/* By how much the log of a discount falls, and its derivative in delta. */
+static double fall_of(const layout_t *l, double delta) {
+    return l->falling ? exponential(delta) : delta;
+}
+static double growth_of(const layout_t *l, double delta) {
+    return l->falling ? exponential(delta) : 1.0;
+}
 
 /* Set gains, (B, L), discounts times sharpness, (B, K), thresholds, (B, M + 2), and error rates,
  * (B, R), of B points with p parameters each. What is no parameter stays as it is. */
@@ -865,7 +874,7 @@ EXPORT void fill_points(const layout_t *restrict l, i64 n, i64 p, i64 n_gains, i
         for (i64 k = 0; k < l->falls; k++) {
             d[k] = exponential(-fallen);
             total += d[k];
-            fallen += theta[l->alpha + k];
+            if (k < l->falls - 1) fallen += fall_of(l, theta[l->alpha + k]);
         }
         double size = exponential(theta[sharp]) / total;
         for (i64 k = 0; k < l->falls; k++) d[k] *= size;
@@ -919,9 +928,10 @@ EXPORT void add_prior(i64 n, i64 p, i64 d, i64 n_linear, i64 n_centre, double ri
 }
 
 /* Set the Jacobian, (m, d), of gains, discounts, thresholds and the judges' common two in the first
- * d parameters, zero so far, and the share of the discounts beyond each position. */
+ * d parameters, zero so far, the share of the discounts beyond each position, and the derivative of
+ * each fall in its parameter. */
 static void fill_jacobian(const layout_t *restrict l, i64 m, i64 d, in theta, in gains,
-                          in discounts, out beyond, out jacobian) {
+                          in discounts, out beyond, out growth, out jacobian) {
     const i64 n_gains = l->alpha + 1 + l->empty, sharp = l->alpha + l->falls - 1;
     for (i64 j = 0; j < l->alpha; j++)
         for (i64 g = 0; g <= l->alpha; g++)
@@ -932,9 +942,10 @@ static void fill_jacobian(const layout_t *restrict l, i64 m, i64 d, in theta, in
     double size = exponential(theta[sharp]); /* the sum of the discounts */
     beyond[l->falls - 1] = 0.0;
     for (i64 k = l->falls - 1; k >= 0; k--) {
+        growth[k] = k < l->falls - 1 ? growth_of(l, theta[l->alpha + k]) : 1.0;
         for (i64 r = 0; r < l->falls; r++) {
             double fallen = k < l->falls - 1 ? (r > k) - beyond[k] : -1.0;
-            jacobian[(n_gains + r) * d + l->alpha + k] = -discounts[r] * fallen;
+            jacobian[(n_gains + r) * d + l->alpha + k] = -discounts[r] * growth[k] * fallen;
         }
         if (k) beyond[k - 1] = beyond[k] + discounts[k] / size;
     }
@@ -948,7 +959,7 @@ static void fill_jacobian(const layout_t *restrict l, i64 m, i64 d, in theta, in
 
 /* Add the loss's slopes in the parameters times the curvature of what they make. */
 static void add_curvature_of_curves(const layout_t *restrict l, i64 d, in gains, in beyond,
-                                    in slope, out dense) {
+                                    in growth, in slope, out dense) {
     const i64 n_alpha = l->alpha, sharp = n_alpha + l->falls - 1;
     for (i64 x = 0; x < d; x++) {
         for (i64 y = 0; y < d; y++) {
@@ -957,17 +968,19 @@ static void add_curvature_of_curves(const layout_t *restrict l, i64 d, in gains,
             if (high < n_alpha) { /* the steps of the gains are shares */
                 *at -= slope[x] * (gains[y + 1] - gains[y]);
                 *at -= slope[y] * (gains[x + 1] - gains[x]);
-            } else if (n_alpha <= low && high < sharp) /* and so are the discounts */
-                *at +=
-                    beyond[x - n_alpha] * slope[y] + beyond[y - n_alpha] * slope[x] - slope[high];
-            else if (n_alpha <= low && high == sharp) *at += slope[low];
+            } else if (n_alpha <= low && high < sharp) { /* and so are the discounts */
+                i64 k = x - n_alpha, j = y - n_alpha;
+                *at += beyond[k] * growth[k] * slope[y] + beyond[j] * growth[j] * slope[x];
+                *at -= growth[low - n_alpha] * slope[high];
+            } else if (n_alpha <= low && high == sharp) *at += slope[low];
         }
-        if (x < n_alpha || x > sharp + l->error + l->empty + l->bias) dense[x * d + x] += slope[x];
+        i64 is_log = x < n_alpha || (l->falling && x < sharp);
+        if (is_log || x > sharp + l->error + l->empty + l->bias) dense[x * d + x] += slope[x];
     }
 }
 
 /* Number of 8-byte entries of the memory that add_in_parameters needs. */
-EXPORT i64 work_of_parameters(i64 depth, i64 d, i64 m) { return 2 * m * d + d + depth; }
+EXPORT i64 work_of_parameters(i64 depth, i64 d, i64 m) { return 2 * m * d + d + 2 * depth; }
 
 /* Add derivatives of a loss at B points, times `share`, to gradients, (B, p), and `dense`, (B, d, d).
  *
@@ -978,12 +991,12 @@ EXPORT void add_in_parameters(const layout_t *l, i64 n, i64 p, i64 d, i64 m, i64
                               double share, const double *thetas, const double *gains,
                               const double *discounts, const double *slopes, const double *joints,
                               double *jacobian, double *gradients, double *dense, double *work) {
-    double *bent = work, *slope = bent + m * d, *beyond = slope + d;
+    double *bent = work, *slope = bent + m * d, *beyond = slope + d, *growth = beyond + l->falls;
     zero(jacobian, n * m * d);
     for (i64 b = 0; b < n; b++) {
         double *own = jacobian + b * m * d, *hessian = dense + b * d * d;
         fill_jacobian(l, m, d, thetas + b * p, gains + b * n_gains, discounts + b * l->falls,
-                      beyond, own);
+                      beyond, growth, own);
         for (i64 x = 0; x < d; x++) {
             double total = 0.0;
             for (i64 z = 0; z < m; z++) total += share * slopes[b * m + z] * own[z * d + x];
@@ -1005,7 +1018,7 @@ EXPORT void add_in_parameters(const layout_t *l, i64 n, i64 p, i64 d, i64 m, i64
                 for (i64 y = 0; y < d; y++) hessian[x * d + y] += own[z * d + x] * row[y];
             }
         }
-        add_curvature_of_curves(l, d, gains + b * n_gains, beyond, slope, hessian);
+        add_curvature_of_curves(l, d, gains + b * n_gains, beyond, growth, slope, hessian);
     }
 }
 

@@ -15,7 +15,7 @@ from dcglearn.foundation.validation import Floats
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
 
 Layout = NDArray[np.int64]
-"""Eight counts, see above."""
+"""Eight counts and a flag, see above."""
 
 _fill_points = function("fill_points", ARRAY, *[COUNT] * 5, *[ARRAY] * 5)
 _add_prior = function("add_prior", *[COUNT] * 5, NUMBER, NUMBER, *[ARRAY] * 8)
@@ -41,7 +41,7 @@ def fill_points(
     curves = floats(gains, n * n_gains), floats(discounts, discounts.size)
     judges = floats(thresholds, n * n_thresholds), floats(errors, n * n_judges)
     sizes = n, p, n_gains, n_thresholds, n_judges
-    _fill_points(int64s(layout, 8), *sizes, floats(thetas, n * p), *curves, *judges)
+    _fill_points(int64s(layout, 9), *sizes, floats(thetas, n * p), *curves, *judges)
 
 
 def add_prior(
@@ -96,6 +96,6 @@ def add_in_parameters(
     sums = floats(jacobian, n * m * d), floats(gradient, n * p), floats(dense, n * d * d)
     sizes = n, p, d, m, gains.shape[1]
     _add_in_parameters(
-        int64s(layout, 8), *sizes, share, *at, *of_loss, *sums, floats(work, work.size)
+        int64s(layout, 9), *sizes, share, *at, *of_loss, *sums, floats(work, work.size)
     )
     return jacobian

@@ -1,12 +1,14 @@
 """Gains and discounts fitted directly to judgements, on plain arrays: parameters, prior, objective.
 
-The parameters are logarithms. Gains rise by ``a_m = exp(alpha_m)`` from grade m - 1 to m, discounts
-fall by the factor ``exp(-delta_k)`` from position k to k + 1 with ``delta_k >= 0``: increasing and
-decreasing by construction. On these scales the usual curves are straight lines: ``alpha`` is linear
-in the grade for gains ``p^g - 1`` (constant for linear gains), ``log c`` is linear in the log of
-the rank for discounts ``r^-q``, nearly so for ``1/log2(r + 1)``. The prior charges curvatures by a
-smooth Huber loss, so a few sharp ones stay cheap and a step in the data is learned as a step. Free
-discounts have a ``delta_k`` of either sign; a free zero is one more gain, of an empty place.
+The parameters are logarithms. Gains rise by ``exp(alpha_m)`` from grade m - 1 to m, the logs of
+the discounts fall by ``exp(delta_k)`` from position k to k + 1: increasing and decreasing by
+construction. The usual curves are straight lines: ``alpha`` is linear in the grade for gains
+``p^g - 1`` (constant for linear gains), ``log c`` is linear in the log of the rank for discounts
+``r^-q``, nearly so for ``1/log2(r + 1)``; ``delta``, less that of 1/r, is then log q throughout, so
+that flat and steep discounts are as smooth as others. The prior charges curvatures by a smooth
+Huber loss, so a few sharp ones stay cheap and a step in the data is learned as a step. Where
+discounts are free, their logs fall by a ``delta_k`` of either sign; a free zero is one more gain,
+of an empty place.
 """
 
 from __future__ import annotations
@@ -31,10 +33,11 @@ class PriorNumbers:
     """Means and standard deviations of the parameters before a log is seen."""
 
     gain_slope: tuple[float, float] = (1.0, 3.0)  # slope of alpha per grade
-    discount_slope: tuple[float, float] = (0.5, 1.0)  # exponent q of falling discounts
-    free_slope: tuple[float, float] = (0.0, 1.0)  # the same of free discounts
+    discount_slope: tuple[float, float] = (-0.6, 1.8)  # log of the exponent q of falling discounts
+    free_slope: tuple[float, float] = (0.0, 1.0)  # exponent q of free discounts
     near_target: float = 4.0  # with a target metric, slopes are this many times closer to its own
-    sharpness_spread: float = 1.0  # around `Model.centre`: most noise is error, not near-ties
+    least_exponent: float = 0.05  # which counts as this at least
+    sharpness_spread: float = 2.5  # around `Model.centre`: rather errors than near-ties
     error: tuple[float, float] = (-2.5, 1.5)  # common logit of the error rate
     own_error: float = 1.0  # deviations of single judges' logits
     empty_spread: float = 0.5  # gain of an empty place, with gains from 0 to 1
@@ -44,6 +47,9 @@ class PriorNumbers:
 
 PRIOR = PriorNumbers()
 """The prior of every direct fit."""
+
+LEAST_FALL = 3e-4
+"""The least fall of a log discount, in place of none."""
 
 BIAS_SPREAD = 2.0
 """Prior standard deviation of position bias, common and by judge, in units of judges' noise."""
@@ -82,7 +88,7 @@ class Places(NamedTuple):
     """One entry for each group of parameters of a `Model`, in their order; its slices, usually."""
 
     alpha: Any  # logs of the steps from gain to gain
-    delta: Any  # falls of the log discounts
+    delta: Any  # logs of the falls of the log discounts; the falls, if these are free
     sharpness: Any  # its log
     error: Any  # common logit of the error rate
     empty: Any  # gain of an empty place
@@ -163,18 +169,21 @@ class Model:
         """Sizes of the parts as `add_in_parameters` counts them."""
         alpha, delta, sharpness, *common, own, _, _ = self.places.sizes
         first_threshold = 1 if self.ties else 2
-        return np.array([alpha, delta + sharpness, *common, first_threshold, own], np.int64)
+        sizes = [alpha, delta + sharpness, *common, first_threshold, own, self.falling]
+        return np.array(sizes, np.int64)
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the parameters, shape (p,) each."""
         # discounts fall; free ones rise by at most e^3 a position
-        least_fall = 0.0 if self.falling else -min(3.0, 600 / self.depth)
-        if self.form != "dcg":
-            least_fall = 0.02  # lists of equal discounts would be tied, not nearly level
+        delta = (-min(3.0, 600 / self.depth), 20.0)
+        if self.falling:
+            # by hardly anything; but lists of equal discounts would be tied, not nearly level
+            least = LEAST_FALL if self.form == "dcg" else 0.02
+            delta = (float(np.log(least)), 3.0)
         ends = Places(
             alpha=(-30.0, 30.0),
-            delta=(least_fall, 20.0),
+            delta=delta,
             sharpness=(self.centre - 8, self.centre + 4),
             error=(-9.0, -0.02),  # an error rate below 1/2; single judges may exceed it
             empty=(-4.0, 0.9),
@@ -263,14 +272,18 @@ class Model:
 
         # the two curves are near straight lines, or near those of the target
         slopes = [PRIOR.gain_slope, PRIOR.discount_slope if self.falling else PRIOR.free_slope]
-        targets: tuple[Floats | float, Floats | float] = (0.0, 0.0)
+        falls = np.diff(np.log(np.arange(1.0, self.depth + 1)))  # of the discounts 1/r
+        of_gains: Floats | float = 0.0
+        of_discounts: Floats | float = np.log(falls) if self.falling else 0.0
         if self.target is not None:
-            targets = self.target
+            of_gains, of_discounts = self.target
+            if self.falling:
+                of_discounts = np.maximum(of_discounts, np.log(PRIOR.least_exponent * falls))
             slopes = [(0.0, spread / PRIOR.near_target) for _, spread in slopes]
-        log_ranks = np.log(np.arange(1.0, self.depth + 1))
+        scale = 1.0 if self.falling else falls
         curves = [
-            CurveShape(at.alpha, targets[0], 1.0, slopes[0], of_levels=True),
-            CurveShape(at.delta, targets[1], np.diff(log_ranks), slopes[1], of_levels=False),
+            CurveShape(at.alpha, of_gains, 1.0, slopes[0], of_levels=True),
+            CurveShape(at.delta, of_discounts, scale, slopes[1], of_levels=False),
         ]
 
         # all else is normal
@@ -302,9 +315,15 @@ def log_curves(gains: Floats, discounts: Floats, *, falling: bool = True) -> tup
 
     # falls from one discount to the next
     positive = np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300))
-    if falling:
-        positive = np.minimum.accumulate(positive)
-    return alpha - alpha.mean(), -np.diff(np.log(positive))
+    return alpha - alpha.mean(), delta_of(positive, falling=falling)
+
+
+def delta_of(discounts: Floats, *, falling: bool) -> Floats:
+    """Return delta of positive discounts; with `falling`, none falls by less than `LEAST_FALL`."""
+    if not falling:
+        return -np.diff(np.log(discounts))
+    falls = -np.diff(np.log(np.minimum.accumulate(discounts)))
+    return np.log(np.maximum(falls, LEAST_FALL))
 
 
 def log_metrics(metrics: Iterable[tuple[Floats, Floats]], *, falling: bool = True) -> Floats:

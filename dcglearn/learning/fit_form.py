@@ -85,7 +85,8 @@ def bases_near(model: Model, theta: Floats) -> list[Floats]:
         dcg = DCG.standard(model.n_grades, model.depth, gain, discount)
         if dcg.gains.any():
             other = theta.copy()
-            other[: model.places.delta.stop] = log_metrics([(dcg.gains, dcg.discounts)])[0]
+            curves = [(dcg.gains, dcg.discounts)]
+            other[: model.places.delta.stop] = log_metrics(curves, falling=model.falling)[0]
             bases.append(np.clip(other, *model.bounds))
     return bases
 

@@ -14,6 +14,7 @@ from dcglearn.learning.dcg_model import (
     PRIOR,
     Curves,
     Model,
+    delta_of,
     empty_gain,
     family,
     log_curves,
@@ -233,7 +234,7 @@ def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -
         logs = np.log(steps)
         theta[at.alpha] = logs - logs.mean()
     if (discounts > 0).all():
-        theta[at.delta] = -np.diff(np.log(discounts))
+        theta[at.delta] = delta_of(discounts, falling=model.falling)
     return theta
 
 

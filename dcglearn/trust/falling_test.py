@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Fields, Floats, InputError, PolarsFrame
+from dcglearn.learning.dcg_model import delta_of
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.pair_loss import JudgedPairs
@@ -130,8 +131,8 @@ def rising_discounts(
 
 
 def _made_falling(delta: Floats) -> Floats:
-    """Return the delta, shape (K - 1,), of the nearest discounts that do not rise."""
+    """Return the delta, shape (K - 1,), of the nearest falling discounts to free ones."""
     from scipy.optimize import isotonic_regression
 
     nearest = isotonic_regression(np.exp(-np.append(0.0, np.cumsum(delta))), increasing=False).x
-    return -np.diff(np.log(np.maximum(nearest, np.finfo(float).tiny)))
+    return delta_of(np.maximum(nearest, np.finfo(float).tiny), falling=True)

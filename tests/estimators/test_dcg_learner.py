@@ -67,8 +67,6 @@ def models(draw):
     )
     judged = JudgedPairs(*lists, level, rater, rng.exponential(1, n), way)
     theta = rng.normal(0, 0.7, model.places.n)
-    if model.falling:
-        theta[model.places.delta] = np.abs(theta[model.places.delta]) + 0.01
     theta[model.places.sharpness] = rng.normal(1, 1)
     return model, judged, theta
 
@@ -106,11 +104,12 @@ def test_points_and_prior_are_those_of_their_formulas(problem):
         theta[part] for part in model.places[:-1]
     )
     points, prior = model.points(theta[None]), model.prior
-    steps, falls = np.exp(alpha), np.exp(-np.append(0, np.cumsum(delta)))
+    falls = np.exp(delta) if model.falling else delta
+    steps, discounts = np.exp(alpha), np.exp(-np.append(0, np.cumsum(falls)))
     np.testing.assert_allclose(
         points.gains[0], np.concatenate([[0], np.cumsum(steps) / steps.sum(), empty])
     )
-    np.testing.assert_allclose(points.discounts[0], np.exp(sharp) * falls / falls.sum())
+    np.testing.assert_allclose(points.discounts[0], np.exp(sharp) * discounts / discounts.sum())
     rates = expit(error + (raters if len(raters) else 0)) if model.with_errors else 0
     np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, model.n_raters))
     assert (points.biases is None) == (not model.sided)

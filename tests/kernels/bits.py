@@ -265,7 +265,7 @@ def add_curves(digests, rng):
     error, empty, bias, ties = (int(x) for x in rng.integers(0, 2, 4))
     n_raters, n = pick(rng, (1, 3)), pick(rng, (1, 2, 5))
     rises, own = n_levels - 1 + ties, n_raters if error and n_raters > 1 else 0
-    layout = [n_alpha, falls, error, empty, bias, rises, 1 if ties else 2, own]
+    layout = [n_alpha, falls, error, empty, bias, rises, 1 if ties else 2, own, n_alpha % 2]
     layout = np.array(layout, np.int64)
     d = int(layout[:6].sum())
     p = d + own * (1 + bias) + pick(rng, (0, 2))

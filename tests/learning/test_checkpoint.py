@@ -36,7 +36,7 @@ KILLED_FIT = """
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(("name", "passes"), [("UtilityLearner", 6), ("DCGLearner", 40)])
+@pytest.mark.parametrize(("name", "passes"), [("UtilityLearner", 6), ("DCGLearner", 20)])
 def test_a_killed_process_goes_on_to_the_same_bytes(tmp_path, name, passes):
     log = random_log(3000, noise=0.1)
     log.save(tmp_path / "log.parquet")

@@ -30,19 +30,19 @@ def test_draws_are_those_of_the_posterior():
     fit = fitted(preference_pairs(true, 25, lists="free", n_flips=3, random_state=4))
     model = replace(fit.model, straighter=posterior.STRAIGHTER)
     axes = (
-        np.linspace(0, 5, 30),
-        np.linspace(0, 5, 30),
-        fit.theta[3] + np.linspace(-6, 4, 26),
+        np.linspace(-8, 3, 34),
+        np.linspace(-8, 3, 34),
+        np.linspace(*(end[3] for end in model.bounds), 26),
         np.linspace(-7, -0.02, 26),
     )
     thetas = np.array(np.meshgrid([fit.theta[0]], *axes, indexing="ij")).reshape(5, -1).T
     density = np.exp(
         fit.objective - DirectObjective(model, fit.judgements, fit.share).values(thetas)
     )
-    grid = np.exp(-np.cumsum(thetas[:, 1:3], axis=1))
+    grid = np.exp(-np.cumsum(np.exp(thetas[:, 1:3]), axis=1))
     expected = density @ grid / density.sum()
     draws = posterior.posterior_draws(fit, fit.theta, 20_000, 0)
-    found = np.exp(-np.cumsum(draws[:, 1:3], axis=1))
+    found = np.exp(-np.cumsum(np.exp(draws[:, 1:3]), axis=1))
     np.testing.assert_allclose(found.mean(axis=0), expected, atol=0.02)
     spread = np.sqrt(density @ (grid - expected) ** 2 / density.sum())
     np.testing.assert_allclose(found.std(axis=0), spread, rtol=0.1)

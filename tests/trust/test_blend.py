@@ -49,7 +49,8 @@ def test_the_judges_are_those_that_fit_best_with_the_curves(noisy):
     gains, discounts = noisy.dcg_.gains, noisy.dcg_.discounts
     steps = np.log(np.diff(gains))
     curves, (sharp, error) = slice(0, 13), (13, 14)
-    theta[curves] = np.concatenate([steps - steps.mean(), -np.diff(np.log(discounts))])
+    falls = -np.diff(np.log(discounts))
+    theta[curves] = np.concatenate([steps - steps.mean(), np.log(falls)])
     theta[sharp] = np.log(noisy.curves_.sharpness)
     theta[error] = np.log(noisy.error_rate_ / (1 - noisy.error_rate_))
     value, slope = objective.with_gradient(theta)
@@ -143,11 +144,9 @@ def test_what_no_textbook_says_is_learned():
     )
 
 
-def test_discounts_fall_strictly_where_a_member_falls():
+def test_discounts_fall_strictly():
     truth = DCG([0, 1, 2, 3, 4], [1, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
     learner = DCGLearner().fit(preference_pairs(truth, 400, random_state=0))
-    flat = [np.diff(member.dcg.discounts)[0] == 0 for member in learner.members_]
-    assert any(flat) and not all(flat)
     assert (np.diff(learner.dcg_.discounts) < 0).all()
 
 

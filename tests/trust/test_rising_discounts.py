@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
+from dcglearn.learning.dcg_model import LEAST_FALL
 from dcglearn.trust.falling_test import _made_falling
 from tests.makers import refused
 
@@ -28,9 +29,11 @@ def test_only_readers_of_both_ends_speak_against_falling_discounts(discounts, re
 
 def test_logs_are_simulated_from_the_nearest_discounts_that_do_not_rise():
     delta = -np.diff(np.log([1, 0.5, 0.2, 0.6, 0.3]))
-    np.testing.assert_allclose(np.exp(-np.cumsum(_made_falling(delta))), [0.5, 0.4, 0.4, 0.3])
     np.testing.assert_allclose(
-        _made_falling(np.array([0.0, 0.7, 0.1])), [0.0, 0.7, 0.1], atol=1e-15
+        np.exp(-np.cumsum(np.exp(_made_falling(delta)))), [0.5, 0.4, 0.4, 0.3], rtol=1e-3
+    )
+    np.testing.assert_allclose(
+        np.exp(_made_falling(np.array([0.0, 0.7, 0.1]))), [LEAST_FALL, 0.7, 0.1]
     )
     assert np.isfinite(_made_falling(np.full(100, 20.0))).all()
 
