@@ -441,7 +441,8 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
     """
     # the title, the attribute of a rater, and where a good rater stands
     parts = (
-        ("error rate", "error", 0.0),
+        ("error rate, clear pairs", "error", 0.0),
+        ("error rate, all pairs", "wrong", 0.0),
         ("position bias (log-odds)", "bias", 0.0),
         ("consistent both ways (share)", "consistency", 1.0),
     )

@@ -51,6 +51,7 @@ def log_section(inputs: Inputs) -> Section:
         # who judged
         "agreement": agreement.to_dict(),
         "error_rate": inputs.fit.error_rate,
+        "wrong_share": inputs.fit.wrong_share,
         "influence": {rater: float(np.abs(move).max()) for rater, move in moves.items()},
         "much": much,
         "over_time": _over_time(log),
@@ -78,13 +79,18 @@ def log_section(inputs: Inputs) -> Section:
     )
 
 
+KNOWN = ("error", "wrong", "bias", "consistency")
+"""What is estimated of each rater, column by column."""
+
+
 def _raters_table(raters: list[Fields], influence: dict[str, float]) -> Cells:
     """Return what is known of each rater."""
-    head = ["rater", "verdicts", "ties", "errors", "position bias (log-odds)"]
-    head += ["same both ways round", "largest move of a gain or discount without"]
+    head = ["rater", "verdicts", "ties", "errors on clear pairs", "on all pairs"]
+    head += ["position bias (log-odds)", "same both ways round"]
+    head += ["largest move of a gain or discount without"]
     rows = []
     for rater in raters:
-        known = [interval([*rater[name].values()]) for name in ("error", "bias", "consistency")]
+        known = [interval([*rater[name].values()]) for name in KNOWN]
         move = influence.get(rater["rater"])
         counts = [f"{rater[name]:,}" for name in ("judgements", "ties")]
         rows.append([rater["rater"], *counts, *known, "" if move is None else f"{move:.2f}"])
@@ -93,7 +99,7 @@ def _raters_table(raters: list[Fields], influence: dict[str, float]) -> Cells:
 
 def _pictures(raters: list[Fields], over_time: Fields | None) -> list[Fields]:
     """Return the shares of wrong verdicts by rater, and the judgements over time."""
-    errors = [(rater["rater"], *rater["error"].values()) for rater in raters]
+    errors = [(rater["rater"], *rater["wrong"].values()) for rater in raters]
     known = sorted((row for row in errors if row[1] is not None), key=lambda row: -row[1])
     pictures: list[Fields] = []
     if known:

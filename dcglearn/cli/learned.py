@@ -102,8 +102,8 @@ def _of_judges(fit: DirectFit) -> list[str]:
     notes = []
     if fit.loss in ("blend", "robust"):
         notes.append(
-            "even where one list is far better, at least about "
-            f"{fit.error_rate:.1%} of verdicts name the worse; close pairs are misjudged more often"
+            f"about {fit.wrong_share:.1%} of the verdicts name the worse list; where it is far "
+            f"worse, at least about {fit.error_rate:.1%} do"
         )
     worst = sorted(fit.rater_error.items(), key=lambda item: -item[1])[:3]
     if worst and worst[0][1] > 2 * fit.error_rate:

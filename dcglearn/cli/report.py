@@ -238,7 +238,7 @@ class Report(Findings):
 
 def _direct_dict(learner: DirectFit) -> Fields:
     """Return what belongs to a DCG fitted directly, as plain Python values."""
-    names = ["loss", "error_rate", "rater_error", "scale", "n_effective"]
+    names = ["loss", "error_rate", "wrong_share", "rater_error", "scale", "n_effective"]
     if len(learner.curves.biases):
         names += ["position_bias", "rater_bias"]
     values = {"method": "dcg", **{name: getattr(learner, name) for name in names}}

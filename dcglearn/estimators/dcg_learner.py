@@ -52,6 +52,7 @@ TYPES: dict[str, type] = {
     "list_utility": object,
     "members": list,
     "weighed_on": float,
+    "wrong_share": float,
 }
 """The keys of a file, which are fields of `DirectFit`, each with the type of its value."""
 
@@ -122,6 +123,9 @@ class DCGLearner(PairLearner):
     error_rate_, rater_error_ : float, dict of str to float
         How often judges name the worse list though the other is far better; 0 if not estimated. By
         rater, if several.
+    wrong_share_ : float
+        The share of the log's decided verdicts that is expected to name the worse list: those of
+        careless judges, and those on close pairs; 0 if not estimated.
     position_bias_, rater_bias_ : float, dict of str to float
         By how much judges prefer the list shown first, in units of their noise: of two equal lists,
         the log-odds that it wins. 0 where the log does not tell sides (`shown_left`), or the loss
@@ -166,6 +170,7 @@ class DCGLearner(PairLearner):
     form_scores_: Mapping[str, FormScore]
     scale_: float
     error_rate_: float
+    wrong_share_: float
     rater_error_: dict[str, float]
     position_bias_: float
     rater_bias_: dict[str, float]
@@ -342,7 +347,12 @@ def _dict_of(metric: DCG | ListUtility | None) -> dict[str, Any] | None:
 def _fit_of(values: dict[str, Any]) -> DirectFit:
     """Return the fit of a file's fields; raise InputError for damaged or contradictory ones."""
     check_format(values, [KIND], VERSION)
-    return _fit_of_fields(fields_of(values, TYPES, (), "a saved learner"))
+    return _fit_of_fields(_known_fields(values, "a saved learner"))
+
+
+def _known_fields(values: dict[str, Any], thing: str) -> dict[str, Any]:
+    """Return the fields of a file; files of before may not tell the share of wrong verdicts."""
+    return fields_of({"wrong_share": 0.0, **values}, TYPES, (), thing)
 
 
 def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
@@ -412,7 +422,7 @@ def _member(values: dict[str, Any]) -> Member:
     # its fit, if it is one
     fit = values["fit"]
     if fit is not None:
-        fit = _fit_of_fields(fields_of(fit, TYPES, (), "the fit of a member"))
+        fit = _fit_of_fields(_known_fields(fit, "the fit of a member"))
     return Member(values["name"], **numbers, dcg=DCG.from_dict(values["dcg"]), fit=fit)
 
 

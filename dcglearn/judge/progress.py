@@ -113,7 +113,10 @@ class Progress(Newest["LatestFit"]):
         self._details = {
             "alpha": agreement["nominal"],
             "n_units": agreement["n_units"],
-            "errors": {row["rater"]: row["error"] for row in agreement["raters"]},
+            "errors": {
+                row["rater"]: {"error": row["error"], "wrong": row["wrong"]}
+                for row in agreement["raters"]
+            },
             "curve": learning_curve(log),
             "machine": [] if machine is None else machine_curve(log, machine),
         }
@@ -205,7 +208,7 @@ def _of_wins(counts: Fields) -> str:
 
 
 def _raters(standing: list[Verdict], checks: list[Verdict], errors: Fields) -> list[Fields]:
-    """Return each rater's counts, outcomes of checks, share for the left list, and error rate."""
+    """Return each rater's counts, outcomes of checks, share for the left list, and error rates."""
     rows = []
     for name in sorted({verdict["rater"] or "" for verdict in (*standing, *checks)}):
         own, checked = (
@@ -223,7 +226,7 @@ def _raters(standing: list[Verdict], checks: list[Verdict], errors: Fields) -> l
         row = {"name": name, "verdicts": len(own) - winners["open"], **counts}
         row["checks"] = Counter(verdict["check"] for verdict in checked)
         row["left"] = vars(share) if decided else None
-        row["error"] = errors.get(name)
+        row |= errors.get(name, {"error": None, "wrong": None})
         rows.append(row)
     return rows
 

@@ -294,13 +294,15 @@ class DirectFit:
     `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held
     ties, `list_utility` is the metric in a form beyond the DCG, and `visible` is None in a fit that
     was loaded. `members` are those of a blend. `weighed_on` is the weight of the judgements; of a
-    blend that keeps the weights of its start, the weight of the judgements behind these. `cautions`
-    are warnings of the log, `unconverged` warns of a descent that stopped too early, or is empty.
+    blend that keeps the weights of its start, the weight of the judgements behind these.
+    `wrong_share` is that of `wrong_verdicts`. `cautions` are warnings of the log, `unconverged`
+    warns of a descent that stopped too early, or is empty.
     """
 
     results: ClassVar = (
         *("metric", "dcg", "utility", "form", "form_scores", "scale"),
-        *("error_rate", "rater_error", "tie_threshold", "position_bias", "rater_bias"),
+        *("error_rate", "wrong_share", "rater_error", "tie_threshold"),
+        *("position_bias", "rater_bias"),
         *("loss", "members", "objective", "n_effective", "n_iter", "warm", "visible"),
         *("dropped", "curves"),
     )
@@ -322,6 +324,7 @@ class DirectFit:
     visible: Visibility | None = None
     members: tuple[Member, ...] = ()
     weighed_on: float = 0.0
+    wrong_share: float = 0.0
     cautions: tuple[str, ...] = ()
     unconverged: str = ""
 

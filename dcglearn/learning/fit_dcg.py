@@ -28,14 +28,16 @@ from dcglearn.learning.descriptions import FORMS, LOSSES, DirectDescription, Dir
 from dcglearn.learning.direct_search import Fit, fit, fit_from
 from dcglearn.learning.fit_form import bases_near, fit_form
 from dcglearn.learning.fit_utility import fit_settings
+from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verdicts_in_parts
+from dcglearn.learning.wrong_verdicts import wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
-from dcglearn.parts.parted_log import OpenLog, PartedLog, with_grades
+from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog, with_grades
 
 _LOG = logging.getLogger(__name__)
 
@@ -105,7 +107,8 @@ def fit_direct(
 
         # a form beyond it
         near = None if warm is None else warm.in_its_form(form, dcg.model, fitted.raters)
-        return in_form(fitted, form, dcg.with_form(form, near), warm=near is not None)
+        result = dcg.with_form(form, near)
+        return in_form(fitted, form, result, dcg.judgements, warm=near is not None)
 
 
 def whole(
@@ -178,7 +181,7 @@ def fit_dcg(
 
     # the fit, and what others are fitted from
     facts: dict[str, Any] = {"dropped": verdicts.dropped, "warm": is_warm, "weighed_on": total}
-    fitted = _fitted(log, description, result, raters, n_effective, notes, **facts)
+    fitted = _fitted(log, description, result, judgements, raters, n_effective, notes, **facts)
     pairs = None if isinstance(verdicts.log, PartedLog) else verdicts.log
     end, starts = (result.theta, result.objective), known_starts(model)
     return fitted, FittedDCG(model, judgements, pairs, share, *end, starts, **limits)
@@ -272,6 +275,7 @@ def _fitted(
     log: OpenLog,
     description: DirectDescription,
     result: Fit,
+    judgements: JudgementSource,
     raters: tuple[str, ...],
     n_effective: float,
     notes: tuple[str, ...],
@@ -292,29 +296,39 @@ def _fitted(
         # what the log told
         n_effective=n_effective,
         visible=visible,
-        **_end(result),
+        **_end(result, judgements),
         **facts,
     )
     cautions = _cautions(n_effective, model.n_grades - 2 + model.depth, fitted.rater_error)
     return replace(fitted, cautions=cautions)
 
 
-def in_form(dcg: DirectFit, form: str, result: Fit, *, warm: bool) -> DirectFit:
+def in_form(
+    dcg: DirectFit, form: str, result: Fit, judgements: JudgementSource, *, warm: bool
+) -> DirectFit:
     """Return the fit with the metric and the judges of a form beyond its DCG."""
-    end, utility = _end(result), result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
+    end, utility = _end(result, judgements), result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
     end["unconverged"] = end["unconverged"] or dcg.unconverged
     return replace(dcg, form=form, curves=result.curves, warm=warm, list_utility=utility, **end)
 
 
-def _end(result: Fit) -> dict[str, Any]:
+def _end(result: Fit, judgements: JudgementSource) -> dict[str, Any]:
     """Return where a search ended, as fields of a fit."""
+    wrong = 0.0
+    if result.model.kind == LIKELIHOOD:
+        wrong = wrong_share(judgements.thinned(SAMPLE), result.model.points(result.theta[None]))
     unconverged = ""
     if not result.converged:
         unconverged = (
             f"stopped after {result.n_iter} iterations, not yet stationary: raise max_iter "
             f"{pointer('convergence-warning')}"
         )
-    return {"objective": result.objective, "n_iter": result.n_iter, "unconverged": unconverged}
+    return {
+        "objective": result.objective,
+        "n_iter": result.n_iter,
+        "unconverged": unconverged,
+        "wrong_share": wrong,
+    }
 
 
 def _notes(visible: Visibility) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ UNKNOWN = Estimate()
 
 OF_COLUMNS = {
     "error": "error: share of verdicts for the worse list where the other is far better",
+    "wrong": "wrong: share of all the verdicts that is expected to be for the worse list",
     "bias": "position bias: log-odds for the list shown first, 0 without",
     "first": "names first: share of wins of the list shown first",
     "consistency": "consistent: share of the pairs shown both ways with the same verdict",
@@ -64,7 +65,8 @@ class RaterSummary:
     """One rater, by name; ``all`` for a log that names no rater.
 
     `judgements` counts the verdicts, and `ties` those that are ties. `error` says how often the
-    rater names the worse list though the other is far better, `bias` by how much the log-odds
+    rater names the worse list though the other is far better, `wrong` how often on the pairs of the
+    log, close ones included, and `bias` by how much the log-odds
     favour the list shown first, whatever the pair. `first` is the share of the decided verdicts
     that name the list shown first; near 1/2 where sides were drawn, without bias. `both_ways`
     counts the pairs judged both ways round, and on the share `consistency` of these all verdicts
@@ -75,6 +77,7 @@ class RaterSummary:
     judgements: int
     ties: int
     error: Estimate
+    wrong: Estimate
     bias: Estimate
     first: Estimate
     both_ways: int
@@ -201,10 +204,11 @@ def rater_agreement(
     Error and position bias of each rater are those of the learner's model, but estimated for each
     rater alone, by maximum likelihood given the utility differences z that the learner has found:
     the list shown first is named with probability ``(1 - e) sigma(z + b) + e sigma(-z - b)``. The
-    bias has a weak prior, normal around 0 with a standard deviation of 2. Intervals of the error
-    come from the profile of the likelihood, those of the bias from its curvature, those of shares
-    are Wilson's. Raises InputError if the log has no pair, nothing can be learned from it, or the
-    learner's loss is no likelihood.
+    bias has a weak prior, normal around 0 with a standard deviation of 2. The share of wrong
+    verdicts is the mean probability, over the rater's pairs, that the worse list is named.
+    Intervals of the two come from the profile of the likelihood of e, those of the bias from its
+    curvature, those of shares are Wilson's. Raises InputError if the log has no pair, nothing can
+    be learned from it, or the learner's loss is no likelihood.
 
     Parameters
     ----------
@@ -252,7 +256,7 @@ def rater_agreement(
 
     # repeated pairs, and each rater's error and bias
     repeated = shown_both_ways(log)
-    estimates = [(UNKNOWN, UNKNOWN)] * len(names)
+    estimates = [(UNKNOWN, UNKNOWN, UNKNOWN)] * len(names)
     if errors:
         estimates = _estimates(log, rater, len(names), learner, level)
 
@@ -339,8 +343,8 @@ def _alpha(patterns: Integers, times: Integers, ordinal: bool) -> float:
 
 def _estimates(
     log: Preferences, rater: Indices, n_raters: int, learner: DirectLearner | None, level: float
-) -> list[tuple[Estimate, Estimate]]:
-    """Return error and position bias of every rater."""
+) -> list[tuple[Estimate, Estimate, Estimate]]:
+    """Return error, share of wrong verdicts and position bias of every rater."""
     # the fit that tells how clear each pair is
     fit = fit_of(learner)
     if learner is None:
@@ -372,10 +376,11 @@ def _estimates(
 
     # without sides there is no bias
     error, bias = fitted_raters(observed, level)
+    wrong = np.column_stack([observed.wrong(end, bias[:, 0]) for end in error.T])
     if log.swapped is None:
         bias = np.full((n_raters, 3), np.nan)
-    rows = zip(error.tolist(), bias.tolist(), strict=True)
-    return [(Estimate(*of_error), Estimate(*of_bias)) for of_error, of_bias in rows]
+    rows = zip(error.tolist(), wrong.tolist(), bias.tolist(), strict=True)
+    return [(Estimate(*a), Estimate(*b), Estimate(*c)) for a, b, c in rows]
 
 
 def _summaries(
@@ -383,7 +388,7 @@ def _summaries(
     names: NDArray[Any],
     rater: Indices,
     repeated: ShownBothWays,
-    estimates: list[tuple[Estimate, Estimate]],
+    estimates: list[tuple[Estimate, Estimate, Estimate]],
     level: float,
 ) -> tuple[RaterSummary, ...]:
     """Return a summary of each rater."""
@@ -410,7 +415,8 @@ def _summaries(
             judgements=judged[r],
             ties=ties[r],
             error=estimates[r][0],
-            bias=estimates[r][1],
+            wrong=estimates[r][1],
+            bias=estimates[r][2],
             first=Estimate.of_share(first[r], decided[r], level),
             both_ways=both[r],
             consistency=Estimate.of_share(same[r], both[r], level),

@@ -13,6 +13,7 @@ from dcglearn.foundation.validation import Flags, Floats, Indices
 from dcglearn.learning.dcg_model import BIAS_SPREAD
 from dcglearn.learning.judgement_kernel import verdicts
 from dcglearn.learning.minimise import minimised_by_newton
+from dcglearn.learning.wrong_verdicts import wrong_chances
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,17 @@ class Observations:
 
         biases = minimised_by_newton(cost, start, max_iter=30, tol=1e-9).x
         return biases, self.likelihood(errors, biases)[0]
+
+    def wrong(self, errors: Floats, biases: Floats) -> Floats:
+        """Return the share of each rater's decided verdicts that is expected to be wrong, (R,).
+
+        It is NaN for a rater without any.
+        """
+        pull = self.way * biases[self.rater]
+        wrong = wrong_chances(self.z, pull, self.threshold, errors[self.rater])
+        decided = np.where(self.tie, 0.0, 1.0)
+        with np.errstate(invalid="ignore"):
+            return self.summed(np.where(self.tie, 0.0, wrong)) / self.summed(decided)
 
     def summed(self, values: Floats) -> Floats:
         """Return the weighted sum of values by rater, shape (R,)."""

@@ -24,6 +24,7 @@ from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.fit_utility import fit_settings
 from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
+from dcglearn.learning.wrong_verdicts import wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.textbook_scores import textbook_scores
@@ -422,7 +423,8 @@ def _blended(
     gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
 
     # refit the judges to these curves
-    theta = _judged(_thinned_objective(fitted, SAMPLE), _with_curves(fitted, [blend]))
+    sample = _thinned_objective(fitted, SAMPLE)
+    theta = _judged(sample, _with_curves(fitted, [blend]))
     curves = fitted.model.curves(theta[0])
     objective = DirectObjective(fitted.model, fitted.judgements, fitted.share).values(theta)
 
@@ -434,6 +436,7 @@ def _blended(
         dcg=blend,
         curves=replace(curves, gains=gains, discounts=discounts / discounts.sum()),
         objective=float(objective[0]),
+        wrong_share=wrong_share(sample.judgements.thinned(SAMPLE), fitted.model.points(theta)),
         members=tuple(members),
         weighed_on=weighed_on,
         cautions=cautions,

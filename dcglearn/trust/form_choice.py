@@ -94,7 +94,8 @@ def fit_in_form(
     # the blend is that of a DCG
     chosen = form_of(scores)
     if chosen != "dcg":
-        return replace(in_form(fitted, chosen, fits[chosen], warm=False), form_scores=scores)
+        found = in_form(fitted, chosen, fits[chosen], dcg.judgements, warm=False)
+        return replace(found, form_scores=scores)
     plain = blend() if loss == "auto" else fitted
     return replace(plain, description=description, form_scores=scores)
 

@@ -391,9 +391,9 @@ function draw(found) {
     return all ? `${right} of ${all}` : "-";
   };
   tables.unshift(table("Raters",
-    ["name", "verdicts", "ties", "skipped", "practice", "checks passed", "error rate", "names the left list (99.9%)"],
+    ["name", "verdicts", "ties", "skipped", "practice", "checks passed", "errors, clear pairs", "errors, all pairs", "names the left list (99.9%)"],
     found.raters.map((row) => [row.name || "-", row.verdicts, row.ties, row.skipped, passed(row.checks, "practice"),
-      passed(row.checks, "check"), known(row.error), known(row.left)])));
+      passed(row.checks, "check"), known(row.error), known(row.wrong), known(row.left)])));
   if (found.wins) {
     const { systems, verdicts, queries, ties: tied, tied_queries: tiedQueries } = found.wins;
     tables.unshift(table("Systems", ["name", "verdicts won", "queries won"],

@@ -1,0 +1,165 @@
+"""Study z: bands, error rates and leads where truths and judges are none of the learner's own."""
+
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+import dcglearn as dl
+from simulations.claims import Claim, in_every_cell
+from simulations.run import STYLES, draw_means, legend, main, repeated, summary
+from simulations.study_k_bands import covered
+from simulations.truths_and_judges import JUDGES, KINDS, WRONG, judged, pairs_of, truth_of
+
+STEM, REPEATS, PANELS, FIGSIZE = "study_z_truths_and_judges", 40, (2, 2), (8.5, 6.4)
+SIZES = (100, 300)
+PARAMETERS = 10
+"""Gains and discounts of a truth that vary between fits, about."""
+
+N_NEW = 20_000
+"""New pairs, on which precision and the true lead are measured."""
+
+KNOWN, AT_ONCE = 0.86, 0.84
+"""Least coverage of 90% bands in every cell: of each parameter, and of all at once."""
+
+
+def trial(rng, truth, judge, n, n_new):
+    """Return what bands, errors and leads of one log say, and what is true."""
+    true, skewed = truth_of(truth, rng), bool(rng.random() < 0.5)
+    log, held_out, new = (
+        judged(true, pairs_of(true, size, skewed, rng), judge, rng) for size in (n, n, n_new)
+    )
+    fit = dl.DCGLearner().fit(log, as_is=True)
+    learned = fit.dcg_.normalised()
+
+    # bands, and how far off gains and discounts are
+    found = covered(dl.bands(log, fit, random_state=int(rng.integers(2**31))), true)
+    found["off_gains"] = float(np.abs(learned.gains - true.gains)[1:-1].mean())
+    found["off_discounts"] = float(np.abs(learned.discounts - true.discounts)[1:].mean())
+
+    # errors, and the share of new pairs that are ordered as the truth does
+    found |= {"error_rate": fit.error_rate_, "wrong_share": fit.wrong_share_}
+    clean = judged_right(true, new)
+    textbook = max(
+        dl.textbook_dcgs(true.n_grades, true.depth).values(),
+        key=lambda dcg: log.agreement(dcg).share,
+    )
+    found["precision"] = clean.agreement(learned).precision
+    found["lead"] = found["precision"] - clean.agreement(textbook).precision
+
+    # the interval of the lead over exponential-log2 on held-out verdicts
+    usual = dl.DCG.standard(true.n_grades, true.depth)
+    row = dl.compare_learners(log, held_out, C=1.0)["exponential-log2"]
+    ahead = new.agreement(learned).share - new.agreement(usual).share
+    return {**found, "lead_covered": int(row.low <= ahead <= row.high)}
+
+
+def judged_right(true, log):
+    """Return the log with the verdicts that the truth would give."""
+    right = true.score(log.preferred) > true.score(log.other)
+    lists = np.array([log.preferred, log.other])
+    return dl.Preferences(*np.where(right[:, None], lists, lists[::-1]), n_grades=true.n_grades)
+
+
+def simulate(seed, repeats, quick, jobs):
+    """Yield one record per kind of truth, judge, number of judgements and repeat."""
+    sizes, n_new = (SIZES[:1], 1000) if quick else (SIZES, N_NEW)
+    settings = [
+        {"truth": truth, "judge": judge, "n": n, "n_new": n_new}
+        for truth in KINDS
+        for judge in JUDGES
+        for n in sizes
+    ]
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+
+
+def plot(table, axes):
+    """Draw by kind of truth: coverage, distances, error rates, and coverage of the lead."""
+    places = list(range(len(KINDS)))
+    table = table.with_columns(x=pl.col("truth").replace_strict(list(KINDS), places))
+
+    def draw(ax, part, value, style, label, outcomes=1):
+        means = summary(part, ["x"], [value], outcomes=outcomes)
+        draw_means(ax, means, "x", value, {**style, "linestyle": "none"}, label=label)
+
+    # bands
+    (bands, distances), (errors, leads) = axes
+    last = table.filter(n=table["n"].max())
+    for i, n in enumerate(sorted(table["n"].unique())):
+        moved = table.filter(n=n).with_columns(x=pl.col("x") + 0.15 * i)
+        draw(bands, moved, "covered", STYLES[i], f"each, {n} judgements", PARAMETERS)
+        faint = {**STYLES[i], "markerfacecolor": "white"}
+        draw(bands, moved, "all_covered", faint, f"all at once, {n} judgements")
+    bands.axhspan(KNOWN, 0.94, color="0.5", alpha=0.15, lw=0)
+    bands.set(ylabel="coverage of 90% bands", ylim=(0.5, 1.02), title="Bands")
+
+    # what was learned
+    for i, (value, words) in enumerate(
+        {"off_gains": "gains", "off_discounts": "discounts"}.items()
+    ):
+        draw(distances, last, value, STYLES[i], words)
+    distances.set(ylabel="mean distance from the truth", title=f"{last['n'].max()} judgements")
+
+    # judges
+    for i, judge in enumerate(JUDGES):
+        part = last.filter(judge=judge).with_columns(x=pl.col("x") + 0.12 * i)
+        draw(errors, part, "wrong_share", STYLES[i], judge)
+        draw(leads, part, "lead_covered", STYLES[i], judge)
+    errors.axhline(WRONG, color="0.5", lw=0.8)
+    errors.set(ylabel="share of wrong verdicts", title="Expected by the fit (line: the truth)")
+    leads.axhspan(0.85, 0.95, color="0.5", alpha=0.15, lw=0)
+    leads.set(ylabel="coverage of 90% intervals", title="Leads on held-out verdicts")
+    for ax in (bands, distances, errors, leads):
+        ax.set_xticks(places, KINDS)
+        legend(ax, fontsize=7)
+
+
+def claims(table):
+    """Yield our claims; the bounds of coverage are the issue's."""
+    claim = partial(Claim, table, "ours", "study z")
+    cells = [{"truth": truth, "n": n} for truth in KINDS for n in sorted(table["n"].unique())]
+    text = "90% bands cover: {truth} discounts, {n} judgements"
+    yield in_every_cell(
+        [
+            claim(text.format(**cell), "covered", cell, outcomes=PARAMETERS, low=KNOWN)
+            for cell in cells
+        ]
+    )
+    text = "90% bands of all at once cover: {truth} discounts, {n} judgements"
+    yield in_every_cell(
+        [claim(text.format(**cell), "all_covered", cell, low=AT_ONCE) for cell in cells]
+    )
+
+    # judges
+    for judge in JUDGES:
+        rows = {"judge": judge}
+        yield claim(
+            f"90% bands cover: {judge} judges", "covered", rows, outcomes=PARAMETERS, low=KNOWN
+        )
+        yield claim(
+            f"expected share of wrong verdicts: {judge} judges, 15% wrong",
+            "wrong_share",
+            rows,
+            low=0.12,
+            high=0.18,
+        )
+        yield claim(
+            f"90% intervals of held-out leads cover: {judge} judges",
+            "lead_covered",
+            rows,
+            low=0.85,
+            high=0.95,
+        )
+
+    # truths
+    for truth in KINDS:
+        yield claim(
+            f"the learned DCG beats the best textbook: {truth} discounts, 300 judgements",
+            "lead",
+            {"truth": truth, "n": 300},
+            low=0.0,
+        )
+
+
+if __name__ == "__main__":
+    main(__name__)
