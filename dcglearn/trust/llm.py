@@ -111,16 +111,20 @@ class LLMReport(Finding):
         if self.bands is None:
             return ""
 
-        # discounts are relative to that of the top result
-        told: dict[str, dict[str, None]] = {"overrates": {}, "underrates": {}}
-        for parameter, differs in self.table.select("parameter", "differs").drop_nulls().rows():
-            kind, _, place = parameter.rpartition(" ")
-            of_grade = kind == "gain of grade"
-            verb = "overrates" if (differs == "over") == of_grade else "underrates"
-            told[verb][f"grade {place}" if of_grade else "the top result"] = None
+        # discounts are relative to that of the top result: it is the one that stands apart where
+        # all others differ the same way
+        told: dict[str, dict[str, None]] = {"over": {}, "under": {}}
+        rows = self.table.select("parameter", "differs").drop_nulls().rows()
+        ways = {differs for parameter, differs in rows if parameter.startswith("discount")}
+        for parameter, differs in rows:
+            of_grade, place = parameter.startswith("gain"), parameter.rpartition(" ")[2]
+            if of_grade or len(ways) == 2:
+                told[differs][f"{'grade' if of_grade else 'position'} {place}"] = None
+            else:
+                told["under" if differs == "over" else "over"]["the top result"] = None
 
         # name each once
-        named = [f"{verb} {', '.join(names)}" for verb, names in told.items() if names]
+        named = [f"{way}rates {', '.join(names)}" for way, names in told.items() if names]
         if not named:
             return "; its DCG lies within people's bands"
         return f"; beyond people's bands it {' and '.join(named)}"

@@ -120,6 +120,7 @@ def test_raters_who_agree_and_raters_who_do_not():
         rest = {
             "rated": False,
             "error_rate": 0,
+            "wrong_share": 0,
             "influence": {},
             "recurring": 0,
             "lists": 1,

@@ -123,4 +123,4 @@ def test_the_figure_of_raters():
         [[1, 0], [2, 0]] * 2, [[0, 1], [0, 2]] * 2, swapped=[0, 1, 1, 0], rater=["a", "b", "a", "b"]
     )
     figure = raters_figure(rater_agreement(log, errors=False))
-    assert len(figure.axes) == 1 and len(raters_figure(rater_agreement(log)).axes) == 3
+    assert len(figure.axes) == 1 and len(raters_figure(rater_agreement(log)).axes) == 4
