@@ -111,20 +111,22 @@ class LLMReport(Finding):
         if self.bands is None:
             return ""
 
-        # discounts are relative to that of the top result: it is the one that stands apart where
-        # all others differ the same way
-        told: dict[str, dict[str, None]] = {"over": {}, "under": {}}
+        # discounts are relative to that of the top result, which it is about if all differ alike
         rows = self.table.select("parameter", "differs").drop_nulls().rows()
-        ways = {differs for parameter, differs in rows if parameter.startswith("discount")}
-        for parameter, differs in rows:
+        ways = {way for parameter, way in rows if parameter.startswith("discount")}
+        told: dict[str, dict[str, list[str]]] = {"over": {}, "under": {}}
+        for parameter, way in rows:
             of_grade, place = parameter.startswith("gain"), parameter.rpartition(" ")[2]
             if of_grade or len(ways) == 2:
-                told[differs][f"{'grade' if of_grade else 'position'} {place}"] = None
+                told[way].setdefault("grade" if of_grade else "position", []).append(place)
             else:
-                told["under" if differs == "over" else "over"]["the top result"] = None
+                told["under" if way == "over" else "over"]["the top result"] = []
 
         # name each once
-        named = [f"{way}rates {', '.join(names)}" for way, names in told.items() if names]
+        named = []
+        for way, kinds in told.items():
+            names = [f"{kind} {', '.join(places)}".strip() for kind, places in kinds.items()]
+            named += [f"{way}rates {', '.join(names)}"] * bool(names)
         if not named:
             return "; its DCG lies within people's bands"
         return f"; beyond people's bands it {' and '.join(named)}"
