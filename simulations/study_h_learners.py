@@ -84,7 +84,7 @@ def plot(table, axes):
     labels = {
         "direct": "DCGLearner",
         "robust": "its robust fit alone",
-        "best textbook": "best of 36 textbook DCGs",
+        "best textbook": "best textbook DCG",
     }
     for row, (kinds, truth) in zip(
         axes, ((TEXTBOOKS, "textbook order"), ((OTHER,), "another order")), strict=True

@@ -230,9 +230,10 @@ class DCG(NormalisedMetric):
         gain : {"linear", "exponential", "power3", "power5", "binary1", "binary2"}
             ``g``, ``2^g - 1``, ``3^g - 1``, ``5^g - 1``, ``g >= 1``, ``g >= 2``; any ``powerB`` and
             ``binaryM``.
-        discount : {"flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear", "letor"}
-            At rank ``r``: ``1``, ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)``, ``0.8^r``, ``(K-r+1)/K``,
-            and LETOR's ``1`` at ranks 1 and 2, then ``1/log2(r)``; any ``rbpP`` with 0 < P < 1.
+        discount : {"flat", "log2", "reciprocal", "sqrt", "rbp0.8", "rbp0.5", "linear", "letor"}
+            At rank ``r``: ``1``, ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)``, ``0.8^r``, ``0.5^r``,
+            ``(K-r+1)/K``, and LETOR's ``1`` at ranks 1 and 2, then ``1/log2(r)``; any ``rbpP`` with
+            0 < P < 1.
 
         See Also
         --------
@@ -373,7 +374,7 @@ def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:
 
 
 def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
-    """Return the textbook DCGs by name, ``GAIN-DISCOUNT``: 6 gains x 6 discounts.
+    """Return the textbook DCGs by name, ``GAIN-DISCOUNT``: 6 gains x 7 discounts.
 
     A gain that is zero for every grade (``binary2`` on two grades) orders nothing and is left out.
 
@@ -384,7 +385,7 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     Examples
     --------
     >>> len(textbook_dcgs(n_grades=5, depth=10)), len(textbook_dcgs(n_grades=2, depth=10))
-    (36, 30)
+    (42, 35)
     """
     dcgs = {}
     for gain, discount in itertools.product(GAINS, DISCOUNTS):

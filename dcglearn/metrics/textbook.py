@@ -25,6 +25,7 @@ DISCOUNT_FORMULAS = {
     "reciprocal": "1/rank",
     "sqrt": "1/sqrt(rank)",
     "rbp0.8": "0.8^rank",
+    "rbp0.5": "0.5^rank",
     "linear": "(K + 1 - rank)/K",
 }
 """Gains and discounts of the textbooks by name, with their formulas for people to read."""

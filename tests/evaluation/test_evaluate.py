@@ -239,7 +239,7 @@ def test_arrays_in_order_of_the_row_and_without_documents():
         evaluate_arrays(grades, scores, dcg, normalise=False), [4 / 3 * 1.5, 1.5]
     )
     several = evaluate_arrays(grades, scores, dl.textbook_dcgs(3, 5))
-    assert len(several) == 36 and all(len(values) == 2 for values in several.values())
+    assert len(several) == 42 and all(len(values) == 2 for values in several.values())
     zeros = np.array([[0.0, -0.0, 1.0]])
     assert (
         evaluate_arrays([[2, 0, 0]], zeros, DCG([0, 1, 1.0], [1, 1, 0.0]), normalise=False)[0]
