@@ -219,7 +219,7 @@ ALIKE = r"; grades (.*) may be worth nearly the same$"
     [([0, 0.5, 0.5, 1], "1 and 2"), ([0, 0.4, 1, 1], "2 and 3"), ([0, 0, 0.6, 1], "0 and 1")],
 )
 def test_grades_that_may_be_alike_are_named_also_at_the_ends_of_the_scale(gains, pairs):
-    truth = dl.DCG(gains, [1, 0.6, 0.4])
+    truth = dl.DCG(gains, [1, 0.6, 0.4, 0.3, 0.25])
     log = dl.simulate.preference_pairs(truth, 1000, lists="free", n_flips=100, random_state=0)
     assert re.search(ALIKE, dl.bands(log).sentence)[1] == pairs
 
