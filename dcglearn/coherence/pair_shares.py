@@ -304,7 +304,7 @@ def disagreement_matrix(
     --------
     >>> matrix = disagreement_matrix(dl.textbook_dcgs(3, 4), documents=[2, 2, 1, 0])
     >>> matrix.share.shape, bool(matrix.share.max() < 0.5)
-    ((30, 30), True)
+    ((36, 36), True)
     """
     # leave out constant metrics, which are scaled to None
     scaled: dict[str, Floats | None] = {}
