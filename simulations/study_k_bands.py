@@ -96,15 +96,11 @@ def covered(bands, true, further=()):
     """Return the share of parameters covered, whether all are covered, and the widths.
 
     Single bands give the share; simultaneous bands say whether all are covered. The bands are
-    quantiles of the draws: the bands shown also hold what was learned, so they cover no less. Worst
-    and best gain and the first discount are the same in every fit, and not counted.
+    those of the draws alone: the bands shown also hold what was learned, so they cover no less.
+    Worst and best gain and the first discount are the same in every fit, and not counted.
     """
     values = np.array([np.nan, *true.gains[1:-1], np.nan, np.nan, *true.discounts[1:], *further])
-    draws = np.hstack(
-        [bands.gains, bands.discounts, *([] if bands.further is None else [bands.further])]
-    )
-    tails = bands.tail, bands.simultaneous.tail
-    ends = np.quantile(draws, [end for tail in tails for end in (tail, 1 - tail)], axis=0)
+    ends = np.concatenate([bands.drawn, bands.simultaneous.drawn])
     rows = pl.DataFrame(dict(zip(("low", "high", "all_low", "all_high"), ends, strict=True)))
     rows = rows.with_columns(value=pl.Series(values)).filter(pl.col("value").is_not_nan())
     rows = rows.filter(pl.col("high") > pl.col("low"))

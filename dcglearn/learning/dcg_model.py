@@ -33,7 +33,7 @@ class PriorNumbers:
     """Means and standard deviations of the parameters before a log is seen."""
 
     gain_slope: tuple[float, float] = (1.0, 3.0)  # slope of alpha per grade
-    discount_slope: tuple[float, float] = (-0.6, 1.8)  # log of the exponent q of falling discounts
+    discount_slope: tuple[float, float] = (-1.2, 2.5)  # log of the exponent q of falling discounts
     free_slope: tuple[float, float] = (0.0, 1.0)  # exponent q of free discounts
     near_target: float = 4.0  # with a target metric, slopes are this many times closer to its own
     least_exponent: float = 0.05  # which counts as this at least

@@ -49,6 +49,9 @@ _LOG = logging.getLogger(__name__)
 FEWEST_DRAWN = 20
 """From fewer raters or queries than this, nobody can tell how they differ."""
 
+OUTERMOST = 0.01
+"""A band beyond which at most this share of the draws lies on a side may go on to a limit."""
+
 SMALL_STEP = 0.05
 """Grades are nearly alike if their gains differ by less than this share of the gains' range."""
 
@@ -104,37 +107,78 @@ class Bands(Finding):
 
     @property
     def _ends(self) -> Floats:
-        """Ends for all parameters, shape (2, p).
-
-        They are quantiles of the draws, or the estimate where it lies beyond them.
-        """
-        low, high = np.quantile(self._draws, (self.tail, 1 - self.tail), axis=0)
+        """Ends for all parameters, shape (2, p): `drawn`, or the estimate where it lies beyond."""
+        low, high = self.drawn
         return np.array([np.minimum(low, self._estimates), np.maximum(high, self._estimates)])
 
+    @property
+    def drawn(self) -> Floats:
+        """Ends from the draws alone, shape (2, p): gains, discounts, and what is beyond them."""
+        return self._holding(self.share)
+
     @cached_property
-    def tail(self) -> float:
-        """Share of the draws beyond either end of a band.
+    def share(self) -> float:
+        """The share of the draws within the band of each parameter.
 
         Of simultaneous bands it is such that a share `level` of the draws lies within the bands of
-        all parameters (Besag, Green, Higdon and Mengersen 1995, section 6.3); see `bands`
-        for the bootstrap.
+        all parameters, as in Besag, Green, Higdon and Mengersen 1995, section 6.3.
         """
         draws = self._draws
-        free = np.ptp(draws, axis=0) > 0
-        if self.kind == "simultaneous" and free.any():
-            draws = draws[:, free]
-            ranks = (np.argsort(np.argsort(draws, axis=0), axis=0) + 0.5) / len(draws)
-            return float(np.quantile(np.minimum(ranks, 1 - ranks).min(axis=1), 1 - self.level))
+        if self.kind == "simultaneous" and np.ptp(draws, axis=0).any():
+            low, high = self.level, 1.0
+            for _ in range(24):
+                middle = (low + high) / 2
+                ends = self._holding(middle)
+                held = ((draws >= ends[0]) & (draws <= ends[1])).all(axis=1).mean()
+                low, high = (low, middle) if held >= self.level else (middle, high)
+            return high
         if self.method == "posterior":
-            return (1 - self.level) / 2
+            return self.level
 
         # Hesterberg 2015, section 4.1.3
         spare = self.n_units - draws.shape[1] + 2
         if spare <= 0:
-            return 0.0
+            return 1.0
         from scipy.special import ndtr
 
-        return float(ndtr(-np.sqrt(self.n_units / spare) * normal_quantile(self.level)))
+        tail = float(ndtr(-np.sqrt(self.n_units / spare) * normal_quantile(self.level)))
+        return 1 - 2 * tail
+
+    def _holding(self, share: float) -> Floats:
+        """Return the ends that hold a share of the draws of each parameter, shape (2, p).
+
+        They are percentiles. Where the shortest band of the share reaches nearly the outermost
+        draw, they go on to the limit, 0 or 1: this is never drawn, and may be true, as where
+        discounts do not fall.
+        """
+        low, high = np.quantile(self._draws, ((1 - share) / 2, (1 + share) / 2), axis=0)
+        if self.method != "posterior":
+            return np.array([low, high])
+
+        # the shortest stretch of the sorted draws
+        draws = np.sort(self._draws, axis=0)
+        n, held = len(draws), min(max(int(np.ceil(share * len(draws))), 1), len(draws))
+        first = (draws[held - 1 :] - draws[: n - held + 1]).argmin(axis=0)
+
+        # on to a limit
+        (least, most), few = self._limits, OUTERMOST * n
+        low = np.where((first <= few) & np.isfinite(least), least, low)
+        high = np.where((n - held - first <= few) & np.isfinite(most), most, high)
+        return np.array([low, high])
+
+    @property
+    def _limits(self) -> Floats:
+        """The least and the most that parameters can be, shape (2, p); those fixed stay so."""
+        draws = self._draws
+        low, high = np.zeros(draws.shape[1]), np.ones(draws.shape[1])
+
+        # gains of harmful grades, and discounts that rise, have none
+        n_gains, n_discounts = self.gains.shape[1], self.discounts.shape[1]
+        low[:n_gains] = 0.0 if (self.gains >= 0).all() else -np.inf
+        if (np.diff(self.discounts) > 0).any():
+            high[n_gains : n_gains + n_discounts] = np.inf
+        fixed = np.ptp(draws, axis=0) == 0
+        return np.where(fixed, draws[0], np.array([low, high]))
 
     @property
     def _draws(self) -> Floats:
@@ -175,7 +219,9 @@ class Bands(Finding):
         if len(self.dcg.gains) < 3:
             return []
         steps = np.diff(self.gains, axis=1) / np.ptp(self.gains, axis=1)[:, None]
-        return np.flatnonzero(np.quantile(steps, self.tail, axis=0) < SMALL_STEP).tolist()
+        return np.flatnonzero(
+            np.quantile(steps, (1 - self.share) / 2, axis=0) < SMALL_STEP
+        ).tolist()
 
     @property
     def table(self) -> PolarsFrame:

@@ -91,9 +91,7 @@ def test_what_was_learned_lies_within_its_bands():
             assert np.array_equal(
                 [low, high], [[row[name] for row in bands.table.to_dicts()] for name in names]
             )
-            draws = np.quantile(
-                np.hstack([bands.gains, bands.discounts]), (part.tail, 1 - part.tail), axis=0
-            )
+            draws = part.drawn
             assert (low <= draws[0]).all() and (high >= draws[1]).all()
             beyond += ((learned < draws[0] - 0.005) | (learned > draws[1] + 0.005)).any()
     assert beyond > 1  # the draws, which are of the robust fit alone, do not always hold the blend
