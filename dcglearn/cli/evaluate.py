@@ -265,6 +265,9 @@ def evaluate(
     residuals: bool = output_row(
         False, "Also what unjudged documents could still add to each value."
     ),
+    bounds: bool = output_row(
+        False, "Also the least and the most that values can be once all documents are judged."
+    ),
     against: str | None = input_row(
         None,
         "Values of queries from elsewhere: name the convention that differs from ours.",
@@ -277,14 +280,16 @@ def evaluate(
     """Evaluate runs under any number of metrics in one pass."""
     check_outputs(output, force=force, inputs=[*source.inputs, *([against] if against else [])])
     if against is not None:
-        if by_query or residuals or form != "table":
-            raise InputError("--against prints sentences: leave out -q, --residuals and --format")
+        if by_query or residuals or bounds or form != "table":
+            raise InputError(
+                "--against prints sentences: leave out -q, --residuals, --bounds and --format"
+            )
         explanation = source.evaluated(scale, partial(explain_values, against))
         _show(explanation, output=output, force=force)
         return
 
     # evaluate, and write means or values by query
-    evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals))
+    evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals, bounds=bounds))
     if form == "table" and not by_query:
         _show(evaluation, output=output, force=force)
         return

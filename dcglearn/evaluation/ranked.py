@@ -1,5 +1,7 @@
 """Runs joined with judgements: grades in the order in which a run ranks, values of every query."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -36,12 +38,14 @@ class RankedGrades:
 
     `grades`, shape (Q, K), holds grades by judged query, in the order of their names, and position;
     -1 where no judged document is ranked. `lengths`, shape (Q,), counts the documents ranked, 0
-    where the run does not have the query. Positions with equal numbers in `groups`, shape (Q, K),
-    hold equal scores; None where ties are broken.
+    where the run does not have the query. `unjudged` has a row for each unjudged document at a
+    position: the number of its ``query``, ``document`` and ``rank``, from 0. Positions with equal
+    numbers in `groups`, shape (Q, K), hold equal scores; None where ties are broken.
     """
 
     grades: Grades
     lengths: Integers
+    unjudged: PolarsFrame
     groups: Integers | None = None
 
     @property
@@ -164,10 +168,15 @@ def ranked_grades(
     grades = np.full((len(queries), depth or int(ranks.max()) + 1), -1, dtype=np.int8)
     kept = ranks < grades.shape[1]
     documents = run.frame.select(pl.col("query", "document").gather(lines[kept]))
-    grades[query[kept], ranks[kept]] = grades_of_documents(documents, judgements)
+    own = grades_of_documents(documents, judgements)
+    grades[query[kept], ranks[kept]] = own
+
+    # those without
+    numbers = documents.with_columns(query=query[kept], rank=ranks[kept])
+    unjudged = numbers.filter(own < 0)
 
     groups = _groups(query, score, ranks, grades.shape) if ties == "average" else None
-    return RankedGrades(grades, lengths, groups)
+    return RankedGrades(grades, lengths, unjudged, groups)
 
 
 def grades_of_documents(documents: PolarsFrame, judgements: Judgements) -> Integers:
@@ -251,7 +260,13 @@ def valued_grades(metric: ListMetric) -> Flags:
 
 
 def check_list_settings(
-    name: str, metric: ListMetric, unjudged: str | float, ties: str, *, residuals: bool
+    name: str,
+    metric: ListMetric,
+    unjudged: str | float,
+    ties: str,
+    *,
+    residuals: bool,
+    bounds: bool,
 ) -> None:
     """Raise InputError if a setting is defined only where values are sums over positions."""
     if isinstance(metric, DCG):
@@ -263,6 +278,8 @@ def check_list_settings(
         refusal = ": documents without a judgement count as worst or best, or are dropped"
     if residuals:
         refusal = ": a better document may lower the value of later ones, so no residual"
+    if bounds:
+        refusal = ": bounds of what unjudged documents could do are known of sums over positions"
     if refusal:
         raise InputError(f"{name} is not a DCG{refusal}")
 

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
@@ -29,6 +30,7 @@ from dcglearn.evaluation.tables import (
     read_runs,
 )
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
+from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
 from dcglearn.foundation.plain_text import nearest, number_of
 from dcglearn.foundation.validation import (
@@ -66,6 +68,7 @@ class Evaluation(Finding):
     to a value, NaN for metrics of ir_measures; None unless asked for. `measured`, shape (R, M, Q),
     tells where a query has a judged document that the metric values differently from the worst
     grade, and the run ranks a judged document where the metric looks; None where nobody knows.
+    `open` holds the documents without a judgement, of which `bounds` are; None unless asked for.
     """
 
     values: Floats = field(repr=False)
@@ -76,6 +79,7 @@ class Evaluation(Finding):
     unjudged: Floats
     residuals: Floats | None = field(default=None, repr=False)
     measured: Flags | None = field(default=None, repr=False)
+    open: Unjudged | None = field(default=None, repr=False)
 
     @property
     def filled(self) -> Floats:
@@ -94,6 +98,28 @@ class Evaluation(Finding):
         counted = ~np.isnan(self.filled)
         return np.where(counted, self.residuals, 0.0).sum(axis=2) / counted.sum(axis=2)
 
+    @cached_property
+    def bounds(self) -> Floats | None:
+        """The least and the most that values can be once all documents are judged, (R, M, Q, 2).
+
+        NaN for metrics of ir_measures; None unless asked for. A query that a run lacks stays as it
+        is.
+        """
+        if self.open is None:
+            return None
+        every = range(len(self.metrics))
+        ends = np.array([[self.open.values(r, m) for m in every] for r in range(len(self.runs))])
+        lacking = np.isnan(self.values)[..., None] & ~np.isnan(ends)
+        return np.where(lacking, 0.0 if self.missing == "zero" else np.nan, ends)
+
+    @property
+    def mean_bounds(self) -> Floats:
+        """The least and the most that the means can be, (R, M, 2); NaN where nobody knows."""
+        assert self.bounds is not None, "evaluate(..., bounds=True) computes them"
+        counted = ~np.isnan(self.bounds)
+        sums = np.where(counted, self.bounds, 0.0).sum(axis=2)
+        return np.where(counted.any(axis=2), sums / np.maximum(counted.sum(axis=2), 1), np.nan)
+
     @property
     def n_missing(self) -> Indices:
         """Number of judged queries that each run does not have, shape (R,)."""
@@ -102,8 +128,8 @@ class Evaluation(Finding):
     def by_query(self) -> PolarsFrame:
         """Return columns ``run``, ``query_id``, ``measure``, ``value``; query ``all`` is the mean.
 
-        Where there are residuals, they are in the column ``residual``. Queries that are left out of
-        the means have no row.
+        Residuals and bounds, where asked for, are in the columns ``residual``, ``least`` and
+        ``most``. Queries that are left out of the means have no row.
         """
         import polars as pl
 
@@ -111,6 +137,9 @@ class Evaluation(Finding):
         tables = {"value": (self.filled, self.means)}
         if self.residuals is not None:
             tables["residual"] = (self.residuals, self.mean_residuals)
+        if self.bounds is not None:
+            for i, name in enumerate(("least", "most")):
+                tables[name] = (self.bounds[..., i], self.mean_bounds[..., i])
         columns = {
             name: np.concatenate([values, means[:, :, None]], axis=2).ravel()
             for name, (values, means) in tables.items()
@@ -127,7 +156,7 @@ class Evaluation(Finding):
             }
         )
         counted = frame.filter(pl.col("value").is_not_nan())
-        return counted.with_columns(pl.col("^residual$").fill_nan(None))
+        return counted.with_columns(pl.col("^(residual|least|most)$").fill_nan(None))
 
     def ordered(self) -> Evaluation:
         """Return the same evaluation with runs sorted by the first metric's mean, best first."""
@@ -156,7 +185,7 @@ class Evaluation(Finding):
 
     @property
     def table(self) -> PolarsFrame:
-        """A row for each run, with its mean under each metric, and residual if there are any."""
+        """A row for each run: its mean under each metric; residuals and bounds if asked for."""
         import polars as pl
 
         # names of metrics are free, so one of them may be taken
@@ -166,6 +195,9 @@ class Evaluation(Finding):
             columns[label] = self.means[:, m]
             if self.residuals is not None:
                 columns[f"residual of {label}"] = self.mean_residuals[:, m]
+            if self.bounds is not None:
+                for i, end in enumerate(("least", "most")):
+                    columns[f"{end} of {label}"] = self.mean_bounds[:, m, i]
         return pl.DataFrame(columns, nan_to_null=True)
 
     @property
@@ -191,6 +223,12 @@ class Evaluation(Finding):
         if self.residuals is not None:
             notes.append(
                 "residual: what unjudged documents could still add, if all had the best grade"
+            )
+
+        if self.open is not None:
+            notes.append(
+                "least and most: what a mean can be once all documents that a run shows are "
+                "judged, whatever their grades"
             )
 
         # values and positions to be aware of
@@ -223,6 +261,7 @@ class EvaluateOptions(TypedDict, total=False):
     empty: float
     duplicates: Duplicates
     residuals: bool
+    bounds: bool
 
 
 def evaluate(
@@ -238,6 +277,7 @@ def evaluate(
     empty: float = 0.0,
     duplicates: Duplicates = "error",
     residuals: bool = False,
+    bounds: bool = False,
 ) -> Evaluation:
     """Evaluate runs under any number of metrics, sorting once.
 
@@ -289,6 +329,10 @@ def evaluate(
         Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum
         over them of the discount times what the best grade gains over the worst, divided as the
         value is, by the ideal of the documents judged so far.
+    bounds : bool
+        Also find the least and the most that each value can be once all documents that the run
+        shows are judged, exactly (`Evaluation.bounds`). Unlike residuals, they allow for the ideal,
+        which good documents raise.
 
     See Also
     --------
@@ -304,7 +348,7 @@ def evaluate(
     run   nDCG@10  exponential-log2@10
     mine   0.7967               0.7098
     """
-    _check_settings(unjudged, missing, ideal, ties)
+    _check_settings(unjudged, missing, ideal, ties, bounds=bounds)
     if residuals and unjudged != "worst":
         raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
     with judgements_first(judgements, runs, "evaluate(judgements, runs)"):
@@ -317,7 +361,7 @@ def evaluate(
     others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
     for m, name in enumerate(by_name):
         if m in dcgs:
-            check_list_settings(name, dcgs[m], unjudged, ties, residuals=residuals)
+            check_list_settings(name, dcgs[m], unjudged, ties, residuals=residuals, bounds=bounds)
 
     # queries, and which have a document that a metric values
     n_grades = _common_scale(by_name, judged)
@@ -387,6 +431,7 @@ def evaluate(
         share_unjudged,
         added,
         measured,
+        Unjudged.of(judged, systems, dcgs, set(divided), ties, empty) if bounds else None,
     )
 
 
@@ -408,13 +453,20 @@ def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -
     return min(sizes.values(), default=judged.n_grades)
 
 
-def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
+def _check_settings(
+    unjudged: str | float, missing: str, ideal: str, ties: str, *, bounds: bool
+) -> None:
     if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
         near = nearest(unjudged, UNJUDGED) if isinstance(unjudged, str) else ""
         choices = f"give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
         raise InputError(f"unjudged={unjudged!r}: {choices}")
     one_of(missing, "missing", get_args(Missing))
     one_of(ideal, "ideal", get_args(Ideal))
+    if bounds and (unjudged, ideal, ties == "average") != ("worst", "judgements", False):
+        raise InputError(
+            'bounds are of unjudged="worst", ideal="judgements" and documents in an order: leave '
+            "unjudged, ideal and ties out"
+        )
     if unjudged == "drop" and ties == "average":
         raise InputError(
             'unjudged="drop" and ties="average" do not go together: '

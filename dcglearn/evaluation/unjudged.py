@@ -1,0 +1,195 @@
+"""The least and the most that a value can be once the unjudged documents are judged, exactly.
+
+The best ranking of a query depends on how many documents have each grade, not on which. Let m_l be
+the number of unjudged documents whose grade has at least the l-th gain: ``u >= m_1 >= m_2 >= ...``.
+For given numbers the DCG is largest where better grades stand at larger weights, so that it and the
+ideal are sums over l of functions of m_l. A weighted difference of the two is largest along a path
+that never rises, which running maxima find; Dinkelbach's method (1967) turns the largest ratio into
+a few such differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from dcglearn.evaluation.ranked import judged_counts, ranked_grades
+from dcglearn.evaluation.trec import Judgements, Run
+from dcglearn.foundation.validation import Floats, Integers, PolarsFrame
+from dcglearn.metrics.dcg import DCG
+
+
+@dataclass(frozen=True, eq=False)
+class Unjudged:
+    """What runs show of documents without a judgement, under metrics by number.
+
+    `metrics` are those that are DCGs, `divided` the numbers of those that are divided by the ideal.
+    `known`, shape (R, Q) each, are the sums over judged documents. `documents` holds a table for
+    each run, of unjudged documents: the number of the ``query``, ``document`` and ``rank``, from 0.
+    `counts`, shape (Q, L), are the numbers of judged documents by grade, `empty` is the value where
+    the ideal is 0.
+    """
+
+    metrics: Mapping[int, DCG]
+    divided: Set[int]
+    known: Mapping[int, Floats]
+    documents: Sequence[PolarsFrame]
+    counts: Integers
+    empty: float
+
+    @classmethod
+    def of(
+        cls,
+        judgements: Judgements,
+        runs: Sequence[Run],
+        metrics: Mapping[int, Any],
+        divided: Set[int],
+        ties: str,
+        empty: float,
+    ) -> Self:
+        """Return what the runs show, under the metrics that are DCGs."""
+        ranked = [ranked_grades(judgements, run, ties=ties) for run in runs]
+        dcgs = {m: metric for m, metric in metrics.items() if isinstance(metric, DCG)}
+        known = {m: np.array([one.values(dcg, 0.0) for one in ranked]) for m, dcg in dcgs.items()}
+        n_grades = max([judgements.n_grades, *(dcg.n_grades for dcg in dcgs.values())])
+        _, counts = judged_counts(judgements, n_grades)
+        return cls(dcgs, divided, known, [one.unjudged for one in ranked], counts, empty)
+
+    def values(self, r: int, m: int) -> Floats:
+        """Return the least and the most of run r's values under metric m, shape (Q, 2)."""
+        if m not in self.metrics:
+            return np.full((len(self.counts), 2), np.nan)
+        return self._ends(m, self.known[m][r], self.documents[r], ("rank",), self.empty)
+
+    def differences(self, r: int, b: int, m: int) -> Floats:
+        """Return the least and the most of the values of run r less those of run b, (Q, 2)."""
+        both = self.documents[r].join(
+            self.documents[b], on=["query", "document"], how="full", coalesce=True
+        )
+        known = self.known[m][r] - self.known[m][b]
+        return self._ends(m, known, both, ("rank", "rank_right"), 0.0)
+
+    def _ends(
+        self, m: int, known: Floats, documents: PolarsFrame, ranks: Sequence[str], empty: float
+    ) -> Floats:
+        """Return both ends of every query; the second of the ranks counts against the first."""
+        # weights of the documents, query by query
+        metric, documents = self.metrics[m], documents.sort("query", maintain_order=True)
+        discounts, weights = np.append(metric.discounts, 0.0), np.zeros(len(documents))
+        for name, sign in zip(ranks, (1.0, -1.0), strict=False):
+            rank = documents[name].fill_null(metric.depth).to_numpy()
+            weights += sign * discounts[np.minimum(rank, metric.depth)]
+        starts = np.searchsorted(documents["query"].to_numpy(), np.arange(len(known)))
+
+        # both ends of each query
+        ends, counts = np.empty((len(known), 2)), self.counts[:, : metric.n_grades]
+        for q, own in enumerate(np.split(weights, starts[1:])):
+            query = OpenQuery(metric, float(known[q]), own, counts[q])
+            ends[q] = query.ratios(empty) if m in self.divided else query.sums()
+        return ends
+
+
+@dataclass(frozen=True)
+class OpenQuery:
+    """A query with u unjudged documents, or the difference of two rankings of it.
+
+    The value is `known` plus the weights, shape (u,), times the gains of the unjudged documents:
+    weights are discounts, or differences of discounts, and 0 where a document is not looked at.
+    `counts`, shape (L,), are the numbers of judged documents by grade.
+    """
+
+    metric: DCG
+    known: float
+    weights: Floats
+    counts: Integers
+
+    def sums(self) -> tuple[float, float]:
+        """Return the least and the most of the value."""
+        gains, weights = self.metric.gains, self.weights
+        low, high = np.minimum(weights, 0), np.maximum(weights, 0)
+        least = self.known + high.sum() * gains.min() + low.sum() * gains.max()
+        most = self.known + high.sum() * gains.max() + low.sum() * gains.min()
+        return float(least), float(most)
+
+    def ratios(self, empty: float = 0.0) -> tuple[float, float]:
+        """Return the least and the most of the value over the ideal, `empty` where this is 0."""
+        return -self._largest(-1.0, -empty), self._largest(1.0, empty)
+
+    @cached_property
+    def levels(self) -> Floats:
+        """The different gains, from the least."""
+        return np.unique(self.metric.gains)
+
+    @cached_property
+    def _ideal(self) -> tuple[float, Floats, bool]:
+        """The ideal: a constant, and a row of u + 1 sums for each gain but the least.
+
+        The last entry tells whether the ideal is positive whatever the grades.
+        """
+        depth, gains = self.metric.depth, np.maximum(self.levels, 0.0)
+        best = np.append(0.0, np.cumsum(-np.sort(-self.metric.discounts)))
+
+        # judged documents of at least each gain
+        at = np.searchsorted(self.levels, self.metric.gains)
+        above = np.bincount(at, self.counts, len(gains))[::-1].cumsum()[::-1].astype(np.intp)
+        numbers = above[1:, None] + np.arange(len(self.weights) + 1)
+        sums = np.diff(gains)[:, None] * best[np.minimum(numbers, depth)]
+
+        # documents with the least gain fill the rest
+        constant = float(gains[0] * best[-1])
+        return constant, sums, constant > 0 or bool(above[gains > 0].any())
+
+    def _largest(self, sign: float, empty: float) -> float:
+        """Return the largest of `sign` times the value over the ideal; `empty` where this is 0."""
+        constant, ideal, is_positive = self._ideal
+        levels, u = self.levels, len(self.weights)
+        if levels[-1] <= 0 or not (is_positive or u):
+            return empty
+
+        # sums of the largest weights, which better grades have
+        sums = np.append(0.0, np.cumsum(-np.sort(-sign * self.weights)))
+        start = sign * self.known + levels[0] * sums[-1]
+        values = np.diff(levels)[:, None] * sums
+
+        # without a judged document of positive gain, one of the unjudged ones has it, or the ideal
+        # is 0
+        least = 0 if is_positive else int(np.argmax(levels > 0))
+        ratio = -np.inf
+        while True:
+            factor = 0.0 if np.isinf(ratio) else ratio
+            path = _highest(values - factor * ideal, least)
+            rows = np.arange(len(path))
+            found = (start + values[rows, path].sum()) / (constant + ideal[rows, path].sum())
+            if found <= ratio + 1e-15 * abs(ratio):
+                return float(max(ratio, found) if is_positive else max(ratio, found, empty))
+            ratio = float(found)
+
+
+def _highest(values: Floats, least: int) -> Integers:
+    """Return the column of each row at which values sum to most, where columns never rise.
+
+    If `least` is positive, the column of that row, counted from 1, is not 0.
+    """
+    n, size = values.shape
+    columns = np.arange(size)
+    total = np.zeros(size)
+    best = np.empty((n, size), np.intp)
+    for row in range(n - 1, -1, -1):
+        # the best column of this row, at most each one, given that of the rows below
+        total = total + values[row]
+        if row == least - 1:
+            total[0] = -np.inf
+        peak = np.maximum.accumulate(total)
+        best[row] = np.maximum.accumulate(np.where(total == peak, columns, 0))
+        total = peak
+
+    # from the first row, which may have any column
+    path = np.empty(n, np.intp)
+    at = size - 1
+    for row in range(n):
+        at = path[row] = best[row, at]
+    return path

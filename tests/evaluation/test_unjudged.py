@@ -1,0 +1,162 @@
+"""The least and the most that values can be once unjudged documents are judged."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import dcglearn as dl
+from dcglearn.evaluation.unjudged import OpenQuery
+from dcglearn.metrics.dcg import DCG, normalised_values
+from tests.makers import refused
+
+LOG2 = 1 / np.log2(np.arange(2, 12))
+
+
+def every_value(query, empty):
+    """Return the values and the ratios of a query, with every grade of the unjudged documents."""
+    metric, values, ratios = query.metric, [], []
+    for grades in itertools.product(range(metric.n_grades), repeat=len(query.weights)):
+        own = np.array(grades, int)
+        counts = query.counts + np.bincount(own, minlength=metric.n_grades)
+        ideal = metric.ideal_of_counts(counts, max(metric.gains.min(), 0.0))
+        values.append(query.known + query.weights @ metric.gains[own])
+        ratios.append(normalised_values(np.array(values[-1:]), ideal, empty)[0])
+    return values, ratios
+
+
+def random_query(rng):
+    """Return a query of a ranking or of the difference of two, harmful and equal gains included."""
+    n_grades, depth, n = rng.integers(2, 5), rng.integers(1, 6), rng.integers(0, 5)
+    kinds = rng.normal(size=n_grades), np.arange(n_grades), rng.integers(0, 3, n_grades)
+    metric = DCG(kinds[rng.integers(3)].astype(float), -np.sort(-rng.random(depth)))
+    weights = np.zeros(n)
+    shown = min(n, depth)
+    weights[:shown] = rng.choice(metric.discounts, shown, replace=False)
+    if rng.random() < 0.5:
+        weights -= rng.permutation(weights)
+    counts = rng.integers(0, 3, n_grades) * rng.integers(0, 2)
+    return OpenQuery(metric, float(rng.normal()), weights, counts)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_both_ends_are_those_of_all_grades(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(100):
+        query, empty = random_query(rng), float(rng.choice([0.0, 1.0]))
+        values, ratios = every_value(query, empty)
+        np.testing.assert_allclose(query.sums(), (min(values), max(values)), atol=1e-12)
+        np.testing.assert_allclose(
+            query.ratios(empty), (min(ratios), max(ratios)), rtol=1e-10, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ("gains", "run", "others", "ends"),
+    [
+        ([0, 1, 2, 3], [1, None], [], (0.796708, 1)),
+        ([0, 1, 3, 7], [1, None], [], (0.7098097, 1)),
+        ([0, 1, 2, 3], [3, None, 1, 0, None, 2, None, 0, 1, None], [3, 2, 2], (0.549255, 0.779493)),
+    ],
+)
+def test_published_check_values(gains, run, others, ends):
+    metric = DCG(gains, LOG2[: len(run)])
+    places = [k for k, grade in enumerate(run) if grade is None]
+    judged = {k: grade for k, grade in enumerate(run) if grade is not None}
+    known = sum(metric.discounts[k] * metric.gains[grade] for k, grade in judged.items())
+    counts = np.bincount([*judged.values(), *others], minlength=4)
+    query = OpenQuery(metric, float(known), metric.discounts[places], counts)
+    np.testing.assert_allclose(query.ratios(), ends, atol=1e-6)
+
+
+def partly_judged(rng, n_queries=3, n_documents=6):
+    """Return judgements without some documents, two runs that show all, and what is left open."""
+    judged, left, runs = {}, [], {"old": {}, "new": {}}
+    for q in map(str, range(n_queries)):
+        names = [f"d{i}" for i in range(n_documents)]
+        known = rng.random(n_documents) < 0.7
+        known[0] = True
+        judged[q] = {
+            d: int(rng.integers(0, 3)) for d, is_known in zip(names, known, strict=True) if is_known
+        }
+        left += [(q, d) for d in names if d not in judged[q]]
+        for run in runs.values():
+            run[q] = dict(zip(names, rng.permutation(n_documents).astype(float), strict=True))
+    return judged, runs, left
+
+
+@pytest.mark.parametrize("normalise", [True, False])
+def test_no_completion_of_the_judgements_leaves_them_and_some_reach_them(normalise):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        judged, runs, left = partly_judged(rng, n_queries=1)
+        metric = {"mine": DCG([0, 0.4, 1], [1, 0.6, 0.3, 0.1])}
+        settings = {"normalise": normalise}
+        judgements = dl.evaluation.read_judgements(judged, n_grades=3)
+        found = dl.evaluate(judgements, runs, metric, bounds=True, **settings)
+        least, most = found.open.differences(1, 0, 0)[0]
+        values = []
+        for grades in itertools.product(range(3), repeat=len(left)):
+            whole = {q: dict(of) for q, of in judged.items()}
+            for (q, d), grade in zip(left, grades, strict=True):
+                whole[q][d] = grade
+            complete = dl.evaluation.read_judgements(whole, n_grades=3)
+            values.append(dl.evaluate(complete, runs, metric, **settings).values[:, 0, 0])
+        values = np.array(values)
+        np.testing.assert_allclose(found.bounds[:, 0, 0, 0], values.min(axis=0), atol=1e-12)
+        np.testing.assert_allclose(found.bounds[:, 0, 0, 1], values.max(axis=0), atol=1e-12)
+        differences = values[:, 1] - values[:, 0]
+        np.testing.assert_allclose(
+            (least, most), (differences.min(), differences.max()), atol=1e-12
+        )
+
+
+def test_means_are_within_the_means_of_the_ends_and_queries_that_a_run_lacks_stay_zero():
+    judged, runs, _ = partly_judged(np.random.default_rng(0))
+    del runs["new"]["1"]
+    for missing, rest in (("zero", 0.0), ("skip", np.nan)):
+        found = dl.evaluate(judged, runs, ["nDCG@4", "P@2"], bounds=True, missing=missing)
+        np.testing.assert_array_equal(found.bounds[1, 0, 1], [rest, rest])
+        low, high = found.mean_bounds[:, 0].T
+        assert (low <= found.means[:, 0] + 1e-12).all() and (
+            found.means[:, 0] <= high + 1e-12
+        ).all()
+        np.testing.assert_allclose(low, np.nanmean(found.bounds[:, 0, :, 0], axis=1))
+        assert np.isnan(found.mean_bounds[:, 1]).all()  # P@2 is not ours
+        assert found.table["least of P@2"].null_count() == 2
+        frame = found.by_query()
+        assert {"least", "most"} <= set(frame.columns)
+
+
+def test_a_hundred_unjudged_of_a_thousand_documents_are_bounded_exactly_by_all_completions():
+    rng = np.random.default_rng(0)
+    metric = DCG(2.0 ** np.arange(5) - 1, 1 / np.log2(np.arange(2, 1002)))
+    query = OpenQuery(
+        metric, 20.0, rng.choice(metric.discounts, 100, replace=False), rng.integers(0, 50, 5)
+    )
+    low, high = query.ratios()
+    for _ in range(1000):
+        grades = rng.choice(5, 100, p=rng.dirichlet(np.ones(5)))
+        ideal = metric.ideal_of_counts(query.counts + np.bincount(grades, minlength=5))[0]
+        assert low <= (query.known + query.weights @ metric.gains[grades]) / ideal <= high
+
+
+def test_what_has_no_bounds_is_refused():
+    judged, runs, _ = partly_judged(np.random.default_rng(0))
+    for settings in ({"unjudged": "best"}, {"ideal": "list"}, {"ties": "average"}):
+        refused("bounds are of", dl.evaluate, judged, runs, bounds=True, **settings)
+    refused("ERR@3 is not a DCG: bounds", dl.evaluate, judged, runs, "ERR@3", bounds=True)
+
+
+def test_the_command_shows_both_ends(dcglearn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    judged, runs, _ = partly_judged(np.random.default_rng(0))
+    (tmp_path / "qrels.json").write_text(json.dumps(judged))
+    (tmp_path / "run.json").write_text(json.dumps(runs["old"]))
+    command = ("evaluate", "qrels.json", "run.json", "--metric", "nDCG@4", "--bounds")
+    status, out, _ = dcglearn(*command)
+    assert status == 0 and "least of nDCG@4" in out and "whatever their grades" in out
+    status, out, _ = dcglearn(*command, "-q", "--format", "jsonl")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert all(row["least"] <= row["value"] + 1e-12 <= row["most"] + 2e-12 for row in rows)
