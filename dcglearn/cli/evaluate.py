@@ -200,6 +200,9 @@ class ComparisonOptions:
         "An LLM's judgements of these queries and more, corrected by people's.",
         metavar="FILE",
     )
+    bounds: bool = first_row(
+        False, "Also what differences can be once all documents are judged; a gate may be open."
+    )
     form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
         "table", "How to write.", "--format"
     )
@@ -228,8 +231,12 @@ class ComparisonOptions:
 
         # evaluate by the judgements, and by the LLM's
         people = replace(source, cutoffs=None) if self.llm_qrels else source
-        evaluation, paired = people.evaluated(scale, evaluated_and_paired)
+        evaluation, paired = people.evaluated(
+            scale, partial(evaluated_and_paired, bounds=self.bounds)
+        )
         machine = None
+        if self.llm_qrels and self.bounds:
+            raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
         if self.llm_qrels:
             of_llm = replace(source, judgements=self.llm_qrels)
             machine = of_llm.evaluated(scale, evaluated_and_paired)
@@ -332,8 +339,9 @@ def gate(
 ) -> None:
     """Decide whether a run may replace another: worse, not worse or undecided.
 
-    The status is 0 if the gate passes, 1 if it fails, and 2 for bad input. Both rules are
-    one-sided, at half of one minus the level.
+    The status is 0 if the gate passes, 1 if it fails, 2 for bad input, and with --bounds 3 if
+    documents without a judgement could turn the decision. Both rules are one-sided, at half of one
+    minus the level.
     """
     compared_runs = comparison.comparison(source, scale, junit)
     decision = compared_runs.gate(min_difference, rule)
@@ -343,7 +351,7 @@ def gate(
     if junit is not None:
         write_text(decision.to_junit(), junit, force=comparison.force)
     if not decision.passed:
-        raise typer.Exit(1)
+        raise typer.Exit(3 if decision.open else 1)
 
 
 def _gain(unjudged: str) -> str | float:

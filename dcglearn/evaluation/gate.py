@@ -16,14 +16,19 @@ UNMEASURED = (
 """Why a topic does not count."""
 
 
+END_BOUNDS = ("low_least", "low_most", "high_least", "high_most")
+"""Columns of a comparison: the least and the most of both ends of an interval."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A gate's verdict on one run under one measure.
 
     `difference`, `low` and `high` are the mean difference from the baseline over topics and the
     limits of its interval. `verdict` is "worse" if `high` is below the margin, "not worse" if `low`
-    is above it, else "undecided"; `passed` tells whether the rule lets the run through. `n_topics`
-    are compared, `n_shared` are in both runs, `n_measured` have something to measure (see
+    is above it, else "undecided"; with bounds it is "open" where documents without a judgement
+    could turn the decision. `passed` tells whether the rule lets the run through. `n_topics` are
+    compared, `n_shared` are in both runs, `n_measured` have something to measure (see
     `SystemComparison`). `detectable` is the distance from the margin, in units of the measure, that
     these topics detect four times in five.
     """
@@ -70,6 +75,12 @@ class Gate(Finding):
         return all(verdict.passed for verdict in self.verdicts)
 
     @property
+    def open(self) -> bool:
+        """Whether no run fails, and unjudged documents could turn a decision."""
+        verdicts = [row.verdict for row in self.verdicts if not row.passed]
+        return bool(verdicts) and set(verdicts) == {"open"}
+
+    @property
     def error(self) -> float:
         """Probability of a wrong decision at a true difference of `min_difference`."""
         return (1 - self.level) / 2
@@ -79,7 +90,7 @@ class Gate(Finding):
         """The decision, and the verdict on the run that fails, or is nearest to failing."""
         failed = [row for row in self.verdicts if not row.passed]
         lowest = self._verdict(min(failed or self.verdicts, key=lambda row: row.difference))
-        decision = f"the gate {'fails' if failed else 'passes'}"
+        decision = f"the gate {'is open' if self.open else 'fails' if failed else 'passes'}"
         n = len(self.verdicts)
         if n == 1:
             return f"{decision}: {lowest}"
@@ -110,6 +121,11 @@ class Gate(Finding):
         relation = f"{row.run} is {row.verdict} than {row.baseline}"
         if row.verdict == "undecided":
             relation = f"it is undecided whether {row.run} is worse than {row.baseline}"
+        if row.verdict == "open":
+            relation = (
+                f"documents without a judgement decide whether {row.run} passes against "
+                f"{row.baseline}"
+            )
         interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
         counted = f"margin {self._margin}; {row.n_measured} of {row.n_topics} topics count"
         relation += f" under {row.measure}"
@@ -184,15 +200,27 @@ def gated(table: PolarsFrame, level: float, min_difference: float, rule: str) ->
         if row["high"] < min_difference:
             verdict = "worse"
 
-        # whether the rule lets it pass
+        # whether the rule lets it pass, and whether what is not judged could turn that
+        passed = verdict != "worse" if rule == "harm" else verdict == "not worse"
+        if _may_turn(row, min_difference, rule, passed=passed):
+            verdict, passed = "open", False
         facts = {
             **row,
             "verdict": verdict,
-            "passed": verdict != "worse" if rule == "harm" else verdict == "not worse",
+            "passed": passed,
             "detectable": detectable_difference(row["spread"], row["n_topics"], level),
         }
         verdicts.append(Verdict(**{one.name: facts[one.name] for one in fields(Verdict)}))
     return Gate(tuple(verdicts), float(min_difference), rule, level)
+
+
+def _may_turn(row: Fields, margin: float, rule: str, *, passed: bool) -> bool:
+    """Return whether grades of the unjudged could turn the decision, as far as is known."""
+    if row.get("low_least") is None:
+        return False
+    if rule == "harm":
+        return bool(row["high_least"] < margin if passed else row["high_most"] >= margin)
+    return bool(row["low_least"] <= margin if passed else row["low_most"] > margin)
 
 
 def _refuse_undecidable(row: Fields) -> None:

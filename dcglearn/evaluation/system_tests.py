@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
+from dcglearn.evaluation.gate import END_BOUNDS, UNMEASURED, Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
@@ -59,7 +59,8 @@ class SystemComparison(Finding):
     ``n_run`` and ``n_baseline`` (topics that both runs, the run and the baseline have),
     ``n_measured`` (topics with a judged document that the measure values differently from the worst
     grade, and a judged document in either run) and ``spread`` (the differences' standard
-    deviation).
+    deviation). With ``bounds=True``, ``least`` and ``most`` are what the difference can be once all
+    documents that the two runs show are judged, and `END_BOUNDS` what the ends of its interval can.
     """
 
     table: PolarsFrame = field(repr=False)
@@ -67,12 +68,16 @@ class SystemComparison(Finding):
     correction: str
     n_queries: int
 
-    _formats: ClassVar = {"difference": "+.4f", "low": "+.4f", "lambda": ".2f", "worth": ".0f"}
+    _formats: ClassVar = {
+        **dict.fromkeys(("difference", "low", "least", "most"), "+.4f"),
+        "lambda": ".2f",
+        "worth": ".0f",
+    }
     _labels: ClassVar = {
         "p_t": "p (t)",
         "p_permutation": "p (permutation)",
         **dict.fromkeys(("baseline", "n_topics", "n_shared", "n_run", "n_baseline"), ""),
-        **dict.fromkeys(("n_measured", "spread"), ""),
+        **dict.fromkeys(("n_measured", "spread", *END_BOUNDS), ""),
     }
 
     def gate(self, min_difference: float = 0.0, rule: str = "harm") -> Gate:
@@ -144,6 +149,13 @@ class SystemComparison(Finding):
         if few:
             fewest = f"{'at least ' if len(rows) > 1 else ''}{min(few)} of {self.n_queries}"
             notes.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
+
+        # what is not judged
+        if "least" in self.table.columns:
+            notes.append(
+                "least and most: what a difference can be once all documents that the runs show "
+                "are judged, whatever their grades"
+            )
 
         # what the machine adds
         if by_machine:
@@ -241,6 +253,8 @@ def compare_systems(
         systems = read_runs(runs, duplicates=duplicates)
 
     # by people's judgements, and by the machine's
+    if llm is not None and settings.get("bounds"):
+        raise InputError("bounds are of people's judgements alone: leave out llm or bounds")
     evaluation, paired = evaluated_and_paired(judged, systems, metrics, **settings)
     machine = None if llm is None else evaluated_and_paired(llm, systems, metrics, **settings)
     return compared(
@@ -329,6 +343,11 @@ def compared(
             means, spread = np.nanmean(values, axis=1).tolist(), float(differences.std(ddof=1))
             tests = _tests(differences, level, n_resamples, random_state)
 
+        # what judging the rest could make of them
+        if evaluation.open is not None:
+            ends = _open_ends(evaluation, measure, (r, b), kept)
+            tests |= _bounds_of_interval(ends, level, n_resamples, random_state)
+
         # with the numbers of queries
         names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
         rows.append(
@@ -346,7 +365,8 @@ def compared(
         )
 
     # correct for the number of rows
-    table = table_of(rows, mean=pl.Float64, p_permutation=pl.Float64)
+    floats = ["mean", "p_permutation", *(["least", "most", *END_BOUNDS] * bool(evaluation.open))]
+    table = table_of(rows, **dict.fromkeys(floats, pl.Float64))
     p_values = table["p_t" if machine else "p_permutation"].to_numpy()
     after = table.get_column_index("p_permutation") + 1
     table.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
@@ -403,12 +423,11 @@ def _tests(
     from scipy.stats import permutation_test, ttest_1samp
 
     mean = float(differences.mean())
+    low, high = _interval(differences, level, n_resamples, random_state)
     if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
-        low = high = mean
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
         p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
     else:
-        low, high = interval_of_mean(differences, level, n_resamples, random_state)
         p_t = float(ttest_1samp(differences, 0.0).pvalue)
 
         # as many permutations as samples
@@ -418,6 +437,41 @@ def _tests(
 
     interval = {"difference": mean, "low": low, "high": high}
     return {**interval, "p_t": p_t, "p_permutation": p_permutation}
+
+
+def _open_ends(
+    evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags
+) -> Floats | None:
+    """Return the least and the most of differences by query, (n, 2); None where nobody knows."""
+    m = evaluation.metrics.index(measure) if measure in evaluation.metrics else -1
+    if evaluation.open is None or m not in evaluation.open.metrics:
+        return None
+    return evaluation.open.differences(*pair, m)[kept]
+
+
+def _bounds_of_interval(
+    ends: Floats | None, level: float, n_resamples: int, random_state: int
+) -> dict[str, float | None]:
+    """Return what a mean difference, and the ends of its interval, can be.
+
+    An end of the interval rises with each difference, so its least is that of the least ones.
+    """
+    names = ("least", "most", *END_BOUNDS)
+    if ends is None:
+        return dict.fromkeys(names)
+    draws = n_resamples, random_state
+    (low, high), (low_most, high_most) = (_interval(end, level, *draws) for end in ends.T)
+    least, most = ends.mean(axis=0).tolist()
+    return dict(zip(names, (least, most, low, low_most, high, high_most), strict=True))
+
+
+def _interval(
+    differences: Floats, level: float, n_resamples: int, random_state: int
+) -> tuple[float, float]:
+    """Return the interval of the mean; the mean itself where all differences are alike."""
+    if np.ptp(differences) <= 1e-12:
+        return float(differences.mean()), float(differences.mean())
+    return interval_of_mean(differences, level, n_resamples, random_state)
 
 
 def interval_of_mean(

@@ -160,3 +160,84 @@ def test_the_command_shows_both_ends(dcglearn, tmp_path, monkeypatch):
     status, out, _ = dcglearn(*command, "-q", "--format", "jsonl")
     rows = [json.loads(line) for line in out.splitlines()]
     assert all(row["least"] <= row["value"] + 1e-12 <= row["most"] + 2e-12 for row in rows)
+
+
+# Comparisons and the gate.
+
+
+def a_comparison(seed, n_queries=8, **settings):
+    """Return judgements, runs, what is left open, and the comparison of both with bounds."""
+    judged, runs, left = partly_judged(np.random.default_rng(seed), n_queries)
+    comparison = dl.compare_systems(
+        judged, runs, "nDCG@4", n_resamples=200, level=0.9, bounds=True, **settings
+    )
+    return judged, runs, left, comparison
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_completion_moves_a_difference_or_its_interval_beyond_the_bounds(seed):
+    rng = np.random.default_rng(seed)
+    judged, runs, left, comparison = a_comparison(seed)
+    row = comparison.table.row(0, named=True)
+    assert row["least"] < row["difference"] < row["most"]
+    for _ in range(20):
+        whole = {q: dict(of) for q, of in judged.items()}
+        for q, d in left:
+            whole[q][d] = int(rng.integers(0, 3))
+        complete = dl.evaluation.read_judgements(whole, n_grades=3)
+        after = dl.compare_systems(complete, runs, "nDCG@4", n_resamples=200, level=0.9)
+        [found] = after.table.rows(named=True)
+        assert row["least"] - 1e-12 <= found["difference"] <= row["most"] + 1e-12
+        for end in ("low", "high"):
+            assert row[f"{end}_least"] - 1e-12 <= found[end] <= row[f"{end}_most"] + 1e-12
+
+
+@pytest.mark.parametrize("rule", ["harm", "non-inferior"])
+def test_a_gate_is_open_where_grades_of_the_unjudged_could_turn_it(rule):
+    _, _, _, comparison = a_comparison(0)
+    row = comparison.table.row(0, named=True)
+    end = "high" if rule == "harm" else "low"
+    least, most = row[f"{end}_least"], row[f"{end}_most"]
+    for margin, passed, is_open in (
+        (least - 0.01, True, False),
+        ((least + most) / 2, False, True),
+        (most + 0.01, False, False),
+    ):
+        gate = comparison.gate(margin, rule)
+        assert (gate.passed, gate.open) == (passed, is_open)
+        assert ("the gate is open" in gate.sentence) is is_open
+        assert ('type="open"' in gate.to_junit()) is is_open
+
+
+def test_bounds_of_documents_that_are_all_judged_are_the_values():
+    judged, runs, left, _ = a_comparison(0)
+    for q, d in left:
+        judged[q][d] = 1
+    comparison = dl.compare_systems(judged, runs, ["nDCG@4", "P@2"], bounds=True, n_resamples=200)
+    ours, other = comparison.table.rows(named=True)
+    for name in ("least", "most"):
+        assert ours[name] == pytest.approx(ours["difference"]) and other[name] is None
+    for end in ("low", "high"):
+        assert ours[f"{end}_least"] == ours[f"{end}_most"] == pytest.approx(ours[end])
+    assert not comparison.gate(-0.5).open
+
+
+def test_bounds_do_not_go_with_a_machine():
+    judged, runs, _ = partly_judged(np.random.default_rng(0))
+    refused("bounds are of people", dl.compare_systems, judged, runs, bounds=True, llm=judged)
+
+
+def test_the_gate_has_a_status_for_what_is_open(dcglearn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    judged, runs, _, comparison = a_comparison(0)
+    row = comparison.table.row(0, named=True)
+    for name, content in (("qrels", judged), *runs.items()):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    command = ("gate", "qrels.json", "old.json", "new.json", "--metric", "nDCG@4", "--bounds")
+    command += ("--level", 0.9, "--resamples", 200, "--min-difference")
+    middle = (row["high_least"] + row["high_most"]) / 2
+    statuses = {margin: dcglearn(*command, margin)[0] for margin in (-1.0, middle, 1.0)}
+    assert list(statuses.values()) == [0, 3, 1]
+    assert "the gate is open" in dcglearn(*command, middle)[1].lower()
+    status, out, _ = dcglearn("compare", *command[1:4], "--metric", "nDCG@4", "--bounds")
+    assert status == 0 and "least" in out and "whatever their grades" in out
