@@ -18,6 +18,7 @@ from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
+    Flags,
     Floats,
     InputError,
     PolarsFrame,
@@ -50,7 +51,7 @@ FEWEST_DRAWN = 20
 """From fewer raters or queries than this, nobody can tell how they differ."""
 
 OUTERMOST = 0.01
-"""A band beyond which at most this share of the draws lies on a side may go on to a limit."""
+"""Draws pile up at a limit if at most this share lies between it and where most of them are."""
 
 SMALL_STEP = 0.05
 """Grades are nearly alike if their gains differ by less than this share of the gains' range."""
@@ -147,24 +148,24 @@ class Bands(Finding):
     def _holding(self, share: float) -> Floats:
         """Return the ends that hold a share of the draws of each parameter, shape (2, p).
 
-        They are percentiles. Where the shortest band of the share reaches nearly the outermost
-        draw, they go on to the limit, 0 or 1: this is never drawn, and may be true, as where
-        discounts do not fall.
+        They are percentiles. Those of draws that pile up at a limit, 0 or 1, go on to it: it is
+        never drawn, and may be true, as where discounts do not fall.
         """
-        low, high = np.quantile(self._draws, ((1 - share) / 2, (1 + share) / 2), axis=0)
-        if self.method != "posterior":
-            return np.array([low, high])
+        ends = np.quantile(self._draws, ((1 - share) / 2, (1 + share) / 2), axis=0)
+        return ends if self.method != "posterior" else np.where(self._piled, self._limits, ends)
 
-        # the shortest stretch of the sorted draws
+    @cached_property
+    def _piled(self) -> Flags:
+        """Whether draws pile up at the least and the most that a parameter can be, shape (2, p).
+
+        The shortest stretch that holds nine in ten then reaches nearly the outermost draw.
+        """
         draws = np.sort(self._draws, axis=0)
-        n, held = len(draws), min(max(int(np.ceil(share * len(draws))), 1), len(draws))
+        n = len(draws)
+        held = max(9 * n // 10, 1)
         first = (draws[held - 1 :] - draws[: n - held + 1]).argmin(axis=0)
-
-        # on to a limit
-        (least, most), few = self._limits, OUTERMOST * n
-        low = np.where((first <= few) & np.isfinite(least), least, low)
-        high = np.where((n - held - first <= few) & np.isfinite(most), most, high)
-        return np.array([low, high])
+        near = np.array([first, n - held - first]) <= OUTERMOST * n
+        return near & np.isfinite(self._limits)
 
     @property
     def _limits(self) -> Floats:

@@ -62,7 +62,7 @@ def learn_from_experiments(
     >>> line = {**arms, "outcome": "better", "covariance": (np.eye(4) / 100).tolist()}
     >>> lines = [{**line, "experiment": i} for i in range(3)]
     >>> dl.learn_from_experiments(dl.io.read_experiments(lines)).dcg.discounts.round(2).tolist()
-    [1.0, 0.64]
+    [1.0, 0.76]
     """
     # learn from the known outcomes
     decided, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
