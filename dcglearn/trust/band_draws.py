@@ -53,6 +53,9 @@ FEWEST_DRAWN = 20
 OUTERMOST = 0.01
 """Draws pile up at a limit if at most this share lies between it and where most of them are."""
 
+NEAR = 0.1
+"""And if the outermost draw is as near to the limit as this share of their range."""
+
 SMALL_STEP = 0.05
 """Grades are nearly alike if their gains differ by less than this share of the gains' range."""
 
@@ -158,14 +161,16 @@ class Bands(Finding):
     def _piled(self) -> Flags:
         """Whether draws pile up at the least and the most that a parameter can be, shape (2, p).
 
-        The shortest stretch that holds nine in ten then reaches nearly the outermost draw.
+        The shortest stretch that holds nine in ten then reaches nearly the outermost draw, and this
+        nearly the limit.
         """
         draws = np.sort(self._draws, axis=0)
         n = len(draws)
         held = max(9 * n // 10, 1)
-        first = (draws[held - 1 :] - draws[: n - held + 1]).argmin(axis=0)
-        near = np.array([first, n - held - first]) <= OUTERMOST * n
-        return near & np.isfinite(self._limits)
+        widths = draws[held - 1 :] - draws[: n - held + 1]
+        first, width = widths.argmin(axis=0), widths.min(axis=0)
+        outermost = np.array([first, n - held - first]) <= OUTERMOST * n
+        return outermost & (np.abs(draws[[0, -1]] - self._limits) <= NEAR * width)
 
     @property
     def _limits(self) -> Floats:
