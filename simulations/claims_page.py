@@ -54,17 +54,14 @@ with a condition, {fails} do not hold, and {undecided} are undecided. \
 
 OURS = """# What we claim beyond the papers
 
-What this package says of its own methods, \
-tested by [the rule](claims.md#the-rule) of the papers' claims, in
-[the words](claims.md#the-words) of that page. All judges and users are simulated. \
-Studies g, i and j answer questions
-that Zhou et al. leave open in sections 7, 6.5 and 5.2.
+Tested by [the rule](claims.md#the-rule) of the papers' claims, in \
+[its words](claims.md#the-words). Judges and users are
+simulated. Studies g, i, j: Zhou et al., sections 7, 6.5, 5.2.
 
 - **C** weighs errors against size in the QP; **QP + SVD**: \
 gains and discounts split from the utility it learns;
-  **`DCGLearner`**: ours, which learns gains and discounts directly, \
-a blend of its **robust fit** and others.
-- **identifiable similarity** leaves out what pairs cannot show: permutations, for example, \
+  **`DCGLearner`**: ours, a blend of its **robust fit** and others.
+- **identifiable similarity** leaves out what pairs cannot show: permutations \
 hide a constant added to all
   discounts.
 - **binary1-log2**: a DCG with gain 1 from grade 1 on, and discounts 1 / log2(rank + 1); \

@@ -755,7 +755,7 @@ def test_the_gain_over_people_is_over_the_people_of_the_same_log():
 
 
 @pytest.mark.long
-def test_bands_of_discounts_unlike_log2_miss_on_one_side():
+def test_bands_of_discounts_unlike_log2_miss_them_no_more_than_one_in_seven_times():
     rng, above, below = np.random.default_rng(4926), 0, 0
     for _ in range(40):
         true = study_h.truth_of("another", rng).normalised()
@@ -763,7 +763,7 @@ def test_bands_of_discounts_unlike_log2_miss_on_one_side():
         low, high = dl.bands(log, random_state=int(rng.integers(2**31))).discount_band[:, 1:5]
         above += (true.discounts[1:5] > high).sum()
         below += (true.discounts[1:5] < low).sum()
-    assert above > 3 * below
+    assert above + below <= 40 * 4 / 7
 
 
 @pytest.mark.parametrize("truth", ["D1", "D2"])

@@ -37,7 +37,7 @@ FINE = {
     ),
     "study_q_gate",
     *("study_r_interleaving", "study_s_proxy", "study_u_experiments", "study_w_intervals"),
-    *("study_x_free_discounts", "train_trees"),
+    *("study_x_free_discounts", "study_z_truths_and_judges", "train_trees"),
 }
 """Programs whose claims are of rates and narrow ranges, which two quick repeats cannot show."""
 ROWS = {
@@ -57,6 +57,8 @@ ROWS = {
     "study_y_always_left": pl.all_horizontal(
         pl.col("honest", "known", "unknown").is_between(0.5, 1)
     ),
+    "study_z_truths_and_judges": pl.col("covered").is_between(0, 1)
+    & pl.col("error_rate").is_between(0, pl.col("wrong_share")),
     "study_w_intervals": pl.col("value").is_between("low", "high"),
     "theory_bounds": (pl.col("kept") == 1) & (pl.col("measured") <= pl.col("printed") + 1e-12),
     "theory_hinge_ranks": pl.col("apart") < 1e-12,
@@ -104,6 +106,7 @@ LONG = (
     "study_t_answers",
     "study_u_experiments",
     "study_x_free_discounts",
+    "study_z_truths_and_judges",
     "theory_",
     "train_",
 )
