@@ -59,15 +59,15 @@ Tested by [the rule](claims.md#the-rule) of the papers' claims, in \
 simulated. Studies g, i, j: Zhou et al., sections 7, 6.5, 5.2.
 
 - **C** weighs errors against size in the QP; **QP + SVD**: \
-gains and discounts split from the utility it learns;
+gains and discounts of the utility it learns;
   **`DCGLearner`**: ours, a blend of its **robust fit** and others.
-- **identifiable similarity** leaves out what pairs cannot show: permutations \
-hide a constant added to all
+- **identifiable similarity** leaves out what no pair shows: permutations \
+hide a constant added to
   discounts.
 - **binary1-log2**: a DCG with gain 1 from grade 1 on, and discounts 1 / log2(rank + 1); \
 **linear-log2**,
   **exponential-log2**: the same with gains grade and 2^grade - 1; \
-**binary2-log2**: gain 1 from grade 2 on. These are
+**binary2-log2**: gain 1 from grade 2 on. All
   textbook DCGs.
 - **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
 

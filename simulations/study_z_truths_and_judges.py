@@ -81,8 +81,8 @@ def plot(table, axes):
     places = list(range(len(KINDS)))
     table = table.with_columns(x=pl.col("truth").replace_strict(list(KINDS), places))
 
-    def draw(ax, part, value, style, label, outcomes=1):
-        means = summary(part, ["x"], [value], outcomes=outcomes)
+    def draw(ax, part, value, style, label, **shares):
+        means = summary(part, ["x"], [value], **shares)
         draw_means(ax, means, "x", value, {**style, "linestyle": "none"}, label=label)
 
     # bands
@@ -90,9 +90,11 @@ def plot(table, axes):
     last = table.filter(n=table["n"].max())
     for i, n in enumerate(sorted(table["n"].unique())):
         moved = table.filter(n=n).with_columns(x=pl.col("x") + 0.15 * i)
-        draw(bands, moved, "covered", STYLES[i], f"each, {n} judgements", PARAMETERS)
-        faint = {**STYLES[i], "markerfacecolor": "white"}
-        draw(bands, moved, "all_covered", faint, f"all at once, {n} judgements")
+        full = {**STYLES[i], "markerfacecolor": STYLES[i]["color"]}
+        draw(bands, moved, "covered", full, f"each, {n} judgements", outcomes=PARAMETERS)
+        hollow = {**full, "markerfacecolor": "white"}
+        moved = moved.with_columns(x=pl.col("x") + 0.07)
+        draw(bands, moved, "all_covered", hollow, f"all at once, {n} judgements", outcomes=1)
     bands.axhspan(KNOWN, 0.94, color="0.5", alpha=0.15, lw=0)
     bands.set(ylabel="coverage of 90% bands", ylim=(0.5, 1.02), title="Bands")
 
@@ -107,14 +109,17 @@ def plot(table, axes):
     for i, judge in enumerate(JUDGES):
         part = last.filter(judge=judge).with_columns(x=pl.col("x") + 0.12 * i)
         draw(errors, part, "wrong_share", STYLES[i], judge)
-        draw(leads, part, "lead_covered", STYLES[i], judge)
+        draw(leads, part, "lead_covered", STYLES[i], judge, outcomes=1)
     errors.axhline(WRONG, color="0.5", lw=0.8)
     errors.set(ylabel="share of wrong verdicts", title="Expected by the fit (line: the truth)")
     leads.axhspan(0.85, 0.95, color="0.5", alpha=0.15, lw=0)
     leads.set(ylabel="coverage of 90% intervals", title="Leads on held-out verdicts")
-    for ax in (bands, distances, errors, leads):
+    errors.set_ylim(0.08, 0.26)
+    for ax, corner in zip(
+        (bands, distances, errors, leads), ("lower", "upper", "upper", "lower"), strict=True
+    ):
         ax.set_xticks(places, KINDS)
-        legend(ax, fontsize=7)
+        legend(ax, fontsize=7, loc=f"{corner} right", ncols=2)
 
 
 def claims(table):
