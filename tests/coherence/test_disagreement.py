@@ -134,7 +134,7 @@ def test_a_matrix_of_the_textbook():
         standard("linear", "log2", 8), standard("exponential", "log2", 8), documents
     )
     assert found.share[i, j] == pair.share
-    assert sorted(found.order()) == list(range(30))
+    assert sorted(found.order()) == list(range(36))
     assert "left out" in found.notes[1] and found.table["share"].is_sorted(descending=True)
     assert found.table.filter(metric="linear-log2", other="exponential-log2")["share"].item() == (
         pair.share

@@ -133,23 +133,31 @@ def rated() -> Preferences:
 
 
 @pytest.mark.parametrize(
-    ("log", "size", "most"),
+    ("logs", "size", "most"),
     [
-        (preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, random_state=0), 600, 1.6),
-        (rated(), 200, 1.3),
+        (
+            [
+                preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, random_state=seed)
+                for seed in range(3)
+            ],
+            600,
+            1.6,
+        ),
+        ([rated()], 200, 1.3),
     ],
     ids=["pairs", "rated"],
 )
-def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch, log, size, most):
-    whole = dl.bands(log)
+def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch, logs, size, most):
+    whole = [dl.bands(log) for log in logs]
     monkeypatch.setattr(posterior, "MOST_JUDGED", size)
-    sample = dl.bands(log)
-    ratio = (
-        np.ptp(sample.discount_band, axis=0)[1:].mean()
-        / np.ptp(whole.discount_band, axis=0)[1:].mean()
-    )
-    assert 0.7 < ratio < most
-    assert np.abs(sample.discounts.mean(axis=0) - whole.discounts.mean(axis=0)).max() < 0.1
+    sample = [dl.bands(log) for log in logs]
+    widths = [
+        np.mean([np.ptp(one.discount_band, axis=0)[1:].mean() for one in bands])
+        for bands in (sample, whole)
+    ]
+    assert 0.7 < widths[0] / widths[1] < most
+    for one, other in zip(sample, whole, strict=True):
+        assert np.abs(one.discounts.mean(axis=0) - other.discounts.mean(axis=0)).max() < 0.1
 
 
 def test_logs_with_ties_strengths_raters_and_weights_have_bands():
