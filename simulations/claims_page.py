@@ -54,20 +54,23 @@ with a condition, {fails} do not hold, and {undecided} are undecided. \
 
 OURS = """# What we claim beyond the papers
 
-Tested by [the rule](claims.md#the-rule) of the papers' claims, in \
-[its words](claims.md#the-words). Judges and users are
-simulated. Studies g, i, j: Zhou et al., sections 7, 6.5, 5.2.
+What this package says of its own methods, \
+tested by [the rule](claims.md#the-rule) of the papers' claims, in
+[the words](claims.md#the-words) of that page. All judges and users are simulated. \
+Studies g, i and j answer questions
+that Zhou et al. leave open in sections 7, 6.5 and 5.2.
 
 - **C** weighs errors against size in the QP; **QP + SVD**: \
-gains and discounts of the utility it learns;
-  **`DCGLearner`**: ours, a blend of its **robust fit** and others.
-- **identifiable similarity** leaves out what no pair shows: permutations \
-hide a constant added to
+gains and discounts split from the utility it learns;
+  **`DCGLearner`**: ours, which learns gains and discounts directly, \
+a blend of its **robust fit** and others.
+- **identifiable similarity** leaves out what pairs cannot show: permutations, for example, \
+hide a constant added to all
   discounts.
 - **binary1-log2**: a DCG with gain 1 from grade 1 on, and discounts 1 / log2(rank + 1); \
 **linear-log2**,
   **exponential-log2**: the same with gains grade and 2^grade - 1; \
-**binary2-log2**: gain 1 from grade 2 on. All
+**binary2-log2**: gain 1 from grade 2 on. These are
   textbook DCGs.
 - **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
 
@@ -243,15 +246,17 @@ def _table(claims: Claims, paper: str) -> Iterator[str]:
         yield from rows
 
 
+RULE_OF_TABLE = "--- | --- | --- | --- | ---"
+
+
 def _rows(claims: Claims, paper: str) -> Iterator[str]:
     """Yield the table of a paper's claims, if it has any."""
     rows = [
         line for stem in claims for c in claims[stem] if c.paper == paper for line in _row(stem, c)
     ]
     if rows:
-        columns = (
-            "picture | claim | must be | measured (interval) | verdict\n--- | --- | --- | --- | ---"
-        )
+        head = "study" if paper == "ours" else "picture"
+        columns = f"{head} | claim | must be | measured (interval) | verdict\n{RULE_OF_TABLE}"
         yield "\n".join([columns, *rows, ""])
 
 
@@ -262,6 +267,8 @@ def _row(stem: str, claim: Claim) -> Iterator[str]:
     that condition is not met.
     """
     place, table = claim.place.replace("section ", "§"), f"../figures/{stem}.csv"
+    if claim.paper == "ours":
+        place = place.removeprefix("study ")  # the column is called so
     words = f"{claim.text}, {claim.condition}" if claim.condition else claim.text
     for data, spelled in SPELLED.items():
         words = words.replace(data, spelled)
