@@ -38,15 +38,25 @@ class RankedGrades:
 
     `grades`, shape (Q, K), holds grades by judged query, in the order of their names, and position;
     -1 where no judged document is ranked. `lengths`, shape (Q,), counts the documents ranked, 0
-    where the run does not have the query. `unjudged` has a row for each unjudged document at a
-    position: the number of its ``query``, ``document`` and ``rank``, from 0. Positions with equal
-    numbers in `groups`, shape (Q, K), hold equal scores; None where ties are broken.
+    where the run does not have the query. `documents`, n names, stand at the queries and positions
+    `places`, shape (n,) each. Positions with equal numbers in `groups`, shape (Q, K), hold equal
+    scores; None where ties are broken.
     """
 
     grades: Grades
     lengths: Integers
-    unjudged: PolarsFrame
+    documents: Any
+    places: tuple[Integers, Integers]
     groups: Integers | None = None
+
+    @property
+    def unjudged(self) -> PolarsFrame:
+        """The unjudged documents: number of the ``query``, ``document``, and ``rank`` from 0."""
+        import polars as pl
+
+        rows = np.flatnonzero(self.grades[self.places] < 0)
+        query, rank = (place[rows] for place in self.places)
+        return pl.DataFrame({"query": query, "document": self.documents.gather(rows), "rank": rank})
 
     @property
     def ranked(self) -> Flags:
@@ -168,15 +178,11 @@ def ranked_grades(
     grades = np.full((len(queries), depth or int(ranks.max()) + 1), -1, dtype=np.int8)
     kept = ranks < grades.shape[1]
     documents = run.frame.select(pl.col("query", "document").gather(lines[kept]))
-    own = grades_of_documents(documents, judgements)
-    grades[query[kept], ranks[kept]] = own
-
-    # those without
-    numbers = documents.with_columns(query=query[kept], rank=ranks[kept])
-    unjudged = numbers.filter(own < 0)
+    at = query[kept], ranks[kept]
+    grades[at] = grades_of_documents(documents, judgements)
 
     groups = _groups(query, score, ranks, grades.shape) if ties == "average" else None
-    return RankedGrades(grades, lengths, unjudged, groups)
+    return RankedGrades(grades, lengths, documents["document"], at, groups)
 
 
 def grades_of_documents(documents: PolarsFrame, judgements: Judgements) -> Integers:
