@@ -285,7 +285,7 @@ def check_list_settings(
     if residuals:
         refusal = ": a better document may lower the value of later ones, so no residual"
     if bounds:
-        refusal = ": bounds of what unjudged documents could do are known of sums over positions"
+        refusal = ", and only a DCG has bounds"
     if refusal:
         raise InputError(f"{name} is not a DCG{refusal}")
 

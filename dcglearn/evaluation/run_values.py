@@ -456,16 +456,19 @@ def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -
 def _check_settings(
     unjudged: str | float, missing: str, ideal: str, ties: str, *, bounds: bool
 ) -> None:
+    # each by itself
     if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
         near = nearest(unjudged, UNJUDGED) if isinstance(unjudged, str) else ""
         choices = f"give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
         raise InputError(f"unjudged={unjudged!r}: {choices}")
     one_of(missing, "missing", get_args(Missing))
     one_of(ideal, "ideal", get_args(Ideal))
+
+    # settings that do not go together
     if bounds and (unjudged, ideal, ties == "average") != ("worst", "judgements", False):
         raise InputError(
-            'bounds are of unjudged="worst", ideal="judgements" and documents in an order: leave '
-            "unjudged, ideal and ties out"
+            'bounds go with unjudged="worst", ideal="judgements" and one order of the documents '
+            '(ties="docno-desc" or "stable"): leave these settings out'
         )
     if unjudged == "drop" and ties == "average":
         raise InputError(

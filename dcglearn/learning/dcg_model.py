@@ -36,7 +36,7 @@ class PriorNumbers:
     discount_slope: tuple[float, float] = (-1.2, 2.5)  # log of the exponent q of falling discounts
     free_slope: tuple[float, float] = (0.0, 1.0)  # exponent q of free discounts
     near_target: float = 4.0  # with a target metric, slopes are this many times closer to its own
-    least_exponent: float = 0.05  # which counts as this at least
+    least_exponent: float = 0.05  # that of a flatter target counts as this
     sharpness_spread: float = 2.5  # around `Model.centre`: rather errors than near-ties
     error: tuple[float, float] = (-2.5, 1.5)  # common logit of the error rate
     own_error: float = 1.0  # deviations of single judges' logits

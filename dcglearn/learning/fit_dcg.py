@@ -314,9 +314,12 @@ def in_form(
 
 def _end(result: Fit, judgements: JudgementSource) -> dict[str, Any]:
     """Return where a search ended, as fields of a fit."""
+    # how often verdicts are wrong, which a likelihood tells
     wrong = 0.0
     if result.model.kind == LIKELIHOOD:
         wrong = wrong_share(judgements.thinned(SAMPLE), result.model.points(result.theta[None]))
+
+    # whether it ended where the objective is stationary
     unconverged = ""
     if not result.converged:
         unconverged = (

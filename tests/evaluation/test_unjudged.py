@@ -145,8 +145,15 @@ def test_a_hundred_unjudged_of_a_thousand_documents_are_bounded_exactly_by_all_c
 def test_what_has_no_bounds_is_refused():
     judged, runs, _ = partly_judged(np.random.default_rng(0))
     for settings in ({"unjudged": "best"}, {"ideal": "list"}, {"ties": "average"}):
-        refused("bounds are of", dl.evaluate, judged, runs, bounds=True, **settings)
-    refused("ERR@3 is not a DCG: bounds", dl.evaluate, judged, runs, "ERR@3", bounds=True)
+        refused("bounds go with", dl.evaluate, judged, runs, bounds=True, **settings)
+    refused(
+        "ERR@3 is not a DCG, and only a DCG has bounds",
+        dl.evaluate,
+        judged,
+        runs,
+        "ERR@3",
+        bounds=True,
+    )
 
 
 def test_the_command_shows_both_ends(dcglearn, tmp_path, monkeypatch):
