@@ -394,7 +394,7 @@ def test_the_number_of_verdicts_wanted_moves_by_little(opened, learning, wrong):
             widths.append(latest.widest)
     low, high = np.array([goal[1:] for goal in goals]).T
     n = np.array([goal[0] for goal in goals])
-    assert len(n) > 40 and max(widths) > 2.5 * min(widths)
+    assert len(n) > 40 and max(widths) > 2 * min(widths)
     for ends in (low, high):  # but for rounding to tens, and what is judged already
         assert (
             np.abs(np.diff(ends)) <= 10 + np.maximum((MOST_CHANGE - 1) * ends[:-1], np.diff(n))

@@ -47,7 +47,7 @@ def test_questions_teach_more_than_random_pairs():
         [0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02]
     )  # far from textbooks
     active, random = (np.mean([study(truth, seed, how) for seed in range(6)]) for how in choices)
-    assert active > random
+    assert active > random + 0.01
 
 
 @pytest.mark.parametrize("name", ["D1", "D2"])
@@ -66,7 +66,7 @@ def twin(pairs, log, dcg, n):
     judged = (encode(log.preferred, 5).astype(float) - encode(log.other, 5)).reshape(len(log), -1)
     information = 0.1 * np.eye(rows.shape[1]) + judged.T @ judged
     difference = np.abs(dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1]))
-    near = difference + 0.1 * np.sqrt(np.mean(difference**2))
+    near = difference + np.sqrt(np.mean(difference**2))
     chosen, values = [], []
     for _ in range(n):
         value = np.sqrt((rows * np.linalg.solve(information, rows.T).T).sum(axis=1)) / near
