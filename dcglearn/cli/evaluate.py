@@ -87,6 +87,12 @@ class EvaluationOptions:
         "error", "What to do if a document occurs twice for a query."
     )
 
+    bounds: bool = first_row(
+        False, "Also what values, differences, a gate's verdict can be once all is judged."
+    )
+    unseen: int = model_row(
+        0, "Documents of each query that no run shows, for --bounds.", min=0, metavar="N"
+    )
     grades: Grades = None
     cutoffs: Cutoffs = None
 
@@ -103,6 +109,7 @@ class EvaluationOptions:
         judged, runs = self._of_responses(metrics) if self.rank_eval else self._of_files()
 
         # responses without the request's judgements have no ideal ranking
+        open_ends = {name: getattr(self, name) for name in ("bounds", "unseen")}
         with scale.watched():
             return evaluation(
                 judged,
@@ -113,6 +120,7 @@ class EvaluationOptions:
                 unjudged=_gain(self.unjudged),
                 missing=self.missing,
                 ideal=self.ideal,
+                **{name: value for name, value in open_ends.items() if value},
             )
 
     def _of_files(self) -> tuple[Judgements, list[Run]]:
@@ -200,9 +208,6 @@ class ComparisonOptions:
         "An LLM's judgements of these queries and more, corrected by people's.",
         metavar="FILE",
     )
-    bounds: bool = first_row(
-        False, "Also what differences can be once all documents are judged; a gate may be open."
-    )
     form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
         "table", "How to write.", "--format"
     )
@@ -231,11 +236,9 @@ class ComparisonOptions:
 
         # evaluate by the judgements, and by the LLM's
         people = replace(source, cutoffs=None) if self.llm_qrels else source
-        evaluation, paired = people.evaluated(
-            scale, partial(evaluated_and_paired, bounds=self.bounds)
-        )
+        evaluation, paired = people.evaluated(scale, evaluated_and_paired)
         machine = None
-        if self.llm_qrels and self.bounds:
+        if self.llm_qrels and source.bounds:
             raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
         if self.llm_qrels:
             of_llm = replace(source, judgements=self.llm_qrels)
@@ -272,9 +275,6 @@ def evaluate(
     residuals: bool = output_row(
         False, "Also what unjudged documents could still add to each value."
     ),
-    bounds: bool = output_row(
-        False, "Also the least and the most that values can be once all documents are judged."
-    ),
     against: str | None = input_row(
         None,
         "Values of queries from elsewhere: name the convention that differs from ours.",
@@ -287,7 +287,7 @@ def evaluate(
     """Evaluate runs under any number of metrics in one pass."""
     check_outputs(output, force=force, inputs=[*source.inputs, *([against] if against else [])])
     if against is not None:
-        if by_query or residuals or bounds or form != "table":
+        if by_query or residuals or source.bounds or form != "table":
             raise InputError(
                 "--against prints sentences: leave out -q, --residuals, --bounds and --format"
             )
@@ -296,7 +296,7 @@ def evaluate(
         return
 
     # evaluate, and write means or values by query
-    evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals, bounds=bounds))
+    evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals))
     if form == "table" and not by_query:
         _show(evaluation, output=output, force=force)
         return

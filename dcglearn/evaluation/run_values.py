@@ -43,6 +43,7 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     listed,
     one_of,
+    whole_number,
 )
 from dcglearn.metrics.dcg import normalised_values
 from dcglearn.metrics.reading import EVALUATED, SCORING, MetricsLike, labelled, metric_or_name
@@ -56,6 +57,9 @@ Missing = Literal["zero", "skip"]
 
 _LOG = logging.getLogger(__name__)
 
+MAX_UNSEEN = 100_000
+"""Most documents of a query that no run shows and that bounds allow for."""
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Finding):
@@ -63,10 +67,11 @@ class Evaluation(Finding):
 
     `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the
     query; with `missing` "zero" such a query counts as 0 in the mean, with "skip" it is left out.
-    `unjudged`, shape (R,), is the share of documents that are not judged, among those above the
-    depth of the deepest metric. `residuals`, shape (R, M, Q), is what judging them could still add
-    to a value, NaN for metrics of ir_measures; None unless asked for. `measured`, shape (R, M, Q),
-    tells where a query has a judged document that the metric values differently from the worst
+    `unjudged`, shape (R, M), is the share of documents that are not judged, among those that the
+    metric looks at. `plain`, shape (R, M, Q), are the values before they are divided by the ideal,
+    NaN for metrics of ir_measures. `residuals`, shape (R, M, Q), is what judging them could still
+    add to a value, NaN for metrics of ir_measures; None unless asked for. `measured`, shape (R, M,
+    Q), tells where a query has a judged document that the metric values differently from the worst
     grade, and the run ranks a judged document where the metric looks; None where nobody knows.
     `open` holds the documents without a judgement, of which `bounds` are; None unless asked for.
     """
@@ -77,6 +82,7 @@ class Evaluation(Finding):
     queries: tuple[str, ...] = field(repr=False)
     missing: str
     unjudged: Floats
+    plain: Floats = field(repr=False)
     residuals: Floats | None = field(default=None, repr=False)
     measured: Flags | None = field(default=None, repr=False)
     open: Unjudged | None = field(default=None, repr=False)
@@ -198,6 +204,7 @@ class Evaluation(Finding):
             if self.bounds is not None:
                 for i, end in enumerate(("least", "most")):
                     columns[f"{end} of {label}"] = self.mean_bounds[:, m, i]
+                columns[f"judged of {label}"] = 1 - self.unjudged[:, m]
         return pl.DataFrame(columns, nan_to_null=True)
 
     @property
@@ -226,10 +233,8 @@ class Evaluation(Finding):
             )
 
         if self.open is not None:
-            notes.append(
-                "least and most: what a mean can be once all documents that a run shows are "
-                "judged, whatever their grades"
-            )
+            notes.append(self.open.note)
+            notes.append("judged: the share of the positions looked at whose document is judged")
 
         # values and positions to be aware of
         if np.nanmin(self.values, initial=0.0) < 0:
@@ -237,14 +242,17 @@ class Evaluation(Finding):
                 "values below 0: what is harmful (gains below 0) outweighs the rest; "
                 "the ideal leaves it out"
             )
-        if self.unjudged.max() > 0:
-            notes.append(f"not judged: up to {self.unjudged.max():.1%} of the positions looked at")
+        most = np.nanmax(self.unjudged)
+        if most > 0:
+            notes.append(f"not judged: up to {most:.1%} of the positions looked at")
         return notes
 
     @property
     def pictures(self) -> list[Fields]:
         """Means, and the middle half of the queries."""
-        ends = np.nanpercentile(self.filled[:, 0], [25, 75], axis=1)
+        ends = [*np.nanpercentile(self.filled[:, 0], [25, 75], axis=1)]
+        if self.open is not None and 0 in self.open.metrics:
+            ends += [*self.mean_bounds[:, 0].T]
         rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
         title = f"mean {self.metrics[0]}, and the middle half of the queries"
         return [{"title": title, "rows": [*rows]}]
@@ -262,6 +270,7 @@ class EvaluateOptions(TypedDict, total=False):
     duplicates: Duplicates
     residuals: bool
     bounds: bool
+    unseen: int
 
 
 def evaluate(
@@ -278,6 +287,7 @@ def evaluate(
     duplicates: Duplicates = "error",
     residuals: bool = False,
     bounds: bool = False,
+    unseen: int = 0,
 ) -> Evaluation:
     """Evaluate runs under any number of metrics, sorting once.
 
@@ -333,6 +343,9 @@ def evaluate(
         Also find the least and the most that each value can be once all documents that the run
         shows are judged, exactly (`Evaluation.bounds`). Unlike residuals, they allow for the ideal,
         which good documents raise.
+    unseen : int
+        Number of documents of each query that no run shows and that may be judged too: bounds allow
+        for what they could add to the ideal.
 
     See Also
     --------
@@ -348,7 +361,7 @@ def evaluate(
     run   nDCG@10  exponential-log2@10
     mine   0.7967               0.7098
     """
-    _check_settings(unjudged, missing, ideal, ties, bounds=bounds)
+    _check_settings(unjudged, missing, ideal, ties, unseen, bounds=bounds)
     if residuals and unjudged != "worst":
         raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
     with judgements_first(judgements, runs, "evaluate(judgements, runs)"):
@@ -390,22 +403,23 @@ def evaluate(
 
     # evaluate run by run
     values = np.empty((len(systems), len(by_name), len(queries)))
-    measured = np.empty(values.shape, dtype=bool)
+    plain, measured = np.full(values.shape, np.nan), np.empty(values.shape, dtype=bool)
     added = np.full(values.shape, np.nan) if residuals else None
-    share_unjudged = np.empty(len(systems))
+    share_unjudged = np.empty(values.shape[:2])
     for r, system in enumerate(systems):
         # what is judged
         ranked = ranked_grades(judged, system, None if to_the_end or others else depth, ties)
         is_judged = ranked.grades >= 0
-        n_judged = is_judged[:, :depth].sum()
-        share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
         for m, is_informative in enumerate(informative):
-            looked_at = is_judged if to_the_end or m in others else is_judged[:, : dcgs[m].depth]
+            deepest = None if m in others else dcgs[m].depth
+            n_shown = ranked.ranked[:, :deepest].sum()
+            share_unjudged[r, m] = 1 - is_judged[:, :deepest].sum() / n_shown
+            looked_at = is_judged if to_the_end else is_judged[:, :deepest]
             measured[r, m] = is_informative & looked_at.any(axis=1)
 
         # values and residuals, divided by ideals
         for m, dcg in dcgs.items():
-            value = ranked.values(dcg, unjudged)
+            plain[r, m] = value = ranked.values(dcg, unjudged)
             more = ranked.values(dcg, "best") - value if residuals else value
             if m in divided:
                 top = ideals[m] if ideals else ranked.own_ideal(divided[m], unjudged)
@@ -429,9 +443,10 @@ def evaluate(
         queries,
         missing,
         share_unjudged,
+        plain,
         added,
         measured,
-        Unjudged.of(judged, systems, dcgs, set(divided), ties, empty) if bounds else None,
+        Unjudged.of(judged, systems, dcgs, set(divided), ties, empty, unseen) if bounds else None,
     )
 
 
@@ -454,7 +469,7 @@ def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -
 
 
 def _check_settings(
-    unjudged: str | float, missing: str, ideal: str, ties: str, *, bounds: bool
+    unjudged: str | float, missing: str, ideal: str, ties: str, unseen: int, *, bounds: bool
 ) -> None:
     # each by itself
     if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
@@ -465,6 +480,8 @@ def _check_settings(
     one_of(ideal, "ideal", get_args(Ideal))
 
     # settings that do not go together
+    if whole_number(unseen, "unseen", 0, MAX_UNSEEN) and not bounds:
+        raise InputError("unseen documents count in bounds alone: give bounds=True (--bounds) too")
     if bounds and (unjudged, ideal, ties == "average") != ("worst", "judgements", False):
         raise InputError(
             'bounds go with unjudged="worst", ideal="judgements" and one order of the documents '

@@ -32,6 +32,7 @@ from dcglearn.foundation.validation import (
     InputError,
     PolarsFrame,
     known,
+    listed,
     one_of,
     whole_number,
     within,
@@ -39,6 +40,9 @@ from dcglearn.foundation.validation import (
 from dcglearn.metrics.reading import MetricsLike, labelled
 
 _LOG = logging.getLogger(__name__)
+
+OPEN_COLUMNS = ("least", "most", *END_BOUNDS, "judged")
+"""Columns of a comparison with bounds."""
 
 MAX_RESAMPLES = 10_000_000
 """Most bootstrap samples and permutations."""
@@ -60,16 +64,22 @@ class SystemComparison(Finding):
     ``n_measured`` (topics with a judged document that the measure values differently from the worst
     grade, and a judged document in either run) and ``spread`` (the differences' standard
     deviation). With ``bounds=True``, ``least`` and ``most`` are what the difference can be once all
-    documents that the two runs show are judged, and `END_BOUNDS` what the ends of its interval can.
+    documents that the two runs show are judged, `END_BOUNDS` what the ends of its interval can, and
+    ``judged`` the share of the positions looked at in both runs whose document is judged.
+    `reversals` are sentences on metrics that order two runs otherwise than their own values before
+    these are divided by the ideal, and `open` says what the bounds are.
     """
 
     table: PolarsFrame = field(repr=False)
     level: float
     correction: str
     n_queries: int
+    reversals: tuple[str, ...] = ()
+    open: str = ""
 
     _formats: ClassVar = {
         **dict.fromkeys(("difference", "low", "least", "most"), "+.4f"),
+        "judged": ".1%",
         "lambda": ".2f",
         "worth": ".0f",
     }
@@ -150,12 +160,8 @@ class SystemComparison(Finding):
             fewest = f"{'at least ' if len(rows) > 1 else ''}{min(few)} of {self.n_queries}"
             notes.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
 
-        # what is not judged
-        if "least" in self.table.columns:
-            notes.append(
-                "least and most: what a difference can be once all documents that the runs show "
-                "are judged, whatever their grades"
-            )
+        # what is not judged, and what dividing by the ideal does
+        notes += [self.open] * bool(self.open) + list(self.reversals)
 
         # what the machine adds
         if by_machine:
@@ -164,6 +170,15 @@ class SystemComparison(Finding):
                 "people as it is worth would make the difference as precise"
             )
         return notes
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Differences with their intervals; also with what grades of the unjudged could make."""
+        names = ["difference", "low", "high", *(["least", "most"] * bool(self.open))]
+        columns = self.table.select("run", "measure", *names).drop_nulls().rows()
+        rows = [(", ".join(row[:2]), *row[2:]) for row in columns]
+        title = f"difference from {self.table['baseline'][0]}, {self.level:.0%} intervals"
+        return [{"title": title, "rows": rows}] if rows else []
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""
@@ -347,6 +362,7 @@ def compared(
         if evaluation.open is not None:
             ends = _open_ends(evaluation, measure, (r, b), kept)
             tests |= _bounds_of_interval(ends, level, n_resamples, random_state)
+            tests["judged"] = _share_judged(evaluation, measure, (r, b))
 
         # with the numbers of queries
         names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
@@ -365,14 +381,15 @@ def compared(
         )
 
     # correct for the number of rows
-    floats = ["mean", "p_permutation", *(["least", "most", *END_BOUNDS] * bool(evaluation.open))]
+    floats = ["mean", "p_permutation", *([*OPEN_COLUMNS] * bool(evaluation.open))]
     table = table_of(rows, **dict.fromkeys(floats, pl.Float64))
     p_values = table["p_t" if machine else "p_permutation"].to_numpy()
     after = table.get_column_index("p_permutation") + 1
     table.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
     n_others = len(evaluation.runs) - 1
     _LOG.info("compared %d runs with %s by %d bootstrap samples", n_others, base, n_resamples)
-    return SystemComparison(table, level, correction, n)
+    note = evaluation.open.note if evaluation.open else ""
+    return SystemComparison(table, level, correction, n, tuple(_reversals(evaluation, b)), note)
 
 
 def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
@@ -437,6 +454,54 @@ def _tests(
 
     interval = {"difference": mean, "low": low, "high": high}
     return {**interval, "p_t": p_t, "p_permutation": p_permutation}
+
+
+def _reversals(evaluation: Evaluation, b: int) -> Iterator[str]:
+    """Yield a sentence for each metric and run whose order dividing by the ideal turns round."""
+    names, base = np.array(evaluation.queries), evaluation.runs[b]
+    for (m, measure), (r, run) in product(
+        enumerate(evaluation.metrics), enumerate(evaluation.runs)
+    ):
+        # differences by query, divided and not
+        divided, plain = (
+            values[r, m] - values[b, m] for values in (evaluation.filled, evaluation.plain)
+        )
+        kept = ~np.isnan(divided + plain)
+        turning = turning_queries(divided[kept], plain[kept])
+        if turning:
+            yield (
+                f"{measure} and the same metric not divided by each query's ideal order {run} and "
+                f"{base} differently: {divided[kept].mean():+.4f} and {plain[kept].mean():+.4f}; "
+                f"without {listed(names[kept][turning].tolist(), 3)} both would agree"
+            )
+
+
+def turning_queries(divided: Floats, plain: Floats) -> list[int]:
+    """Return the fewest queries without which two mean differences would have one sign.
+
+    `divided` and `plain`, shape (n,), are the differences by query after and before they are
+    divided by the ideal, which keeps their signs. None is returned where the means have one sign,
+    or one is 0.
+    """
+    if not len(plain) or plain.mean() * divided.mean() >= 0:
+        return []
+
+    # of either, those that weigh most for the sign of the mean, until it has the other one
+    turning: list[list[int]] = []
+    for values in (plain, divided):
+        signed = values * np.sign(values.mean())
+        order = np.argsort(-signed, kind="stable")
+        n = int(np.argmax(signed.sum() - np.cumsum(signed[order]) < 0)) + 1
+        turning.append(order[:n].tolist())
+    return min(turning, key=len)
+
+
+def _share_judged(evaluation: Evaluation, measure: str, pair: tuple[int, int]) -> float | None:
+    """Return the share of the positions looked at in two runs whose document is judged."""
+    if measure not in evaluation.metrics:
+        return None
+    m = evaluation.metrics.index(measure)
+    return 1 - float(np.mean([evaluation.unjudged[r, m] for r in pair]))
 
 
 def _open_ends(

@@ -31,7 +31,7 @@ class Unjudged:
     `known`, shape (R, Q) each, are the sums over judged documents. `documents` holds a table for
     each run, of unjudged documents: the number of the ``query``, ``document`` and ``rank``, from 0.
     `counts`, shape (Q, L), are the numbers of judged documents by grade, `empty` is the value where
-    the ideal is 0.
+    the ideal is 0, and `unseen` the number of further documents of each query, which no run shows.
     """
 
     metrics: Mapping[int, DCG]
@@ -40,6 +40,7 @@ class Unjudged:
     documents: Sequence[PolarsFrame]
     counts: Integers
     empty: float
+    unseen: int
 
     @classmethod
     def of(
@@ -50,6 +51,7 @@ class Unjudged:
         divided: Set[int],
         ties: str,
         empty: float,
+        unseen: int,
     ) -> Self:
         """Return what the runs show, under the metrics that are DCGs."""
         ranked = [ranked_grades(judgements, run, ties=ties) for run in runs]
@@ -57,7 +59,16 @@ class Unjudged:
         known = {m: np.array([one.values(dcg, 0.0) for one in ranked]) for m, dcg in dcgs.items()}
         n_grades = max([judgements.n_grades, *(dcg.n_grades for dcg in dcgs.values())])
         _, counts = judged_counts(judgements, n_grades)
-        return cls(dcgs, divided, known, [one.unjudged for one in ranked], counts, empty)
+        return cls(dcgs, divided, known, [one.unjudged for one in ranked], counts, empty, unseen)
+
+    @property
+    def note(self) -> str:
+        """What the least and the most are."""
+        further = f", and {self.unseen} more of each query," if self.unseen else ""
+        return (
+            f"least and most: what a value can be once all documents that the runs show{further} "
+            "are judged, whatever their grades"
+        )
 
     def values(self, r: int, m: int) -> Floats:
         """Return the least and the most of run r's values under metric m, shape (Q, 2)."""
@@ -88,7 +99,8 @@ class Unjudged:
         # both ends of each query
         ends, counts = np.empty((len(known), 2)), self.counts[:, : metric.n_grades]
         for q, own in enumerate(np.split(weights, starts[1:])):
-            query = OpenQuery(metric, float(known[q]), own, counts[q])
+            shown_or_not = np.append(own, np.zeros(self.unseen))
+            query = OpenQuery(metric, float(known[q]), shown_or_not, counts[q])
             ends[q] = query.ratios(empty) if m in self.divided else query.sums()
         return ends
 

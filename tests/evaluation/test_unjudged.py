@@ -112,6 +112,69 @@ def test_no_completion_of_the_judgements_leaves_them_and_some_reach_them(normali
         )
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_none_of_ten_thousand_completions_leaves_the_bounds(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        query = random_query(rng)
+        n_grades, u = query.metric.n_grades, len(query.weights)
+        grades = rng.integers(0, n_grades, (100, u))
+        counts = query.counts + (grades[:, :, None] == np.arange(n_grades)).sum(axis=1)
+        values = query.known + query.metric.gains[grades] @ query.weights
+        ideals = query.metric.ideal_of_counts(counts, max(query.metric.gains.min(), 0.0))
+        ratios = normalised_values(values, ideals, 0.0)
+        for (least, most), found in ((query.sums(), values), (query.ratios(0.0), ratios)):
+            assert least - 1e-9 <= found.min() and found.max() <= most + 1e-9
+
+
+def test_documents_that_no_run_shows_widen_the_bounds_as_if_a_run_showed_them_at_the_end():
+    rng = np.random.default_rng(3)
+    judged, runs, _ = partly_judged(rng, n_queries=4)
+    settings = {"metrics": "nDCG@4", "bounds": True}
+    found = dl.evaluate(judged, runs, unseen=2, **settings)
+
+    # the same with two more documents, below what the metric looks at
+    longer = {
+        name: {q: {**of, "y": -1.0, "z": -2.0} for q, of in run.items()}
+        for name, run in runs.items()
+    }
+    shown = dl.evaluate(judged, longer, **settings)
+    np.testing.assert_allclose(found.bounds, shown.bounds, atol=1e-12)
+    assert (found.bounds[..., 0] < dl.evaluate(judged, runs, **settings).bounds[..., 0]).any()
+    assert "and 2 more of each query, are judged" in str(found)
+    comparison = dl.compare_systems(judged, runs, n_resamples=100, unseen=2, **settings)
+    assert "2 more of each query" in str(comparison)
+    refused("unseen documents count in bounds alone", dl.evaluate, judged, runs, unseen=2)
+    refused("unseen=-1", dl.evaluate, judged, runs, bounds=True, unseen=-1)
+
+
+def test_the_share_that_is_judged_stands_beside_each_mean():
+    judged = {"q": {"a": 2, "c": 1}}
+    runs = {"old": {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, "new": {"q": {"x": 2.0, "a": 1.0}}}
+    found = dl.evaluate(judged, runs, ["nDCG@1", "nDCG@3"], bounds=True)
+    np.testing.assert_allclose(found.unjudged, [[0, 1 / 3], [1, 1 / 2]])
+    assert found.table["judged of nDCG@3"].to_list() == pytest.approx([2 / 3, 1 / 2])
+    assert "not judged: up to 100.0%" in str(found).lower()
+
+
+def test_unjudged_documents_may_have_every_grade_of_the_metric():
+    metric = DCG([0, 1, 2, 3], [1, 0.5])
+    run = {"mine": {"q": {"a": 2.0, "x": 1.0}}}
+    with pytest.warns(UserWarning, match="gains for 4 grades"):
+        found = dl.evaluate({"q": {"a": 1}}, run, {"m": metric}, bounds=True)
+    assert found.bounds[0, 0, 0, 0] == pytest.approx((1 + 1.5) / (3 + 0.5))
+
+
+def test_runs_without_a_judged_document_can_be_anything():
+    judged = {"q": {"a": 1, "b": 1}, "r": {"a": 0}}
+    runs = {name: {q: {f"{name}": 1.0} for q in "qr"} for name in ("x", "y")}
+    found = dl.evaluate(judged, runs, "nDCG@1", bounds=True)
+    np.testing.assert_array_equal(found.bounds[:, 0], [[[0, 1], [0, 1]]] * 2)
+    comparison = dl.compare_systems(judged, runs, "nDCG@1", bounds=True, n_resamples=100)
+    assert comparison.table.select("least", "most", "judged").row(0) == (-1, 1, 0)
+    refused("measures nothing", comparison.gate)
+
+
 def test_means_are_within_the_means_of_the_ends_and_queries_that_a_run_lacks_stay_zero():
     judged, runs, _ = partly_judged(np.random.default_rng(0))
     del runs["new"]["1"]
@@ -227,6 +290,16 @@ def test_bounds_of_documents_that_are_all_judged_are_the_values():
     for end in ("low", "high"):
         assert ours[f"{end}_least"] == ours[f"{end}_most"] == pytest.approx(ours[end])
     assert not comparison.gate(-0.5).open
+
+
+def test_the_picture_has_a_second_bar_for_what_is_open():
+    _, _, _, comparison = a_comparison(0)
+    [picture] = comparison.pictures
+    row = comparison.table.row(0, named=True)
+    ends = [row[name] for name in ("difference", "low", "high", "least", "most")]
+    assert picture["rows"] == [("new, nDCG@4", *ends)]
+    assert "every grade of the documents not judged" in comparison.to_html()
+    assert "every grade" not in dl.compare_systems(*a_comparison(0)[:2], "nDCG@4").to_html()
 
 
 def test_bounds_do_not_go_with_a_machine():
