@@ -32,6 +32,7 @@ from dcglearn.evaluation.run_values import evaluate as evaluated
 from dcglearn.evaluation.system_tests import (
     MAX_RESAMPLES,
     SystemComparison,
+    Topics,
     compared,
     evaluated_and_paired,
 )
@@ -208,6 +209,9 @@ class ComparisonOptions:
         "An LLM's judgements of these queries and more, corrected by people's.",
         metavar="FILE",
     )
+    topics: Topics = model_row(
+        "all", "With --llm-qrels: the difference over all topics there could be, or these."
+    )
     form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
         "table", "How to write.", "--format"
     )
@@ -244,7 +248,7 @@ class ComparisonOptions:
             of_llm = replace(source, judgements=self.llm_qrels)
             machine = of_llm.evaluated(scale, evaluated_and_paired)
         how = self.baseline, self.level, self.correction, self.resamples, self.seed
-        return compared(evaluation, *how, paired, machine)
+        return compared(evaluation, *how, paired, machine, self.topics)
 
     def write(self, comparison: SystemComparison, decision: Gate | None = None) -> None:
         """Write the comparison, and below it the decision; draw the picture."""

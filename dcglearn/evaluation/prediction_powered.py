@@ -49,33 +49,52 @@ class PoweredMean:
 
 
 def powered_mean(
-    people: Floats, machine: Floats, further: Floats, *, cross_fitted: bool | None = None
+    people: Floats,
+    machine: Floats,
+    further: Floats,
+    *,
+    these: bool = False,
+    cross_fitted: bool | None = None,
 ) -> PoweredMean:
     """Return the mean outcome by people, with an LLM judge's outcomes on these and N further cases.
 
     The estimate is mean(people) + lambda (mean(further) - mean(machine)): unbiased for any machine.
     Lambda has the smallest variance, as `ppi-python` computes it; with `cross_fitted`, by default
     up to 30 cases, the lambda of each case is computed from the others, since a lambda tuned on the
-    case itself follows chance.
+    case itself follows chance. With `these` the mean is that of people over these n + N cases, not
+    over all that there could be: the machine's mean over them is known, and only people's outcomes
+    on the N cases are not (regression estimator of a finite population).
     """
-    n, everyone = len(people), np.arange(len(people))
+    n, n_further, everyone = len(people), len(further), np.arange(len(people))
 
     # lambda of each case, or of all
     one_by_one = n <= 30 if cross_fitted is None else cross_fitted
     rows = [everyone != i for i in everyone] if one_by_one else [everyone >= 0]
-    share = np.array([_share(people[row], machine[row], further) for row in rows])
+    share = np.array([_share(people[row], machine[row], further, these=these) for row in rows])
 
-    # mean and variance (Angelopoulos, Duchi and Zrnic 2023, section 2)
-    outcomes = people - share * (machine - further.mean())
-    variance = outcomes.var(ddof=1) / n + share.mean() ** 2 * further.var(ddof=1) / len(further)
-    worth = people.var(ddof=1) / variance - n if variance > 0 else 0.0
-    return PoweredMean(
-        float(outcomes.mean()), float(variance**0.5), float(share.mean()), n, max(0.0, float(worth))
-    )
+    # mean and variance of these cases, of which a part n / (n + N) is known
+    if these:
+        outcomes = people - share * (machine - np.append(machine, further).mean())
+        unknown = n_further / (n + n_further)
+        variance = outcomes.var(ddof=1) / n * unknown
+        known = people.var(ddof=1) / (n + n_further)
+
+    # or of all (Angelopoulos, Duchi and Zrnic 2023, section 2)
+    else:
+        outcomes = people - share * (machine - further.mean())
+        variance = outcomes.var(ddof=1) / n + share.mean() ** 2 * further.var(ddof=1) / n_further
+        known = 0.0
+
+    # as many outcomes by people alone are as precise
+    alike = people.var(ddof=1) / (variance + known) if variance > 0 else n
+    worth = max(0.0, float(alike - n))
+    return PoweredMean(float(outcomes.mean()), float(variance**0.5), float(share.mean()), n, worth)
 
 
-def _share(people: Floats, machine: Floats, further: Floats) -> float:
+def _share(people: Floats, machine: Floats, further: Floats, *, these: bool) -> float:
     """Return lambda within 0 and 1, 0 where the machine always says the same."""
-    spread = (1 + len(people) / len(further)) * np.concatenate([machine, further]).var(ddof=1)
+    spread = np.append(machine, further).var(ddof=1)
+    if not these:
+        spread = (1 + len(people) / len(further)) * spread
     covariance = float(np.mean((people - people.mean()) * (machine - machine.mean())))
     return float(np.clip(covariance / spread, 0.0, 1.0)) if spread > 0 else 0.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from itertools import product
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -44,6 +44,8 @@ _LOG = logging.getLogger(__name__)
 OPEN_COLUMNS = ("least", "most", *END_BOUNDS, "judged")
 """Columns of a comparison with bounds."""
 
+Topics = Literal["all", "these"]
+
 MAX_RESAMPLES = 10_000_000
 """Most bootstrap samples and permutations."""
 
@@ -66,7 +68,8 @@ class SystemComparison(Finding):
     deviation). With ``bounds=True``, ``least`` and ``most`` are what the difference can be once all
     documents that the two runs show are judged, `END_BOUNDS` what the ends of its interval can, and
     ``judged`` the share of the positions looked at in both runs whose document is judged.
-    `reversals` are sentences on metrics that order two runs otherwise than their own values before
+    `over` says of which queries the difference is with a machine's judgements, `reversals` are
+    sentences on metrics that order two runs otherwise than their own values before
     these are divided by the ideal, and `open` says what the bounds are.
     """
 
@@ -74,6 +77,7 @@ class SystemComparison(Finding):
     level: float
     correction: str
     n_queries: int
+    over: str = ""
     reversals: tuple[str, ...] = ()
     open: str = ""
 
@@ -125,9 +129,10 @@ class SystemComparison(Finding):
         if best["p_corrected"] < 1 - self.level:
             relation = "better than" if best["difference"] > 0 else "worse than"
         interval = f"{self.level:.0%} interval {best['low']:+.4f} to {best['high']:+.4f}"
+        over = f" over {self.over}" if self.over else ""
         clearest = (
             f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} "
-            f"(mean difference {best['difference']:+.4f}, {interval})"
+            f"(mean difference {best['difference']:+.4f}{over}, {interval})"
         )
         if len(rows) == 1:
             return clearest
@@ -212,6 +217,7 @@ def compare_systems(
     n_resamples: int = 10_000,
     random_state: int = 0,
     llm: JudgementsLike | None = None,
+    topics: str = "all",
     **settings: Unpack[EvaluateOptions],
 ) -> SystemComparison:
     """Compare systems with a baseline by paired tests over queries.
@@ -244,6 +250,10 @@ def compare_systems(
         A machine's judgements of the same queries and of more. Differences then rest on both: PPI++
         corrects the machine by the queries that people judged, so that its errors widen the
         intervals and shift nothing.
+    topics : {"all", "these"}
+        With `llm`, what the mean difference is of: "all" queries there could be, of which those
+        judged are a sample, or "these" that the machine judged, had people judged them all. The
+        latter has narrower intervals and says nothing of other queries.
 
     See Also
     --------
@@ -272,9 +282,8 @@ def compare_systems(
         raise InputError("bounds are of people's judgements alone: leave out llm or bounds")
     evaluation, paired = evaluated_and_paired(judged, systems, metrics, **settings)
     machine = None if llm is None else evaluated_and_paired(llm, systems, metrics, **settings)
-    return compared(
-        evaluation, baseline, level, correction, n_resamples, random_state, paired, machine
-    )
+    how = baseline, level, correction, n_resamples, random_state
+    return compared(evaluation, *how, paired, machine, topics)
 
 
 def evaluated_and_paired(
@@ -316,6 +325,7 @@ def compared(
     random_state: int,
     paired: PairedRuns | None = None,
     machine: tuple[Evaluation, PairedRuns | None] | None = None,
+    topics: str = "all",
 ) -> SystemComparison:
     """Return the comparison of evaluated systems, also by preferences and an LLM judge's grades."""
     import polars as pl
@@ -323,12 +333,9 @@ def compared(
     within(level, "level", 1, above=True, below=True)
     whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
     whole_number(random_state, "random_state", 0)
-    if len(evaluation.runs) < 2:
-        raise InputError("a comparison needs two systems or more; give another run")
-    base = evaluation.runs[0] if baseline is None else baseline
-    if base not in evaluation.runs:
-        raise InputError(f"baseline={base!r} is none of the runs {', '.join(evaluation.runs)}")
-    b = evaluation.runs.index(base)
+    over = _compared_over(topics, machine)
+    b = number_of_baseline(evaluation.runs, baseline)
+    base = evaluation.runs[b]
 
     # the machine's values, those of queries that people judged first
     n = len(evaluation.queries)
@@ -351,7 +358,10 @@ def compared(
         if machine:
             shared, further = by_machine[i][:, :n][:, kept], by_machine[i][:, n:]
             further = further[:, ~np.isnan(further[0])]
-            powered = list(map(powered_mean, values[:, kept], shared, further))
+            powered = [
+                powered_mean(*outcomes, these=topics == "these")
+                for outcomes in zip(values[:, kept], shared, further, strict=True)
+            ]
             means = [mean.mean for mean in powered]
             spread, tests = powered[0].error * powered[0].n ** 0.5, powered[0].tests(level)
         else:
@@ -389,7 +399,31 @@ def compared(
     n_others = len(evaluation.runs) - 1
     _LOG.info("compared %d runs with %s by %d bootstrap samples", n_others, base, n_resamples)
     note = evaluation.open.note if evaluation.open else ""
-    return SystemComparison(table, level, correction, n, tuple(_reversals(evaluation, b)), note)
+    reversals = tuple(_reversals(evaluation, b))
+    return SystemComparison(table, level, correction, n, over, reversals, note)
+
+
+def number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
+    """Return which run the others are compared with; raise InputError if there are none."""
+    if len(runs) < 2:
+        raise InputError("a comparison needs two systems or more; give another run")
+    if baseline is not None and baseline not in runs:
+        raise InputError(f"baseline={baseline!r} is none of the runs {', '.join(runs)}")
+    return 0 if baseline is None else runs.index(baseline)
+
+
+def _compared_over(topics: str, machine: tuple[Evaluation, PairedRuns | None] | None) -> str:
+    """Return of which queries a difference is, in words; "" without a machine."""
+    one_of(topics, "topics", get_args(Topics))
+    if machine is None and topics == "these":
+        raise InputError(
+            'topics="these" goes with judgements of a machine for all of them: give llm '
+            "(--llm-qrels) too"
+        )
+    if machine is None:
+        return ""
+    these = f"these {number_of(len(machine[0].queries), 'queries')}"
+    return these if topics == "these" else "all queries there could be"
 
 
 def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:

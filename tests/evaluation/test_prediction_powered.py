@@ -50,6 +50,20 @@ def test_a_share_that_is_cross_fitted_never_sees_its_own_case():
     assert powered_mean(*many) == powered_mean(*many, cross_fitted=False)
 
 
+def test_a_mean_of_these_cases_by_hand():
+    found = powered_mean(PEOPLE, MACHINE, FURTHER, these=True, cross_fitted=False)
+    everything = np.append(MACHINE, FURTHER)
+    share = np.cov(PEOPLE, MACHINE, ddof=0)[0, 1] / everything.var(ddof=1)
+    assert found.share == pytest.approx(min(share, 1))
+    outcomes = PEOPLE + found.share * (everything.mean() - MACHINE)
+    assert found.mean == pytest.approx(outcomes.mean())
+    assert found.error**2 == pytest.approx(outcomes.var(ddof=1) / 8 * 12 / 20)
+    n = 8 + found.worth  # as many of the 20 cases judged by people
+    assert PEOPLE.var(ddof=1) / n * (1 - n / 20) == pytest.approx(found.error**2)
+    without = powered_mean(PEOPLE, np.full(8, 0.3), np.full(12, 0.3), these=True)
+    assert (without.mean, without.worth) == (pytest.approx(PEOPLE.mean()), pytest.approx(0))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_agreement_with_ppi_python(seed):
     ppi_py = pytest.importorskip("ppi_py", reason="ppi-python is the referee: make peers")
@@ -148,6 +162,20 @@ def test_comparisons_rest_on_people_and_machine():
     assert (same["difference"][0], same["low"][0], same["p_t"][0]) == (0, 0, 1)
 
 
+def test_a_comparison_of_these_topics_says_so_and_is_closer():
+    people, machine, runs = judged()
+    every, these = (
+        dl.compare_systems(people, runs, level=0.9, llm=machine, topics=topics)
+        for topics in ("all", "these")
+    )
+    width = [(found.table["high"] - found.table["low"])[0] for found in (every, these)]
+    assert width[1] < 0.8 * width[0]
+    assert "over these 120 queries, 90% interval" in these.sentence
+    assert "over all queries there could be, 90% interval" in every.sentence
+    refused("goes with judgements of a machine", dl.compare_systems, people, runs, topics="these")
+    refused("topics='some'", dl.compare_systems, people, runs, llm=machine, topics="some")
+
+
 def test_the_machine_must_judge_what_people_judged_and_more():
     people, machine, runs = judged()
     words = "the machine has judged 24 of the 25 queries that people judged, and 95 others"
@@ -171,6 +199,7 @@ def test_the_command_and_its_gate(dcglearn, here):
         "gate", *files, "--rule", "non-inferior", "--min-difference", "-.01"
     )
     assert (status, err) == (0, "") and "The gate passes" in out and "  worth\n" in out
+    assert "over these 120 queries" in dcglearn("compare", *files, "--topics", "these")[1]
     status, out, _ = dcglearn("compare", *files, "--format", "jsonl")
     row = json.loads(out)
     assert (
