@@ -95,14 +95,8 @@ REASONS = {
     "Nonlinear queries: REG-SHF-SDCG beats GBRank": (
         "Constant steps along gradients hold it back: on lambdas it ends above GBRank (ours)."
     ),
-    "90% bands of DCGs with random steps": (
-        "The prior draws discounts towards those like log2's, and these lie above them near the "
-        "top."
-    ),
-    "bands by rater, of raters who differ": (
-        "Bands take raters to differ by their errors; these differ in taste, and the mean of "
-        "their DCGs is not D1."
-    ),
+    "90% bands of D1 and D2 cover, mean of all cells": ("They lie in the middle of a wide prior."),
+    "their coverage: D1, 0% wrong, 200": "As above.",
     "it leaves the DCG in logs of ERR, 300": (
         "300 judgements with a tenth wrong do not tell ERR from a DCG; 1,000 do."
     ),
