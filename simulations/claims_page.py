@@ -55,7 +55,8 @@ with a condition, {fails} do not hold, and {undecided} are undecided. \
 OURS = """# What we claim beyond the papers
 
 What this package says of its own methods, by \
-[the rule](claims.md#the-rule) and in [the words](claims.md#the-words) of the papers' claims. All judges and users are simulated. \
+[the rule](claims.md#the-rule) and in [the words](claims.md#the-words) of the papers' claims. \
+All judges and users are simulated. \
 Studies g, i and j answer questions
 that Zhou et al. leave open in sections 7, 6.5 and 5.2.
 

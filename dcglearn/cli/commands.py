@@ -5,6 +5,7 @@ from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import program
 from dcglearn.cli.doctor import doctor
 from dcglearn.cli.evaluate import compare, evaluate, gate
+from dcglearn.cli.grades import ask_grades
 from dcglearn.cli.judge import judge, prompts
 from dcglearn.cli.learn import learn
 from dcglearn.cli.learn_outcomes import learn_answers, learn_experiments
@@ -24,7 +25,7 @@ COMMANDS = {
         show,
         simulate,
     ),
-    "Evaluate with it": (audit, evaluate, compare, gate, systems, coherence, export),
+    "Evaluate with it": (audit, evaluate, compare, gate, ask_grades, systems, coherence, export),
     "Train rankers against it": (train, rank),
     "When something is wrong": (doctor,),
 }

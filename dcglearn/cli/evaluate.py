@@ -26,6 +26,7 @@ from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw, drawn
 from dcglearn.evaluation.conventions import explain_values
 from dcglearn.evaluation.gate import Gate
+from dcglearn.evaluation.next_judgements import with_grades
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.run_values import Ideal, Missing, as_metrics
 from dcglearn.evaluation.run_values import evaluate as evaluated
@@ -94,6 +95,9 @@ class EvaluationOptions:
     unseen: int = model_row(
         0, "Documents of each query that no run shows, for --bounds.", min=0, metavar="N"
     )
+    graded: str | None = input_row(
+        None, "Further grades: a file of `ask-grades`, filled in.", metavar="FILE"
+    )
     grades: Grades = None
     cutoffs: Cutoffs = None
 
@@ -101,7 +105,7 @@ class EvaluationOptions:
     def inputs(self) -> list[str]:
         """The files that are read."""
         several = [*(self.runs or []), *(self.rank_eval or []), *(self.metric or [])]
-        files = (self.judgements, self.qrels, *several)
+        files = (self.judgements, self.qrels, self.graded, *several)
         return [file for file in files if file is not None]
 
     def evaluated(self, scale: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
@@ -137,9 +141,10 @@ class EvaluationOptions:
             )
 
     def _judgements(self, path: str) -> Judgements:
-        return read_judgements(
+        judged = read_judgements(
             path, duplicates=self.duplicates, n_grades=self.grades, cutoffs=self.cutoffs
         )
+        return judged if self.graded is None else with_grades(judged, self.graded)
 
     def _of_responses(
         self, metrics: Mapping[str, DCG | ListUtility | str]
@@ -245,7 +250,7 @@ class ComparisonOptions:
         if self.llm_qrels and source.bounds:
             raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
         if self.llm_qrels:
-            of_llm = replace(source, judgements=self.llm_qrels)
+            of_llm = replace(source, judgements=self.llm_qrels, graded=None)
             machine = of_llm.evaluated(scale, evaluated_and_paired)
         how = self.baseline, self.level, self.correction, self.resamples, self.seed
         return compared(evaluation, *how, paired, machine, self.topics)

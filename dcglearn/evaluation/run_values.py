@@ -69,10 +69,11 @@ class Evaluation(Finding):
     query; with `missing` "zero" such a query counts as 0 in the mean, with "skip" it is left out.
     `unjudged`, shape (R, M), is the share of documents that are not judged, among those that the
     metric looks at. `plain`, shape (R, M, Q), are the values before they are divided by the ideal,
-    NaN for metrics of ir_measures. `residuals`, shape (R, M, Q), is what judging them could still
-    add to a value, NaN for metrics of ir_measures; None unless asked for. `measured`, shape (R, M,
-    Q), tells where a query has a judged document that the metric values differently from the worst
-    grade, and the run ranks a judged document where the metric looks; None where nobody knows.
+    NaN for metrics of ir_measures; None if unknown. `residuals`, shape (R, M, Q), is what judging
+    them could still add to a value, NaN for metrics of ir_measures; None unless asked for.
+    `measured`, shape (R, M, Q), tells where a query has a judged document that the metric values
+    differently from the worst grade, and the run ranks a judged document where the metric looks;
+    None where nobody knows.
     `open` holds the documents without a judgement, of which `bounds` are; None unless asked for.
     """
 
@@ -82,7 +83,7 @@ class Evaluation(Finding):
     queries: tuple[str, ...] = field(repr=False)
     missing: str
     unjudged: Floats
-    plain: Floats = field(repr=False)
+    plain: Floats | None = field(default=None, repr=False)
     residuals: Floats | None = field(default=None, repr=False)
     measured: Flags | None = field(default=None, repr=False)
     open: Unjudged | None = field(default=None, repr=False)

@@ -492,6 +492,8 @@ def _tests(
 
 def _reversals(evaluation: Evaluation, b: int) -> Iterator[str]:
     """Yield a sentence for each metric and run whose order dividing by the ideal turns round."""
+    if evaluation.plain is None:
+        return
     names, base = np.array(evaluation.queries), evaluation.runs[b]
     for (m, measure), (r, run) in product(
         enumerate(evaluation.metrics), enumerate(evaluation.runs)

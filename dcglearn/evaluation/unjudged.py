@@ -10,9 +10,10 @@ a few such differences.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -74,35 +75,43 @@ class Unjudged:
         """Return the least and the most of run r's values under metric m, shape (Q, 2)."""
         if m not in self.metrics:
             return np.full((len(self.counts), 2), np.nan)
-        return self._ends(m, self.known[m][r], self.documents[r], ("rank",), self.empty)
+        queries = self._queries(m, self.known[m][r], self.documents[r], ("rank",))
+        return np.array([self.ends(query, m, self.empty) for query, _ in queries])
 
     def differences(self, r: int, b: int, m: int) -> Floats:
         """Return the least and the most of the values of run r less those of run b, (Q, 2)."""
+        return np.array([self.ends(query, m) for query, _ in self.pairs(r, b, m)])
+
+    def pairs(self, r: int, b: int, m: int) -> Iterator[tuple[OpenQuery, list[str]]]:
+        """Yield each query of the difference of two runs, with the names of its documents."""
         both = self.documents[r].join(
             self.documents[b], on=["query", "document"], how="full", coalesce=True
         )
         known = self.known[m][r] - self.known[m][b]
-        return self._ends(m, known, both, ("rank", "rank_right"), 0.0)
+        return self._queries(m, known, both, ("rank", "rank_right"))
 
-    def _ends(
-        self, m: int, known: Floats, documents: PolarsFrame, ranks: Sequence[str], empty: float
-    ) -> Floats:
-        """Return both ends of every query; the second of the ranks counts against the first."""
+    def ends(self, query: OpenQuery, m: int, empty: float = 0.0) -> tuple[float, float]:
+        """Return the least and the most of a query's value under metric m."""
+        return query.ratios(empty) if m in self.divided else query.sums()
+
+    def _queries(
+        self, m: int, known: Floats, documents: PolarsFrame, ranks: Sequence[str]
+    ) -> Iterator[tuple[OpenQuery, list[str]]]:
+        """Yield every query and its documents; the second of the ranks counts against the first."""
         # weights of the documents, query by query
         metric, documents = self.metrics[m], documents.sort("query", maintain_order=True)
         discounts, weights = np.append(metric.discounts, 0.0), np.zeros(len(documents))
         for name, sign in zip(ranks, (1.0, -1.0), strict=False):
             rank = documents[name].fill_null(metric.depth).to_numpy()
             weights += sign * discounts[np.minimum(rank, metric.depth)]
-        starts = np.searchsorted(documents["query"].to_numpy(), np.arange(len(known)))
+        starts = np.searchsorted(documents["query"].to_numpy(), np.arange(len(known) + 1))
 
-        # both ends of each query
-        ends, counts = np.empty((len(known), 2)), self.counts[:, : metric.n_grades]
-        for q, own in enumerate(np.split(weights, starts[1:])):
-            shown_or_not = np.append(own, np.zeros(self.unseen))
+        # those that no run shows come last
+        names, counts = documents["document"].to_list(), self.counts[:, : metric.n_grades]
+        for q, (start, end) in enumerate(pairwise(starts.tolist())):
+            shown_or_not = np.append(weights[start:end], np.zeros(self.unseen))
             query = OpenQuery(metric, float(known[q]), shown_or_not, counts[q])
-            ends[q] = query.ratios(empty) if m in self.divided else query.sums()
-        return ends
+            yield query, names[start:end]
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,15 @@ class OpenQuery:
     known: float
     weights: Floats
     counts: Integers
+
+    def graded(self, grade: int, document: int | None = None) -> OpenQuery:
+        """Return the query once one of its documents has a grade, or one that no ranking shows."""
+        known, weights, counts = self.known, self.weights, self.counts.copy()
+        counts[grade] += 1
+        if document is not None:
+            known += float(weights[document] * self.metric.gains[grade])
+            weights = np.delete(weights, document)
+        return OpenQuery(self.metric, known, weights, counts)
 
     def sums(self) -> tuple[float, float]:
         """Return the least and the most of the value."""

@@ -242,7 +242,7 @@ def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> dict[str, int
         )
 
     wanted = {item["title"] for item in items if item}
-    texts = _texts(documents, wanted)
+    texts = texts_of_documents(documents, wanted)
     for item in items:
         item.update(texts.get(item.get("title", ""), {}))
     lacking = len(wanted - texts.keys())
@@ -373,7 +373,7 @@ def candidates_from_runs(
         )
 
     # a pair a query
-    queries = {} if topics is None else dict(_topics(topics))
+    queries = {} if topics is None else dict(texts_of_queries(topics))
     pairs = []
     for query in common:
         (a, items_a), (b, items_b) = first[query], second[query]
@@ -415,7 +415,7 @@ def _top(
     return lists
 
 
-def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
+def texts_of_documents(path: PathLike, wanted: set[str]) -> dict[str, Item]:
     """Return the items of the wanted documents, line by line, since collections are large."""
     items: dict[str, Item] = {}
     keys = DOCUMENT["name"]
@@ -452,7 +452,8 @@ def _item_of(document: Fields, name: str) -> Item:
     return texts
 
 
-def _topics(path: PathLike) -> Iterator[tuple[str, str]]:
+def texts_of_queries(path: PathLike) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of queries, from lines of a name, a tab and the text."""
     for number, line in lines_of(path):
         name, tab, text = line.decode(errors="replace").strip("\r\n").partition("\t")
         if not tab:

@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dcglearn.foundation.plain_text import number_of
@@ -84,6 +84,12 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
     if unread:
         lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
     return verdicts, [*lines, *(f"  {line}" for line in unread)]
+
+
+def answers_in(path: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the place of each reply, for messages, the id of its request, and its text."""
+    for place, reply in records_of(path, REPLY):
+        yield place, str(reply["custom_id"]), _leaf(reply["answer"], "text", "content")
 
 
 def verdict_of(text: str, codes: Mapping[str, int], keys: set[str]) -> int | None:

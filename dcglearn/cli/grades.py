@@ -1,0 +1,105 @@
+"""``dcglearn ask-grades``: which documents to judge next, as a file to fill in and as prompts."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from dcglearn.cli.command import examples, first_row, input_row, output_row
+from dcglearn.cli.evaluate import GatedRuns
+from dcglearn.cli.metric_options import ScaleOptions
+from dcglearn.cli.options import Force, Output, check_outputs, say, write_text
+from dcglearn.evaluation.next_judgements import OpenGrades, read_open_grades, suggest_judgements
+from dcglearn.foundation.plain_text import number_of, spreadsheet
+from dcglearn.foundation.validation import InputError, PolarsFrame
+
+
+@dataclass(frozen=True)
+class PromptOptions:
+    """Requests to a language model for the grades, and its answers."""
+
+    prompts: Path | None = output_row(
+        None, "Also write a request to a language model for each grade.", metavar="FILE"
+    )
+    documents: Path | None = input_row(
+        None, "With --prompts: JSON lines with docno, title and text.", metavar="FILE"
+    )
+    topics: Path | None = input_row(
+        None, "With --prompts: texts of the queries: name, tab, text.", metavar="FILE"
+    )
+    shape: Literal["openai", "anthropic", "gemini", "messages"] = output_row(
+        "openai", "The provider whose batch files have this form, or the messages alone.", "--for"
+    )
+    model: str | None = output_row(None, "The model that each request names.", metavar="NAME")
+
+    def write(self, asked: OpenGrades, *, force: bool) -> None:
+        """Write the requests, if they are asked for."""
+        if self.prompts is None or self.documents is None:
+            return
+        from dcglearn.judge.grade_prompts import write_grade_prompts
+
+        write_grade_prompts(
+            asked,
+            self.prompts,
+            self.documents,
+            self.topics,
+            shape=self.shape,
+            model=self.model,
+            force=force,
+        )
+        say(f"wrote: {self.prompts} ({number_of(len(asked.table), 'prompts')})")
+
+
+@examples(
+    "dcglearn ask-grades qrels.txt old.txt new.txt --metric dcg.json -n 50 -o to_grade.csv",
+    "dcglearn ask-grades --fill to_grade.csv --answers answers.jsonl -o graded.csv",
+)
+def ask_grades(
+    *,
+    source: GatedRuns,
+    scale: ScaleOptions,
+    n: int = first_row(20, "How many documents to ask for.", "-n", "--documents-to-grade", min=1),
+    baseline: str | None = first_row(
+        None, "Compare the others with this run; by default the first.", metavar="RUN"
+    ),
+    fill: Path | None = input_row(
+        None, "Instead: a file of this command, to fill in by --answers.", metavar="FILE"
+    ),
+    answers: str | None = input_row(
+        None, "With --fill: a language model's answers to the prompts.", metavar="FILE"
+    ),
+    prompting: PromptOptions,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Ask which documents to grade next: those that narrow the bounds of a difference most.
+
+    Fill in grade, and evaluate by --graded FILE; lines left open do not count.
+    """
+    inputs = [*source.inputs, prompting.documents, prompting.topics, fill, answers]
+    check_outputs(output, prompting.prompts, force=force, inputs=inputs)
+    if prompting.prompts is not None and prompting.documents is None:
+        raise InputError("--prompts needs --documents: a model grades texts")
+    if (fill is None) != (answers is None):
+        raise InputError("--fill FILE goes with --answers FILE: the questions, and their answers")
+
+    # grades of a language model
+    if fill is not None and answers is not None:
+        from dcglearn.judge.grade_prompts import filled_in
+
+        table = filled_in(read_open_grades(fill), answers, source.grades)
+        _write(table, output, force=force)
+        return
+
+    # or new questions
+    asked = source.evaluated(scale, partial(suggest_judgements, n=n, baseline=baseline))
+    _write(asked.table, output, force=force)
+    prompting.write(asked, force=force)
+    say("\n".join([asked.sentence, *asked.notes]))
+
+
+def _write(table: PolarsFrame, output: Path | None, *, force: bool) -> None:
+    """Write the questions as JSON lines or, by default, as CSV."""
+    is_lines = output is not None and output.suffix == ".jsonl"
+    text = table.write_ndjson() if is_lines else spreadsheet(table)
+    write_text(text.rstrip("\n"), output, force=force)

@@ -1,0 +1,272 @@
+"""Choice of the documents to judge next: those that narrow the bounds of a difference most."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from dcglearn.evaluation.run_values import EvaluateOptions, evaluate
+from dcglearn.evaluation.system_tests import number_of_baseline
+from dcglearn.evaluation.tables import JUDGEMENT, JudgementsLike, RunsLike, read_judgements
+from dcglearn.evaluation.trec import Judgements, without_duplicates
+from dcglearn.evaluation.unjudged import OpenQuery, Unjudged
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.signatures import spelled_out
+from dcglearn.foundation.validation import (
+    MAX_GRADES,
+    Fields,
+    Floats,
+    InputError,
+    PolarsFrame,
+    errors_in,
+    whole_number,
+)
+from dcglearn.metrics.reading import MetricsLike
+from dcglearn.readers.column_roles import Role
+from dcglearn.readers.line_formats import checked_score
+from dcglearn.readers.openers import records_of
+
+OPEN = "open"
+"""The grade of a document that waits for one."""
+
+Document = tuple[int, str]
+"""The number of a query, and the name of a document."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenGrades(Finding):
+    """Documents to judge next, those first that narrow the bounds of a mean difference most.
+
+    `table` has a row for each: ``query_id``, ``doc_id``, ``grade``, which is ``open`` until
+    somebody fills it in, and ``narrows``, by how much the bounds are expected to come closer. Saved
+    as .csv, it is the file to fill in. `width` is the distance of the bounds today, the mean over
+    the runs that are compared, `n_open` the number of documents without a judgement, and `n_grades`
+    that of the metric's grades.
+    """
+
+    table: PolarsFrame = field(repr=False)
+    measure: str
+    width: float
+    n_open: int
+    n_grades: int
+
+    _formats: ClassVar = {"narrows": ".5f"}
+
+    @property
+    def sentence(self) -> str:
+        """How far the bounds lie apart, and how much closer these grades bring them."""
+        closer = float(self.table["narrows"].sum())
+        return (
+            f"of {number_of(self.n_open, 'documents')} without a grade, these "
+            f"{len(self.table):,} bring the least and the most of the difference in {self.measure} "
+            f"about {closer:.4f} closer; they are {self.width:.4f} apart"
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """How to go on."""
+        return [
+            f"fill in grade, from 0 to {self.n_grades - 1}, and evaluate by --graded FILE "
+            "(dl.evaluation.with_grades); lines that stay open do not count"
+        ]
+
+
+@spelled_out(EvaluateOptions, evaluate)
+def suggest_judgements(
+    judgements: JudgementsLike,
+    runs: RunsLike,
+    metric: MetricsLike = "nDCG@10",
+    n: int = 20,
+    *,
+    baseline: str | None = None,
+    **settings: Unpack[EvaluateOptions],
+) -> OpenGrades:
+    """Choose the documents whose grades would tell most about the difference of runs.
+
+    A document counts by how much closer its grade brings the least and the most that the mean
+    difference from the baseline can be (`compare_systems` with ``bounds=True``), the mean over
+    grades as frequent as among the judgements. Each is chosen as if those before it had the most
+    frequent one. Raises InputError as `compare_systems` does; if the metric is not one DCG; if
+    nothing is left to judge.
+
+    Parameters
+    ----------
+    judgements, runs, metric, **settings
+        See `evaluate`; two runs or more, and one metric.
+    n : int
+        Number of documents.
+    baseline : str, optional
+        The run with which the others are compared; the first by default.
+
+    See Also
+    --------
+    evaluation.with_grades : Add the grades once they are there.
+    suggest_pairs : Which pairs of lists to judge.
+
+    Examples
+    --------
+    >>> judged = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}}
+    >>> old = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "x": 1.0}}
+    >>> new = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"x": 2.0, "a": 1.0}}
+    >>> asked = dl.evaluation.suggest_judgements(judged, {"old": old, "new": new}, "nDCG@2")
+    >>> asked.table["doc_id"].to_list()
+    ['x']
+    """
+    whole_number(n, "n", 1)
+    settings["bounds"] = True
+    evaluation = evaluate(judgements, runs, metric, **settings)
+    left = evaluation.open
+    if left is None or len(evaluation.metrics) > 1 or not left.metrics:
+        raise InputError("the next judgements are those for one DCG: give one metric")
+    b = number_of_baseline(evaluation.runs, baseline)
+
+    # the documents of every difference
+    differences = [Difference(left, r, b) for r in range(len(evaluation.runs)) if r != b]
+    n_open = len({document for one in differences for document in one.narrowing})
+    if not n_open:
+        raise InputError(
+            "nothing is left to judge: every document that these runs show has a judgement"
+        )
+    width = float(np.mean([one.width for one in differences]))
+
+    # one after the other
+    rows: list[Fields] = []
+    while len(rows) < min(n, n_open):
+        together: Counter[Document] = Counter()
+        for one in differences:
+            together.update(one.narrowing)
+        document = max(together, key=lambda one: (together[one], one))
+        query, narrows = evaluation.queries[document[0]], together[document] / len(differences)
+        rows.append({"query_id": query, "doc_id": document[1], "grade": OPEN, "narrows": narrows})
+        for one in differences:
+            one.give(document)
+    n_grades = left.metrics[0].n_grades
+    return OpenGrades(table_of(rows), evaluation.metrics[0], width, n_open, n_grades)
+
+
+class Difference:
+    """The mean difference of runs r and b under the first metric, as its documents are graded.
+
+    `narrowing` holds what the grade of each document is expected to bring the bounds of the mean
+    closer.
+    """
+
+    def __init__(self, left: Unjudged, r: int, b: int) -> None:
+        self._left = left
+        self._queries, self._names = map(list, zip(*left.pairs(r, b, 0), strict=True))
+        self._bounds = np.array([left.ends(query, 0) for query in self._queries])
+
+        # how frequent grades are; none is impossible
+        counts = left.counts[:, : left.metrics[0].n_grades].sum(axis=0) + 1
+        self._shares = counts / counts.sum()
+        self.narrowing: dict[Document, float] = {}
+        for q in range(len(self._queries)):
+            self._renew(q)
+
+    @property
+    def bounds(self) -> Floats:
+        """The least and the most of the mean difference, shape (2,)."""
+        ends: Floats = self._bounds.mean(axis=0)
+        return ends
+
+    @property
+    def width(self) -> float:
+        """How far the bounds lie apart."""
+        return float(np.ptp(self.bounds))
+
+    def give(self, document: Document, grade: int | None = None) -> None:
+        """Give a document its grade, by default the most frequent one."""
+        grade = int(self._shares.argmax()) if grade is None else grade
+        q, name = document
+        i = self._names[q].index(name) if name in self._names[q] else None
+        self._queries[q] = self._queries[q].graded(grade, i)
+        if i is not None:
+            del self._names[q][i], self.narrowing[document]
+        self._bounds[q] = self._left.ends(self._queries[q], 0)
+        self._renew(q)
+
+    def _renew(self, q: int) -> None:
+        """Find what each document of a query narrows; those of one weight narrow alike."""
+        query, found = self._queries[q], dict[float, float]()
+        for i, name in enumerate(self._names[q]):
+            weight = float(query.weights[i])
+            if weight not in found:
+                found[weight] = self._expected(query, i, self._bounds[q])
+            self.narrowing[q, name] = found[weight] / len(self._queries)
+
+    def _expected(self, query: OpenQuery, i: int, bounds: Floats) -> float:
+        """Return how much closer the grade of a document is expected to bring a query's bounds."""
+        after = [self._left.ends(query.graded(grade, i), 0) for grade in range(len(self._shares))]
+        return float(np.ptp(bounds) - self._shares @ np.ptp(after, axis=1))
+
+
+def with_grades(judgements: JudgementsLike, graded: Any) -> Judgements:
+    """Return judgements with the grades of a file of `suggest_judgements` that was filled in.
+
+    `graded` is its path, or a frame or records of the same columns.
+
+    Lines that are still open do not count, and are counted in a warning. Raises InputError if the
+    file cannot be read, a grade is none, or a document has one already.
+
+    See Also
+    --------
+    evaluation.suggest_judgements : Which documents to judge.
+
+    Examples
+    --------
+    >>> filled_in = [{"query_id": "q1", "doc_id": "x", "grade": 2}]
+    >>> judged = dl.evaluation.with_grades({"q1": {"a": 1, "b": 0}}, filled_in)
+    >>> judged.frame["grade"].to_list()
+    [1, 0, 2]
+    """
+    import polars as pl
+
+    judged = read_judgements(judgements)
+    filled = read_open_grades(graded).filter(pl.col("grade") != OPEN)
+    name = str(graded) if isinstance(graded, str | os.PathLike) else "the new grades"
+
+    # grades are whole
+    grades = []
+    for query, document, grade in filled.iter_rows():
+        with errors_in(f"{name}, query {query}, document {document}"):
+            number = checked_score(grade, "grade")
+            whole = int(number) if number.is_integer() else number
+            grades.append(whole_number(whole, "grade", 0, MAX_GRADES - 1))
+
+    # beside the judgements so far
+    columns = {"query": filled["query_id"], "document": filled["doc_id"], "grade": grades}
+    more = pl.DataFrame(columns, schema_overrides={"grade": pl.Int64})
+    frames = [frame.select(*columns) for frame in (judged.frame, more)]
+    once = without_duplicates(
+        f"{judged.name} and {name}",
+        pl.concat(frames, how="vertical_relaxed"),
+        ["query", "document"],
+        "error",
+    )
+    n_grades = max(judged.n_grades, 1 + max(grades, default=0))
+    return replace(judged, frame=once, n_grades=n_grades)
+
+
+def read_open_grades(path: Any) -> PolarsFrame:
+    """Return a file of `suggest_judgements`: ``query_id``, ``doc_id``, and ``grade`` as text.
+
+    Empty grades are ``open``; warns with the number of these. Raises InputError if the file cannot
+    be read.
+    """
+    roles = {**JUDGEMENT, "grade": Role("text", JUDGEMENT["grade"].names)}
+    rows: list[Fields] = []
+    for _, record in records_of(path, roles):
+        grade = "" if record.get("grade") is None else str(record["grade"]).strip()
+        names = {"query_id": str(record["query"]), "doc_id": str(record["document"])}
+        rows.append({**names, "grade": OPEN if grade.lower() in (OPEN, "") else grade})
+    n_open = sum(row["grade"] == OPEN for row in rows)
+    if n_open:
+        open_lines = f"{number_of(n_open, 'lines')} of {len(rows):,}"
+        warnings.warn(f"not graded yet: {open_lines}", UserWarning, stacklevel=3)
+    return table_of(rows)

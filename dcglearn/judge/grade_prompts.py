@@ -1,0 +1,85 @@
+"""Prompts that ask a language model for grades of single documents, and the grades it answers."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+from dcglearn.evaluation.next_judgements import OPEN, OpenGrades
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
+from dcglearn.judge.candidates import texts_of_documents, texts_of_queries
+from dcglearn.judge.prompts import request
+from dcglearn.judge.replies import answers_in
+from dcglearn.readers.line_formats import shown
+
+
+def write_grade_prompts(
+    asked: OpenGrades,
+    path: Path,
+    documents: PathLike,
+    topics: PathLike | None,
+    *,
+    shape: str,
+    model: str | None,
+    force: bool,
+) -> None:
+    """Write a request for each document that waits for a grade.
+
+    `documents` and `topics` are as in `candidates_from_runs`. Raises InputError if a document has
+    no text.
+    """
+    names = asked.table.select("query_id", "doc_id").rows()
+    texts = texts_of_documents(documents, {document for _, document in names})
+    lacking = sorted({document for _, document in names} - texts.keys())
+    if lacking:
+        raise InputError(
+            f"{documents}: {number_of(len(lacking), 'documents')} to grade have no text, as "
+            f"{shown(lacking[0])}; a model cannot read them"
+        )
+
+    # a request each
+    queries = {} if topics is None else dict(texts_of_queries(topics))
+    template = (Path(__file__).parent / "templates" / "one-grade.txt").read_text(encoding="utf-8")
+    places = {"best": str(asked.n_grades - 1)}
+    requests = []
+    for query, document in names:
+        item = texts[document]
+        lines = [item[name] for name in ("title", "snippet", "url") if name in item]
+        told = {**places, "query": queries.get(query, query), "document": "\n".join(lines)}
+        prompt = re.sub(r"\{(\w+)\}", lambda place, told=told: told[place[1]], template)  # type: ignore[misc]
+        requests.append(request(_key(query, document), prompt, shape, model))
+    with written_beside(path, force=force) as part:
+        part.write_text("".join(json.dumps(line) + "\n" for line in requests), encoding="utf-8")
+
+
+def filled_in(questions: PolarsFrame, replies: str, n_grades: int | None) -> PolarsFrame:
+    """Return the questions with the grades in a model's replies; those without one stay open.
+
+    Raises InputError if a reply answers none of them, or none can be read.
+    """
+    import polars as pl
+
+    # the grade in each reply: in JSON, or a number alone
+    keys = [
+        _key(query, document) for query, document in questions.select("query_id", "doc_id").rows()
+    ]
+    grades: dict[str, str] = {}
+    for place, key, text in answers_in(replies):
+        if key not in keys:
+            raise InputError(
+                f"{place}: this answers {shown(key)}, which is no line of the questions"
+            )
+        found = re.fullmatch(r'\D*?"?grade"?\W*(\d+)\D*|\W*(\d+)\W*', text.strip(), re.IGNORECASE)
+        grade = found and int(found[1] or found[2])
+        if grade is not None and (n_grades is None or grade < n_grades):
+            grades[key] = str(grade)
+    if not grades:
+        raise InputError(f"{replies}: no grade can be read")
+    return questions.with_columns(grade=pl.Series([grades.get(key, OPEN) for key in keys]))
+
+
+def _key(query: str, document: str) -> str:
+    """Return the id of a request, which providers limit to 64 plain characters."""
+    return "grade-" + hashlib.sha256(json.dumps([query, document]).encode()).hexdigest()[:20]
