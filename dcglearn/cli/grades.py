@@ -83,19 +83,22 @@ def ask_grades(
     if (fill is None) != (answers is None):
         raise InputError("--fill FILE goes with --answers FILE: the questions, and their answers")
 
-    # grades of a language model
-    if fill is not None and answers is not None:
-        from dcglearn.judge.grade_prompts import filled_in
-
-        table = filled_in(read_open_grades(fill), answers, source.grades)
-        _write(table, output, force=force)
+    # new questions
+    if fill is None or answers is None:
+        asked = source.evaluated(scale, partial(suggest_judgements, n=n, baseline=baseline))
+        prompting.write(asked, force=force)
+        _write(asked.table, output, force=force)
+        say("\n".join([asked.sentence, *asked.notes]))
         return
 
-    # or new questions
-    asked = source.evaluated(scale, partial(suggest_judgements, n=n, baseline=baseline))
-    _write(asked.table, output, force=force)
-    prompting.write(asked, force=force)
-    say("\n".join([asked.sentence, *asked.notes]))
+    # or a language model's answers
+    if source.judgements is not None or prompting.prompts is not None:
+        raise InputError("--fill takes no judgements, runs or --prompts: leave them out")
+    from dcglearn.judge.grade_prompts import filled_in
+
+    table, lines = filled_in(read_open_grades(fill, source.grades), answers, source.grades)
+    _write(table, output, force=force)
+    say("\n".join(lines))
 
 
 def _write(table: PolarsFrame, output: Path | None, *, force: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -24,12 +23,11 @@ from dcglearn.foundation.validation import (
     Floats,
     InputError,
     PolarsFrame,
-    errors_in,
     whole_number,
 )
 from dcglearn.metrics.reading import MetricsLike
 from dcglearn.readers.column_roles import Role
-from dcglearn.readers.line_formats import checked_score
+from dcglearn.readers.line_formats import shown
 from dcglearn.readers.openers import records_of
 
 OPEN = "open"
@@ -63,9 +61,9 @@ class OpenGrades(Finding):
         """How far the bounds lie apart, and how much closer these grades bring them."""
         closer = float(self.table["narrows"].sum())
         return (
-            f"of {number_of(self.n_open, 'documents')} without a grade, these "
-            f"{len(self.table):,} bring the least and the most of the difference in {self.measure} "
-            f"about {closer:.4f} closer; they are {self.width:.4f} apart"
+            f"judging {number_of(len(self.table), 'documents')}, of {self.n_open:,} without a "
+            f"judgement, brings the least and the most of the difference in {self.measure} about "
+            f"{closer:.4f} closer; today they are {self.width:.4f} apart"
         )
 
     @property
@@ -209,10 +207,9 @@ class Difference:
 def with_grades(judgements: JudgementsLike, graded: Any) -> Judgements:
     """Return judgements with the grades of a file of `suggest_judgements` that was filled in.
 
-    `graded` is its path, or a frame or records of the same columns.
-
-    Lines that are still open do not count, and are counted in a warning. Raises InputError if the
-    file cannot be read, a grade is none, or a document has one already.
+    `graded` is its path, or a frame or records of the same columns. Lines that are still open do
+    not count; a warning counts them. Raises InputError if it cannot be read, a grade is none of the
+    judgements' scale, or a document has a judgement already.
 
     See Also
     --------
@@ -220,53 +217,49 @@ def with_grades(judgements: JudgementsLike, graded: Any) -> Judgements:
 
     Examples
     --------
-    >>> filled_in = [{"query_id": "q1", "doc_id": "x", "grade": 2}]
+    >>> filled_in = [{"query_id": "q1", "doc_id": "x", "grade": 1}]
     >>> judged = dl.evaluation.with_grades({"q1": {"a": 1, "b": 0}}, filled_in)
     >>> judged.frame["grade"].to_list()
-    [1, 0, 2]
+    [1, 0, 1]
     """
     import polars as pl
 
     judged = read_judgements(judgements)
-    filled = read_open_grades(graded).filter(pl.col("grade") != OPEN)
-    name = str(graded) if isinstance(graded, str | os.PathLike) else "the new grades"
-
-    # grades are whole
-    grades = []
-    for query, document, grade in filled.iter_rows():
-        with errors_in(f"{name}, query {query}, document {document}"):
-            number = checked_score(grade, "grade")
-            whole = int(number) if number.is_integer() else number
-            grades.append(whole_number(whole, "grade", 0, MAX_GRADES - 1))
+    questions = read_open_grades(graded, judged.n_grades)
+    filled = questions.filter(pl.col("grade") != OPEN)
+    n_open = len(questions) - len(filled)
+    if n_open:
+        lines = f"{number_of(n_open, 'lines')} of {len(questions):,}"
+        warnings.warn(f"not graded yet: {lines}", UserWarning, stacklevel=2)
 
     # beside the judgements so far
-    columns = {"query": filled["query_id"], "document": filled["doc_id"], "grade": grades}
-    more = pl.DataFrame(columns, schema_overrides={"grade": pl.Int64})
-    frames = [frame.select(*columns) for frame in (judged.frame, more)]
-    once = without_duplicates(
-        f"{judged.name} and {name}",
-        pl.concat(frames, how="vertical_relaxed"),
-        ["query", "document"],
-        "error",
-    )
-    n_grades = max(judged.n_grades, 1 + max(grades, default=0))
-    return replace(judged, frame=once, n_grades=n_grades)
+    more = filled.select(query="query_id", document="doc_id", grade=pl.col("grade").cast(pl.Int64))
+    together = pl.concat([judged.frame.select(more.columns), more], how="vertical_relaxed")
+    name = f"{judged.name} with further grades"
+    once = without_duplicates(name, together, ["query", "document"], "error")
+    return replace(judged, frame=once)
 
 
-def read_open_grades(path: Any) -> PolarsFrame:
-    """Return a file of `suggest_judgements`: ``query_id``, ``doc_id``, and ``grade`` as text.
+def read_open_grades(questions: Any, n_grades: int | None) -> PolarsFrame:
+    """Return what `suggest_judgements` asks: ``query_id``, ``doc_id``, and ``grade`` as text.
 
-    Empty grades are ``open``; warns with the number of these. Raises InputError if the file cannot
-    be read.
+    Empty grades are ``open``. Raises InputError if it cannot be read, is empty, or a grade is not
+    below `n_grades`.
     """
     roles = {**JUDGEMENT, "grade": Role("text", JUDGEMENT["grade"].names)}
     rows: list[Fields] = []
-    for _, record in records_of(path, roles):
-        grade = "" if record.get("grade") is None else str(record["grade"]).strip()
+    for place, record in records_of(questions, roles):
+        grade = str(record["grade"] if record.get("grade") is not None else OPEN).strip()
+        if grade.lower() in (OPEN, ""):
+            grade = OPEN
+        elif not grade.isdecimal() or int(grade) >= (n_grades or MAX_GRADES):
+            top = "" if n_grades is None else f" to {n_grades - 1}"
+            raise InputError(
+                f"{place}: grade is {shown(grade)}; give a whole number from 0{top}, or leave it "
+                f"{OPEN} (--grades, or n_grades, widens the scale)"
+            )
         names = {"query_id": str(record["query"]), "doc_id": str(record["document"])}
-        rows.append({**names, "grade": OPEN if grade.lower() in (OPEN, "") else grade})
-    n_open = sum(row["grade"] == OPEN for row in rows)
-    if n_open:
-        open_lines = f"{number_of(n_open, 'lines')} of {len(rows):,}"
-        warnings.warn(f"not graded yet: {open_lines}", UserWarning, stacklevel=3)
+        rows.append({**names, "grade": grade})
+    if not rows:
+        raise InputError("there are no questions: the file is empty")
     return table_of(rows)

@@ -11,7 +11,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 from dcglearn.judge.candidates import texts_of_documents, texts_of_queries
 from dcglearn.judge.prompts import request
-from dcglearn.judge.replies import answers_in
+from dcglearn.judge.replies import answers_in, grade_of
 from dcglearn.readers.line_formats import shown
 
 
@@ -54,30 +54,43 @@ def write_grade_prompts(
         part.write_text("".join(json.dumps(line) + "\n" for line in requests), encoding="utf-8")
 
 
-def filled_in(questions: PolarsFrame, replies: str, n_grades: int | None) -> PolarsFrame:
-    """Return the questions with the grades in a model's replies; those without one stay open.
+def filled_in(
+    questions: PolarsFrame, replies: str, n_grades: int | None
+) -> tuple[PolarsFrame, list[str]]:
+    """Return the questions with the grades in a model's replies, and lines about what was read.
 
-    Raises InputError if a reply answers none of them, or none can be read.
+    Grades that are there already stay; questions without one readable grade stay open. Raises
+    InputError if a reply answers none of the questions, or none can be read.
     """
     import polars as pl
 
-    # the grade in each reply: in JSON, or a number alone
-    keys = [
-        _key(query, document) for query, document in questions.select("query_id", "doc_id").rows()
-    ]
-    grades: dict[str, str] = {}
+    # what each question was answered
+    names = questions.select("query_id", "doc_id").rows()
+    found: dict[str, set[str]] = {_key(query, document): set() for query, document in names}
+    unread: list[str] = []
     for place, key, text in answers_in(replies):
-        if key not in keys:
-            raise InputError(
-                f"{place}: this answers {shown(key)}, which is no line of the questions"
-            )
-        found = re.fullmatch(r'\D*?"?grade"?\W*(\d+)\D*|\W*(\d+)\W*', text.strip(), re.IGNORECASE)
-        grade = found and int(found[1] or found[2])
-        if grade is not None and (n_grades is None or grade < n_grades):
-            grades[key] = str(grade)
-    if not grades:
-        raise InputError(f"{replies}: no grade can be read")
-    return questions.with_columns(grade=pl.Series([grades.get(key, OPEN) for key in keys]))
+        if key not in found:
+            raise InputError(f"{place}: this answers {shown(key)}, which is none of the questions")
+        grade = grade_of(text)
+        if grade is None or (n_grades is not None and grade >= n_grades):
+            unread.append(f"{place}: {shown(text) if text else 'no text'}")
+        else:
+            found[key].add(str(grade))
+    sure = [next(iter(grades)) if len(grades) == 1 else OPEN for grades in found.values()]
+    if not any(found.values()):
+        raise InputError("; ".join([f"{replies}: no grade can be read", *unread[:1]]))
+
+    # beside the grades that are there
+    is_open = pl.col("grade") == OPEN
+    filled = questions.with_columns(grade=pl.when(is_open).then(pl.Series(sure)).otherwise("grade"))
+    n_read = questions.filter(is_open).height - filled.filter(is_open).height
+    lines = [f"answers: {number_of(n_read, 'grades')} of {number_of(len(questions), 'questions')}"]
+    if unread:
+        lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
+    contradicting = sum(len(grades) > 1 for grades in found.values())
+    if contradicting:
+        lines.append(f"left open: {number_of(contradicting, 'questions')} with different answers")
+    return filled, [*lines, *(f"  {line}" for line in unread)]
 
 
 def _key(query: str, document: str) -> str:

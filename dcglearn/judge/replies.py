@@ -95,12 +95,7 @@ def answers_in(path: str) -> Iterator[tuple[str, str, str]]:
 def verdict_of(text: str, codes: Mapping[str, int], keys: set[str]) -> int | None:
     """Return the code of the verdict in a text, from JSON or the first word; None if unclear."""
     # JSON that agrees
-    named = set()
-    for braces in re.findall(r"\{[^{}]*\}", text):
-        with contextlib.suppress(ValueError, RecursionError):  # braces without JSON
-            for key, value in json.loads(braces).items():
-                if key.lower() in keys:
-                    named.add(codes.get(_plain(value)))
+    named = {codes.get(value) for value in _named(text, keys)}
     if named:
         return named.pop() if len(named) == 1 else None
 
@@ -109,6 +104,24 @@ def verdict_of(text: str, codes: Mapping[str, int], keys: set[str]) -> int | Non
     begins = rf"(?:(?:answer|winner|verdict)\W+)?(?:list )?({either})(?=\W*$|[.:;)])"
     first = re.match(begins, _plain(text.strip().partition("\n")[0]))
     return None if first is None else codes[first[1]]
+
+
+def grade_of(text: str) -> int | None:
+    """Return the grade in a text, from JSON or a number that stands alone; None if unclear."""
+    named = _named(text, {"grade"}) or {_plain(text)}
+    found = re.fullmatch(r"(?:grade\s*:?\s*)?(\d+)\.?", named.pop())
+    return None if named or found is None else int(found[1])
+
+
+def _named(text: str, keys: set[str]) -> set[str]:
+    """Return the plain values that JSON in a text has under the keys."""
+    named = set()
+    for braces in re.findall(r"\{[^{}]*\}", text):
+        with contextlib.suppress(ValueError, RecursionError):  # braces without JSON
+            named |= {
+                _plain(value) for key, value in json.loads(braces).items() if key.lower() in keys
+            }
+    return named
 
 
 def _plain(value: Any) -> str:

@@ -8,6 +8,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.evaluation import suggest_judgements, with_grades
 from dcglearn.evaluation.next_judgements import Difference
+from dcglearn.judge.replies import grade_of
 from tests.evaluation.test_unjudged import partly_judged
 from tests.makers import refused
 
@@ -67,8 +68,18 @@ def test_a_file_that_is_filled_in_is_read_with_the_judgements(judged, tmp_path):
         graded = with_grades(judgements, path)
     query, document = asked.table.row(0)[:2]
     assert graded.frame.filter(query=query, document=document)["grade"].to_list() == [2]
-    path.write_text("query_id,doc_id,grade\nq,d,1.5\n")
-    refused("grade=1.5", with_grades, judgements, path)
+    for wrong in ("1.5", "-1", "7", "two"):
+        path.write_text(f"query_id,doc_id,grade\nq,d,open\nq,e,{wrong}\n")
+        refused(
+            f"line 3: grade is '{wrong}'; give a whole number from 0 to 2",
+            with_grades,
+            judgements,
+            path,
+        )
+    path.write_text("query_id,doc_id,grade\n")
+    refused("there are no questions", with_grades, judgements, path)
+    path.write_text("")
+    refused("to_grade.csv", with_grades, judgements, path)
     [(query, document), *_] = [(q, d) for q, of in judgements.items() for d in of]
     path.write_text(f"query_id,doc_id,grade\n{query},{document},1\n")
     refused(document, with_grades, judgements, path)
@@ -106,16 +117,51 @@ def test_the_command_writes_a_file_and_prompts_and_reads_the_answers(
     assert "to 2 (as good as can be)" in words and "{query} of d" in words
 
     # the answers of a model, one of them no grade
-    answers = [
-        {"custom_id": request["custom_id"], "answer": answer}
-        for request, answer in zip(requests, ('{"grade": 2}', "grade 7"), strict=True)
-    ]
-    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
-    fill = ("ask-grades", "--fill", "to_grade.csv", "--answers", "answers.jsonl")
-    with pytest.warns(UserWarning, match="not graded yet"):
-        status, _, _ = dcglearn(*fill, "--grades", 3, "-o", "graded.csv")
+    answers = tmp_path / "answers.jsonl"
+    fill = ("ask-grades", "--fill", "to_grade.csv", "--answers", "answers.jsonl", "--grades", 3)
+
+    def answered(*texts):
+        """Write replies to the first requests."""
+        keys = [request["custom_id"] for request in requests]
+        lines = [{"custom_id": k, "answer": t} for k, t in zip(keys, texts, strict=False)]
+        answers.write_text("\n".join(map(json.dumps, lines)))
+
+    answered('{"grade": 2}', "grade 7")
+    status, _, err = dcglearn(*fill, "-o", "graded.csv")
     lines = (tmp_path / "graded.csv").read_text().splitlines()
     assert status == 0 and lines[1].endswith(",2") and lines[2].endswith(",open")
+    assert "answers: 1 grade of 2 questions" in err and "left out: 1 answer" in err
     with pytest.warns(UserWarning, match="1 line of 2"):
         status, out, _ = dcglearn("compare", *files, "--graded", "graded.csv", "--bounds")
     assert status == 0 and "least" in out
+
+    # grades that are there stay
+    answered("0", "1")
+    again = ("ask-grades", "--fill", "graded.csv", *fill[3:])
+    assert dcglearn(*again, "-o", "both.csv")[0] == 0
+    both = (tmp_path / "both.csv").read_text().splitlines()
+    assert both[1].endswith(",2") and both[2].endswith(",1")
+
+    # what cannot be
+    answered("no idea")
+    assert "no grade can be read" in dcglearn(*fill)[2]
+    answers.write_text(json.dumps({"custom_id": "grade-0", "answer": "1"}))
+    assert "which is none of the questions" in dcglearn(*fill)[2]
+    assert "--fill takes no judgements" in dcglearn(*fill, *files[:3])[2]
+    assert "--fill FILE goes with --answers" in dcglearn(*fill[:3])[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "grade"),
+    [
+        *[
+            (text, 2)
+            for text in ('{"grade": 2}', "2", "**2**", "Grade: 2.", '```\n{"grade": "2"}\n```')
+        ],
+        *[(text, None) for text in ("-2", "2.5", '{"grade": -2}', "2 or 3", "", "no idea")],
+        ('{"grade": 1} {"grade": 2}', None),
+        ('{"grade": 2} for 14 words', 2),
+    ],
+)
+def test_a_grade_is_read_where_it_is_clear(text, grade):
+    assert grade_of(text) == grade
