@@ -424,10 +424,20 @@ def forest_figure(comparison: SystemComparison) -> Figure:
             ends = (part[name].to_numpy() for name in ("difference", "low", "high"))
             _plot_intervals(axes, at, *ends, **style, label=measure)
 
+            # below them, what judging all documents could make of the difference
+            if comparison.open:
+                below = at + 0.25 / len(measures)
+                axes.hlines(
+                    below, part["least"], part["most"], color=style["color"], ls=":", lw=1.5
+                )
+
         # runs by name, and what they are compared with
         _zero_line(axes)
         _name_rows(axes, runs)
-        axes.set_xlabel(f"difference from {table['baseline'][0]} ({comparison.level:.0%} interval)")
+        bars = f"{comparison.level:.0%} interval"
+        if comparison.open:
+            bars += "; dotted: any grades of the unjudged"
+        axes.set_xlabel(f"difference from {table['baseline'][0]} ({bars})")
         if len(measures) > 1:
             figure.legend(loc="outside upper center", ncols=min(len(measures), 3))
     return figure

@@ -93,14 +93,14 @@ def plot(table, axes):
         ):
             style = {**STYLES[i], "linestyle": "none"}
             draw_means(ax, summary(moved, ["x"], [value], **shares), "x", value, style, label=words)
-    axes[0].axhspan(0.87, 0.93, color="0.5", alpha=0.15, lw=0)
+    axes[0].axhspan(0.86, 0.94, color="0.5", alpha=0.15, lw=0)
     axes[0].set(ylabel="coverage of people's mean over these", ylim=(0.8, 1.01))
     axes[1].set(ylabel="width of 90% intervals of nDCG@10", ylim=(0, None))
     axes[0].set_title(f"Coverage, people on {n} of {TOPICS}")
     axes[1].set_title("Width")
     for ax in axes:
         ax.set_xticks(np.arange(len(MACHINES)) + 0.12, MACHINES)
-    legend(axes[1], "the question", fontsize=7)
+    legend(axes[1], "interval for", fontsize=7)
 
 
 def claims(table):

@@ -88,9 +88,8 @@ class EvaluationOptions:
     duplicates: Duplicates = input_row(
         "error", "What to do if a document occurs twice for a query."
     )
-
     bounds: bool = first_row(
-        False, "Also what values, differences, a gate's verdict can be once all is judged."
+        False, "Also what a value, a difference, a verdict can be once all is judged."
     )
     unseen: int = model_row(
         0, "Documents of each query that no run shows, for --bounds.", min=0, metavar="N"

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from dcglearn.cli.command import examples, first_row, input_row, output_row
 from dcglearn.cli.evaluate import GatedRuns
+from dcglearn.cli.judge import RequestOptions
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import Force, Output, check_outputs, say, write_text
 from dcglearn.evaluation.next_judgements import OpenGrades, read_open_grades, suggest_judgements
@@ -16,7 +16,7 @@ from dcglearn.foundation.validation import InputError, PolarsFrame
 
 @dataclass(frozen=True)
 class PromptOptions:
-    """Requests to a language model for the grades, and its answers."""
+    """Requests to a language model for the grades."""
 
     prompts: Path | None = output_row(
         None, "Also write a request to a language model for each grade.", metavar="FILE"
@@ -27,26 +27,15 @@ class PromptOptions:
     topics: Path | None = input_row(
         None, "With --prompts: texts of the queries: name, tab, text.", metavar="FILE"
     )
-    shape: Literal["openai", "anthropic", "gemini", "messages"] = output_row(
-        "openai", "The provider whose batch files have this form, or the messages alone.", "--for"
-    )
-    model: str | None = output_row(None, "The model that each request names.", metavar="NAME")
 
-    def write(self, asked: OpenGrades, *, force: bool) -> None:
+    def write(self, asked: OpenGrades, form: RequestOptions, *, force: bool) -> None:
         """Write the requests, if they are asked for."""
         if self.prompts is None or self.documents is None:
             return
         from dcglearn.judge.grade_prompts import write_grade_prompts
 
-        write_grade_prompts(
-            asked,
-            self.prompts,
-            self.documents,
-            self.topics,
-            shape=self.shape,
-            model=self.model,
-            force=force,
-        )
+        files = self.prompts, self.documents, self.topics
+        write_grade_prompts(asked, *files, **vars(form), force=force)
         say(f"wrote: {self.prompts} ({number_of(len(asked.table), 'prompts')})")
 
 
@@ -69,6 +58,7 @@ def ask_grades(
         None, "With --fill: a language model's answers to the prompts.", metavar="FILE"
     ),
     prompting: PromptOptions,
+    form: RequestOptions,
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -86,7 +76,7 @@ def ask_grades(
     # new questions
     if fill is None or answers is None:
         asked = source.evaluated(scale, partial(suggest_judgements, n=n, baseline=baseline))
-        prompting.write(asked, force=force)
+        prompting.write(asked, form, force=force)
         _write(asked.table, output, force=force)
         say("\n".join([asked.sentence, *asked.notes]))
         return

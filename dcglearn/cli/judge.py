@@ -97,6 +97,16 @@ class CandidateOptions:
 
 
 @dataclass(frozen=True)
+class RequestOptions:
+    """The form of requests to a language model."""
+
+    shape: Literal["openai", "anthropic", "gemini", "messages"] = first_row(
+        "openai", "The provider whose batch files have this form, or the messages alone.", "--for"
+    )
+    model: str | None = first_row(None, "The model that each request names.", metavar="NAME")
+
+
+@dataclass(frozen=True)
 class PlaceOptions:
     """Where the server listens."""
 
@@ -214,10 +224,7 @@ def prompts(
         metavar="FILE",
     ),
     source: CandidateOptions,
-    shape: Literal["openai", "anthropic", "gemini", "messages"] = first_row(
-        "openai", "The provider whose batch files have this form, or the messages alone.", "--for"
-    ),
-    model: str | None = first_row(None, "The model that each request names.", metavar="NAME"),
+    form: RequestOptions,
     template: Path | None = input_row(
         None, "Text with {query}, {intent}, {first} and {second}, in place of ours.", metavar="FILE"
     ),
@@ -234,10 +241,10 @@ def prompts(
 
     # write two prompts for each pair
     pairs = source.candidates(reading.log_mapping)
-    write_prompts(pairs, output, template=template, shape=shape, model=model, force=force)
+    write_prompts(pairs, output, template=template, **vars(form), force=force)
 
     # what was written, and what comes next
-    named = "" if model or shape == "gemini" else "; they name no model: --model does"
+    named = "" if form.model or form.shape == "gemini" else "; they name no model: --model does"
     wrote = [f"wrote: {output} ({2 * len(pairs):,} prompts{named})", f"wrote: {beside}"]
     line = f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl"
     say("\n".join([*left_out(pairs.dropped), *wrote, line]))

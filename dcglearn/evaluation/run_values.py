@@ -234,8 +234,7 @@ class Evaluation(Finding):
             )
 
         if self.open is not None:
-            notes.append(self.open.note)
-            notes.append("judged: the share of the positions looked at whose document is judged")
+            notes += self.open.notes
 
         # values and positions to be aware of
         if np.nanmin(self.values, initial=0.0) < 0:

@@ -79,7 +79,7 @@ class SystemComparison(Finding):
     n_queries: int
     over: str = ""
     reversals: tuple[str, ...] = ()
-    open: str = ""
+    open: tuple[str, ...] = ()
 
     _formats: ClassVar = {
         **dict.fromkeys(("difference", "low", "least", "most"), "+.4f"),
@@ -166,7 +166,7 @@ class SystemComparison(Finding):
             notes.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
 
         # what is not judged, and what dividing by the ideal does
-        notes += [self.open] * bool(self.open) + list(self.reversals)
+        notes += [*self.open, *self.reversals]
 
         # what the machine adds
         if by_machine:
@@ -180,8 +180,10 @@ class SystemComparison(Finding):
     def pictures(self) -> list[Fields]:
         """Differences with their intervals; also with what grades of the unjudged could make."""
         names = ["difference", "low", "high", *(["least", "most"] * bool(self.open))]
-        columns = self.table.select("run", "measure", *names).drop_nulls().rows()
-        rows = [(", ".join(row[:2]), *row[2:]) for row in columns]
+        rows = [
+            (f"{run}, {measure}", *(number for number in numbers if number is not None))
+            for run, measure, *numbers in self.table.select("run", "measure", *names).rows()
+        ]
         title = f"difference from {self.table['baseline'][0]}, {self.level:.0%} intervals"
         return [{"title": title, "rows": rows}] if rows else []
 
@@ -398,9 +400,9 @@ def compared(
     table.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
     n_others = len(evaluation.runs) - 1
     _LOG.info("compared %d runs with %s by %d bootstrap samples", n_others, base, n_resamples)
-    note = evaluation.open.note if evaluation.open else ""
     reversals = tuple(_reversals(evaluation, b))
-    return SystemComparison(table, level, correction, n, over, reversals, note)
+    notes = evaluation.open.notes if evaluation.open else ()
+    return SystemComparison(table, level, correction, n, over, reversals, notes)
 
 
 def number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
@@ -505,10 +507,13 @@ def _reversals(evaluation: Evaluation, b: int) -> Iterator[str]:
         kept = ~np.isnan(divided + plain)
         turning = turning_queries(divided[kept], plain[kept])
         if turning:
+            means = divided[kept].mean(), plain[kept].mean()
+            places = ("ahead of", "behind") if means[0] > 0 else ("behind", "ahead of")
+            noun = "query" if len(turning) == 1 else "queries"
             yield (
-                f"{measure} and the same metric not divided by each query's ideal order {run} and "
-                f"{base} differently: {divided[kept].mean():+.4f} and {plain[kept].mean():+.4f}; "
-                f"without {listed(names[kept][turning].tolist(), 3)} both would agree"
+                f"under {measure}, {run} is {places[0]} {base} ({means[0]:+.4f}); not divided by "
+                f"the ideal of each query, it is {places[1]} it ({means[1]:+.4f}); without the "
+                f"{noun} {listed(names[kept][turning].tolist(), 3)} both would agree"
             )
 
 

@@ -63,12 +63,13 @@ class Unjudged:
         return cls(dcgs, divided, known, [one.unjudged for one in ranked], counts, empty, unseen)
 
     @property
-    def note(self) -> str:
-        """What the least and the most are."""
+    def notes(self) -> tuple[str, str]:
+        """What the least and the most are, and the share that is judged."""
         further = f", and {self.unseen} more of each query," if self.unseen else ""
         return (
             f"least and most: what a value can be once all documents that the runs show{further} "
-            "are judged, whatever their grades"
+            "are judged, whatever their grades",
+            "judged: the share of the positions looked at whose document is judged",
         )
 
     def values(self, r: int, m: int) -> Floats:

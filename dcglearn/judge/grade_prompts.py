@@ -6,11 +6,10 @@ import re
 from pathlib import Path
 
 from dcglearn.evaluation.next_judgements import OPEN, OpenGrades
-from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 from dcglearn.judge.candidates import texts_of_documents, texts_of_queries
-from dcglearn.judge.prompts import request
+from dcglearn.judge.prompts import request, write_objects
 from dcglearn.judge.replies import answers_in, grade_of
 from dcglearn.readers.line_formats import shown
 
@@ -50,8 +49,7 @@ def write_grade_prompts(
         told = {**places, "query": queries.get(query, query), "document": "\n".join(lines)}
         prompt = re.sub(r"\{(\w+)\}", lambda place, told=told: told[place[1]], template)  # type: ignore[misc]
         requests.append(request(_key(query, document), prompt, shape, model))
-    with written_beside(path, force=force) as part:
-        part.write_text("".join(json.dumps(line) + "\n" for line in requests), encoding="utf-8")
+    write_objects(requests, path, force=force)
 
 
 def filled_in(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dcglearn.foundation.files import written_beside
@@ -60,8 +60,13 @@ def write_prompts(
 
     # the pairs beside them
     for file, lines in ((pairs_beside(path), questions), (path, requests)):
-        with written_beside(file, force=force) as part:
-            part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        write_objects(lines, file, force=force)
+
+
+def write_objects(lines: Iterable[Fields], path: Path, *, force: bool) -> None:
+    """Write JSON lines, whole or not at all."""
+    with written_beside(path, force=force) as part:
+        part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 def request(key: str, text: str, shape: str, model: str | None) -> Fields:
