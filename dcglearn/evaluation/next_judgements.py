@@ -157,7 +157,8 @@ class Difference:
 
     def __init__(self, left: Unjudged, r: int, b: int) -> None:
         self._left = left
-        self._queries, self._names = map(list, zip(*left.pairs(r, b, 0), strict=True))
+        self._queries, names = map(list, zip(*left.pairs(r, b, 0), strict=True))
+        self._names: list[list[str]] = [column.to_list() for column in names]
         self._bounds = np.array([left.ends(query, 0) for query in self._queries])
 
         # how frequent grades are; none is impossible

@@ -83,8 +83,8 @@ class Unjudged:
         """Return the least and the most of the values of run r less those of run b, (Q, 2)."""
         return np.array([self.ends(query, m) for query, _ in self.pairs(r, b, m)])
 
-    def pairs(self, r: int, b: int, m: int) -> Iterator[tuple[OpenQuery, list[str]]]:
-        """Yield each query of the difference of two runs, with the names of its documents."""
+    def pairs(self, r: int, b: int, m: int) -> Iterator[tuple[OpenQuery, Any]]:
+        """Yield each query of the difference of two runs, and a column of its documents' names."""
         both = self.documents[r].join(
             self.documents[b], on=["query", "document"], how="full", coalesce=True
         )
@@ -97,7 +97,7 @@ class Unjudged:
 
     def _queries(
         self, m: int, known: Floats, documents: PolarsFrame, ranks: Sequence[str]
-    ) -> Iterator[tuple[OpenQuery, list[str]]]:
+    ) -> Iterator[tuple[OpenQuery, Any]]:
         """Yield every query and its documents; the second of the ranks counts against the first."""
         # weights of the documents, query by query
         metric, documents = self.metrics[m], documents.sort("query", maintain_order=True)
@@ -108,7 +108,7 @@ class Unjudged:
         starts = np.searchsorted(documents["query"].to_numpy(), np.arange(len(known) + 1))
 
         # those that no run shows come last
-        names, counts = documents["document"].to_list(), self.counts[:, : metric.n_grades]
+        names, counts = documents["document"], self.counts[:, : metric.n_grades]
         for q, (start, end) in enumerate(pairwise(starts.tolist())):
             shown_or_not = np.append(weights[start:end], np.zeros(self.unseen))
             query = OpenQuery(metric, float(known[q]), shown_or_not, counts[q])
