@@ -81,7 +81,7 @@ def plot(table, axes):
 
     Precision and share are drawn against the number of judgements.
     """
-    titles = ("No judgement wrong: chosen pairs help", "10% wrong: chosen pairs help")
+    titles = ("No judgement wrong", "10% wrong: chosen pairs help")
     for ax, rate, title in zip(axes[0], RATES, titles, strict=False):
         curves(
             table.filter(pl.col("flip_rate") == rate),
@@ -113,7 +113,7 @@ def plot(table, axes):
     ends = [0, 100 * max(table["flip_rate"])]
     estimate.plot(ends, ends, color="0.4", lw=0.9, ls=(0, (4, 3)), label="as often as they are")
     estimate.set(xlabel="% of judgements wrong", ylabel="estimated %")
-    estimate.set_title(f"Errors of judges are underestimated, {table['n'].max()} pairs")
+    estimate.set_title(f"Estimated errors of judges, {table['n'].max()} pairs")
     legend(estimate, fontsize=7)
 
 
