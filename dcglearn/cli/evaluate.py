@@ -331,6 +331,7 @@ def compare(
 @examples(
     "dcglearn gate qrels.txt old.txt new.txt --metric dcg.json --min-difference -0.005 --level .9",
     "dcglearn gate qrels.txt old.txt new.txt --rule non-inferior --junit report.xml",
+    "dcglearn gate qrels.txt old.txt new.txt --metric dcg.json --at-least 52",
 )
 def gate(
     *,
@@ -343,6 +344,11 @@ def gate(
     min_difference: float = first_row(
         0.0, "Smallest acceptable difference from the baseline, as -0.005.", metavar="MARGIN"
     ),
+    at_least: float | None = first_row(
+        None,
+        "Also fail unless so many of 100 people who see a difference take the run.",
+        metavar="PEOPLE",
+    ),
     junit: Path | None = output_row(None, "Write the decision as a JUnit report.", metavar="FILE"),
 ) -> None:
     """Decide whether a run may replace another: worse, not worse or undecided.
@@ -352,7 +358,7 @@ def gate(
     minus the level.
     """
     compared_runs = comparison.comparison(source, scale, junit)
-    decision = compared_runs.gate(min_difference, rule)
+    decision = compared_runs.gate(min_difference, rule, at_least)
     comparison.write(compared_runs, decision)
 
     # the report, and the status

@@ -8,7 +8,7 @@ from typing import ClassVar
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import Fields, InputError, PolarsFrame, one_of
+from dcglearn.foundation.validation import Fields, InputError, PolarsFrame, one_of, within
 
 UNMEASURED = (
     "every judged document is worth what the worst grade is, or neither run has a judged document"
@@ -27,7 +27,8 @@ class Verdict:
     `difference`, `low` and `high` are the mean difference from the baseline over topics and the
     limits of its interval. `verdict` is "worse" if `high` is below the margin, "not worse" if `low`
     is above it, else "undecided"; with bounds it is "open" where documents without a judgement
-    could turn the decision. `passed` tells whether the rule lets the run through. `n_topics` are
+    could turn the decision, and "too few" where fewer people than asked for take the run, by the
+    lower end `people` of the interval (None unless asked for). `passed` tells whether the rule lets the run through. `n_topics` are
     compared, `n_shared` are in both runs, `n_measured` have something to measure (see
     `SystemComparison`). `detectable` is the distance from the margin, in units of the measure, that
     these topics detect four times in five.
@@ -45,6 +46,7 @@ class Verdict:
     n_shared: int
     n_measured: int
     detectable: float
+    people: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,16 @@ class Gate(Finding):
     min_difference: float
     rule: str
     level: float
+    at_least: float | None = None
 
-    _formats: ClassVar = {"difference": "+.4f", "low": "+.4f"}
+    _formats: ClassVar = {"difference": "+.4f", "low": "+.4f", "people": ".1f"}
     _labels: ClassVar = {
         "baseline": "",
         "n_topics": "topics",
         "n_shared": "in both runs",
         "n_measured": "that count",
         "detectable": "",
+        "people": "people, at least",
     }
 
     @property
@@ -106,6 +110,11 @@ class Gate(Finding):
     def notes(self) -> list[str]:
         """The rule with its error rate, what the topics can show, and topics that do not count."""
         notes = [self._rule, *map(self._power, self.verdicts)]
+        if self.at_least is not None:
+            notes.append(
+                f"it also takes at least {self.at_least:g} of 100 people who see a difference, by "
+                "the lower end of the interval"
+            )
         if any(row.n_shared < row.n_topics for row in self.verdicts):
             notes.append("topics that are not in both runs count as 0 for the run without them")
         if any(row.n_measured < row.n_topics for row in self.verdicts):
@@ -126,9 +135,13 @@ class Gate(Finding):
                 f"documents without a judgement decide whether {row.run} passes against "
                 f"{row.baseline}"
             )
+        if row.verdict == "too few":
+            relation = f"too few people are shown to take {row.run} rather than {row.baseline}"
         interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
         counted = f"margin {self._margin}; {row.n_measured} of {row.n_topics} topics count"
         relation += f" under {row.measure}"
+        if row.people is not None:
+            counted += f"; of 100 people who see a difference at least {row.people:.1f} take it"
         return f"{relation} (difference {row.difference:+.4f}, {interval}, {counted})"
 
     @property
@@ -183,13 +196,22 @@ class Gate(Finding):
         return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suites, encoding="unicode")
 
 
-def gated(table: PolarsFrame, level: float, min_difference: float, rule: str) -> Gate:
+def gated(
+    table: PolarsFrame,
+    level: float,
+    min_difference: float,
+    rule: str,
+    at_least: float | None = None,
+) -> Gate:
     """Return the decision on the rows of a comparison; see `SystemComparison.gate`."""
     one_of(rule, "rule", ("harm", "non-inferior"))
     if not abs(min_difference) < float("inf"):
         raise InputError(
             f"min_difference={min_difference!r} must be a finite number, such as -0.005"
         )
+
+    if at_least is not None:
+        within(at_least, "at_least", 100)
 
     verdicts = []
     for row in table.iter_rows(named=True):
@@ -204,14 +226,20 @@ def gated(table: PolarsFrame, level: float, min_difference: float, rule: str) ->
         passed = verdict != "worse" if rule == "harm" else verdict == "not worse"
         if _may_turn(row, min_difference, rule, passed=passed):
             verdict, passed = "open", False
+
+        # whether people would take it
+        people = row.get("people_decided_low") if at_least is not None else None
+        if passed and people is not None and people < at_least:
+            verdict, passed = "too few", False
         facts = {
             **row,
+            "people": people,
             "verdict": verdict,
             "passed": passed,
             "detectable": detectable_difference(row["spread"], row["n_topics"], level),
         }
         verdicts.append(Verdict(**{one.name: facts[one.name] for one in fields(Verdict)}))
-    return Gate(tuple(verdicts), float(min_difference), rule, level)
+    return Gate(tuple(verdicts), float(min_difference), rule, level, at_least)
 
 
 def _may_turn(row: Fields, margin: float, rule: str, *, passed: bool) -> bool:

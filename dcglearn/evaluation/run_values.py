@@ -13,6 +13,7 @@ from typing import Any, Literal, TypedDict, get_args
 import numpy as np
 
 from dcglearn.evaluation.other_measures import measured_elsewhere, usual_name
+from dcglearn.evaluation.people import ShownLists
 from dcglearn.evaluation.ranked import (
     UNJUDGED,
     check_list_settings,
@@ -75,6 +76,7 @@ class Evaluation(Finding):
     differently from the worst grade, and the run ranks a judged document where the metric looks;
     None where nobody knows.
     `open` holds the documents without a judgement, of which `bounds` are; None unless asked for.
+    `shown` has the lists for shares of people; None unless a metric knows its judges.
     """
 
     values: Floats = field(repr=False)
@@ -87,6 +89,7 @@ class Evaluation(Finding):
     residuals: Floats | None = field(default=None, repr=False)
     measured: Flags | None = field(default=None, repr=False)
     open: Unjudged | None = field(default=None, repr=False)
+    shown: ShownLists | None = field(default=None, repr=False)
 
     @property
     def filled(self) -> Floats:
@@ -171,6 +174,8 @@ class Evaluation(Finding):
         rows: dict[str, Any] = {
             name: x[best] for name, x in vars(self).items() if isinstance(x, np.ndarray)
         }
+        if self.shown is not None:
+            rows["shown"] = self.shown.ordered(best)
         return replace(self, runs=tuple(self.runs[i] for i in best), **rows)
 
     @property
@@ -406,10 +411,13 @@ def evaluate(
     plain, measured = np.full(values.shape, np.nan), np.empty(values.shape, dtype=bool)
     added = np.full(values.shape, np.nan) if residuals else None
     share_unjudged = np.empty(values.shape[:2])
+    shown = ShownLists.of(dcgs, judged.n_grades, unjudged)
     for r, system in enumerate(systems):
         # what is judged
         ranked = ranked_grades(judged, system, None if to_the_end or others else depth, ties)
         is_judged = ranked.grades >= 0
+        if shown is not None:
+            shown.ranked.append(ranked)
         for m, is_informative in enumerate(informative):
             deepest = None if m in others else dcgs[m].depth
             n_shown = ranked.ranked[:, :deepest].sum()
@@ -447,6 +455,7 @@ def evaluate(
         added,
         measured,
         Unjudged.of(judged, systems, dcgs, set(divided), ties, empty, unseen) if bounds else None,
+        shown,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Unpack, get_args
 import numpy as np
 
 from dcglearn.evaluation.gate import END_BOUNDS, UNMEASURED, Gate, gated, mostly_absent
+from dcglearn.evaluation.people import People, people_of
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
@@ -44,6 +45,21 @@ _LOG = logging.getLogger(__name__)
 OPEN_COLUMNS = ("least", "most", *END_BOUNDS, "judged")
 """Columns of a comparison with bounds."""
 
+OF_PEOPLE = tuple(
+    f"people_{part}{end}"
+    for part in ("take", "keep", "no_difference", "decided")
+    for end in ("", "_low", "_high")
+)
+"""Columns of a comparison under metrics that know their judges."""
+
+NO_PEOPLE = (
+    "no shares of people: they need a metric that knows its judges, on the scale of the "
+    "judgements' grades, and a judged document in a list; learn a DCG from preferences (a file of "
+    "an earlier version has none: learn again), and give --grades or --map-grades if the scales "
+    "differ"
+)
+"""Why a comparison says nothing of people."""
+
 Topics = Literal["all", "these"]
 
 MAX_RESAMPLES = 10_000_000
@@ -70,7 +86,9 @@ class SystemComparison(Finding):
     ``judged`` the share of the positions looked at in both runs whose document is judged.
     `over` says of which queries the difference is with a machine's judgements, `reversals` are
     sentences on metrics that order two runs otherwise than their own values before
-    these are divided by the ideal, and `open` says what the bounds are.
+    these are divided by the ideal, and `open` says what the bounds are. Where a metric knows its
+    judges, `people` says how many of 100 people would take each run's lists, which the columns
+    `OF_PEOPLE` have too.
     """
 
     table: PolarsFrame = field(repr=False)
@@ -80,6 +98,7 @@ class SystemComparison(Finding):
     over: str = ""
     reversals: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
+    of_people: People | None = field(default=None, repr=False)
 
     _formats: ClassVar = {
         **dict.fromkeys(("difference", "low", "least", "most"), "+.4f"),
@@ -91,10 +110,22 @@ class SystemComparison(Finding):
         "p_t": "p (t)",
         "p_permutation": "p (permutation)",
         **dict.fromkeys(("baseline", "n_topics", "n_shared", "n_run", "n_baseline"), ""),
-        **dict.fromkeys(("n_measured", "spread", *END_BOUNDS), ""),
+        **dict.fromkeys(("n_measured", "spread", *END_BOUNDS, *OF_PEOPLE), ""),
     }
 
-    def gate(self, min_difference: float = 0.0, rule: str = "harm") -> Gate:
+    @property
+    def people(self) -> People:
+        """Of 100 people who see both lists of a query, how many take each run's.
+
+        Raises InputError if no metric knows its judges, or no query counts.
+        """
+        if self.of_people is None:
+            raise InputError(NO_PEOPLE)
+        return self.of_people
+
+    def gate(
+        self, min_difference: float = 0.0, rule: str = "harm", at_least: float | None = None
+    ) -> Gate:
         """Decide whether the runs are good enough to replace the baseline.
 
         A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse"
@@ -106,9 +137,12 @@ class SystemComparison(Finding):
 
         `min_difference` is the margin: the smallest difference from the baseline that is
         acceptable, such as -0.005. "harm" lets a run pass unless it is worse; "non-inferior" lets
-        it pass only if it is not worse.
+        it pass only if it is not worse. With `at_least`, it also passes only if at least so many of
+        100 people who see a difference take it, by the lower end of the interval.
         """
-        return gated(self.table, self.level, min_difference, rule)
+        if at_least is not None and self.of_people is None:
+            raise InputError(NO_PEOPLE)
+        return gated(self.table, self.level, min_difference, rule, at_least)
 
     @property
     def sentence(self) -> str:
@@ -155,6 +189,8 @@ class SystemComparison(Finding):
             f"{number_of(self.n_queries, 'queries')}; {self.level:.0%} intervals; {test} test "
             f"{how}; a difference is beyond chance if this p is below {1 - self.level:.2g}"
         ]
+        if self.of_people is not None:
+            notes = [self.of_people.sentence, *notes, *self.of_people.notes]
 
         # queries that a run lacks, or that do not count
         rows = self.table.rows(named=True)
@@ -185,7 +221,13 @@ class SystemComparison(Finding):
             for run, measure, *numbers in self.table.select("run", "measure", *names).rows()
         ]
         title = f"difference from {self.table['baseline'][0]}, {self.level:.0%} intervals"
-        return [{"title": title, "rows": rows}] if rows else []
+        pictures = [{"title": title, "rows": rows}] if rows else []
+        return pictures + ([] if self.of_people is None else self.of_people.pictures)
+
+    def to_dict(self) -> Fields:
+        """Return the values of a finding, with the shares of people."""
+        people = None if self.of_people is None else self.of_people.to_dict()
+        return super().to_dict() | {"people": people}
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""
@@ -400,9 +442,33 @@ def compared(
     table.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
     n_others = len(evaluation.runs) - 1
     _LOG.info("compared %d runs with %s by %d bootstrap samples", n_others, base, n_resamples)
+
+    # of 100 people
+    others = [(r, b) for r in range(len(evaluation.runs)) if r != b]
+    people = shares_of_people(evaluation, others, level, random_state)
+    if people is not None:
+        table = table.join(_of_people(people), ["run", "baseline", "measure"], "left")
     reversals = tuple(_reversals(evaluation, b))
     notes = evaluation.open.notes if evaluation.open else ()
-    return SystemComparison(table, level, correction, n, over, reversals, notes)
+    return SystemComparison(table, level, correction, n, over, reversals, notes, people)
+
+
+def shares_of_people(
+    evaluation: Evaluation, pairs: Sequence[tuple[int, int]], level: float, random_state: int
+) -> People | None:
+    """Return the shares of people for pairs of runs; None where nothing is known of them."""
+    if evaluation.shown is None or not pairs:
+        return None
+    names = evaluation.runs, evaluation.metrics, evaluation.queries
+    counted = ~np.isnan(evaluation.filled[:, 0])
+    return people_of(evaluation.shown, names, pairs, counted, level, random_state)
+
+
+def _of_people(people: People) -> PolarsFrame:
+    """Return the columns of people's shares, `OF_PEOPLE`, with the names of their rows."""
+    names = [name.removeprefix("people_") for name in OF_PEOPLE]
+    table = people.table.select("run", "baseline", "measure", *names)
+    return table.rename(dict(zip(names, OF_PEOPLE, strict=True)))
 
 
 def number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:

@@ -23,6 +23,7 @@ from dcglearn.foundation.validation import (
     scale_size,
     whole_number,
 )
+from dcglearn.metrics.judges import Judges
 from dcglearn.metrics.saved_metric import SavedMetric
 from dcglearn.metrics.scales import warn_of_scale
 from dcglearn.metrics.textbook import DISCOUNTS, GAINS, textbook_discounts, textbook_gains
@@ -185,6 +186,8 @@ class DCG(NormalisedMetric):
     plain : bool
         Whether values count as they are: `evaluate` never divides them by the ideal, despite its
         `normalise`. True for RBP of `textbook_list_metrics`.
+    judges : Judges, optional
+        The people it was learned from: how sharply they tell two lists apart. Learners know them.
 
     See Also
     --------
@@ -205,6 +208,7 @@ class DCG(NormalisedMetric):
     grade_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     plain: bool = False
+    judges: Judges | None = None
 
     _kind: ClassVar[str] = "dcg"
     _name: ClassVar[str] = "the DCG"

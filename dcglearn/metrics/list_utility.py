@@ -23,6 +23,7 @@ from dcglearn.foundation.validation import (
     graded_lists,
 )
 from dcglearn.metrics.dcg import DCG, NormalisedMetric, short_row
+from dcglearn.metrics.judges import Judges
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +52,7 @@ class ListUtility(NormalisedMetric):
         a good result, `best` those to whom the best one counts most.
     best : float
         Share ``x`` of the best result, from 0 to 1. It is 0 where `stops` are given.
-    grade_names, notes, plain
+    grade_names, notes, plain, judges
         As in `DCG`; ERR and others of `textbook_list_metrics` are plain.
 
     See Also
@@ -75,6 +76,7 @@ class ListUtility(NormalisedMetric):
     grade_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     plain: bool = False
+    judges: Judges | None = None
 
     _kind: ClassVar[str] = "list_utility"
     _name: ClassVar[str] = "the utility"

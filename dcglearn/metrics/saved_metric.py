@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
+import numpy as np
+
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.validation import Fields, InputError, InputTypeError, PathLike, errors_in
+from dcglearn.metrics.judges import Judges
 from dcglearn.metrics.scales import grade_map
 
 Kind = TypeVar("Kind", bound="SavedMetric")
@@ -21,13 +24,16 @@ class SavedMetric(Shown):
     """A metric whose class names its kind, its arrays, and those whose last axis is the grade."""
 
     _version: ClassVar[int] = 1
-    """Version of the file format; others are refused."""
+    """Version of the file format."""
+    _with_judges: ClassVar[int] = 2
+    """Version of the file of a metric that knows its judges."""
     _kind: ClassVar[str]
     _arrays: ClassVar[tuple[str, ...]]
     _by_grade: ClassVar[tuple[str, ...]] = ("gains",)
     grade_names: tuple[str, ...] | None
     notes: tuple[str, ...]
     plain: bool = False
+    judges: Judges | None = None
 
     @property
     def n_grades(self) -> int:
@@ -52,11 +58,14 @@ class SavedMetric(Shown):
         values["grade_names"] = None
         if names is not None and len(set(grades)) == len(grades):
             values["grade_names"] = tuple(names[grade] for grade in grades)
+        if self.judges is not None:
+            values["judges"] = self.judges.of_grades(np.asarray(grades))
         return replace(self, **values)  # type: ignore[type-var]
 
     def to_dict(self) -> Fields:
         """Return plain Python values, as `save` writes them."""
-        values: Fields = {"format": f"dcglearn.{self._kind}", "version": self._version}
+        version = self._version if self.judges is None else self._with_judges
+        values: Fields = {"format": f"dcglearn.{self._kind}", "version": version}
         values |= {key: getattr(self, key).tolist() for key in self._arrays}
         if self.grade_names is not None:
             values["grade_names"] = list(self.grade_names)
@@ -64,6 +73,8 @@ class SavedMetric(Shown):
             values["notes"] = list(self.notes)
         if self.plain:
             values["plain"] = True
+        if self.judges is not None:
+            values["judges"] = self.judges.to_dict()
         return values
 
     @classmethod
@@ -74,7 +85,7 @@ class SavedMetric(Shown):
         another version.
         """
         # format, version and fields
-        check_format(values, [cls._kind], cls._version)
+        check_format(values, [cls._kind], cls._version, cls._with_judges)
         optional = [field.name for field in fields(cls) if field.name not in cls._arrays]  # type: ignore[arg-type]
         own = fields_of(values, cls._arrays, optional, f"a {cls._kind}")
 
@@ -86,6 +97,11 @@ class SavedMetric(Shown):
                 raise InputError(f'"{key}" must be a list of texts')
         if not isinstance(own.get("plain", False), bool):
             raise InputError('"plain" must be true or false')
+
+        # judges of a metric of this size
+        if own.get("judges") is not None:
+            shape = tuple(np.shape(own[cls._by_grade[0]])[-1:] + np.shape(own["discounts"]))
+            own["judges"] = Judges.from_dict(own["judges"], shape)
         return cls(**own)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
@@ -123,7 +139,7 @@ def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
 
     def metric_of(values: Fields) -> Kind:
         by_name = {kind._kind: kind for kind in kinds}
-        check_format(values, list(by_name), SavedMetric._version)
+        check_format(values, list(by_name), SavedMetric._version, SavedMetric._with_judges)
         return by_name[values["format"].removeprefix("dcglearn.")].from_dict(values)
 
     return read_saved(path, metric_of)
@@ -149,8 +165,8 @@ def fields_of(values: Fields, needed: Iterable[str], optional: Sequence[str], th
     return fields
 
 
-def check_format(values: Fields, kinds: Sequence[str], version: int) -> None:
-    """Raise InputError unless a file's "format" is of one of the kinds, and of this "version"."""
+def check_format(values: Fields, kinds: Sequence[str], *versions: int) -> None:
+    """Raise InputError unless a file's "format" is of one of the kinds and "version" is known."""
     kind, written = values.get("format"), values.get("version")
     if kind not in [f"dcglearn.{name}" for name in kinds]:
         why = ""
@@ -159,11 +175,12 @@ def check_format(values: Fields, kinds: Sequence[str], version: int) -> None:
         expected = " or ".join(f'"dcglearn.{name}"' for name in kinds)
         raise InputError(f'"format" is {kind!r}, expected {expected}{why}')
 
-    if type(written) is not int or written != version:
+    if type(written) is not int or written not in versions:
         remedy = "no dcglearn writes it"
-        if isinstance(written, int) and written > version:
+        if isinstance(written, int) and written > versions[-1]:
             remedy = "written by a later dcglearn: upgrade dcglearn"
-        raise InputError(f'"version" is {written!r}, expected {version}; {remedy}')
+        expected = " or ".join(map(str, versions))
+        raise InputError(f'"version" is {written!r}, expected {expected}; {remedy}')
 
 
 def check_numbers(value: Any, key: str) -> None:

@@ -16,7 +16,6 @@ from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
     Flags,
     Floats,
@@ -33,16 +32,15 @@ from dcglearn.learning.descriptions import (
     fit_of,
     warn_of,
 )
-from dcglearn.learning.fit_dcg import fit_dcg, fit_direct
+from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.fit_form import parameters_of
-from dcglearn.learning.posterior import dispersion, posterior_draws
-from dcglearn.learning.starts import WarmStart
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.judge_draws import Draws, identified, judge_draws, with_draws
 from dcglearn.trust.resampling import resampled_weights, unit_of
 
 _LOG = logging.getLogger(__name__)
@@ -72,6 +70,8 @@ class Bands(Finding):
     draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. A
     band that what was learned lies beyond ends there instead. `by` is the independent unit,
     `n_units` their number in the log, and `failed` the number of samples that taught nothing.
+    `metric` is the learned metric, in its form and with its judges, and with draws of both for
+    intervals of shares of people.
     """
 
     dcg: DCG
@@ -86,6 +86,7 @@ class Bands(Finding):
     further_learned: Floats | None = None
     failed: int = 0
     kind: str = "pointwise"
+    metric: DCG | ListUtility | None = field(default=None, repr=False)
 
     _labels: ClassVar = {"low": "band of each", "all_low": "band of all at once"}
 
@@ -368,20 +369,22 @@ def bands(
     whole = fit_in_form(log, description, llm=llm)
     warn_of(whole)
 
-    # draw
-    method = method or ("posterior" if whole.is_likelihood else "bootstrap")
+    # draw: draws of the posterior cost less than samples, and neighbours are alike
+    method, metric = method or ("posterior" if whole.is_likelihood else "bootstrap"), whole.metric
     if method == "bootstrap":
         drawn = _bootstrap(log, whole, unit, n_resamples, random_state, n_jobs, engine)
     elif whole.is_likelihood:
-        drawn = _posterior(log, whole, unit, n_resamples, random_state)
+        draws = judge_draws(log, whole, unit, 10 * n_resamples, random_state)
+        drawn = draws.gains, draws.discounts, draws.further
+        metric = with_draws(metric, draws)
     else:
         raise InputError(
             f'loss="{whole.loss}" is no likelihood, so it has no posterior: give method="bootstrap"'
         )
 
     # put all on one scale
-    gains, discounts, further = _identified(whole.form, *drawn)
-    learned = _identified(whole.form, *_learned(whole))
+    gains, discounts, further = identified(whole.form, *drawn)
+    learned = identified(whole.form, *_learned(whole))
     dcg = DCG(learned[0][0], learned[1][0], whole.dcg.grade_names, whole.dcg.notes)
     return Bands(
         dcg=dcg,
@@ -395,6 +398,7 @@ def bands(
         further=further,
         further_learned=None if learned[2] is None else learned[2][0],
         failed=n_resamples - len(gains) if method == "bootstrap" else 0,
+        metric=metric,
     )
 
 
@@ -425,56 +429,11 @@ def _n_units(log: Preferences, by: str) -> int:
     return len(np.unique(np.concatenate(log.clusters(by))))
 
 
-Draws = tuple[Floats, Floats, Floats | None]
-"""Gains, discounts and further parameters, one row a draw."""
-
-
-def _identified(form: str, gains: Floats, discounts: Floats, further: Floats | None) -> Draws:
-    """Return parameters on the scale of `Bands`."""
-    if form != "saturation" or further is None:
-        return gains, discounts, further
-    left = 1 - further
-    return gains, discounts * left[:, :1] ** np.arange(discounts.shape[1]), 1 - left / left[:, :1]
-
-
 def _learned(whole: DirectFit) -> Draws:
     """Return what a fit has learned, as one row."""
     metric = whole.metric
     further = parameters_of(metric, whole.form)[None] if isinstance(metric, ListUtility) else None
     return metric.gains[None], metric.discounts[None], further
-
-
-def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, random_state: int) -> Draws:
-    """Return draws of the posterior around the fit, of a blend around its robust fit."""
-    loss, warm = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss, WarmStart.of(whole)
-    with one_blas_thread():
-        # fit the DCG, and how much the judgements of a unit depend on each other
-        fit, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
-        assert fitted.pairs is not None
-        apart, theta = 1.0, fitted.theta
-        if unit not in ("pair", "list"):
-            apart = dispersion(fitted, fitted.pairs.clusters(unit)[0], random_state)
-
-        # fit a form beyond it
-        if whole.form != "dcg":
-            near = warm.in_its_form(whole.form, fitted.model, fit.raters)
-            result = fitted.with_form(whole.form, near)
-            fitted, theta = replace(fitted, model=result.model), result.theta
-
-        # draw: these cost less than samples, and neighbours are alike
-        thetas = posterior_draws(fitted, theta, 10 * n, random_state, apart)
-
-    # gains up to 1, discounts from 1
-    points = fitted.model.points(thetas)
-    gains, discounts = fitted.model.zeroed(points.gains), points.discounts / points.discounts[:, :1]
-    _LOG.info(
-        "%d draws of the posterior by %s, which count %.2f times less than alone",
-        len(thetas),
-        unit,
-        apart,
-    )
-    further = thetas[:, fitted.model.places.further] if whole.form != "dcg" else None
-    return gains / gains[:, -1:], discounts, further
 
 
 def _bootstrap(

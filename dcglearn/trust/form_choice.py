@@ -37,6 +37,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.parted_log import OpenLog, with_grades
 from dcglearn.trust.blend import fit_blend
 from dcglearn.trust.held_out_frame import Rows, held_out_frame
+from dcglearn.trust.judge_draws import with_judges
 from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, nested_test
 from dcglearn.trust.resampling import FEWEST_UNITS, FOLDS, mean_and_error, unit_of
 
@@ -59,9 +60,22 @@ def fit_in_form(
 ) -> DirectFit:
     """Return a learner's fit, in its form or in the form chosen for the log.
 
-    It is a blend where the loss is "auto" and the form a DCG. Raise InputError for `llm` or a loss
+    It is a blend where the loss is "auto" and the form a DCG, and its metric knows its judges. Raise InputError for `llm` or a loss
     that the form does not allow.
     """
+    fit = _in_form(log, description, start, refit, checkpointing, llm)
+    return with_judges(fit, log)
+
+
+def _in_form(
+    log: OpenLog,
+    description: DirectDescription,
+    start: Any,
+    refit: str,
+    checkpointing: Checkpointing,
+    llm: DCG | None,
+) -> DirectFit:
+    """Return the fit of `fit_in_form`."""
     loss, form = description.loss, description.form
     if llm is not None and (loss, form) != ("auto", "dcg"):
         raise InputError(

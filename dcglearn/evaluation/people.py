@@ -1,0 +1,323 @@
+"""Shares of people: of 100 who see both lists of a query, how many take the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcglearn.evaluation.ranked import RankedGrades
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import Fields, Flags, Floats, Integers, PolarsFrame, listed
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.judges import JudgeDraws, Judges
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.textbook_lists import ListMetric
+
+RESAMPLED = 1000
+"""Samples of queries, at least, between all draws of the judges."""
+
+SHOWN = 3
+"""Number of queries that are named as the most pleasing, or the most annoying."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShownLists:
+    """What people would see: the lists of every run, and the metrics that know their judges.
+
+    `metrics` are by their number in the evaluation; `ranked` has the lists of each run, and
+    `unjudged` says what a document without a judgement counts as.
+    """
+
+    metrics: Mapping[int, DCG | ListUtility]
+    ranked: list[RankedGrades]
+    unjudged: str | float
+
+    @classmethod
+    def of(
+        cls, metrics: Mapping[int, ListMetric], n_grades: int, unjudged: str | float
+    ) -> ShownLists | None:
+        """Return what is shown, without lists so far; None if no metric knows its judges.
+
+        Metrics of another scale than that of the judgements are left out.
+        """
+        known: dict[int, Any] = {
+            m: metric for m, metric in metrics.items() if getattr(metric, "judges", None)
+        }
+        known = {m: metric for m, metric in known.items() if metric.n_grades == n_grades}
+        return cls(known, [], unjudged) if known else None
+
+    def ordered(self, runs: Integers) -> ShownLists:
+        """Return the lists of these runs, in this order."""
+        return replace(self, ranked=[self.ranked[r] for r in runs])
+
+    def judged(self, run: int, m: int) -> Flags:
+        """Return whether a run shows a judged document where the metric looks, shape (Q,)."""
+        return np.any(self.ranked[run].grades[:, : self.metrics[m].depth] >= 0, axis=1)
+
+    def values(self, run: int, m: int) -> Floats:
+        """Return the values of a run's lists, shape (Q,)."""
+        return self.ranked[run].values(self.metrics[m], self.unjudged)
+
+    def drawn_values(self, run: int, m: int) -> Iterator[Floats]:
+        """Yield the values of a run's lists under each draw of the metric, shape (Q,)."""
+        draws = judges_of(self.metrics[m]).draws
+        for metric in [] if draws is None else metrics_of(draws):
+            yield self.ranked[run].values(metric, self.unjudged)
+
+    def beyond(self, run: int, m: int) -> Flags:
+        """Return whether a list holds a grade that the judges never saw, shape (Q,)."""
+        grades = self.ranked[run].grades[:, : self.metrics[m].depth]
+        seen = [-1, *judges_of(self.metrics[m]).grades]
+        return np.any(~np.isin(grades, seen), axis=1)
+
+
+def judges_of(metric: DCG | ListUtility) -> Judges:
+    """Return the judges of a metric that knows them."""
+    assert metric.judges is not None
+    return metric.judges
+
+
+def metrics_of(draws: JudgeDraws) -> Iterator[DCG | ListUtility]:
+    """Yield the metric of each draw."""
+    for b in range(len(draws)):
+        gains, discounts = draws.gains[b], draws.discounts[b]
+        if draws.further is None:
+            yield DCG(gains, discounts)
+        elif draws.further.shape[1] > 1:
+            yield ListUtility(gains, discounts, stops=draws.further[b])
+        else:
+            yield ListUtility(gains, discounts, best=float(draws.further[b, 0]))
+
+
+@dataclass(frozen=True, eq=False)
+class People(Finding):
+    """Of 100 people who see the lists of two runs, how many prefer each.
+
+    `table` has a row for each run and measure whose judges are known: ``run``, ``baseline``,
+    ``measure``, and of 100 people those who ``take`` the list of the run, ``keep`` that of the
+    baseline, or see ``no_difference``, each a mean over queries with the ends of its interval;
+    ``decided`` is the number of 100 people who see a difference that take the run's, ``agree`` of
+    100 pairs of people those who say the same. ``n_queries`` are counted, ``beyond`` of them lie
+    beyond what the judges saw. `by_query` has a row for each query: its ``query_id``, ``take``,
+    ``keep``, ``no_difference`` and ``beyond``. `level` is that of intervals; `judges` are those of
+    each measure.
+    """
+
+    table: PolarsFrame = field(repr=False)
+    by_query: PolarsFrame = field(repr=False)
+    level: float
+    depths: Mapping[str, int]
+    judges: Mapping[str, Judges] = field(repr=False)
+
+    _formats: ClassVar = dict.fromkeys(
+        f"{name}{end}"
+        for name in ("take", "keep", "no_difference", "decided", "agree")
+        for end in ("", "_low", "_high")
+    )
+    _formats = dict.fromkeys(_formats, ".1f")
+    _labels: ClassVar = {"baseline": "", "agree": "two agree", "n_queries": "queries"}
+
+    @property
+    def sentence(self) -> str:
+        """How many of 100 people take the first run, and of those who see a difference."""
+        row = self.table.row(0, named=True)
+        judges = self.judges[row["measure"]]
+        see = "see both lists" if judges.chose else "rate both lists"
+        take = "would take" if judges.chose else "would rate higher"
+        shares = [
+            f"{row[name]:.0f} {words} ({row[f'{name}_low']:.0f} to {row[f'{name}_high']:.0f})"
+            for name, words in (
+                ("take", f"{take} {row['run']}"),
+                ("keep", row["baseline"]),
+                ("no_difference", "would see no difference"),
+            )
+            if name != "no_difference" or row["no_difference_high"] >= 0.5
+        ]
+        decided = f"{row['decided']:.0f} ({row['decided_low']:.0f} to {row['decided_high']:.0f})"
+        of_decided = f"; of 100 who see a difference, {decided} would take {row['run']}"
+        if row["no_difference_high"] < 0.5:
+            of_decided = ""
+        depth = number_of(self.depths[row["measure"]], "results")
+        return (
+            f"of 100 people who {see} of a query down to {depth}, {listed(shares)}{of_decided} "
+            f"({self.level:.0%} intervals)"
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What the shares rest on, how far people agree, and the queries that move them most."""
+        notes = []
+        for row in self.table.iter_rows(named=True):
+            judges, measure = self.judges[row["measure"]], row["measure"]
+            names = f"{row['run']}, {measure}: " if len(self.table) > 1 else ""
+            notes += [f"{names}{note}" for note in self._of_row(row, judges)]
+
+        # what the judges are
+        for measure, judges in self.judges.items():
+            which = f"{measure}: " if len(self.judges) > 1 else ""
+            notes += [f"{which}{note}" for note in _of_judges(judges)]
+        return notes
+
+    def _of_row(self, row: Fields, judges: Judges) -> Iterator[str]:
+        """Yield notes on one comparison."""
+        queries = self.by_query.filter(
+            run=row["run"], measure=row["measure"], baseline=row["baseline"]
+        )
+        moved = queries.with_columns(by=queries["take"] - queries["keep"]).sort("by")
+        best, worst = (
+            moved.reverse().filter(moved.reverse()["by"] > 0),
+            moved.filter(moved["by"] < 0),
+        )
+
+        # queries that people would notice
+        for part, words, name in ((best, "take", row["run"]), (worst, "keep", row["baseline"])):
+            if len(part):
+                top = part.head(SHOWN)
+                pairs = zip(top["query_id"], top[words], strict=True)
+                examples = listed([f"{query} ({share:.0f} of 100)" for query, share in pairs])
+                yield f"queries where most would take {name}: {examples}"
+
+        # the ceiling, and what lies beyond the log
+        yield f"two of these people would agree on {row['agree']:.0f} of 100 queries"
+        if row["beyond"]:
+            yield (
+                f"{row['beyond']} of {number_of(row['n_queries'], 'queries')} lie beyond what was "
+                "judged (a grade that never occurred, or a larger difference than any): there the "
+                "shares are extrapolated"
+            )
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """One bar of 100 people for each run."""
+        bars = [
+            (f"{row['run']}, {row['measure']}", *(row[name] for name in PARTS))
+            for row in self.table.iter_rows(named=True)
+        ]
+        baseline = self.table["baseline"][0]
+        legend = ["take it", "no difference", f"take {baseline}"]
+        return [{"title": "of 100 people who see both lists", "hundred": bars, "legend": legend}]
+
+
+PARTS = ("take", "no_difference", "keep")
+"""Columns of the three shares, in the order of a bar."""
+
+
+def _of_judges(judges: Judges) -> Iterator[str]:
+    """Yield what the shares of people rest on."""
+    if not judges.chose:
+        yield (
+            "the log holds ratings: nobody chose between two lists, so the shares are of people "
+            "who rate both, and a tie is an equal rating"
+        )
+    if judges.draws is None:
+        yield (
+            "the interval is by queries alone, since the metric holds no draws of what its log "
+            "allows: `learn` and `bands` add them where the log is long enough"
+        )
+    if judges.slope_error:
+        yield (
+            f"calibrated: held-out verdicts have a slope of {judges.slope:.2f} ± "
+            f"{judges.slope_error:.2f} on what the judges predict"
+        )
+    if judges.unexplained:
+        yield judges.unexplained
+
+
+def people_of(
+    shown: ShownLists,
+    names: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    pairs: Sequence[tuple[int, int]],
+    counted: Flags,
+    level: float,
+    random_state: int,
+) -> People | None:
+    """Return the shares of people for pairs of a run and its baseline; None if no query counts.
+
+    `names` are those of runs, measures and queries, and `counted`, shape (R, Q), tells which
+    queries of each run count.
+    """
+    runs, measures, queries = names
+    rows, by_query = [], []
+    for m, metric in shown.metrics.items():
+        for r, baseline in pairs:
+            # queries with a judged document in either list
+            kept = counted[r] & counted[baseline]
+            kept &= shown.judged(r, m) | shown.judged(baseline, m)
+            if not kept.any():
+                continue
+            labels = {"run": runs[r], "baseline": runs[baseline], "measure": measures[m]}
+
+            # the shares of each query, and which of them go beyond the log
+            judges = judges_of(metric)
+            gap = (shown.values(r, m) - shown.values(baseline, m))[kept]
+            shares = 100 * judges.chances(gap)
+            beyond = (shown.beyond(r, m) | shown.beyond(baseline, m))[kept]
+            beyond |= np.abs(gap) > judges.largest * (1 + 1e-9)
+            take, same, keep = shares.T
+            of_queries = {"take": take, "keep": keep, "no_difference": same, "beyond": beyond}
+            by_query.append(
+                table_of(
+                    {name: [label] * len(gap) for name, label in labels.items()}
+                    | {"query_id": np.array(queries)[kept]}
+                    | of_queries
+                )
+            )
+
+            # means with intervals
+            drawn = (
+                values[kept] - others[kept]
+                for values, others in zip(
+                    shown.drawn_values(r, m), shown.drawn_values(baseline, m), strict=True
+                )
+            )
+            rng = np.random.default_rng(random_state)
+            samples = np.array([*_samples(judges, drawn, shares / 100, rng)])
+            numbers = {"n_queries": len(gap), "beyond": int(beyond.sum())}
+            rows.append(labels | _in_hundred(shares / 100, samples, level) | numbers)
+    if not rows:
+        return None
+
+    import polars as pl
+
+    of_measures = {measures[m]: metric for m, metric in shown.metrics.items()}
+    return People(
+        table_of(rows),
+        pl.concat(by_query),
+        level,
+        {name: metric.depth for name, metric in of_measures.items()},
+        {name: judges_of(metric) for name, metric in of_measures.items()},
+    )
+
+
+def _samples(
+    judges: Judges, drawn: Iterator[Floats], shares: Floats, rng: np.random.Generator
+) -> Iterator[Floats]:
+    """Yield mean shares, shape (3,), over samples of queries, under each draw of the judges."""
+    n = len(shares)
+    n_draws = 1 if judges.draws is None else len(judges.draws)
+    for one in [shares] if judges.draws is None else judges.drawn(drawn, rng):
+        for _ in range(-(-RESAMPLED // n_draws)):
+            yield one[rng.integers(0, n, n)].mean(axis=0)
+
+
+def _in_hundred(shares: Floats, samples: Floats, level: float) -> dict[str, float]:
+    """Return the mean shares in 100, with the ends of their intervals.
+
+    `shares`, shape (Q, 3), are by query, `samples`, shape (S, 3), means over samples. An estimate
+    beyond the samples, such as that of a blend, is the end of its interval.
+    """
+    numbers: dict[str, float] = {}
+    means = shares.mean(axis=0)
+    for name, estimate, drawn in (
+        *zip(PARTS, means, samples.T, strict=True),
+        ("decided", means[0] / (means[0] + means[2]), samples[:, 0] / (1 - samples[:, 1])),
+    ):
+        low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2))
+        ends = {"low": min(low, estimate), "high": max(high, estimate)}
+        numbers[name] = 100 * float(estimate)
+        numbers |= {f"{name}_{end}": 100 * float(value) for end, value in ends.items()}
+    return numbers | {"agree": 100 * float((shares**2).sum(axis=1).mean())}

@@ -1,0 +1,243 @@
+"""Judges of a learned metric: how sharply they tell lists apart, how often they tie or err."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, finite_array
+
+N_DRAWS = 200
+"""Number of draws that a metric's file holds."""
+
+DIGITS = 5
+"""Significant digits of the draws."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeDraws:
+    """Draws of a metric and its judges from what a log allows, B of each.
+
+    `gains`, shape (B, L), and `discounts`, shape (B, K), are the metric. `further`, shape (B, L) or
+    (B, 1), holds the stops or the share of the best of a `ListUtility`, and is None for a DCG.
+    `scale`, `tie_threshold`, `error_rate` and `bias`, shape (B,), are as in `Judges`.
+    """
+
+    gains: Floats
+    discounts: Floats
+    scale: Floats
+    tie_threshold: Floats
+    error_rate: Floats
+    bias: Floats
+    further: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.scale)
+
+    def few(self, n: int = N_DRAWS) -> JudgeDraws:
+        """Return at most n of the draws, at even steps, rounded to `DIGITS` digits."""
+        rows = np.unique(np.linspace(0, len(self) - 1, n).round().astype(int))
+        return JudgeDraws(**{name: _rounded(array[rows]) for name, array in self._arrays.items()})
+
+    def of_grades(self, grades: Indices) -> JudgeDraws:
+        """Return the draws with the gain of the grade ``grades[g]`` for each grade g."""
+        further = self.further
+        if further is not None and further.shape == self.gains.shape:
+            further = further[:, grades]
+        return replace(self, gains=self.gains[:, grades], further=further)
+
+    @property
+    def _arrays(self) -> dict[str, Floats]:
+        arrays = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: array for name, array in arrays.items() if array is not None}
+
+    def to_dict(self) -> Fields:
+        """Return the arrays as lists."""
+        return {name: array.tolist() for name, array in self._arrays.items()}
+
+    @classmethod
+    def from_dict(cls, values: Any, shape: tuple[int, int]) -> Self:
+        """Build draws of a metric with L grades and K positions from what `to_dict` returns."""
+        names = [one.name for one in fields(cls)]
+        if not isinstance(values, Mapping) or {*values, "further"} != {*names}:
+            raise InputError(f'"draws" of the judges must hold {", ".join(names)}')
+
+        # all arrays, one row a draw
+        widths = {"gains": shape[:1], "discounts": shape[1:]}
+        arrays = {}
+        for name, value in values.items():
+            ndim = 2 if name in ("gains", "discounts", "further") else 1
+            array = finite_array(value, f'"{name}" of the draws', ndim)
+            fits = [widths.get(name, ())] if name != "further" else [shape[:1], (1,)]
+            if array.shape[1:] not in fits or len(array) != len(values["scale"]):
+                raise InputError(f'"{name}" of the draws has shape {array.shape}')
+            arrays[name] = array
+        return cls(**arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class Judges:
+    """Judges of a learned metric: what is known of how they choose between two lists.
+
+    Source: Rao and Kupper 1967. With ``z = scale * (value of one list - value of the other)``, they
+    prefer the one with the probability ``(1 - error_rate) sigma(z - tie_threshold) + error_rate
+    sigma(-z - tie_threshold)``, see no difference where they prefer neither, and z is larger by
+    `bias` for the list shown first. Raises InputError if a number is out of its range.
+
+    Parameters
+    ----------
+    scale : float
+        Size of a difference of 1 in the metric, in units of the judges' noise.
+    tie_threshold : float
+        Difference up to which ties are likely, in these units; 0 where the log has no ties.
+    error_rate : float
+        How often they name the worse list though the other is far better.
+    bias : float
+        By how much the list shown first is preferred, in units of the noise.
+    chose : bool
+        Whether people chose between two lists; else they rated lists one by one.
+    n_judgements : int
+        Number of judgements that they were learned from.
+    largest : float
+        Largest difference in the metric between two lists of the log.
+    grades, depth : tuple of int, int
+        Grades that occur in the log; the last position that held a result.
+    slope, slope_error : float
+        Slope of held-out verdicts on the log-odds that the judges predict, if it was asked for, and
+        its standard error; below 1 they are too sure.
+    unexplained : str
+        What grades do not explain of the verdicts, in words; empty if nothing is known of it.
+    draws : JudgeDraws, optional
+        Draws of metric and judges, for intervals.
+
+    See Also
+    --------
+    compare_systems : Of 100 people, how many would take the new list.
+
+    Examples
+    --------
+    >>> judges = dl.evaluation.Judges(scale=2.0, tie_threshold=1.0)
+    >>> judges.chances([0.0, 1.0]).round(2)
+    array([[0.27, 0.46, 0.27],
+           [0.73, 0.22, 0.05]])
+    """
+
+    scale: float
+    tie_threshold: float = 0.0
+    error_rate: float = 0.0
+    bias: float = 0.0
+    chose: bool = True
+    n_judgements: int = 0
+    largest: float = 0.0
+    grades: tuple[int, ...] = ()
+    depth: int = 0
+    slope: float = 1.0
+    slope_error: float = 0.0
+    unexplained: str = ""
+    draws: JudgeDraws | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in _NUMBERS:
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                raise InputError(f'"{name}" of the judges is {number!r}, which is not a number')
+            at_most = 1.0 if name == "error_rate" else np.inf
+            at_least = -np.inf if name == "bias" else 0.0
+            if not (at_least <= number <= at_most and np.isfinite(number)):
+                raise InputError(f'"{name}" of the judges is {number!r}, out of its range')
+
+    def chances(self, difference: ArrayLike) -> Floats:
+        """Return the chances of the first list, a tie, and the second list; shape (..., 3).
+
+        `difference`, shape (...,), is the value of the first list minus that of the second. Each
+        list is shown first as often as the other.
+        """
+        judges = self.scale, self.tie_threshold, self.error_rate, self.bias
+        return _chances(np.asarray(difference), *judges, self.slope)
+
+    def drawn(self, differences: Iterable[Floats], rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield the chances, shape (n, 3), by the judges of each draw.
+
+        `differences` are those under the metric of each draw, shape (n,).
+        """
+        assert self.draws is not None
+        draws = self.draws
+        judges = zip(draws.scale, draws.tie_threshold, draws.error_rate, draws.bias, strict=True)
+        for difference, one in zip(differences, judges, strict=True):
+            slope = max(self.slope + self.slope_error * rng.standard_normal(), 0.0)
+            yield _chances(difference, *one, slope)
+
+    def of_grades(self, grades: Indices) -> Judges:
+        """Return the judges where the grade g of the data is the metric's ``grades[g]``."""
+        own = tuple(g for g, grade in enumerate(grades) if grade in self.grades)
+        draws = None if self.draws is None else self.draws.of_grades(grades)
+        return replace(self, grades=own, draws=draws)
+
+    def to_dict(self) -> Fields:
+        """Return plain Python values, as a metric's file holds them."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values["grades"] = list(self.grades)
+        values["draws"] = None if self.draws is None else self.draws.to_dict()
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Any, shape: tuple[int, int]) -> Self:
+        """Build the judges of a metric with L grades and K positions, as `to_dict` returns them.
+
+        Raises InputError if a field is missing or unknown, or has another type.
+        """
+        names = {one.name: one.type for one in fields(cls)}
+        if not isinstance(values, Mapping) or values.keys() != names.keys():
+            raise InputError(f'"judges" must hold {", ".join(names)}')
+        own = dict(values)
+
+        # what is no number
+        for name, kind in (("chose", bool), ("unexplained", str), ("grades", list)):
+            if not isinstance(own[name], kind):
+                raise InputError(f'"{name}" of the judges is {own[name]!r}')
+        if not all(type(grade) is int and 0 <= grade < shape[0] for grade in own["grades"]):
+            raise InputError(f'"grades" of the judges is {own["grades"]!r}')
+        own["grades"] = tuple(own["grades"])
+        if own["draws"] is not None:
+            own["draws"] = JudgeDraws.from_dict(own["draws"], shape)
+        return cls(**own)
+
+
+_NUMBERS = (
+    *("scale", "tie_threshold", "error_rate", "bias", "n_judgements", "largest", "depth"),
+    *("slope", "slope_error"),
+)
+"""The numbers among the fields of `Judges`; all but the bias are at least 0."""
+
+
+def _chances(
+    difference: Floats, scale: float, threshold: float, error: float, bias: float, slope: float
+) -> Floats:
+    """Return the chances of the first list, a tie and the second list, shape (..., 3)."""
+    from scipy.special import expit, logit
+
+    # the list that is ahead, or behind, is shown first or second
+    z = scale * difference
+    ahead, behind = (
+        (expit(side + bias - threshold) + expit(side - bias - threshold)) / 2 for side in (z, -z)
+    )
+    first, second = (1 - error) * ahead + error * behind, (1 - error) * behind + error * ahead
+
+    # among those who decide, by the slope of held-out verdicts
+    decided = first + second
+    share = first / decided
+    if slope != 1:
+        share = expit(slope * logit(share))
+    return np.stack([decided * share, 1 - decided, decided * (1 - share)], axis=-1)
+
+
+def _rounded(values: Floats) -> Floats:
+    """Return the values rounded to `DIGITS` significant digits."""
+    size = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), 1e-300))))
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = np.round(values * size) / size
+    return np.where(np.isfinite(rounded), rounded, values)

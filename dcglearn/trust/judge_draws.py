@@ -1,0 +1,112 @@
+"""Judges of a learned metric, and draws of both from the posterior of a log."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import EMPTY, Floats
+from dcglearn.learning.descriptions import DirectFit
+from dcglearn.learning.fit_dcg import fit_dcg
+from dcglearn.learning.posterior import dispersion, posterior_draws
+from dcglearn.learning.starts import WarmStart
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.judges import JudgeDraws, Judges
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.parts.parted_log import SAMPLE, OpenLog
+from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.blend import LOSSES_OF_MEMBERS
+
+_LOG = logging.getLogger(__name__)
+
+Learned = TypeVar("Learned", DCG, ListUtility)
+
+Draws = tuple[Floats, Floats, Floats | None]
+"""Gains, discounts and further parameters, one row a draw."""
+
+
+def with_judges(fit: DirectFit, log: OpenLog) -> DirectFit:
+    """Return a fit whose metric knows its judges; none where the loss is no likelihood."""
+    if not fit.is_likelihood:
+        return fit
+    sample = log.thinned(SAMPLE)
+    lists = np.concatenate([sample.preferred, sample.other])
+    grades = np.unique(lists)
+    gaps = np.abs(fit.metric.score(sample.preferred) - fit.metric.score(sample.other))
+    judges = Judges(
+        scale=fit.scale,
+        tie_threshold=fit.tie_threshold,
+        error_rate=fit.error_rate,
+        bias=fit.position_bias,
+        chose=getattr(log, "ratings", None) is None,
+        # what the log holds
+        n_judgements=round(fit.weighed_on),
+        largest=float(gaps.max(initial=0.0)),
+        grades=tuple(grades[grades >= 0].tolist()),
+        depth=int(np.flatnonzero((lists > EMPTY).any(axis=0)).max(initial=-1)) + 1,
+    )
+    return judged_by(fit, judges)
+
+
+def judged_by(fit: DirectFit, judges: Judges | None) -> DirectFit:
+    """Return a fit whose metric has these judges."""
+    if fit.list_utility is not None:
+        return replace(fit, list_utility=replace(fit.list_utility, judges=judges))
+    return replace(fit, dcg=replace(fit.dcg, judges=judges))
+
+
+def with_draws(metric: Learned, draws: JudgeDraws) -> Learned:
+    """Return a metric whose judges have a few of the draws."""
+    judges = metric.judges
+    return metric if judges is None else replace(metric, judges=replace(judges, draws=draws.few()))
+
+
+def judge_draws(
+    log: Preferences, whole: DirectFit, unit: str, n: int, random_state: int
+) -> JudgeDraws:
+    """Return n draws of the posterior around the fit, of a blend around its robust fit."""
+    loss, warm = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss, WarmStart.of(whole)
+    with one_blas_thread():
+        # fit the DCG, and how much the judgements of a unit depend on each other
+        fit, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
+        assert fitted.pairs is not None
+        apart, theta = 1.0, fitted.theta
+        if unit not in ("pair", "list"):
+            apart = dispersion(fitted, fitted.pairs.clusters(unit)[0], random_state)
+
+        # fit a form beyond it
+        if whole.form != "dcg":
+            near = warm.in_its_form(whole.form, fitted.model, fit.raters)
+            result = fitted.with_form(whole.form, near)
+            fitted, theta = replace(fitted, model=result.model), result.theta
+        thetas = posterior_draws(fitted, theta, n, random_state, apart)
+    _LOG.info(
+        "%d draws of the posterior by %s, which count %.2f times less than alone", n, unit, apart
+    )
+
+    # gains up to 1, discounts from 1, and what both were divided by
+    points = fitted.model.points(thetas)
+    gains, first = fitted.model.zeroed(points.gains), points.discounts[:, :1]
+    further = thetas[:, fitted.model.places.further] if whole.form != "dcg" else None
+    curves = identified(whole.form, gains / gains[:, -1:], points.discounts / first, further)
+    return JudgeDraws(
+        gains=curves[0],
+        discounts=curves[1],
+        scale=first[:, 0] * gains[:, -1],
+        tie_threshold=points.thresholds[:, 1] if whole.ties else np.zeros(n),
+        error_rate=points.errors.mean(axis=1),
+        bias=np.zeros(n) if points.biases is None else points.biases.mean(axis=1),
+        further=curves[2],
+    )
+
+
+def identified(form: str, gains: Floats, discounts: Floats, further: Floats | None) -> Draws:
+    """Return parameters on the scale of `Bands`: grade 0 never stops."""
+    if form != "saturation" or further is None:
+        return gains, discounts, further
+    left = 1 - further
+    return gains, discounts * left[:, :1] ** np.arange(discounts.shape[1]), 1 - left / left[:, :1]
