@@ -161,6 +161,10 @@ class TrustOptions(BaselineOptions):
         None, "What is held out whole; by default pair, for ratings rater or list."
     )
 
+    calibrate: bool = first_row(
+        False, "Correct shares of people by how sure held-out verdicts are."
+    )
+
     def __post_init__(self) -> None:
         for name, usual in (("holdout", 0.3), ("level", 0.95)):
             value = getattr(self, name)

@@ -29,7 +29,10 @@ from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.band_draws import drawn_judges, why_no_bands
 from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.held_out import compare_dcg, cross_fitted
+from dcglearn.trust.judge_draws import judged_by
 from dcglearn.trust.llm import llm_dcg, llm_report
 
 if TYPE_CHECKING:
@@ -78,6 +81,7 @@ def learn_report(
     machine = ranges = raters = None
     if pairs is not None and isinstance(learner, DirectFit):
         bands, no_bands = _bands(pairs, learner, trust)
+        learner = _judged(pairs, learner, bands, comparison, trust)
         if verdicts is not None and llm is not None:
             n = len(verdicts[verdicts.differing].decided)
             machine = llm_report(pairs, learner, n_llm=n, random_state=trust.seed)
@@ -112,7 +116,6 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
     """Return the bands that are asked for, or why there are none."""
     if not trust.bands:
         return None, ""
-    from dcglearn.trust.band_draws import why_no_bands
 
     reason = why_no_bands(log)
     if reason:
@@ -126,12 +129,42 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
         return dl.bands(log, learner, **how), ""
 
 
+def _judged(
+    log: Preferences,
+    learner: DirectFit,
+    bands: Bands | None,
+    comparison: Comparison | None,
+    trust: TrustOptions,
+) -> DirectFit:
+    """Return the fit with draws of its judges, and with what held-out pairs say of them."""
+    judges = learner.metric.judges
+    if judges is None:
+        if trust.calibrate:
+            raise InputError("--calibrate goes with a loss that knows its judges: leave out --loss")
+        return learner
+
+    # draws, of the bands if there are any
+    if bands is not None and bands.metric is not None and bands.metric.judges is not None:
+        judges = bands.metric.judges
+    elif not why_no_bands(log):
+        with stage("judges"):
+            judges = drawn_judges(log, learner, trust.seed) or judges
+
+    # what held-out pairs say
+    if trust.calibrate:
+        with stage("calibration"):
+            found = cross_fitted(log, learner, random_state=trust.seed).calibration
+        if found is not None:
+            judges = replace(judges, slope=found.slope, slope_error=found.error)
+    if comparison is not None and comparison.below_ceiling:
+        judges = replace(judges, unexplained=f"grades do not explain all: {comparison.room}")
+    return judged_by(learner, judges)
+
+
 def _held_out(
     log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]], trust: TrustOptions
 ) -> Comparison:
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
-    from dcglearn.trust.held_out import compare_dcg
-
     share = 1 - (trust.holdout or 0)
     train, test = usable_pairs(log).split(share, random_state=trust.seed, by=trust.unit(log))
 
@@ -139,11 +172,8 @@ def _held_out(
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
-        metrics: Fields = {"baseline": trust.baseline, "utility": learner.list_utility}
-        dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
-        comparison = compare_dcg(
-            dcg, train, test, C=reference_C, random_state=trust.seed, **metrics
-        )
+        how: Fields = {"baseline": trust.baseline, "C": reference_C, "random_state": trust.seed}
+        comparison = compare_dcg(learner, train, test, **how)
 
     # where it stays below the noise ceiling, ask why
     if not comparison.below_ceiling:

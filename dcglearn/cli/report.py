@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SIX = ("read", "learned", "how sure", "new judgements", "left open")
 """Parts that are printed; the sixth line says what was written."""
 
-ASKED = ("LLM judge", "ranges", "form")
+ASKED = ("as sure as said?", "LLM judge", "ranges", "form")
 """Parts that are printed too where an option asks for them."""
 
 NO_BANDS = "not measured; --bands 200 gives 90% bands of every gain and discount"
@@ -197,6 +197,7 @@ class Report(Findings):
         parts["ranges"] = self.ranges
         if self.comparison is not None:
             parts["is a DCG enough?"] = self.comparison.lack_of_fit
+            parts["as sure as said?"] = self.comparison.calibration
         if isinstance(self.learner, DirectFit) and self.learner.form_scores:
             parts["form"] = FormChoice(self.learner.form_scores, self.learner.form)
         return {name: part for name, part in parts.items() if part is not None}

@@ -28,10 +28,10 @@ class Verdict:
     limits of its interval. `verdict` is "worse" if `high` is below the margin, "not worse" if `low`
     is above it, else "undecided"; with bounds it is "open" where documents without a judgement
     could turn the decision, and "too few" where fewer people than asked for take the run, by the
-    lower end `people` of the interval (None unless asked for). `passed` tells whether the rule lets the run through. `n_topics` are
-    compared, `n_shared` are in both runs, `n_measured` have something to measure (see
-    `SystemComparison`). `detectable` is the distance from the margin, in units of the measure, that
-    these topics detect four times in five.
+    lower end `people` of the interval (None unless asked for). `passed` tells whether the rule lets
+    the run through. `n_topics` are compared, `n_shared` are in both runs, `n_measured` have
+    something to measure (see `SystemComparison`). `detectable` is the distance from the margin, in
+    units of the measure, that these topics detect four times in five.
     """
 
     run: str

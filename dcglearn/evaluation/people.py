@@ -113,12 +113,11 @@ class People(Finding):
     depths: Mapping[str, int]
     judges: Mapping[str, Judges] = field(repr=False)
 
-    _formats: ClassVar = dict.fromkeys(
-        f"{name}{end}"
+    _formats: ClassVar = {
+        f"{name}{end}": ".1f"
         for name in ("take", "keep", "no_difference", "decided", "agree")
         for end in ("", "_low", "_high")
-    )
-    _formats = dict.fromkeys(_formats, ".1f")
+    }
     _labels: ClassVar = {"baseline": "", "agree": "two agree", "n_queries": "queries"}
 
     @property

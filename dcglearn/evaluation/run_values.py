@@ -439,11 +439,11 @@ def evaluate(
 
     # measures of ir_measures
     if others:
-        elsewhere = measured_elsewhere(list(others.values()), judged, systems, queries)
-        values[:, list(others)] = elsewhere
+        values[:, list(others)] = measured_elsewhere(
+            list(others.values()), judged, systems, queries
+        )
 
-    names = ", ".join(by_name)
-    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), names)
+    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), [*by_name])
     return Evaluation(
         values,
         tuple(run.name for run in systems),

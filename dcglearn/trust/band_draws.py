@@ -35,6 +35,7 @@ from dcglearn.learning.descriptions import (
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.fit_form import parameters_of
 from dcglearn.metrics.dcg import DCG, as_curves
+from dcglearn.metrics.judges import N_DRAWS, Judges
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -400,6 +401,14 @@ def bands(
         failed=n_resamples - len(gains) if method == "bootstrap" else 0,
         metric=metric,
     )
+
+
+def drawn_judges(log: Preferences, fit: DirectFit, random_state: int) -> Judges | None:
+    """Return the judges of a fit with draws from what the log allows, by its independent unit."""
+    log = usable_pairs(log)
+    unit = unit_of(log, fewest=FEWEST_DRAWN)
+    draws = judge_draws(log, fit, unit, N_DRAWS, random_state)
+    return with_draws(fit.metric, draws).judges
 
 
 def why_no_bands(log: Preferences, by: str | None = None) -> str:

@@ -60,8 +60,8 @@ def fit_in_form(
 ) -> DirectFit:
     """Return a learner's fit, in its form or in the form chosen for the log.
 
-    It is a blend where the loss is "auto" and the form a DCG, and its metric knows its judges. Raise InputError for `llm` or a loss
-    that the form does not allow.
+    It is a blend where the loss is "auto" and the form a DCG, and its metric knows its judges.
+    Raise InputError for `llm` or a loss that the form does not allow.
     """
     fit = _in_form(log, description, start, refit, checkpointing, llm)
     return with_judges(fit, log)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,15 +12,21 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL, percentile_interval
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Fields, Floats, Grades, InputError, PolarsFrame
-from dcglearn.learning.descriptions import DirectDescription, DirectLearner, QPDescription, warn_of
+from dcglearn.learning.descriptions import (
+    DirectDescription,
+    DirectFit,
+    DirectLearner,
+    QPDescription,
+    QPFit,
+    warn_of,
+)
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
-from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
 from dcglearn.metrics.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
+from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.form_choice import fit_in_form
@@ -100,7 +106,8 @@ class Comparison(Finding):
 
     `apart` counts the pairs on which the learned metric and the one used now choose different
     lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
-    `p_value` that of an exact test of a half.
+    `p_value` that of an exact test of a half. `calibration` tells whether people are as sure as the
+    learned metric and its judges say, None where these are not known.
     """
 
     rows: tuple[Row, ...]
@@ -116,6 +123,7 @@ class Comparison(Finding):
     apart: int = 0
     with_learned: float = 0.5
     p_value: float = 1.0
+    calibration: Calibration | None = None
 
     _formats: ClassVar = LEAD_FORMATS
     _labels: ClassVar = LEAD_LABELS
@@ -205,7 +213,8 @@ class Comparison(Finding):
                 f"the lists' own values reach {ceiling.lower:.1%} on held-out {unit}s, and "
                 f"{ceiling.upper:.1%} on the same {unit}s (too high)",
             ]
-        return [*notes, self.room] if self.room else notes
+        notes += [self.room] if self.room else []
+        return notes if self.calibration is None else [*notes, self.calibration.sentence]
 
 
 def compare_learners(
@@ -269,10 +278,9 @@ def compare_learners(
     learned = fit_in_form(train, DirectDescription.of(learner))
     warn_of(learned)
     return compare_dcg(
-        learned.dcg,
+        learned,
         train,
         held_out,
-        utility=learned.list_utility,
         baseline=baseline,
         C=C,
         by=by,
@@ -282,7 +290,7 @@ def compare_learners(
 
 
 def compare_dcg(
-    learned: DCG,
+    learned: DirectFit | QPFit,
     train: Preferences,
     held_out: Preferences,
     *,
@@ -291,12 +299,8 @@ def compare_dcg(
     random_state: int,
     by: str | None = None,
     n_resamples: int | None = None,
-    utility: ListUtility | None = None,
 ) -> Comparison:
-    """Compare what was learned from `train` with other metrics; see `compare_learners`.
-
-    `learned` is the DCG, and `utility` the list utility if the form is another.
-    """
+    """Compare what was learned from `train` with other metrics; see `compare_learners`."""
     held_out = held_out.decided
     if not len(held_out):
         raise InputError(
@@ -313,10 +317,11 @@ def compare_dcg(
 
     # what was learned comes first, the list utility where there is one
     metrics: dict[str, Metric] = {}
-    if utility is not None:
-        metrics[f"{UTILITY} ({utility.form})"] = utility
-    metrics[LEARNED] = learned
-    if factored != learned:
+    dcg = learned.dcg if isinstance(learned, DirectFit) else learned.factor().dcg
+    if learned.list_utility is not None:
+        metrics[f"{UTILITY} ({learned.list_utility.form})"] = learned.list_utility
+    metrics[LEARNED] = dcg
+    if factored != dcg:
         metrics["QP + SVD"] = factored
     metrics["QP utility"] = qp.utility
 
@@ -328,10 +333,20 @@ def compare_dcg(
     metrics.setdefault(baseline_name, baseline_dcg)
     metrics |= _of_lists(train)
     verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
-    n_train = len(train.decided)
+    n_train, chances = len(train.decided), _chances(learned.metric, held_out)
     return _compared(
-        held_out, verdicts, baseline_name, best, n_train, unit, n_resamples, random_state
+        held_out, verdicts, baseline_name, best, n_train, unit, n_resamples, random_state, chances
     )
+
+
+def _chances(metric: Any, pairs: Preferences) -> Floats | None:
+    """Return the chance that who decides prefers as the pairs say, shape (n,); None if unknown."""
+    judges = getattr(metric, "judges", None)
+    if judges is None:
+        return None
+    shares = judges.chances(metric.score(pairs.preferred) - metric.score(pairs.other))
+    chances: Floats = shares[:, 0] / (shares[:, 0] + shares[:, 2])
+    return chances
 
 
 def _named(best: str, baseline: str) -> str:
@@ -359,7 +374,7 @@ def cross_fitted(
 
     # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
     verdicts = np.zeros((2, len(pairs)), np.int8)
-    chosen, n_train = [], 0
+    chosen, n_train, chances = [], 0, np.full(len(pairs), np.nan)
     folds = folds_of(pairs, unit, random_state)
     for train, test in counted(folds, len(folds), "held out"):
         part = pairs[train]
@@ -367,13 +382,16 @@ def cross_fitted(
         name, textbook = best_textbook(part)
         chosen.append(name)
         verdicts[:, test] = [pairs[test].verdicts(metric) for metric in (fitted.metric, textbook)]
+        chances[test] = _chances(fitted.metric, pairs[test])
         n_train = max(n_train, len(part))
 
     # beside them the metric used now
     best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
     of_metrics = {LEARNED: verdicts[0], _named(best, baseline_name): verdicts[1]}
     of_metrics[baseline_name] = pairs.verdicts(baseline_dcg)
-    return _compared(pairs, of_metrics, baseline_name, best, n_train, unit, None, random_state)
+    return _compared(
+        pairs, of_metrics, baseline_name, best, n_train, unit, None, random_state, chances
+    )
 
 
 def _compared(
@@ -385,10 +403,12 @@ def _compared(
     unit: str,
     n_resamples: int | None,
     random_state: int,
+    chances: Floats | None,
 ) -> Comparison:
     """Compare metrics by their verdicts on held-out pairs, shape (n,) each.
 
-    The learned metric comes first.
+    The learned metric comes first; `chances`, shape (n,), are those that it gives the verdicts, NaN
+    or None where it does not know its judges.
     """
     # shares of all metrics, and leads of the first
     table = np.stack([*verdicts.values()])
@@ -414,6 +434,11 @@ def _compared(
         covered = weight[ceiling.rows]
         reached = float(frame.right[0, ceiling.rows] @ covered / covered.sum())
 
+    # how sure people are, beside how sure they were said to be
+    calibration = None
+    if chances is not None and not np.isnan(chances).any():
+        calibration = Calibration.of(chances, weight, frame.clusters)
+
     # rows and tests together
     return Comparison(
         rows=rows,
@@ -428,6 +453,7 @@ def _compared(
         apart=len(apart),
         with_learned=with_learned,
         p_value=p_value,
+        calibration=calibration,
     )
 
 

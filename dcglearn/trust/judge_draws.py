@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 
@@ -22,8 +21,6 @@ from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 
 _LOG = logging.getLogger(__name__)
-
-Learned = TypeVar("Learned", DCG, ListUtility)
 
 Draws = tuple[Floats, Floats, Floats | None]
 """Gains, discounts and further parameters, one row a draw."""
@@ -59,7 +56,7 @@ def judged_by(fit: DirectFit, judges: Judges | None) -> DirectFit:
     return replace(fit, dcg=replace(fit.dcg, judges=judges))
 
 
-def with_draws(metric: Learned, draws: JudgeDraws) -> Learned:
+def with_draws(metric: DCG | ListUtility, draws: JudgeDraws) -> DCG | ListUtility:
     """Return a metric whose judges have a few of the draws."""
     judges = metric.judges
     return metric if judges is None else replace(metric, judges=replace(judges, draws=draws.few()))

@@ -1,0 +1,113 @@
+"""Calibration: whether verdicts are as sure as the learned metric and its judges say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+import numpy as np
+
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
+from dcglearn.trust.resampling import Clusters, mean_and_error
+
+STEEPEST = 10.0
+"""The largest slope: where every verdict is foretold, none is the steepest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration(Finding):
+    """How sure the judges are said to be of held-out verdicts, and how sure they are.
+
+    Of each decided pair, the chance of the list that the metric puts first is predicted. `brier` is
+    the mean squared error of these chances (0.25 for a coin). `slope` is that of the verdicts on
+    the predicted log-odds, a logistic regression, with its standard `error` by unit: 1 where
+    calibrated, below 1 where the judges are less sure than predicted. `table` has a row for each
+    range of chances: ``n`` pairs, their mean chance ``predicted`` and the share ``observed``.
+    """
+
+    table: PolarsFrame = field(repr=False)
+    n: int
+    brier: float
+    slope: float
+    error: float
+
+    _formats: ClassVar = {"predicted": ".3f", "observed": ".3f"}
+
+    @classmethod
+    def of(cls, chances: Floats, weight: Floats, clusters: Clusters) -> Self:
+        """Return the calibration of the chances of the lists that judges preferred, shape (n,)."""
+        from scipy.optimize import minimize_scalar
+        from scipy.special import expit, log_expit, logit
+
+        # slope of verdicts on log-odds
+        odds = logit(np.clip(chances, 1e-9, 1 - 1e-9))
+        slope = float(
+            minimize_scalar(
+                lambda b: -(log_expit(b * odds) @ weight), bounds=(0, STEEPEST), method="bounded"
+            ).x
+        )
+
+        # its standard error, by the independent unit
+        missed = expit(-slope * odds)
+        curvature = float(weight @ (odds**2 * missed * (1 - missed)))
+        of_mean = float(mean_and_error((odds * missed)[None], weight, clusters)[1][0])
+        error = of_mean * float(weight.sum()) / max(curvature, 1e-12)
+
+        # predicted and observed, for the list that is predicted to win
+        rows = []
+        likelier = np.maximum(chances, 1 - chances)
+        right = np.where(chances == 0.5, 0.5, chances > 0.5)
+        tenth = np.minimum(np.floor(10 * likelier + 1e-9), 9)
+        for low in np.unique(tenth):
+            inside = tenth == low
+            means = (np.average(x[inside], weights=weight[inside]) for x in (likelier, right))
+            predicted, observed = map(float, means)
+            row = {"chance": f"{low / 10:.1f} to {low / 10 + 0.1:.1f}", "n": int(inside.sum())}
+            rows.append(row | {"predicted": predicted, "observed": observed})
+        brier = float(np.average((1 - chances) ** 2, weights=weight))
+        return cls(table_of(rows), len(chances), brier, slope, error)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the slope's interval, of `LEVEL`."""
+        reach = normal_quantile() * self.error
+        return max(self.slope - reach, 0.0), self.slope + reach
+
+    @property
+    def overconfident(self) -> bool:
+        """Whether people are shown to be less sure than predicted."""
+        return self.interval[1] < 1
+
+    @property
+    def sentence(self) -> str:
+        """The Brier score, the slope, and whether the prediction is too sure."""
+        low, high = self.interval
+        verdict = "they are as sure as predicted, as far as these pairs can tell"
+        if self.overconfident:
+            verdict = "people are less sure than predicted: --calibrate corrects shares of people"
+        elif low > 1:
+            verdict = "people are surer than predicted"
+        return (
+            f"predicted chances of {self.n:,} held-out verdicts have a Brier score of "
+            f"{self.brier:.3f} (a coin .250) and a slope of {self.slope:.2f} ({LEVEL:.0%} interval "
+            f"{low:.2f} to {high:.2f}): {verdict}"
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What the slope and the table are."""
+        return [
+            "slope: of verdicts on the predicted log-odds, 1 where calibrated, below 1 where "
+            "people are less sure",
+            "predicted, observed: the chance that people prefer the list with the higher value, "
+            "and how often they do",
+        ]
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Observed beside predicted chances."""
+        lines = {name: self.table[name].to_list() for name in ("observed", "predicted")}
+        title = "how sure people are of held-out pairs"
+        return [{"title": title, "ticks": [*self.table["chance"]], "lines": lines, "start": 0.5}]
