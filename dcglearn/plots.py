@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dcglearn.coherence.pair_shares import DisagreementMatrix
     from dcglearn.coherence.rank_changes import SystemOrder
     from dcglearn.coherence.verdict import Coherence, RegretCurve, Witness
+    from dcglearn.evaluation.people import People
     from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metrics.dcg import DCG
@@ -410,11 +411,20 @@ def slope_figure(order: SystemOrder) -> Figure:
 
 
 def forest_figure(comparison: SystemComparison) -> Figure:
-    """Return a forest plot of differences from the baseline, with intervals, by metric."""
-    table = comparison.table
+    """Return a forest plot of differences from the baseline, with intervals, by metric.
+
+    Where a metric knows its judges, a bar of 100 people for each run stands below.
+    """
+    table, people = comparison.table, comparison.of_people
     runs, measures = list(dict.fromkeys(table["run"])), list(dict.fromkeys(table["measure"]))
-    with _printed(6.0, max(2.2, 0.16 * len(table) + 0.25 * len(runs) + 0.9)) as figure:
-        axes = figure.subplots()
+    height = max(2.2, 0.16 * len(table) + 0.25 * len(runs) + 0.9)
+    below = 0.0 if people is None else 0.3 * len(people.table) + 1.1
+    with _printed(6.0, height + below) as figure:
+        if people is None:
+            axes = figure.subplots()
+        else:
+            axes, lower = figure.subplots(2, height_ratios=[height, below])
+            _plot_people(lower, people)
 
         # the measures of a run side by side
         for m, (style, measure) in enumerate(zip(_styles(len(measures)), measures, strict=True)):
@@ -426,9 +436,9 @@ def forest_figure(comparison: SystemComparison) -> Figure:
 
             # below them, what judging all documents could make of the difference
             if comparison.open:
-                below = at + 0.25 / len(measures)
+                under = at + 0.25 / len(measures)
                 axes.hlines(
-                    below, part["least"], part["most"], color=style["color"], ls=":", lw=1.5
+                    under, part["least"], part["most"], color=style["color"], ls=":", lw=1.5
                 )
 
         # runs by name, and what they are compared with
@@ -441,6 +451,31 @@ def forest_figure(comparison: SystemComparison) -> Figure:
         if len(measures) > 1:
             figure.legend(loc="outside upper center", ncols=min(len(measures), 3))
     return figure
+
+
+def _plot_people(axes: Axes, people: People) -> None:
+    """Draw a bar of 100 people for each run: those who take it, and those who take the other."""
+    table = people.table
+    baseline = table["baseline"][0]
+    names = [f"{row['run']}, {row['measure']}" for row in table.iter_rows(named=True)]
+    left = np.zeros(len(table))
+    for part, label, colour in (
+        ("take", "take it", _COLOR),
+        ("no_difference", "see no difference", "0.8"),
+        ("keep", f"take {baseline}", LINE_STYLES[1]["color"]),
+    ):
+        shares = table[part].to_numpy()
+        axes.barh(np.arange(len(table)), shares, left=left, color=colour, height=0.6, label=label)
+        for y, (share, start) in enumerate(zip(shares, left, strict=True)):
+            if share >= 5:
+                dark = "black" if part == "no_difference" else "white"
+                axes.text(
+                    start + share / 2, y, f"{share:.0f}", ha="center", va="center", color=dark
+                )
+        left = left + shares
+    _name_rows(axes, names)
+    axes.set(xlim=(0, 100), xlabel="of 100 people who see both lists")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
 
 def raters_figure(agreement: RaterAgreement) -> Figure:

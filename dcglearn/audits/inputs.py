@@ -1,6 +1,6 @@
 """Inputs shared by the audit's sections: the log, the metric in use, and the DCG learned."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -45,6 +45,19 @@ class Inputs:
     def pairs(self) -> Preferences:
         """Pairs to learn from: of different lists, without raters who always name one side."""
         return usable_pairs(self.log)
+
+    @property
+    def learned(self) -> DCG:
+        """The DCG learned; its judges have draws where there are bands, and are not too sure."""
+        drawn = None if self.bands is None else self.bands.metric
+        metric = drawn if isinstance(drawn, DCG) else self.fit.dcg
+
+        # as sure as held-out verdicts are
+        sure = None if isinstance(self.comparison, str) else self.comparison.calibration
+        if sure is None or metric.judges is None or not sure.overconfident:
+            return metric
+        judges = replace(metric.judges, slope=sure.slope, slope_error=sure.error)
+        return replace(metric, judges=judges)
 
     @cached_property
     def tells_nothing(self) -> bool:

@@ -11,9 +11,10 @@ import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section, cells, interval, worded
-from dcglearn.coherence.rank_changes import system_order
+from dcglearn.coherence.rank_changes import SystemOrder, system_order
+from dcglearn.evaluation.people import People
 from dcglearn.evaluation.run_values import evaluate
-from dcglearn.evaluation.system_tests import interval_of_mean
+from dcglearn.evaluation.system_tests import interval_of_mean, shares_of_people
 from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
@@ -43,7 +44,7 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
     ):
         judged, systems = read_judgements(judgements), read_runs(runs)
     baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
-    metrics = {inputs.name: baseline, LEARNED: inputs.fit.dcg}
+    metrics = {inputs.name: baseline, LEARNED: inputs.learned}
     with stage("systems"):
         order = system_order(judged, systems, metrics, random_state=inputs.random_state)
     names, (swaps,) = order.evaluation.runs, order.swaps.values()
@@ -67,6 +68,7 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
 
     # every system, and how many pairs of them change places
     rows = [*zip(names, order.evaluation.means.tolist(), order.ranks.tolist(), strict=True)]
+    people = _people(order, inputs)
     numbers: Fields = {
         "name": inputs.name,
         "systems": [{"run": run, "means": means, "ranks": ranks} for run, means, ranks in rows],
@@ -77,6 +79,7 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
         "swaps": shown,
         "survive": survive,
         "overturned": overturned,
+        "people": None if people is None else people.to_dict(),
     }
     return Section(
         *worded("systems", **numbers),
@@ -84,9 +87,22 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
         heading=OF_SYSTEMS,
         caption="All systems",
         shown=order.cells,
-        drawn=_swaps_drawn(shown),
+        drawn=_swaps_drawn(shown) + ([] if people is None else people.pictures),
         longer=_swaps_told(shown),
     )
+
+
+def _people(order: SystemOrder, inputs: Inputs) -> People | None:
+    """Return shares of people for the best system under the learned DCG and the best in use.
+
+    Where they are one, the next best under the learned DCG stands for the latter.
+    """
+    if inputs.tells_nothing:
+        return None
+    best, *others = np.argsort(order.ranks[:, 1]).tolist()
+    in_use = int(np.argmin(order.ranks[:, 0]))
+    pair = best, others[0] if in_use == best else in_use
+    return shares_of_people(order.evaluation, [pair], 0.95, inputs.random_state)
 
 
 def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
@@ -168,7 +184,7 @@ def next_section(inputs: Inputs) -> Section:
 
 def tools_section(inputs: Inputs) -> Section:
     """Return what to paste into other tools for the learned DCG."""
-    dcg = inputs.fit.dcg
+    dcg = inputs.learned
     paste: dict[str, Any] = {}
     for tool in ("lightgbm", "sql", "ir-measures"):
         made = exported(dcg, "dcg.json", tool)

@@ -189,6 +189,7 @@ def held_out_section(inputs: Inputs) -> Section:
 
     # the textbook DCG that fits best, if it is another
     has_textbook = comparison.textbook != comparison.baseline
+    sure = None if inputs.tells_nothing else comparison.calibration
     numbers = {
         "held_out": comparison.to_dict(),
         "share": drawn[comparison.baseline].share,
@@ -197,6 +198,7 @@ def held_out_section(inputs: Inputs) -> Section:
         "textbook": vars(drawn[comparison.textbook]) if has_textbook else None,
         "about": "" if ceiling is None else ceiling.about,
         "room": "" if inputs.tells_nothing else comparison.room,
+        "sure": sure.sentence if sure else "",
     }
 
     # every metric that was compared is in the table
@@ -207,7 +209,10 @@ def held_out_section(inputs: Inputs) -> Section:
         heading=OF_HELD_OUT,
         caption=f"{held} judgements, each held out from about {trained}",
         shown=comparison.cells,
-        drawn=[{"title": "how far the learned DCG is ahead (90% intervals)", "rows": rows}],
+        drawn=[
+            {"title": "how far the learned DCG is ahead (90% intervals)", "rows": rows},
+            *(sure.pictures if sure else []),
+        ],
     )
 
 

@@ -60,7 +60,8 @@ def show(
     # gains and discounts
     dcgs = load_metrics(metrics, grades) if metrics else {}
     for name, dcg in dcgs.items():
-        notes = [f"- {note}" for note in dcg.notes]
+        about = [*dcg.notes] if dcg.judges is None else [*dcg.notes, str(dcg.judges)]
+        notes = [f"- {note}" for note in about]
         text = "\n".join([name, str(dcg), *notes, ""])
         print_result({"name": name, **dcg.to_dict()} if as_json else text, as_json)
     write_figure(lambda: dcg_figure(dcgs), plot, force=force)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import kendalltau
 
 from dcglearn.coherence.cone import AllowedMetrics, counts, scope_of, verdict_of
+from dcglearn.evaluation.people import People
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
-from dcglearn.evaluation.system_tests import MAX_RESAMPLES
+from dcglearn.evaluation.system_tests import MAX_RESAMPLES, shares_of_people
 from dcglearn.evaluation.tables import (
     JudgementsLike,
     RunsLike,
@@ -34,6 +35,9 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.metrics.reading import MetricsLike
 from dcglearn.readers.preferences import Preferences, as_preferences
+
+NEIGHBOURS = 6
+"""Of this many first systems, each is compared with the next in shares of people."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,9 @@ class SystemOrder(Finding):
     which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
     whether the row's system is at least as good as the column's under every allowed DCG
     (described by `scope`), and better under some. `swaps` are by pair of metrics; `level` is the
-    share of the bootstrap samples that must keep an order for it to be solid.
+    share of the bootstrap samples that must keep an order for it to be solid. `people` says, where
+    a metric knows its judges, how many of 100 people would take the lists of each of the first
+    systems rather than those of the next; None where none does.
     """
 
     evaluation: Evaluation = field(repr=False)
@@ -93,6 +99,7 @@ class SystemOrder(Finding):
     beats: Flags
     scope: str
     level: float
+    people: People | None = field(default=None, repr=False)
 
     @property
     def ranks(self) -> Indices:
@@ -188,6 +195,8 @@ class SystemOrder(Finding):
             notes.append(f"beyond chance: both metrics keep their order in {share}")
             notes.append(self._decided)
         notes.append(f"beats: how many systems each beats under {self.scope}")
+        if self.people is not None:
+            notes += [self.people.in_brief, *self.people.of_judges]
         queries = number_of(len(self.evaluation.queries), "queries", ",")
         return [*notes, f"means are over {queries}", *self.evaluation.notes]
 
@@ -195,6 +204,7 @@ class SystemOrder(Finding):
         """Return the values of a finding, with the metrics and their swaps."""
         swaps = [one.to_dict() for one in self.swaps.values()]
         values = {"metrics": list(self.evaluation.metrics), "swaps": swaps}
+        values |= {"people": None if self.people is None else self.people.to_dict()}
         return super().to_dict() | values | {"decided": self.share_decided}
 
 
@@ -277,6 +287,7 @@ def system_order(
         lists = ranked_grades(judged, runs_by_name[name], depth, ties).grades
         mean_counts.append(counts(lists, n_grades).mean(axis=0))
 
+    n_first = min(len(evaluation.runs), NEIGHBOURS)
     return SystemOrder(
         evaluation=evaluation,
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
@@ -285,6 +296,7 @@ def system_order(
         beats=_beats(allowed, mean_counts),
         scope=scope_of(allowed.budget),
         level=level,
+        people=shares_of_people(evaluation, [*pairwise(range(n_first))], level, random_state),
     )
 
 

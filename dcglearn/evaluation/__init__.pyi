@@ -7,6 +7,7 @@ from dcglearn.evaluation.gate import Gate as Gate
 from dcglearn.evaluation.next_judgements import OpenGrades as OpenGrades
 from dcglearn.evaluation.next_judgements import suggest_judgements as suggest_judgements
 from dcglearn.evaluation.next_judgements import with_grades as with_grades
+from dcglearn.evaluation.people import People as People
 from dcglearn.evaluation.recall_paired import lexi_precision as lexi_precision
 from dcglearn.evaluation.recall_paired import lexi_recall as lexi_recall
 from dcglearn.evaluation.recall_paired import recall_paired_preference as recall_paired_preference
@@ -18,6 +19,7 @@ from dcglearn.evaluation.tables import read_judgements as read_judgements
 from dcglearn.evaluation.tables import read_runs as read_runs
 from dcglearn.evaluation.trec import Judgements as Judgements
 from dcglearn.evaluation.trec import Run as Run
+from dcglearn.metrics.judges import Judges as Judges
 from dcglearn.metrics.textbook_lists import textbook_list_metrics as textbook_list_metrics
 
 __all__: list[str]

@@ -155,11 +155,29 @@ class People(Finding):
             names = f"{row['run']}, {measure}: " if len(self.table) > 1 else ""
             notes += [f"{names}{note}" for note in self._of_row(row, judges)]
 
-        # what the judges are
+        return [*notes, *self.of_judges]
+
+    @property
+    def of_judges(self) -> list[str]:
+        """What the shares rest on, for each measure."""
+        notes = []
         for measure, judges in self.judges.items():
             which = f"{measure}: " if len(self.judges) > 1 else ""
             notes += [f"{which}{note}" for note in _of_judges(judges)]
         return notes
+
+    @property
+    def in_brief(self) -> str:
+        """How many of 100 people take the first run of each pair, in one sentence."""
+        shares = [
+            f"{row['take']:.0f} would take {row['run']} ({row['take_low']:.0f} to "
+            f"{row['take_high']:.0f}) and {row['keep']:.0f} {row['baseline']}"
+            for row in self.table.iter_rows(named=True)
+        ]
+        return (
+            f"of 100 people who see both lists of a query, {'; '.join(shares)} "
+            f"({self.level:.0%} intervals)"
+        )
 
     def _of_row(self, row: Fields, judges: Judges) -> Iterator[str]:
         """Yield notes on one comparison."""

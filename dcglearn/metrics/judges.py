@@ -159,6 +159,14 @@ class Judges:
         judges = self.scale, self.tie_threshold, self.error_rate, self.bias
         return _chances(np.asarray(difference), *judges, self.slope)
 
+    def __str__(self) -> str:
+        take, same, keep = 100 * self.chances(0.1)
+        return (
+            "of 100 people who see two lists whose values differ by 0.1, "
+            f"{take:.0f} take the better one, {same:.0f} see no difference, {keep:.0f} take the "
+            f"other (learned from {self.n_judgements:,} judgements)"
+        )
+
     def drawn(self, differences: Iterable[Floats], rng: np.random.Generator) -> Iterator[Floats]:
         """Yield the chances, shape (n, 3), by the judges of each draw.
 

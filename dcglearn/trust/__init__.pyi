@@ -12,6 +12,7 @@ from dcglearn.trust.answers import OutcomesFit as OutcomesFit
 from dcglearn.trust.answers import learn_from_answers as learn_from_answers
 from dcglearn.trust.band_draws import Bands as Bands
 from dcglearn.trust.band_draws import bands as bands
+from dcglearn.trust.calibration import Calibration as Calibration
 from dcglearn.trust.ceiling import NoiseCeiling as NoiseCeiling
 from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling
 from dcglearn.trust.cross_validation import ChosenC as ChosenC
