@@ -449,7 +449,8 @@ def forest_figure(comparison: SystemComparison) -> Figure:
             bars += "; dotted: any grades of the unjudged"
         axes.set_xlabel(f"difference from {table['baseline'][0]} ({bars})")
         if len(measures) > 1:
-            figure.legend(loc="outside upper center", ncols=min(len(measures), 3))
+            named = axes.get_legend_handles_labels()
+            figure.legend(*named, loc="outside upper center", ncols=min(len(measures), 3))
     return figure
 
 
@@ -465,7 +466,8 @@ def _plot_people(axes: Axes, people: People) -> None:
         ("keep", f"take {baseline}", LINE_STYLES[1]["color"]),
     ):
         shares = table[part].to_numpy()
-        axes.barh(np.arange(len(table)), shares, left=left, color=colour, height=0.6, label=label)
+        look = {"color": colour, "label": label, "height": 0.6, "zorder": 2}
+        axes.barh(np.arange(len(table)), shares, left=left, **look)
         for y, (share, start) in enumerate(zip(shares, left, strict=True)):
             if share >= 5:
                 dark = "black" if part == "no_difference" else "white"

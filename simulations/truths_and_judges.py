@@ -78,6 +78,12 @@ def pairs_of(truth: dl.DCG, n: int, skewed: bool, rng: np.random.Generator) -> n
     return lists[:, np.flatnonzero(apart)[:n]]
 
 
+def noise_of(z: np.ndarray, wrong: float) -> float:
+    """Return the noise of graded judges who err on a share of pairs with differences z, (n,)."""
+    close = np.sort(np.abs(z))
+    return float(np.exp(brentq(lambda log: expit(-close / np.exp(log)).mean() - wrong, -15, 10)))
+
+
 def judged(
     truth: dl.DCG, lists: np.ndarray, judge: str, rng: np.random.Generator
 ) -> dl.Preferences:
@@ -89,9 +95,7 @@ def judged(
     # who errs on close pairs, as often as asked for
     first = z > 0
     if judge in ("graded", "mixed"):
-        close = np.sort(np.abs(z))
-        noise = brentq(lambda log: expit(-close / np.exp(log)).mean() - part, -15, 10)
-        first = rng.random(n) < expit(z / np.exp(noise))
+        first = rng.random(n) < expit(z / noise_of(z, part))
 
     # on any pair; or by always naming the first list, right on half of the pairs
     if judge in ("careless", "mixed"):
