@@ -7,7 +7,6 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-import polars as pl
 from scipy.special import expit
 
 import dcglearn as dl
