@@ -79,9 +79,6 @@ class LearnerOptions(CurveOptions):
         "qp: whether a better grade has at least the same utility.",
         "--monotone/--no-monotone",
     )
-    tie_epsilon: float | None = model_row(
-        None, "qp: use ties, which ask for a difference of at most this."
-    )
 
     def __post_init__(self) -> None:
         # C is a positive number, or chosen
@@ -93,7 +90,7 @@ class LearnerOptions(CurveOptions):
             raise InputError(f"--C {self.C}: give a positive number, or auto")
 
         # options of the other method keep their defaults
-        needed, names = "qp", ["C", "margin", "monotone", "tie_epsilon"]
+        needed, names = "qp", ["C", "margin", "monotone"]
         if self.method == "qp":
             needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "llm"]
         for name in names:
@@ -108,9 +105,7 @@ class LearnerOptions(CurveOptions):
         if self.method == "dcg":
             return replace(self.direct(log), form=self.form)
         C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
-        return QPDescription(
-            C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon
-        )
+        return QPDescription(C=C, margin=self.margin, monotone=self.monotone)
 
 
 def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:

@@ -29,9 +29,7 @@ from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import drawn_judges, why_no_bands
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.held_out import compare_dcg, cross_fitted
 from dcglearn.trust.judge_draws import judged_by
 from dcglearn.trust.llm import llm_dcg, llm_report
 
@@ -116,6 +114,7 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
     """Return the bands that are asked for, or why there are none."""
     if not trust.bands:
         return None, ""
+    from dcglearn.trust.band_draws import why_no_bands
 
     reason = why_no_bands(log)
     if reason:
@@ -137,6 +136,8 @@ def _judged(
     trust: TrustOptions,
 ) -> DirectFit:
     """Return the fit with draws of its judges, and with what held-out pairs say of them."""
+    from dcglearn.trust.band_draws import drawn_judges, why_no_bands
+
     judges = learner.metric.judges
     if judges is None:
         if trust.calibrate:
@@ -152,6 +153,8 @@ def _judged(
 
     # what held-out pairs say
     if trust.calibrate:
+        from dcglearn.trust.held_out import cross_fitted
+
         with stage("calibration"):
             found = cross_fitted(log, learner, random_state=trust.seed).calibration
         if found is not None:
@@ -165,6 +168,8 @@ def _held_out(
     log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]], trust: TrustOptions
 ) -> Comparison:
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
+    from dcglearn.trust.held_out import compare_dcg
+
     share = 1 - (trust.holdout or 0)
     train, test = usable_pairs(log).split(share, random_state=trust.seed, by=trust.unit(log))
 

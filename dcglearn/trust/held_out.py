@@ -213,8 +213,8 @@ class Comparison(Finding):
                 f"the lists' own values reach {ceiling.lower:.1%} on held-out {unit}s, and "
                 f"{ceiling.upper:.1%} on the same {unit}s (too high)",
             ]
-        notes += [self.room] if self.room else []
-        return notes if self.calibration is None else [*notes, self.calibration.sentence]
+        notes += [] if self.calibration is None else [self.calibration.sentence]
+        return [*notes, self.room] if self.room else notes
 
 
 def compare_learners(
