@@ -466,7 +466,7 @@ def _plot_people(axes: Axes, people: People) -> None:
         ("keep", f"take {baseline}", LINE_STYLES[1]["color"]),
     ):
         shares = table[part].to_numpy()
-        look = {"color": colour, "label": label, "height": 0.6, "zorder": 2}
+        look: Fields = {"color": colour, "label": label, "height": 0.6, "zorder": 2}
         axes.barh(np.arange(len(table)), shares, left=left, **look)
         for y, (share, start) in enumerate(zip(shares, left, strict=True)):
             if share >= 5:

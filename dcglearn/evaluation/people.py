@@ -331,7 +331,11 @@ def _in_hundred(shares: Floats, samples: Floats, level: float) -> dict[str, floa
     means = shares.mean(axis=0)
     for name, estimate, drawn in (
         *zip(PARTS, means, samples.T, strict=True),
-        ("decided", means[0] / (means[0] + means[2]), samples[:, 0] / (1 - samples[:, 1])),
+        (
+            "decided",
+            means[0] / (means[0] + means[2]),
+            samples[:, 0] / (samples[:, 0] + samples[:, 2]),
+        ),
     ):
         low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2))
         ends = {"low": min(low, estimate), "high": max(high, estimate)}

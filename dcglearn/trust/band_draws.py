@@ -41,7 +41,7 @@ from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.judge_draws import Draws, identified, judge_draws, with_draws
+from dcglearn.trust.judge_draws import judge_draws, with_draws
 from dcglearn.trust.resampling import resampled_weights, unit_of
 
 _LOG = logging.getLogger(__name__)
@@ -384,8 +384,8 @@ def bands(
         )
 
     # put all on one scale
-    gains, discounts, further = identified(whole.form, *drawn)
-    learned = identified(whole.form, *_learned(whole))
+    gains, discounts, further = _identified(whole.form, *drawn)
+    learned = _identified(whole.form, *_learned(whole))
     dcg = DCG(learned[0][0], learned[1][0], whole.dcg.grade_names, whole.dcg.notes)
     return Bands(
         dcg=dcg,
@@ -436,6 +436,18 @@ def why_no_bands(log: Preferences, by: str | None = None) -> str:
 
 def _n_units(log: Preferences, by: str) -> int:
     return len(np.unique(np.concatenate(log.clusters(by))))
+
+
+Draws = tuple[Floats, Floats, Floats | None]
+"""Gains, discounts and further parameters, one row a draw."""
+
+
+def _identified(form: str, gains: Floats, discounts: Floats, further: Floats | None) -> Draws:
+    """Return parameters on the scale of `Bands`: grade 0 never stops."""
+    if form != "saturation" or further is None:
+        return gains, discounts, further
+    left = 1 - further
+    return gains, discounts * left[:, :1] ** np.arange(discounts.shape[1]), 1 - left / left[:, :1]
 
 
 def _learned(whole: DirectFit) -> Draws:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import EMPTY, Floats
+from dcglearn.foundation.validation import EMPTY
 from dcglearn.learning.descriptions import DirectFit
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.posterior import dispersion, posterior_draws
@@ -21,9 +21,6 @@ from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 
 _LOG = logging.getLogger(__name__)
-
-Draws = tuple[Floats, Floats, Floats | None]
-"""Gains, discounts and further parameters, one row a draw."""
 
 
 def with_judges(fit: DirectFit, log: OpenLog) -> DirectFit:
@@ -89,21 +86,12 @@ def judge_draws(
     points = fitted.model.points(thetas)
     gains, first = fitted.model.zeroed(points.gains), points.discounts[:, :1]
     further = thetas[:, fitted.model.places.further] if whole.form != "dcg" else None
-    curves = identified(whole.form, gains / gains[:, -1:], points.discounts / first, further)
     return JudgeDraws(
-        gains=curves[0],
-        discounts=curves[1],
+        gains=gains / gains[:, -1:],
+        discounts=points.discounts / first,
         scale=first[:, 0] * gains[:, -1],
         tie_threshold=points.thresholds[:, 1] if whole.ties else np.zeros(n),
         error_rate=points.errors.mean(axis=1),
         bias=np.zeros(n) if points.biases is None else points.biases.mean(axis=1),
-        further=curves[2],
+        further=further,
     )
-
-
-def identified(form: str, gains: Floats, discounts: Floats, further: Floats | None) -> Draws:
-    """Return parameters on the scale of `Bands`: grade 0 never stops."""
-    if form != "saturation" or further is None:
-        return gains, discounts, further
-    left = 1 - further
-    return gains, discounts * left[:, :1] ** np.arange(discounts.shape[1]), 1 - left / left[:, :1]

@@ -35,6 +35,13 @@ def results() -> Iterator[Finding]:
     yield comparison
     yield comparison.gate(-0.1)
     yield dl.compare_systems(judged, doubled, "nDCG@3", llm=machine)
+
+    # shares of people: by judges without draws, who rated lists
+    judges = dl.evaluation.Judges(2.0, 0.5, 0.02, chose=False, largest=0.5, grades=(0, 1))
+    known = dl.DCG([0, 1, 2, 3], [1, 0.5], judges=judges)
+    of_people = dl.compare_systems(judged, runs, {"x_low": known}, n_resamples=100)
+    yield of_people.people
+    yield of_people.gate(at_least=52)
     two = {name: runs[name] for name in NAMES[:2]}
     yield dl.compare_systems(judged, two, n_resamples=100).gate(0.005, "non-inferior")
 
