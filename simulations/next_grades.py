@@ -22,19 +22,20 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import polars as pl
+from matplotlib.ticker import PercentFormatter
 from tqdm import tqdm
 
 import dcglearn as dl
 from dcglearn.evaluation.next_judgements import Difference, Document
 from dcglearn.evaluation.ranked import in_order
-from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.evaluation.unjudged import OpenQuery, Unjudged
+from dcglearn.io import Judgements, Run
 from simulations.claims import Claim
-from simulations.run import STYLES, mapped, parser, produce
+from simulations.run import STYLES, Program, mapped, parser, produce
 
 DEPTH = 10
 """Number of first places whose documents are without a judgement at first."""
@@ -55,8 +56,12 @@ STRATEGIES = {
 places of all queries first, then second ones; by chance.
 """
 
+DRAWN = ("narrowing", "by rank", "random")
+"""Strategies of the picture."""
+
 SIZES = {"below .02": (0.0, 0.02), "to .1": (0.02, 0.1), "from .1": (0.1, np.inf)}
 """True differences of the means, in size, and their ends."""
+ENDS = (next(iter(SIZES)), list(SIZES)[-1])
 
 
 @dataclass(frozen=True)
@@ -86,27 +91,35 @@ class NextGrades:
     def plot(self, table: pl.DataFrame, axes: Any) -> None:
         """Draw the shares of documents that had to be graded, and against the difference."""
         shares = with_shares(table)
-        for style, (strategy, label) in zip(STYLES, STRATEGIES.items(), strict=False):
+        medians = {}
+        for style, strategy in zip(STYLES, DRAWN, strict=False):
             part = shares.filter(strategy=strategy).sort("share")
+            label, medians[strategy] = STRATEGIES[strategy], part["share"].median()
             look = {key: style[key] for key in ("color", "linestyle")}
-            x = np.append(part["share"], 1)
-            y = np.append(np.arange(1, len(part) + 1), len(part)) / len(part)
+            x = np.concatenate([[0], part["share"], [1]])
+            y = np.append(np.arange(len(part) + 1), len(part)) / len(part)
             axes[0].step(x, y, where="post", label=label, **look)
             dots = {**style, "linestyle": "none", "markersize": 4}
-            axes[1].plot(part["difference"].abs(), part["share"], **dots)
+            axes[1].plot(part["difference"].abs(), part["share"], label=label, **dots)
 
         # words
-        medians = dict(shares.group_by("strategy").agg(pl.col("share").median()).iter_rows())
-        one, rank, chance = (f"{medians[name]:.0%}" for name in ("narrowing", "by rank", "random"))
-        axes[0].set_title(f"Half of the orders are fixed by {one}; by rank {rank}, random {chance}")
-        axes[0].set(xlabel="graded, share of the open documents", ylabel="share of pairs fixed")
-        axes[1].set_title("Runs that are close need almost all grades")
+        one, rank, chance = (f"{medians[name]:.0%}" for name in DRAWN)
+        axes[0].set_title(f"Half of the orders: {one} by narrowing, {rank} by rank, {chance} random")
+        axes[0].set(xlabel="graded, % of the open documents", ylabel="orders fixed, % of pairs")
+        near, far = (
+            shares.filter(size=size, strategy="narrowing")["share"].median() for size in ENDS
+        )
+        if near is not None and far is not None:
+            axes[1].set_title(f"Narrowing: {near:.0%} where runs are within .02, {far:.0%} from .1")
         axes[1].set(
             xlabel=f"size of the true difference in {table['metric'][0]}",
-            ylabel="graded, share of the open documents",
-            xscale="log",
+            ylabel="graded, % of the open documents",
+            xlim=(0, None),
         )
-        axes[0].legend(title=f"{shares['repeat'].n_unique()} pairs of runs", fontsize=8)
+        axes[0].set(xlim=(0, 1), ylim=(0, 1.02))
+        for axis in (axes[0].xaxis, axes[0].yaxis, axes[1].yaxis):
+            axis.set_major_formatter(PercentFormatter(1))
+        axes[0].legend(title=f"{shares['repeat'].n_unique()} pairs of runs, graded", fontsize=8)
 
     def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
         """Yield what was expected before the study ran on real judgements."""
@@ -293,7 +306,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options.parse_args(arguments)
     judged, runs = dl.read_judgements(chosen.judgements), dl.read_runs(chosen.runs)
     study = NextGrades(judged, runs, chosen.metric)
-    claims = produce(study, chosen)
+    claims = produce(cast(Program, study), chosen)
 
     # tables, and what was expected
     table = pl.read_csv(chosen.folder / f"{study.STEM}.csv", comment_prefix="#")
