@@ -61,7 +61,6 @@ DRAWN = ("narrowing", "by rank", "random")
 
 SIZES = {"below .02": (0.0, 0.02), "to .1": (0.02, 0.1), "from .1": (0.1, np.inf)}
 """True differences of the means, in size, and their ends."""
-ENDS = (next(iter(SIZES)), list(SIZES)[-1])
 
 
 @dataclass(frozen=True)
@@ -103,14 +102,16 @@ class NextGrades:
             axes[1].plot(part["difference"].abs(), part["share"], label=label, **dots)
 
         # words
-        one, rank, chance = (f"{medians[name]:.0%}" for name in DRAWN)
-        axes[0].set_title(f"Half of the orders: {one} by narrowing, {rank} by rank, {chance} random")
+        one, rank, _ = (f"{medians[name]:.0%}" for name in DRAWN)
+        axes[0].set_title(f"Narrowing fixes half with {one} of the grades, by rank {rank}")
         axes[0].set(xlabel="graded, % of the open documents", ylabel="orders fixed, % of pairs")
+        closest, *_, furthest = SIZES
         near, far = (
-            shares.filter(size=size, strategy="narrowing")["share"].median() for size in ENDS
+            shares.filter(size=size, strategy="narrowing")["share"].median()
+            for size in (closest, furthest)
         )
         if near is not None and far is not None:
-            axes[1].set_title(f"Narrowing: {near:.0%} where runs are within .02, {far:.0%} from .1")
+            axes[1].set_title(f"By narrowing, {near:.0%} for runs within .02, {far:.0%} from .1")
         axes[1].set(
             xlabel=f"size of the true difference in {table['metric'][0]}",
             ylabel="graded, % of the open documents",
@@ -118,7 +119,7 @@ class NextGrades:
         )
         axes[0].set(xlim=(0, 1), ylim=(0, 1.02))
         for axis in (axes[0].xaxis, axes[0].yaxis, axes[1].yaxis):
-            axis.set_major_formatter(PercentFormatter(1))
+            axis.set_major_formatter(PercentFormatter(1, 0))
         axes[0].legend(title=f"{shares['repeat'].n_unique()} pairs of runs, graded", fontsize=8)
 
     def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
@@ -312,7 +313,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     table = pl.read_csv(chosen.folder / f"{study.STEM}.csv", comment_prefix="#")
     equal = table.filter(pl.col("needed").is_null())["repeat"].n_unique()
     print(f"left out, since all judgements leave no difference: {equal} of the pairs drawn")
-    print(by_strategy(table), by_strategy(table, ["size"]), *claims, sep="\n")
+    with pl.Config(tbl_rows=-1, tbl_hide_dataframe_shape=True, float_precision=2):
+        sizes = by_strategy(table, ["size"]).sort(
+            pl.col("size").cast(pl.Enum(list(SIZES))), maintain_order=True
+        )
+        print(by_strategy(table), sizes, *claims, sep="\n")
 
 
 if __name__ == "__main__":

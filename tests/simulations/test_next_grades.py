@@ -6,6 +6,7 @@ import pytest
 
 import dcglearn as dl
 from simulations import next_grades
+from simulations.run import SEED
 from tests.makers import refused
 
 ROOT = next_grades.Path(next_grades.__file__).parents[1]
@@ -62,9 +63,9 @@ def drawn(tmp_path):
     for q in range(6):
         grades = rng.integers(0, 4, 40)
         judged[f"q{q}"] = {f"d{i}": int(grade) for i, grade in enumerate(grades) if i % 7}
-        for noise, run in enumerate(runs.values()):
+        for noise, scores_of in enumerate(runs.values()):
             scores = grades + rng.normal(size=40) * (0.5 + noise)
-            run[f"q{q}"] = {f"d{i}": float(score) for i, score in enumerate(scores)}
+            scores_of[f"q{q}"] = {f"d{i}": float(score) for i, score in enumerate(scores)}
     lines = [f"{q} 0 {d} {grade}" for q, of in judged.items() for d, grade in of.items()]
     (tmp_path / "qrels").write_text("\n".join(lines))
     ranked = [
@@ -136,3 +137,33 @@ def test_a_query_needs_judgements_of_further_documents(tiny):
     judged["2"] = {"s2": 1, "a2": 0}
     study = study_of(judged, runs, "nDCG@2")
     refused("query 2 has no judgement but those", next_grades.trial, study, (0, 0, 0, 1))
+
+
+def committed():
+    return pl.read_csv(ROOT / "figures" / "next_grades.csv", comment_prefix="#")
+
+
+@pytest.mark.long
+def test_the_committed_table_is_that_of_the_real_runs(shared):
+    folder = shared / "trec_dl2021_passage"
+    judged = dl.read_judgements(folder / "qrels-pass.txt")
+    runs = dl.read_runs(folder / "runs_judged53.txt.xz")
+    table, names = committed(), [run.name for run in runs]
+    quickest = table.filter(strategy="random").sort("needed")["repeat"][0]
+    rows = table.filter(repeat=quickest)
+    left, right = (names.index(rows[side][0]) for side in ("left", "right"))
+    study = next_grades.NextGrades(judged, runs)
+    again = pl.DataFrame(next_grades.trial(study, (SEED, quickest, left, right)))
+    assert again.drop("difference").equals(rows.drop("difference"))
+    assert again["difference"].to_list() == pytest.approx(rows["difference"].to_list(), rel=1e-5)
+
+
+def test_the_documentation_shows_the_committed_table():
+    text = (ROOT / "docs" / "evaluation.md").read_text()
+    for row in next_grades.by_strategy(committed()).iter_rows(named=True):
+        cells = [
+            next_grades.STRATEGIES[row["strategy"]],
+            f"{row['median']:.0f} ({row['lower']:.0f} to {row['upper']:.0f})",
+            f"{row['share']:.0%}",
+        ]
+        assert "| " + " | ".join(cells) + " |" in text
