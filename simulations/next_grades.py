@@ -97,9 +97,10 @@ class NextGrades:
             look = {key: style[key] for key in ("color", "linestyle")}
             x = np.concatenate([[0], part["share"], [1]])
             y = np.append(np.arange(len(part) + 1), len(part)) / len(part)
-            axes[0].step(x, y, where="post", label=label, **look)
+            axes[0].step(x, y, where="post", **look)
+            axes[0].plot([], [], label=label, **style)
             dots = {**style, "linestyle": "none", "markersize": 4}
-            axes[1].plot(part["difference"].abs(), part["share"], label=label, **dots)
+            axes[1].plot(part["difference"].abs(), part["share"], **dots)
 
         # words
         one, rank, _ = (f"{medians[name]:.0%}" for name in DRAWN)

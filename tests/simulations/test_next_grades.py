@@ -159,11 +159,17 @@ def test_the_committed_table_is_that_of_the_real_runs(shared):
 
 
 def test_the_documentation_shows_the_committed_table():
-    text = (ROOT / "docs" / "evaluation.md").read_text()
-    for row in next_grades.by_strategy(committed()).iter_rows(named=True):
+    text, table = (ROOT / "docs" / "evaluation.md").read_text(), committed()
+    sizes = next_grades.by_strategy(table, ["size"])
+    for row in next_grades.by_strategy(table).iter_rows(named=True):
+        shares = [
+            sizes.filter(size=size, strategy=row["strategy"])["share"][0]
+            for size in next_grades.SIZES
+        ]
         cells = [
             next_grades.STRATEGIES[row["strategy"]],
-            f"{row['median']:.0f} ({row['lower']:.0f} to {row['upper']:.0f})",
-            f"{row['share']:.0%}",
+            f"{row['median']:g} ({row['lower']:.0f} to {row['upper']:.0f})",
+            *(f"{share:.0%}" for share in (row["share"], *shares)),
+            f"{row['sign']:g}",
         ]
         assert "| " + " | ".join(cells) + " |" in text
