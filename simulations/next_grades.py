@@ -4,9 +4,9 @@ python -m simulations.next_grades qrels.txt runs.txt
 python -m simulations.next_grades qrels.txt runs.txt --metric exponential-log2@10 --repeats 100
 
 Pairs of runs are drawn by the seed, as many as --repeats says. At first the documents that either
-run has in its first ten places are without a judgement, and all others have theirs. Then they are
-graded one by one, as the judgements have it, until the exact bounds of the mean difference exclude
-0: the order is fixed, whatever the remaining grades.
+run has in its first places, as many as the metric looks at, are without a judgement, and all others
+have theirs. Then they are graded one by one, as the judgements have it, until the exact bounds of
+the mean difference exclude 0: the order is fixed, whatever the remaining grades.
 
 The program writes next_grades.csv, .png and .pdf. The documentation shows the 63 runs of TREC Deep
 Learning 2021 (passages), which are not part of the project.
@@ -36,9 +36,6 @@ from dcglearn.evaluation.unjudged import OpenQuery, Unjudged
 from dcglearn.io import Judgements, Run
 from simulations.claims import Claim
 from simulations.run import STYLES, Program, mapped, parser, produce
-
-DEPTH = 10
-"""Number of first places whose documents are without a judgement at first."""
 
 TINY = 1e-9
 """Differences up to this size count as none."""
@@ -90,6 +87,8 @@ class NextGrades:
     def plot(self, table: pl.DataFrame, axes: Any) -> None:
         """Draw the shares of documents that had to be graded, and against the difference."""
         shares = with_shares(table)
+        if shares.is_empty():
+            raise dl.InputError("all judgements leave no difference between the runs drawn")
         medians = {}
         for style, strategy in zip(STYLES, DRAWN, strict=False):
             part = shares.filter(strategy=strategy).sort("share")
@@ -133,8 +132,9 @@ class NextGrades:
         yield claim("narrowing needs fewer than by rank: share of pairs", "fewer", {}, low=0.9)
         text = f"{BATCH} at a time cost little: ratio to one at a time"
         yield claim(text, "twenties_to_one", {}, high=1.05)
-        text = "a difference from .1 is fixed by less than 3/4 of the documents, narrowing"
-        yield claim(text, "share", {"size": "from .1"}, high=0.75)
+        if len(ratios.filter(size="from .1")) > 1:
+            text = "a difference from .1 is fixed by less than 3/4 of the documents, narrowing"
+            yield claim(text, "share", {"size": "from .1"}, high=0.75)
         text = "the estimate has the right sign for good in half of the grades, narrowing: ratio"
         yield claim(text, "sign_to_fixed", {}, high=0.5)
 
@@ -143,7 +143,8 @@ def trial(study: NextGrades, task: tuple[int, int, int, int]) -> list[dict[str, 
     """Return how many grades each strategy needs for a pair of runs."""
     seed, repeat, left, right = task
     runs = [study.runs[left], study.runs[right]]
-    documents = open_documents(study.judged, runs)
+    metric = dl.metric(study.metric, n_grades=study.judged.n_grades)
+    documents = open_documents(study.judged, runs, metric.depth)
     evaluation = partial_evaluation(study, runs, documents)
     means = dl.evaluate(study.judged, runs, study.metric).means[:, 0]
     difference = float(means[1] - means[0])
@@ -172,9 +173,9 @@ def trial(study: NextGrades, task: tuple[int, int, int, int]) -> list[dict[str, 
     ]
 
 
-def open_documents(judged: Judgements, runs: Sequence[Run]) -> list[dict[str, Any]]:
+def open_documents(judged: Judgements, runs: Sequence[Run], depth: int) -> list[dict[str, Any]]:
     """Return query, document and true grade of the first places of runs, by place and query."""
-    tops = [in_order(run.frame).group_by("query", maintain_order=True).head(DEPTH) for run in runs]
+    tops = [in_order(run.frame).group_by("query", maintain_order=True).head(depth) for run in runs]
     ranked = pl.concat(
         [top.select("query", "document", rank=pl.int_range(pl.len()).over("query")) for top in tops]
     )
@@ -196,7 +197,7 @@ def partial_evaluation(
     if lost:
         raise dl.InputError(
             f"{study.judged.name}: query {min(lost)} has no judgement but those of the first "
-            f"{DEPTH} documents; leave it out, or judge others"
+            "documents of both runs; leave it out, or judge others"
         )
     tops = [
         replace(run, frame=run.frame.join(names, on=["query", "document"], how="semi"))
@@ -210,7 +211,7 @@ def narrowing(left: Unjudged, grades: Mapping[Document, int], n: int) -> Iterato
     difference = Difference(left, 1, 0)
     while difference.narrowing:
         ahead = deepcopy(difference) if n > 1 else difference
-        chosen = []
+        chosen: list[Document] = []
         while len(chosen) < n and ahead.narrowing:
             of = ahead.narrowing
             chosen.append(max(of, key=lambda one: (of[one], one)))

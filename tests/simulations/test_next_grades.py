@@ -82,7 +82,7 @@ def drawn(tmp_path):
 def test_the_order_is_fixed_where_the_bounds_exclude_0(drawn, metric):
     judged, runs = dl.read_judgements(drawn / "qrels"), dl.read_runs(drawn / "runs")
     study = next_grades.NextGrades(judged, runs, metric)
-    first = next_grades.open_documents(judged, runs[:2])
+    first = next_grades.open_documents(judged, runs[:2], dl.metric(metric, n_grades=4).depth)
     rows = pl.DataFrame(next_grades.trial(study, (0, 0, 0, 1)))
     needed = dict(rows.select("strategy", "needed").rows())["by rank"]
     names = {(row["query"], row["document"]) for row in first}
@@ -137,6 +137,13 @@ def test_a_query_needs_judgements_of_further_documents(tiny):
     judged["2"] = {"s2": 1, "a2": 0}
     study = study_of(judged, runs, "nDCG@2")
     refused("query 2 has no judgement but those", next_grades.trial, study, (0, 0, 0, 1))
+
+
+def test_runs_without_any_difference_are_refused(tiny):
+    judged, runs = tiny
+    study = study_of(judged, {"left": runs["left"], "same": runs["left"]}, "nDCG@2")
+    table = pl.DataFrame(next_grades.trial(study, (0, 0, 0, 1)), infer_schema_length=None)
+    refused("no difference between the runs", study.plot, table, None)
 
 
 def committed():
