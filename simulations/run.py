@@ -124,14 +124,14 @@ def repeated(
     run_task = partial(_run_task, function, seed)
     with (
         tqdm(total=len(tasks), disable=None, leave=False) as bar,
-        closing(_mapped(run_task, tasks, jobs)) as results,
+        closing(mapped(run_task, tasks, jobs)) as results,
     ):
         for records in results:
             yield from records
             bar.update()
 
 
-def _mapped(
+def mapped(
     run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int | str
 ) -> Generator[Any, None, None]:
     """Yield the records of each task, from local processes or a Dask cluster.
