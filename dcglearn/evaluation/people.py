@@ -15,6 +15,7 @@ from dcglearn.foundation.validation import Fields, Flags, Floats, Integers, Pola
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import JudgeDraws, Judges
 from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.scales import grades_of
 from dcglearn.metrics.textbook_lists import ListMetric
 
 RESAMPLED = 1000
@@ -28,27 +29,46 @@ SHOWN = 3
 class ShownLists:
     """What people would see: the lists of every run, and the metrics that know their judges.
 
-    `metrics` are by their number in the evaluation; `ranked` has the lists of each run, and
-    `unjudged` says what a document without a judgement counts as.
+    `metrics` are by their number in the evaluation; those of another scale of grades are `other`.
+    `ranked` has the lists of each run, `unjudged` says what a document without a judgement counts
+    as, and `n_grades` is the number of grades of the judgements.
     """
 
     metrics: Mapping[int, DCG | ListUtility]
+    other: Mapping[int, DCG | ListUtility]
     ranked: list[RankedGrades]
     unjudged: str | float
+    n_grades: int
 
     @classmethod
     def of(
         cls, metrics: Mapping[int, ListMetric], n_grades: int, unjudged: str | float
     ) -> ShownLists | None:
-        """Return what is shown, without lists so far; None if no metric knows its judges.
-
-        Metrics of another scale than that of the judgements are left out.
-        """
+        """Return what is shown, without lists so far; None if no metric knows its judges."""
         known: dict[int, Any] = {
             m: metric for m, metric in metrics.items() if getattr(metric, "judges", None)
         }
-        known = {m: metric for m, metric in known.items() if metric.n_grades == n_grades}
-        return cls(known, [], unjudged) if known else None
+        usable = {m: metric for m, metric in known.items() if metric.n_grades == n_grades}
+        other = {m: metric for m, metric in known.items() if m not in usable}
+        return cls(usable, other, [], unjudged, n_grades) if known else None
+
+    def silent(self, measures: Sequence[str]) -> tuple[str, ...]:
+        """Return why nothing is said of people under some of the measures."""
+        return tuple(
+            f"no shares of people under {measures[m]}: its judges know {grades_of(one.n_grades)}, "
+            f"the judgements have {grades_of(self.n_grades)}; give --grades {one.n_grades} if the "
+            "scale is the same, or --map-grades"
+            for m, one in self.other.items()
+        )
+
+    def share_judged(self, runs: Sequence[int], m: int) -> float:
+        """Return the share of the documents shown where the metric looks that are judged."""
+        depth = self.metrics[m].depth
+        shown, judged = 0, 0
+        for run in runs:
+            shown += int(self.ranked[run].ranked[:, :depth].sum())
+            judged += int((self.ranked[run].grades[:, :depth] >= 0).sum())
+        return judged / max(shown, 1)
 
     def ordered(self, runs: Integers) -> ShownLists:
         """Return the lists of these runs, in this order."""
@@ -102,7 +122,8 @@ class People(Finding):
     baseline, or see ``no_difference``, each a mean over queries with the ends of its interval;
     ``decided`` is the number of 100 people who see a difference that take the run's, ``agree`` of
     100 pairs of people those who say the same. ``n_queries`` are counted, ``beyond`` of them lie
-    beyond what the judges saw. `by_query` has a row for each query: its ``query_id``, ``take``,
+    beyond what the judges saw, and ``judged`` is the share of the documents shown that is judged.
+    `by_query` has a row for each query: its ``query_id``, ``take``,
     ``keep``, ``no_difference`` and ``beyond``. `level` is that of intervals; `judges` are those of
     each measure.
     """
@@ -113,7 +134,7 @@ class People(Finding):
     depths: Mapping[str, int]
     judges: Mapping[str, Judges] = field(repr=False)
 
-    _formats: ClassVar = {
+    _formats: ClassVar = {"judged": ".1%"} | {
         f"{name}{end}": ".1f"
         for name in ("take", "keep", "no_difference", "decided", "agree")
         for end in ("", "_low", "_high")
@@ -200,6 +221,11 @@ class People(Finding):
 
         # the ceiling, and what lies beyond the log
         yield f"two of these people would agree on {row['agree']:.0f} of 100 queries"
+        if row["judged"] < 1:
+            yield (
+                f"{1 - row['judged']:.1%} of the documents shown are not judged: what they count "
+                "as decides what people are said to take"
+            )
         if row["beyond"]:
             yield (
                 f"{row['beyond']} of {number_of(row['n_queries'], 'queries')} lie beyond what was "
@@ -266,7 +292,7 @@ def people_of(
             kept &= shown.judged(r, m) | shown.judged(baseline, m)
             if not kept.any():
                 continue
-            labels = {"run": runs[r], "baseline": runs[baseline], "measure": measures[m]}
+            labels: Fields = {"run": runs[r], "baseline": runs[baseline], "measure": measures[m]}
 
             # the shares of each query, and which of them go beyond the log
             judges = judges_of(metric)
@@ -293,7 +319,11 @@ def people_of(
             )
             rng = np.random.default_rng(random_state)
             samples = np.array([*_samples(judges, drawn, shares / 100, rng)])
-            numbers = {"n_queries": len(gap), "beyond": int(beyond.sum())}
+            numbers = {
+                "n_queries": len(gap),
+                "beyond": int(beyond.sum()),
+                "judged": shown.share_judged((r, baseline), m),
+            }
             rows.append(labels | _in_hundred(shares / 100, samples, level) | numbers)
     if not rows:
         return None

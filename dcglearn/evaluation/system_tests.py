@@ -53,10 +53,8 @@ OF_PEOPLE = tuple(
 """Columns of a comparison under metrics that know their judges."""
 
 NO_PEOPLE = (
-    "no shares of people: they need a metric that knows its judges, on the scale of the "
-    "judgements' grades, and a judged document in a list; learn a DCG from preferences (a file of "
-    "an earlier version has none: learn again), and give --grades or --map-grades if the scales "
-    "differ"
+    "no shares of people: they need a metric that knows its judges, and a judged document in a "
+    "list; learn a DCG from preferences, or learn again where a file is of an earlier version"
 )
 """Why a comparison says nothing of people."""
 
@@ -88,7 +86,7 @@ class SystemComparison(Finding):
     sentences on metrics that order two runs otherwise than their own values before
     these are divided by the ideal, and `open` says what the bounds are. Where a metric knows its
     judges, `people` says how many of 100 people would take each run's lists, which the columns
-    `OF_PEOPLE` have too.
+    `OF_PEOPLE` have too; `silent` says why not, where a metric has another scale of grades.
     """
 
     table: PolarsFrame = field(repr=False)
@@ -99,6 +97,7 @@ class SystemComparison(Finding):
     reversals: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
     of_people: People | None = field(default=None, repr=False)
+    silent: tuple[str, ...] = ()
 
     _formats: ClassVar = {
         **dict.fromkeys(("difference", "low", "least", "most"), "+.4f"),
@@ -120,7 +119,7 @@ class SystemComparison(Finding):
         Raises InputError if no metric knows its judges, or no query counts.
         """
         if self.of_people is None:
-            raise InputError(NO_PEOPLE)
+            raise InputError("; ".join(self.silent) or NO_PEOPLE)
         return self.of_people
 
     def gate(
@@ -140,8 +139,8 @@ class SystemComparison(Finding):
         it pass only if it is not worse. With `at_least`, it also passes only if at least so many of
         100 people who see a difference take it, by the lower end of the interval.
         """
-        if at_least is not None and self.of_people is None:
-            raise InputError(NO_PEOPLE)
+        if at_least is not None:
+            _ = self.people  # there must be some
         return gated(self.table, self.level, min_difference, rule, at_least)
 
     @property
@@ -201,8 +200,8 @@ class SystemComparison(Finding):
             fewest = f"{'at least ' if len(rows) > 1 else ''}{min(few)} of {self.n_queries}"
             notes.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
 
-        # what is not judged, and what dividing by the ideal does
-        notes += [*self.open, *self.reversals]
+        # what is not judged, what dividing by the ideal does, and why nothing is said of people
+        notes += [*self.open, *self.reversals, *self.silent]
 
         # what the machine adds
         if by_machine:
@@ -450,7 +449,8 @@ def compared(
         table = table.join(_of_people(people), ["run", "baseline", "measure"], "left")
     reversals = tuple(_reversals(evaluation, b))
     notes = evaluation.open.notes if evaluation.open else ()
-    return SystemComparison(table, level, correction, n, over, reversals, notes, people)
+    silent = evaluation.shown.silent(evaluation.metrics) if evaluation.shown else ()
+    return SystemComparison(table, level, correction, n, over, reversals, notes, people, silent)
 
 
 def shares_of_people(

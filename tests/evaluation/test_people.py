@@ -173,7 +173,8 @@ def test_nothing_is_made_up():
     few = {q: {d: min(g, 2) for d, g in row.items()} for q, row in judged.items()}
     with pytest.warns(dl.ScaleWarning):
         other = dl.compare_systems(few, runs, {"m": metric(Judges(1.0))}, n_resamples=100)
-    refused("on the scale", lambda: other.people)
+    refused("its judges know 4 grades", lambda: other.people)
+    assert "no shares of people under m" in str(other).lower()
     lost = {q: {f"x{d}": g for d, g in row.items()} for q, row in judged.items()}
     lost["q00"] = judged["q00"]
     people = shares(Judges(1.0, largest=9), lost, runs)
