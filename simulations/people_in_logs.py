@@ -139,23 +139,21 @@ def draw(logs: dict[str, dl.Preferences], path: Path) -> None:
         take, same, keep = metric.judges.chances(np.array(LEADS)).T
         decided = 100 * take / (take + keep)
         rounded = ", ".join(
-            f"+{lead:g}: {share:.0f} ({100 * tie:.0f} see none)"
+            f"+{lead:g}: {share:.0f} ({100 * max(tie, 0.0):.0f} see none)"
             for lead, share, tie in zip(LEADS, decided, same, strict=True)
         )
         print(f"{name}: of 100 who see a difference, {rounded}")
         x = np.linspace(0, 0.5, 101)
         curve = metric.judges.chances(x)
         shares = 100 * curve[:, 0] / (curve[:, 0] + curve[:, 2])
-        axes.plot(x, shares, color=style["color"], label=name)
-        points = np.array([*observed(pairs)])
-        axes.plot(
-            points[:, 0], 100 * points[:, 1], color=style["color"], marker=style["marker"], ls=""
-        )
+        axes.plot(x, shares, color=style["color"])
+        leads, right = np.array([*observed(pairs)]).T
+        axes.plot(leads, 100 * right, **{**style, "linestyle": ""}, label=name)
     axes.set(
         xlim=(0, 0.5),
         ylim=(40, 100),
         xlabel=f"lead of one list over the other ({TEXTBOOK}, 1 = the best possible list)",
-        ylabel="of 100 people who see a difference, take the better",
+        ylabel="take the better list,\nof 100 people who see a difference",
     )
     axes.legend(frameon=False)
     axes.grid(alpha=0.25)
@@ -168,14 +166,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("logs", type=Path, nargs="+", help="logs of pairs or of rated lists")
-    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--splits", type=int, default=SPLITS, help="0: the picture alone")
     parser.add_argument("--folder", type=Path, default=Path("docs"))
     options = parser.parse_args(arguments)
     logs = {path.stem: opened(path) for path in options.logs}
 
     # verdicts that a log of pairs held out
     for name, log in logs.items():
-        if log.query is None or log.ratings is not None:
+        if log.query is None or log.ratings is not None or not options.splits:
             continue
         settings = [(n, seed) for n in SIZES if n < len(log) // 2 for seed in range(options.splits)]
         table = pl.DataFrame([held_out(log, n, seed) for n, seed in tqdm(settings, disable=None)])

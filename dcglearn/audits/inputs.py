@@ -50,14 +50,15 @@ class Inputs:
     def learned(self) -> DCG:
         """The DCG learned; its judges have draws where there are bands, and are not too sure."""
         drawn = None if self.bands is None else self.bands.metric
-        metric = drawn if isinstance(drawn, DCG) else self.fit.dcg
+        judges = self.fit.dcg.judges if drawn is None else drawn.judges
+        if judges is None or isinstance(self.comparison, str):
+            return replace(self.fit.dcg, judges=judges)
 
         # as sure as held-out verdicts are
-        sure = None if isinstance(self.comparison, str) else self.comparison.calibration
-        if sure is None or metric.judges is None or not sure.overconfident:
-            return metric
-        judges = replace(metric.judges, slope=sure.slope, slope_error=sure.error)
-        return replace(metric, judges=judges)
+        sure = self.comparison.calibration
+        if sure is not None and sure.overconfident:
+            judges = replace(judges, slope=sure.slope, slope_error=sure.error)
+        return replace(self.fit.dcg, judges=judges)
 
     @cached_property
     def tells_nothing(self) -> bool:

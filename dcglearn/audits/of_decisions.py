@@ -189,7 +189,8 @@ def tools_section(inputs: Inputs) -> Section:
     for tool in ("lightgbm", "sql", "ir-measures"):
         made = exported(dcg, "dcg.json", tool)
         paste[tool] = made.settings if made.text is None else made.text
-    file = f"data:application/json,{quote(json.dumps(dcg.to_dict()))}"
+    text = json.dumps(dcg.to_dict(), separators=(",", ":"))
+    file = f"data:application/json,{quote(text, safe=',:[]')}"
     about = "the learned DCG as a file, dcg.json, and what other tools need: paste it there"
     return Section(
         about,
