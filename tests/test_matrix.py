@@ -137,6 +137,23 @@ def candidates():
     return np.random.default_rng(7).integers(0, 4, (40, DEPTH))
 
 
+def people(log, _):
+    """Return the shares of people who would take a run rather than its reverse."""
+    shown = {f"q{i}": [3 - i % 2, 2, 1 - i % 2, 0] for i in range(6)}
+    judged_documents = {
+        query: dict(zip("abcd", grades, strict=True)) for query, grades in shown.items()
+    }
+    judgements = dl.evaluation.read_judgements(judged_documents, n_grades=log.n_grades)
+    runs = {
+        name: {query: dict(zip(order, (4.0, 3.0, 2.0, 1.0), strict=True)) for query in shown}
+        for name, order in (("reverse", "dcba"), ("best", "abcd"))
+    }
+    metric = dl.DCGLearner().fit(log).metric_
+    found = dl.compare_systems(judgements, runs, {"learned": metric}, n_resamples=100).people
+    assert found.table["take"][0] >= found.table["keep"][0]
+    return found
+
+
 def as_table(log):
     again = (
         dl.Preferences.from_frame(log.to_polars(), scale=log.grade_names)
@@ -188,6 +205,7 @@ FUNCTIONS = {
     "bands of saturation": lambda log, _: dl.bands(
         log, dl.DCGLearner(form="saturation"), n_resamples=20
     ),
+    "people": people,
     "compare_learners": lambda log, _: dl.compare_learners(
         *log.split(0.6, random_state=0), n_resamples=50
     ),
@@ -222,6 +240,7 @@ FUNCTIONS = {
 
 COMMANDS = {
     "learn": "learn {log} -o {folder}/dcg.json --bands 20 --holdout 0.3",
+    "learn, calibrated": "learn {log} -o {folder}/dcg.json --calibrate",
     "learn, a form": "learn {log} -o {folder}/form.json --form auto --bands 20",
     "learn by the QP": "learn {log} -o {folder}/qp.json --method qp",
     "learn and draw": "learn {log} -o {folder}/dcg.json --plot {folder}/dcg.svg --ranges",
