@@ -10,22 +10,31 @@ const WINNERS = {
 };
 let offered = false;   // whether the file was offered because the store is full
 
-// Verdicts, one entry each, under the rater's name: no tab and no rater overwrites another's.
+// Verdicts, one entry each, under the rater's name: no tab and no rater overwrites another's. What another page
+// clears is put back.
 
+const answers = new Map();
 const inKey = (name) => encodeURIComponent(name).replaceAll(".", "%2E");
-const keysOf = (name) => stored(`answer.${inKey(name)}`);
-const answersOf = (name) => keysOf(name).map((key) => read(key, null)).filter(Boolean);
+
+function keysOf(name) {
+  const there = new Set(stored("answer"));
+  for (const key of there) if (!answers.has(key)) answers.set(key, read(key, null));
+  for (const [key, answer] of answers) if (!there.has(key)) put(key, answer);
+  return [...answers.keys()].filter((key) => key.split(".")[3] === inKey(name)).sort();
+}
+
+const answersOf = (name) => keysOf(name).map((key) => answers.get(key)).filter(Boolean);
 const inMemory = (name) => keysOf(name).filter((key) => memory.has(key)).length;
 const handed = (name) => read(`dcglearn.${data.study}.handed.${inKey(name)}`, 0);
 const open = (name) => answersOf(name).length - handed(name);
 
 function raters() {
-  return [...new Set(stored("answer").map((key) => decodeURIComponent(key.split(".")[3])))];
+  return [...new Set([...stored("answer"), ...answers.keys()].map((key) => decodeURIComponent(key.split(".")[3])))];
 }
 
 function standing(name) {
-  const answers = answersOf(name), undone = new Set(answers.map((answer) => answer.supersedes));
-  return answers.filter((answer) => answer.choice !== "undo" && !undone.has(answer.id));
+  const all = answersOf(name), undone = new Set(all.map((answer) => answer.supersedes));
+  return all.filter((answer) => answer.choice !== "undo" && !undone.has(answer.id));
 }
 
 function keep(name, answer) {
@@ -42,9 +51,9 @@ function keep(name, answer) {
 // What the server answers elsewhere.
 
 function next(name, holding) {
-  const answers = standing(name), done = new Set(answers.map((answer) => answer.pair));
+  const given = standing(name), done = new Set(given.map((answer) => answer.pair));
   const left = data.pairs.filter((pair) => !done.has(pair.pair) && !holding.includes(pair.pair));
-  const counted = answers.filter((answer) => pairs.has(answer.pair) && !pairs.get(answer.pair).known);
+  const counted = given.filter((answer) => pairs.has(answer.pair) && !pairs.get(answer.pair).known);
   const skipped = counted.filter((answer) => answer.choice === "skip").length, own = counted.length - skipped;
   const all = data.pairs.filter((pair) => !pair.known).length - skipped;
   const dropped = holding.filter((key) => done.has(key));
@@ -122,7 +131,7 @@ function tell() {
       : "All that you have said is in a file that was saved or copied. Give it to whoever sent you this page.";
   for (const row of $("hand-files").children) {
     const name = row.dataset.rater, more = Math.max(open(name), 0);
-    row.lastChild.textContent = `${name}: ${counted(standing(name).length, "verdicts")}, `
+    row.lastChild.textContent = `${name}: ${counted(standing(name).length, "answers")}, `
       + (more ? `${counted(more, "lines")} of the file not handed over yet` : "all handed over");
   }
 }
@@ -132,6 +141,7 @@ function handOver() {
   for (const link of $("hand-files").querySelectorAll("a")) URL.revokeObjectURL(link.href);
   $("hand-files").replaceChildren(...names.map(linkTo));
   $("hand-text").value = lines(rater).join("");
+  $("hand-copied").textContent = "";
   $("hand-by-text").hidden = !$("hand-text").value;
   $("hand-store").textContent = inMemory(rater) ? danger(inMemory(rater)) : "";
   tell();
@@ -144,10 +154,13 @@ async function copy() {
     await navigator.clipboard.writeText(text.value);
   } catch {
     text.select();
-    if (!document.execCommand("copy")) return confirm("Copy the marked text by Ctrl-C", "", 4);
+    if (!document.execCommand("copy")) {
+      $("hand-copied").textContent = "The text is marked: copy it by Ctrl-C.";
+      return;
+    }
   }
+  $("hand-copied").textContent = "Copied.";
   setHanded(rater, n);
-  return confirm("Copied", "");
 }
 
 // What is said of the store.
