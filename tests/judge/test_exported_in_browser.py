@@ -98,7 +98,8 @@ def named(page, name):
     page.wait_for_selector("#start[open]")
     page.fill("#name", name)
     page.keyboard.press("Enter")
-    page.wait_for_selector("#start:not([open])", state="attached")
+    began = "name => document.querySelector('#count').textContent.startsWith(`${name} ·`)"
+    page.wait_for_function(began, arg=name.replace("\u0007", ""))
 
 
 def give(page, keys):
@@ -142,7 +143,7 @@ def test_a_page_from_the_disk_survives_a_reload_and_hands_its_verdicts_over(
     assert words(page, "#count") == "ann · 3 of 240 judged"
     give(page, "bsu")
     page.keyboard.press("f")
-    assert words(page) == "Kept in this browser, 10 not handed over yet".replace("10", "9")
+    assert words(page) == "Kept in this browser, 10 not handed over yet"
     log = handed(page, tmp_path)
     assert log.name == "verdicts-page-ann.jsonl"
     assert words(page) == "All handed over"
@@ -200,7 +201,8 @@ def test_lines_are_those_of_the_server(context, written, tmp_path):
 
 def test_a_blocked_store_is_said_at_once_and_nothing_is_lost(context, written, tmp_path):
     blocked = """for (const name of ["localStorage", "sessionStorage"]) {
-      Object.defineProperty(window, name, { get() { throw new DOMException("", "SecurityError") } });
+      const get = () => { throw new DOMException("", "SecurityError"); };
+      Object.defineProperty(window, name, { get });
     }"""
     page = opened(context, written(), blocked)
     page.wait_for_selector("#start[open]")
@@ -339,7 +341,7 @@ def test_the_text_can_be_copied_instead(browser, written):
     give(page, "fj")
     page.click("#hand")
     page.click("#hand-copy")
-    page.wait_for_function("document.querySelector('#hand-copied').textContent === 'Copied.'")
+    page.wait_for_function("() => document.querySelector('#hand-copied').textContent === 'Copied.'")
     page.keyboard.press("Escape")
     assert words(page) == "All handed over"
     copied = page.evaluate("navigator.clipboard.readText()")
@@ -351,7 +353,7 @@ HOSTILE = [
     "</script><script>window.hit = 1</script>",
     "<!--<script>",
     "<img src=x onerror='window.hit = 1'>\u2028\u2029\x85",
-    "{{ 1 + 1 }} ${window.hit = 1} ]]> \\u003c/script> & &lt; \ud83d\ude00",
+    "{{ 1 + 1 }} ${window.hit = 1} ]]> \\u003c/script> & &lt; \U0001f600",
 ]
 
 
@@ -359,7 +361,7 @@ def test_texts_are_never_code(context, written, tmp_path, dcglearn):
     pairs = [
         {
             **{"query": text, "intent": text, "a": [1, 0], "b": [0, 1]},
-            **{"items_a": [{"title": text, "snippet": text, "url": "javascript:window.hit=1"}, text]},
+            **{"items_a": [{"title": text, "snippet": text, "url": "javascript:hit=1"}, text]},
             **{"items_b": [{"title": text, "url": f"https://example.org/{text}"}, text]},
         }
         for text in HOSTILE
@@ -370,7 +372,7 @@ def test_texts_are_never_code(context, written, tmp_path, dcglearn):
     assert dcglearn("judge", tmp_path / "hostile.jsonl", "--export", path, *script)[0] == 0
     page = opened(context, path)
     page.wait_for_selector("#start[open]")
-    page.keyboard.press("Enter")
+    page.click("#begin")
     page.wait_for_selector("#left li")
     seen = set()
     for _ in HOSTILE:
@@ -430,7 +432,7 @@ def test_phones_and_the_dark(browser, dcglearn, tmp_path, scheme, width):
 def test_any_static_host_will_do(browser, written, tmp_path):
     path = written()
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=path.parent)
-    handler.func.extensions_map = {".html": "text/html; charset=utf-16"}  # a host that is wrong
+    handler.func.extensions_map = {".html": "text/html; charset=iso-8859-1"}  # a host that is wrong
     handler.func.log_message = lambda *_: None
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
         threading.Thread(target=host.serve_forever, daemon=True).start()

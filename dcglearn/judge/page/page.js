@@ -453,7 +453,7 @@ function begin(name) {
 function askName(anew = false) {
   const names = session.raters, listed = names.length > 0;
   if (names.length === 1) return begin(names[0]);
-  const known = read(`dcglearn.${session.study}.rater`, "");
+  const known = read(`dcglearn.${session.study}.rater`, perTab.begun || "");
   $("names").replaceChildren(...names.map((name) => element("option", "", name)));
   $("names").hidden = !listed;
   $("name").hidden = listed;
