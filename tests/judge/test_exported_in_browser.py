@@ -425,6 +425,13 @@ def test_phones_and_the_dark(browser, dcglearn, tmp_path, scheme, width):
     assert min(b.bounding_box()["height"] for b in page.query_selector_all(
         "#hand-over button, #hand-over a")) >= 44  # fmt: skip
     picture(page, f"exported_hand_over_{width}_{scheme}")
+    page.keyboard.press("Escape")
+    page.click("#rater")
+    named(page, "W" * 60)
+    page.keyboard.press("f")
+    page.click("#hand")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelector('#hand-over').scrollWidth") <= width
     assert page.faults == []
     context.close()
 
