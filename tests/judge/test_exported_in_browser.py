@@ -143,7 +143,7 @@ def test_a_page_from_the_disk_survives_a_reload_and_hands_its_verdicts_over(
     assert words(page, "#count") == "ann · 3 of 240 judged"
     give(page, "bsu")
     page.keyboard.press("f")
-    assert words(page) == "Kept in this browser, 10 not handed over yet"
+    assert words(page) == "Kept in this browser, 10 to hand over"
     log = handed(page, tmp_path)
     assert log.name == "verdicts-page-ann.jsonl"
     assert words(page) == "All handed over"
@@ -256,7 +256,7 @@ def test_a_full_store_offers_the_file_and_is_written_when_there_is_room(context,
     page.evaluate("Object.keys(localStorage).filter((k) => /^junk/.test(k)).forEach((k) => "
                   "localStorage.removeItem(k))")  # fmt: skip
     page.keyboard.press("b")
-    assert words(page) == "Kept in this browser, 1 not handed over yet"
+    assert words(page) == "Kept in this browser, 1 to hand over"
     page.reload()
     page.wait_for_selector("#left li")
     assert words(page, "#count") == "ann · 4 of 6 judged"
@@ -323,7 +323,7 @@ def test_raters_of_one_file_are_kept_apart(context, written, tmp_path):
     assert {line["rater"] for line in lines(other)} == {"ann.b/<i>"}
     page.click("#hand")
     picture(page, "exported_two_raters")
-    assert "ann: 2 answers, 2 lines of the file not handed over yet" in words(page, "#hand-files")
+    assert "ann: 2 answers, 2 lines to hand over" in words(page, "#hand-files")
     with page.expect_download() as download:
         page.click("#hand-files p:last-child a")
     assert download.value.suggested_filename == "verdicts-page-ann.jsonl"

@@ -132,7 +132,7 @@ function tell() {
   for (const row of $("hand-files").children) {
     const name = row.dataset.rater, more = Math.max(open(name), 0);
     row.lastChild.textContent = `${name}: ${counted(standing(name).length, "answers")}, `
-      + (more ? `${counted(more, "lines")} of the file not handed over yet` : "all handed over");
+      + (more ? `${counted(more, "lines")} to hand over` : "all handed over");
   }
 }
 
@@ -173,7 +173,7 @@ function kept(name) {
   $("hand").className = n || (last && last.done && left > 0) ? "urgent" : "";
   if (n) return danger(n);
   if (!local) return `Nothing is kept: ${reason()}`;
-  if (left > 0) return `Kept in this browser, ${left} not handed over yet`;
+  if (left > 0) return `Kept in this browser, ${left} to hand over`;
   return answersOf(name).length ? "All handed over" : "";
 }
 
