@@ -145,6 +145,10 @@ class PageOptions:
             if value != getattr(AskingOptions, name, getattr(PlaceOptions, name, None)):
                 reason = "a page without a server loads and learns nothing"
                 raise InputError(f"{option_name(name)} does not go with --export: {reason}")
+        if asking.redundancy > self.files:
+            asked = f"--redundancy {asking.redundancy} --files {self.files}"
+            remedy = f"give --files {asking.redundancy} or more, or a lower --redundancy"
+            raise InputError(f"{asked}: a file holds each pair once; {remedy}")
         if log is not None and not log.exists():
             reason = "with --export it holds the verdicts so far"
             raise InputError(f"--log {log} does not exist: {reason}; leave it out at the beginning")

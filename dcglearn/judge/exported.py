@@ -50,15 +50,12 @@ def dealt(n_raters: Sequence[int], n_files: int, random: np.random.Generator) ->
 def asked_by_file(study: Study, n_files: int, most: int | None = None) -> list[list[Asked]]:
     """Return what each file asks, in order: the practice round, then pairs and checks among them.
 
-    At most so many pairs are taken, the first to ask. Raises InputError if a pair is wanted of more
-    raters than there are files, a file would hold no pair, or every pair is judged.
+    At most `most` pairs are taken, the first to ask. Each is in as many files as it lacks raters,
+    which are at most `n_files`. Raises InputError if a file would hold no pair, or every pair is
+    judged.
     """
     # what there is to ask
     rules = study.rules
-    if rules.redundancy > n_files:
-        remedy = f"give --files {rules.redundancy} or more, or a lower --redundancy"
-        reason = "each pair is judged once in a file"
-        raise InputError(f"--redundancy {rules.redundancy} --files {n_files}: {reason}; {remedy}")
     pairs = study.in_order(most)
     if not pairs:
         raise InputError("every pair is judged already; give more candidates or --redundancy")

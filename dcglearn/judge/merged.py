@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.plain_text import number_of, one_line
@@ -88,11 +89,10 @@ def _second(verdicts: dict[str, Verdict], places: dict[str, Place]) -> tuple[set
             continue
 
         # say whether the two agree
-        said = [v["winner"] for v in (before, verdict)]
-        same = f"said {said[0]} both times" if said[0] == said[1] else f"{said[0]}, now {said[1]}"
-        about = f"the pair of {shown(verdict['query'] or '')} again, {of[0] or 'a rater'}: {same}"
+        winner = "the same" if _winner(before) == _winner(verdict) else "another"
         sentences.append(
-            f"left out: {places[verdict['id']]}, judges {about}; the earlier verdict, "
+            f"left out: {places[verdict['id']]}: {of[0] or 'a rater'} judges the pair of "
+            f"{shown(verdict['query'] or '')} again, with {winner} winner; the earlier verdict, "
             f"{places[before['id']]}, stays"
         )
         gone.add(verdict["id"])
@@ -102,6 +102,12 @@ def _second(verdicts: dict[str, Verdict], places: dict[str, Place]) -> tuple[set
         remedy = "give them names of their own in one of the files if these are two people"
         sentences.append(f"{number_of(len(gone), 'verdicts')} by a name that had judged: {remedy}")
     return gone, list(map(one_line, sentences))
+
+
+def _winner(verdict: Verdict) -> Any:
+    """Return the list that wins, whichever of the two it is called; the word of a tie."""
+    side = verdict["winner"]
+    return side if side == "tie" else (verdict[side], verdict[f"items_{side}"])
 
 
 def contents(verdicts: list[Verdict]) -> str:

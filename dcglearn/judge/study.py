@@ -211,7 +211,7 @@ class Study:
             return [self._shown(key, self._chooser.chance()) for key in keys]
 
     def in_order(self, most: int | None = None) -> list[tuple[Pair, int]]:
-        """Return the pairs to ask, at most so many, and of how many raters each.
+        """Return the pairs to ask, at most `most`, each with the number of raters to ask.
 
         They are in the order in which raters would be asked if the DCG learned so far stayed.
         """
