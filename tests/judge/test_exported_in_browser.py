@@ -340,6 +340,8 @@ def test_the_text_can_be_copied_instead(browser, written):
     page = enter(context, written())
     give(page, "fj")
     page.click("#hand")
+    page.click("#hand-over summary")
+    page.wait_for_function("() => document.querySelector('#hand-text').value !== ''")
     page.click("#hand-copy")
     page.wait_for_function("() => document.querySelector('#hand-copied').textContent === 'Copied.'")
     page.keyboard.press("Escape")
@@ -420,10 +422,12 @@ def test_phones_and_the_dark(browser, dcglearn, tmp_path, scheme, width):
         box = page.query_selector(name).bounding_box()
         assert box["height"] >= 44 and box["width"] >= 44
     page.click("#hand")
+    page.click("#hand-over summary")
+    page.wait_for_selector("#hand-copy")
     box = page.query_selector("#hand-over").bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= width
     assert min(b.bounding_box()["height"] for b in page.query_selector_all(
-        "#hand-over button, #hand-over a")) >= 44  # fmt: skip
+        "#hand-over button, #hand-over a, #hand-over summary")) >= 44  # fmt: skip
     picture(page, f"exported_hand_over_{width}_{scheme}")
     page.keyboard.press("Escape")
     page.click("#rater")

@@ -20,16 +20,25 @@ function keysOf(name) {
   const there = new Set(stored("answer"));
   for (const key of there) if (!answers.has(key)) answers.set(key, read(key, null));
   for (const [key, answer] of answers) if (!there.has(key)) put(key, answer);
-  return [...answers.keys()].filter((key) => key.split(".")[3] === inKey(name)).sort();
+  const prefix = `dcglearn.${data.study}.answer.${inKey(name)}.`;
+  return [...answers.keys()].filter((key) => key.startsWith(prefix)).sort();
 }
 
 const answersOf = (name) => keysOf(name).map((key) => answers.get(key)).filter(Boolean);
-const inMemory = (name) => keysOf(name).filter((key) => memory.has(key)).length;
 const handed = (name) => read(`dcglearn.${data.study}.handed.${inKey(name)}`, 0);
 const open = (name) => answersOf(name).length - handed(name);
 
 function raters() {
   return [...new Set([...stored("answer"), ...answers.keys()].map((key) => decodeURIComponent(key.split(".")[3])))];
+}
+
+// How many are in the page alone: neither in the browser's store nor handed over.
+function atRisk() {
+  if (!memory.size) return 0;
+  return raters().reduce((n, name) => {
+    const inMemory = keysOf(name).filter((key) => memory.has(key)).length;
+    return n + Math.max(Math.min(inMemory, open(name)), 0);
+  }, 0);
 }
 
 function standing(name) {
@@ -140,16 +149,24 @@ function handOver() {
   const names = [rater, ...raters().filter((name) => name !== rater)].filter((name) => answersOf(name).length);
   for (const link of $("hand-files").querySelectorAll("a")) URL.revokeObjectURL(link.href);
   $("hand-files").replaceChildren(...names.map(linkTo));
-  $("hand-text").value = lines(rater).join("");
-  $("hand-copied").textContent = "";
-  $("hand-by-text").hidden = !$("hand-text").value;
-  $("hand-store").textContent = inMemory(rater) ? danger(inMemory(rater)) : "";
+  $("hand-by-text").open = false;
+  $("hand-by-text").hidden = answersOf(rater).length === 0;
+  $("hand-store").textContent = atRisk() ? danger(atRisk()) : "";
   tell();
   if (!document.querySelector("dialog[open]")) $("hand-over").showModal();
 }
 
+let inText = 0;   // how many lines the text has
+
+function fillText() {
+  const text = $("hand-by-text").open ? lines(rater) : [];
+  inText = text.length;
+  $("hand-text").value = text.join("");
+  $("hand-copied").textContent = "";
+}
+
 async function copy() {
-  const n = answersOf(rater).length, text = $("hand-text");
+  const text = $("hand-text");
   try {
     await navigator.clipboard.writeText(text.value);
   } catch {
@@ -160,7 +177,7 @@ async function copy() {
     }
   }
   $("hand-copied").textContent = "Copied.";
-  setHanded(rater, n);
+  setHanded(rater, inText);
 }
 
 // What is said of the store.
@@ -169,12 +186,12 @@ const reason = () => (local ? "the browser's store for this page is full" : "the
 const danger = (n) => `${counted(n, "verdicts")} not kept, since ${reason()}. Hand over before you close the page.`;
 
 function kept(name) {
-  const n = inMemory(name), left = open(name);
+  const n = atRisk(), left = open(name), none = answersOf(name).length === 0;
   $("hand").className = n || (last && last.done && left > 0) ? "urgent" : "";
   if (n) return danger(n);
-  if (!local) return `Nothing is kept: ${reason()}`;
   if (left > 0) return `Kept in this browser, ${left} to hand over`;
-  return answersOf(name).length ? "All handed over" : "";
+  if (!local && none) return `Nothing is kept: ${reason()}`;
+  return none ? "" : "All handed over";
 }
 
 function begins() {
@@ -190,12 +207,14 @@ function start() {
   $("hand").addEventListener("click", handOver);
   $("rater").addEventListener("click", () => askName(true));
   $("hand-copy").addEventListener("click", copy);
+  $("hand-by-text").addEventListener("toggle", fillText);
   window.addEventListener("pageshow", (event) => event.persisted && rater && send());
   window.addEventListener("beforeunload", (event) => {
-    if (raters().some((name) => inMemory(name) && open(name) > 0)) event.preventDefault();
+    if (atRisk()) event.preventDefault();
   });
+  $("hand-over").addEventListener("close", () => $("query").focus());
 }
 
 const { study, raters: named, strengths, n_grades } = data;
-globalThis.exported = { session: { study, raters: named, strengths, n_grades }, keep, next, past, kept, begins, start };
+globalThis.exported = { session: { study, raters: named, strengths, n_grades }, keep, next, past, kept, atRisk, begins, start };
 }

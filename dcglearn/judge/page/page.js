@@ -216,7 +216,7 @@ function graded(grade, position) {
 }
 
 function status() {
-  const waiting = file ? memory.size : stored("outbox").length, progress = last && last.progress;
+  const waiting = file ? file.atRisk() : stored("outbox").length, progress = last && last.progress;
   let kept = trouble ? "" : "All verdicts saved";
   if (waiting) kept = `${waiting} not saved yet`;
   if (file) kept = file.kept(rater);
