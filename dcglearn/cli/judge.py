@@ -140,15 +140,19 @@ class PageOptions:
             return
 
         # a page has no server, no network and no bands
-        fixed = {**vars(place), "images": asking.images, "width": asking.width}
-        for name, value in fixed.items():
-            if value != getattr(AskingOptions, name, getattr(PlaceOptions, name, None)):
-                reason = "a page without a server loads and learns nothing"
-                raise InputError(f"{option_name(name)} does not go with --export: {reason}")
+        for options, names in ((place, vars(place)), (asking, ("images", "width"))):
+            for name in names:
+                if getattr(options, name) != getattr(type(options), name):
+                    reason = "a page without a server loads and learns nothing"
+                    raise InputError(f"{option_name(name)} does not go with --export: {reason}")
+
+        # each pair in as many files as raters are wanted
         if asking.redundancy > self.files:
             asked = f"--redundancy {asking.redundancy} --files {self.files}"
             remedy = f"give --files {asking.redundancy} or more, or a lower --redundancy"
             raise InputError(f"{asked}: a file holds each pair once; {remedy}")
+
+        # verdicts so far
         if log is not None and not log.exists():
             reason = "with --export it holds the verdicts so far"
             raise InputError(f"--log {log} does not exist: {reason}; leave it out at the beginning")
