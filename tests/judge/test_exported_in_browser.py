@@ -376,6 +376,7 @@ def test_texts_are_never_code(context, written, tmp_path, dcglearn):
     page.wait_for_selector("#start[open]")
     page.click("#begin")
     page.wait_for_selector("#left li")
+    assert page.is_visible("#rater")
     seen = set()
     for _ in HOSTILE:
         seen.add(page.text_content("#query"))
@@ -442,19 +443,25 @@ def test_phones_and_the_dark(browser, dcglearn, tmp_path, scheme, width):
 
 def test_any_static_host_will_do(browser, written, tmp_path):
     path = written()
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=path.parent)
-    handler.func.extensions_map = {".html": "text/html; charset=iso-8859-1"}  # a host that is wrong
-    handler.func.log_message = lambda *_: None
+    path.with_name("progress").write_bytes(path.read_bytes())  # as hosts that hide suffixes
+
+    class Host(http.server.SimpleHTTPRequestHandler):
+        extensions_map = dict.fromkeys(("", ".html"), "text/html; charset=iso-8859-1")  # wrong
+        log_message = print
+
+    handler = functools.partial(Host, directory=path.parent)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
         threading.Thread(target=host.serve_forever, daemon=True).start()
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(f"http://127.0.0.1:{host.server_port}/{path.name}")
-        named(page, "ann")
-        give(page, "fjgbsf")
-        assert "Every pair of this page is judged" in words(page, "#empty")
-        assert len(lines(handed(page, tmp_path))) == 6
-        context.close()
+        at = f"http://127.0.0.1:{host.server_port}"
+        for address in (f"{at}/page.html?x=1#y", f"{at}/progress", f"{path.as_uri()}?x=1#y"):
+            context = browser.new_context()
+            page = context.new_page()
+            page.goto(address)
+            named(page, "ann")
+            give(page, "fjgbsf")
+            assert "Every pair of this page is judged" in words(page, "#empty")
+            assert len(lines(handed(page, tmp_path))) == 6
+            context.close()
         host.shutdown()
 
 

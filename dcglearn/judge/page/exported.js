@@ -200,10 +200,10 @@ function begins() {
   const there = names.length ? `Kept in this browser, under the name of: ${names.join(", ")}.` : "";
   $("start-note").textContent = local ? there : blocked;
   $("start-note").className = local ? "hint" : "warning";
-  $("rater").hidden = data.raters.length === 1;
 }
 
 function start() {
+  $("rater").hidden = data.raters.length === 1;
   $("hand").addEventListener("click", handOver);
   $("rater").addEventListener("click", () => askName(true));
   $("hand-copy").addEventListener("click", copy);

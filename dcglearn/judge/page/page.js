@@ -473,8 +473,8 @@ function onName() {
 }
 
 async function main() {
-  const progress = location.pathname === "/progress";
-  if (location.search) window.history.replaceState(null, "", location.pathname);
+  const progress = !file && location.pathname === "/progress";
+  if (!file && location.search) window.history.replaceState(null, "", location.pathname);
   try {
     session = file ? file.session : await ask("/api/session");
   } catch (error) {
