@@ -129,18 +129,14 @@ def _data(study: Study, asked: Sequence[Asked], name: str) -> Fields:
     pairs = []
     for one in asked:
         pair = one.pair
-        pairs.append(
-            {
-                **{"pair": pair.key, "query": pair.query, "text": pair.text},
-                **{"intent": pair.intent, "a": pair.a, "b": pair.b},
-                **{"items_a": numbered(pair.items_a), "items_b": numbered(pair.items_b)},
-                **{"left": one.left, "known": one.known},
-            }
-        )
+        of_pair = {name: getattr(pair, name) for name in ("query", "text", "intent", "a", "b")}
+        items = {name: numbered(getattr(pair, name)) for name in ("items_a", "items_b")}
+        own = {"pair": pair.key, "left": one.left, "known": one.known}
+        pairs.append({**own, **of_pair, **items})
 
     # items, the raters and the scale
     whole = [json.loads(item) for item in numbers]
-    items = seen_items(whole, images=False)
+    seen = seen_items(whole, images=False)
     rules, candidates = study.rules, study.candidates
     return {
         "name": name,
@@ -148,8 +144,8 @@ def _data(study: Study, asked: Sequence[Asked], name: str) -> Fields:
         "strengths": rules.strengths,
         "n_grades": candidates.n_grades,
         "scale": candidates.grade_names,
-        "items": items,
-        "whole": {i: item for i, item in enumerate(whole) if item != items[i]},
+        "items": seen,
+        "whole": {i: item for i, item in enumerate(whole) if item != seen[i]},
         "pairs": pairs,
     }
 
