@@ -59,7 +59,7 @@ processors: $(READY) ## run the tests that compute under other processors, threa
 browser: $(READY) ## test the judging page and an audit in Chromium (CHROMIUM=path), and write their pictures to build
 	$(PIP) playwright
 	$(PIP) --no-deps axe-playwright-python
-	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py tests/audits/test_page_in_browser.py -s --durations=5
+	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py tests/judge/test_exported_in_browser.py tests/audits/test_page_in_browser.py -s --durations=5
 
 fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), kills and full disks (KILLS=500 DISKS=200), raters; seed: the date
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)

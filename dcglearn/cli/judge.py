@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import signal
+import tempfile
+from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +13,15 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row
+from dcglearn.cli.command import (
+    argument_row,
+    examples,
+    first_row,
+    input_row,
+    model_row,
+    option_name,
+    output_row,
+)
 from dcglearn.cli.options import DryRun, Force, check_outputs, say
 from dcglearn.cli.reading import Reading, left_out, read_llm
 from dcglearn.foundation.plain_text import names_in, number_of
@@ -19,7 +30,7 @@ from dcglearn.foundation.validation import Fields, InputError, suffix_among
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
-    from dcglearn.judge.study import Rules
+    from dcglearn.judge.study import Rules, Study
     from dcglearn.readers.mapping import LogMapping
 
 
@@ -97,6 +108,60 @@ class CandidateOptions:
 
 
 @dataclass(frozen=True)
+class PageOptions:
+    """Pages for raters without a server."""
+
+    export: Path | None = first_row(
+        None,
+        "Start no server: write the page to a file, for raters who hand theirs back.",
+        metavar="PAGE.html",
+    )
+    files: int = first_row(
+        1,
+        "With --export: deal the pairs out to N pages, each to --redundancy of them.",
+        min=1,
+        metavar="N",
+    )
+    pairs: int | None = output_row(
+        None, "With --export: only the N pairs to be asked first.", min=1, metavar="N"
+    )
+    force: Force = False
+
+    def refuse(self, asking: AskingOptions, place: PlaceOptions, log: Path | None) -> None:
+        """Raise InputError for options that do not go with a page, or with a server."""
+        # a server writes to a log
+        if self.export is None:
+            for name, value in vars(self).items():
+                if value != getattr(PageOptions, name):
+                    raise InputError(f"{option_name(name)} goes with --export")
+            if log is None:
+                remedy = "--log verdicts.jsonl, or --export page.html for a page without a server"
+                raise InputError(f"name the file for the verdicts: {remedy}")
+            return
+
+        # a page has no server, no network and no bands
+        for options, names in ((place, vars(place)), (asking, ("images", "width"))):
+            for name in names:
+                if getattr(options, name) != getattr(type(options), name):
+                    reason = "a page without a server loads and learns nothing"
+                    raise InputError(f"{option_name(name)} does not go with --export: {reason}")
+
+        # each pair in as many files as raters are wanted
+        if asking.redundancy > self.files:
+            asked = f"--redundancy {asking.redundancy} --files {self.files}"
+            remedy = f"give --files {asking.redundancy} or more, or a lower --redundancy"
+            raise InputError(f"{asked}: a file holds each pair once; {remedy}")
+
+        # verdicts so far
+        if log is not None and not log.exists():
+            reason = "with --export it holds the verdicts so far"
+            raise InputError(f"--log {log} does not exist: {reason}; leave it out at the beginning")
+        if asking.llm is not None and log is None:
+            reason = "people's verdicts say how far to follow the LLM judge's"
+            raise InputError(f"--llm with --export goes with --log: {reason}")
+
+
+@dataclass(frozen=True)
 class RequestOptions:
     """The form of requests to a language model."""
 
@@ -128,26 +193,34 @@ class PlaceOptions:
     "dcglearn judge candidates.jsonl --log verdicts.jsonl --llm llm.jsonl",
     "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl "
     "--log verdicts.jsonl",
+    "dcglearn judge candidates.jsonl --export page.html --files 5 --redundancy 2",
 )
 def judge(
     *,
     reading: Reading,
     asking: AskingOptions,
     place: PlaceOptions,
-    log: Path = first_row(..., "The verdicts; an existing log is continued.", metavar="LOG"),
+    log: Path | None = first_row(
+        None, "The verdicts; an existing log is continued.", metavar="LOG"
+    ),
     source: CandidateOptions,
+    page: PageOptions,
     dry_run: DryRun = False,
 ) -> None:
     """Judge pairs of lists in the browser, and learn a DCG meanwhile.
 
     The page shows two lists side by side and takes a verdict by one key; every verdict is on the
-    disk before the next pair counts. Stop with Ctrl-C; the same command continues.
+    disk before the next pair counts. Stop with Ctrl-C; the same command continues. --export writes
+    the page as a file for raters without a server, who hand their verdicts over as a file.
     """
     from dcglearn.judge.study import Study
     from dcglearn.trust.llm import machine_dcg
 
     # read the pairs, and the verdicts of a machine
-    suffix_among(log, LINES, "verdicts")
+    page.refuse(asking, place, log)
+    if log is not None:
+        suffix_among(log, LINES, "verdicts")
+    pages = _page_files(page, [*source.inputs, log, asking.llm, reading.mapping])
     pairs = source.candidates(reading.log_mapping)
     machine = None
     if asking.llm is not None:
@@ -155,6 +228,9 @@ def judge(
         machine = machine_dcg(read_llm(asking.llm, pairs.n_grades), scale)
     say("\n".join(_candidate_lines(pairs)))
     if dry_run:
+        return
+    if log is None or pages:
+        _export(pairs, log, asking, machine, page, pages)
         return
 
     # the server is an extra
@@ -167,9 +243,8 @@ def judge(
     # open the log, and say what it holds
     where = Place(place.host, place.port, place.token, browser=not place.no_browser)
     study = Study(pairs, log, _rules(asking), machine)
-    before, cut_short = study.n_verdicts, study.log.cut_short
-    if cut_short is not None:
-        say(f"the log ended within a line, which was put into {cut_short}")
+    before = study.n_verdicts
+    _say_cut_short(study)
     if before:
         say(f"continuing {log}: {number_of(before, 'verdicts')} so far")
 
@@ -184,6 +259,54 @@ def judge(
         study.close()
         say(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new")
         say(f"next: {command}")
+
+
+def _page_files(page: PageOptions, inputs: list[str | Path | None]) -> list[Path]:
+    """Return the files of the pages to write, none for a server, if all can be written."""
+    from dcglearn.judge.exported import page_names
+
+    if page.export is None:
+        return []
+    names = page_names(page.export, page.files)
+    check_outputs(*names, force=page.force, inputs=inputs)
+    return names
+
+
+def _export(
+    pairs: Candidates,
+    log: Path | None,
+    asking: AskingOptions,
+    machine: dl.DCG | None,
+    page: PageOptions,
+    names: list[Path],
+) -> None:
+    """Write pages, say what each holds, and how what is handed over is merged."""
+    from dcglearn.judge.exported import asked_by_file, page_of, write_page
+    from dcglearn.judge.study import Study
+
+    # choose pairs as the server would, with the verdicts so far
+    with tempfile.TemporaryDirectory() as folder:
+        so_far = log or Path(folder) / "verdicts.jsonl"
+        with closing(Study(pairs, so_far, _rules(asking), machine)) as study:
+            _say_cut_short(study)
+            asked = asked_by_file(study, page.files, page.pairs)
+            pages = [page_of(study, *of) for of in zip(asked, [n.stem for n in names], strict=True)]
+
+    # write them, and say what they hold
+    for name, held, content in zip(names, asked, pages, strict=True):
+        write_page(name, content, force=page.force)
+        kinds = Counter(one.known or "" for one in held)
+        names_of = {"": "pairs", "practice": "pairs of practice", "check": "checks of attention"}
+        counts = [number_of(kinds[kind], names_of[kind]) for kind in names_of if kinds[kind]]
+        say(f"wrote: {name} ({', '.join(counts)}; {len(content) / 1e6:.2f} MB)")
+    say("the pages hold the grades, unseen but readable in their source")
+    merged = "" if log is None else f"{log} "
+    say(f"next: dcglearn convert {merged}verdicts-*.jsonl --verdicts -o all.jsonl")
+
+
+def _say_cut_short(study: Study) -> None:
+    if study.log.cut_short is not None:
+        say(f"the log ended within a line, which was put into {study.log.cut_short}")
 
 
 def _candidate_lines(pairs: Candidates) -> list[str]:

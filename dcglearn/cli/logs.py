@@ -19,7 +19,7 @@ from dcglearn.cli.command import (
     option_name,
     output_row,
 )
-from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, say, write_log
+from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, say, write_lines, write_log
 from dcglearn.cli.reading import (
     JoinOptions,
     MappingOptions,
@@ -31,7 +31,8 @@ from dcglearn.cli.reading import (
     say_reading,
 )
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.foundation.sources import LINES
+from dcglearn.foundation.validation import Fields, InputError, suffix_among
 
 if TYPE_CHECKING:
     from dcglearn.readers.mapping import LogMapping
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
     "dcglearn convert --ratings rated.csv -o log.parquet",
     "dcglearn convert answers.jsonl --prompts prompts.jsonl -o llm.jsonl",
+    "dcglearn convert verdicts-*.jsonl --verdicts -o verdicts.jsonl",
 )
 def convert(
     *,
@@ -66,6 +68,10 @@ def convert(
         "LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.",
         metavar="FILE",
     ),
+    verdicts: bool = first_row(
+        False,
+        "LOG holds verdicts of the judging page: merge their lines, and name what is there twice.",
+    ),
     output: OutputLog = None,
     mapping_out: Path | None = output_row(
         None, "Write how the log was read here (TOML), for --mapping.", metavar="FILE"
@@ -80,6 +86,13 @@ def convert(
     """
     inputs = [*log, reading.mapping, prompts, *joins.inputs]
     check_outputs(reading.skip_bad, mapping_out, force=force, log=output, inputs=inputs)
+    if verdicts:
+        given = reading.log_mapping.given or reading.ratings or reading.skip_bad or joins.asked
+        if given or prompts is not None or inconsistent != "keep" or mapping_out is not None:
+            reason = "it keeps lines as they are"
+            raise InputError(f"--verdicts goes with -o and --force alone: {reason}")
+        _merge(log, output, force=force)
+        return
     from dcglearn.readers.read_log import native_frame
 
     # how the log is read
@@ -115,6 +128,20 @@ def convert(
     if mapping_out is not None:
         recognised_mapping(mapping, recognised).save(mapping_out, force=force)
         say(f"wrote: {mapping_out} (give it by --mapping)")
+
+
+def _merge(files: list[str], output: Path | None, *, force: bool) -> None:
+    """Write the verdicts of several files of the judging page as one log of its server."""
+    from dcglearn.judge.merged import contents, merged
+    from dcglearn.judge.verdict_log import line_of
+
+    if output is not None:
+        suffix_among(output, LINES, "verdicts")
+    verdicts, sentences = merged(files)
+    for sentence in sentences:
+        say(sentence)
+    say(f"merged: {contents(verdicts)}")
+    write_lines((line_of(verdict).decode() for verdict in verdicts), output, force=force)
 
 
 def _with_learned_cutoffs(

@@ -10,7 +10,6 @@ import socket
 import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -21,7 +20,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.judge.exported import page_part
 from dcglearn.judge.progress import Progress
 from dcglearn.judge.study import Refused, Study
 from dcglearn.judge.verdict_log import NotSaved
@@ -177,16 +178,14 @@ def judging_app(study: Study, access: Access) -> Starlette:
     ]
 
     # the page, its style and its script
-    page = _file("page.html", "text/html")
+    page = _file(rendered("judge/page/page.html"), "text/html")
     routes += [Route("/", page), Route("/progress", page)]
-    routes.append(Route("/page.css", _file("page.css", "text/css")))
-    routes.append(Route("/page.js", _file("page.js", "text/javascript")))
+    routes.append(Route("/page.css", _file(page_part("page.css"), "text/css")))
+    routes.append(Route("/page.js", _file(page_part("page.js"), "text/javascript")))
     return Starlette(routes=routes, middleware=[Middleware(Guard, access=access)])
 
 
-def _file(name: str, kind: str) -> Callable[[Request], Any]:
-    content = (Path(__file__).parent / "page" / name).read_bytes()
-
+def _file(content: str, kind: str) -> Callable[[Request], Any]:
     async def respond(_: Request) -> Response:
         return Response(content, media_type=kind)
 

@@ -14,10 +14,18 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Fields, InputError, PathLike, whole_number, within
-from dcglearn.judge.candidates import Candidates, known_pairs, pair_key, seen_items
+from dcglearn.foundation.progress import counted, stage
+from dcglearn.foundation.validation import (
+    Fields,
+    InputError,
+    Integers,
+    PathLike,
+    whole_number,
+    within,
+)
+from dcglearn.judge.candidates import Candidates, Pair, known_pairs, seen_items
 from dcglearn.judge.learned import Chooser, Learned
-from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields
+from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields, key_of
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 
@@ -202,6 +210,32 @@ class Study:
             keys = [self.candidates.pairs[i].key for i in drawn]
             return [self._shown(key, self._chooser.chance()) for key in keys]
 
+    def in_order(self, most: int | None = None) -> list[tuple[Pair, int]]:
+        """Return the pairs to ask, at most `most`, each with the number of raters to ask.
+
+        They are in the order in which raters would be asked if the DCG learned so far stayed.
+        """
+        lacking = np.array(
+            [self.rules.redundancy - len(self._raters_of[key]) for key in self.candidates.index]
+        )
+        self.learned.wait()
+
+        # one after the other, given those before it
+        chosen: list[int] = []
+        n = min(int((lacking > 0).sum()), most or len(lacking))
+        with stage("choose"):
+            for _ in counted(range(n), n, "pairs"):
+                left = np.setdiff1d(np.flatnonzero(lacking > 0), chosen)
+                chosen.append(self._best(left, [self.candidates.pairs[i] for i in chosen]))
+        return [(self.candidates.pairs[i], int(lacking[i])) for i in chosen]
+
+    def known(self) -> list[tuple[Pair, str]]:
+        """Return the pairs with a known answer, and what each is for: practice or check."""
+        return [(pair, self._kind(pair.key)) for pair in self._known.values()]
+
+    def _kind(self, key: str) -> str:
+        return "practice" if key in self._practice else "check"
+
     def save(
         self, rater: str, tab: str, answers: Sequence[Any]
     ) -> tuple[list[str], list[dict[str, str]]]:
@@ -250,7 +284,7 @@ class Study:
         gone = {verdict["supersedes"] for verdict in new.values()}
         for verdict in (*self.log.standing(), *new.values()):
             stands = verdict["id"] not in gone and not verdict["supersedes"]
-            if stands and verdict["rater"] == rater and _key(verdict) == answer["pair"]:
+            if stands and verdict["rater"] == rater and key_of(verdict) == answer["pair"]:
                 raise Refused("you have judged this pair already, in another tab")
 
     def progress(self, rater: str) -> Fields:
@@ -380,7 +414,7 @@ class Study:
         for verdict in standing:
             name, rater = verdict["id"], verdict["rater"] or ""
             if name not in self._keys:
-                self._keys[name] = _key(verdict)
+                self._keys[name] = key_of(verdict)
             key = self._keys[name]
             self._done[rater].add(key)
             if verdict["winner"] != "open":
@@ -437,6 +471,11 @@ class Study:
         begun = [number for number in allowed if self._raters_of[pairs[number].key]]
         chosen = np.array(begun, dtype=np.intp) if begun else allowed
         out = [pairs[self.candidates.index[key]] for _, key in leased if key not in self._known]
+        return pairs[self._best(chosen, out)].key
+
+    def _best(self, chosen: Integers, out: Sequence[Pair]) -> int:
+        """Return the number of the pair to ask next, given those that are judged or out."""
+        pairs = self.candidates.pairs
 
         # queries that were asked least
         if self.rules.balanced:
@@ -445,11 +484,11 @@ class Study:
             asked_before = np.array([times[pairs[i].query] for i in chosen])
             chosen = chosen[asked_before == asked_before.min()]
 
-        # the most informative pair, given those that are judged or out
+        # the most informative pair
         asked = [(v["a"], v["b"]) for v in self.standing if v["winner"] != "open"]
         asked += [(pair.a, pair.b) for pair in out]
         lists = np.array(asked, np.int8).reshape(-1, 2, self.candidates.depth)
-        return pairs[self._chooser.choose(chosen, self.learned.latest, lists)].key
+        return self._chooser.choose(chosen, self.learned.latest, lists)
 
     def _shown(self, key: str, left_is_a: bool) -> Fields:
         """Return a pair as a page shows it: without scores and systems, grades only if need be."""
@@ -497,8 +536,7 @@ class Study:
             winner = "a" if (winner == "left") == (left == "a") else "b"
         check = None
         if pair.key in self._known:  # never a judgement
-            kind = "practice" if pair.key in self._practice else "check"
-            check = f"{kind} {'right' if winner == 'a' else 'wrong'}"
+            check = f"{self._kind(pair.key)} {'right' if winner == 'a' else 'wrong'}"
             winner, tie = "open", None
 
         # the line, checked as those of any log
@@ -573,8 +611,3 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
     if (shown != "").all():
         columns["swapped"] = (shown == "b") != second
     return Preferences(lists, n_grades=n_grades, tie=tie if any(tie) else None, **columns)
-
-
-def _key(verdict: Verdict) -> str:
-    lists = (verdict[name] for name in ("a", "b", "items_a", "items_b"))
-    return pair_key(verdict["query"] or "", *lists)

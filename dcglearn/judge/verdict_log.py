@@ -4,13 +4,13 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from dcglearn.foundation import disk
 from dcglearn.foundation.inputs import read_bytes, refuse_constant
 from dcglearn.foundation.validation import Fields, InputError, PathLike, errors_in
-from dcglearn.judge.candidates import checked_items
+from dcglearn.judge.candidates import checked_items, pair_key
 from dcglearn.readers.line_formats import shown
 
 _LOG = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class VerdictLog:
     def append(self, verdicts: Sequence[Verdict]) -> None:
         """Write verdicts, in `FIELDS`, to the disk; raise NotSaved if nothing was written."""
         self.refresh()
-        lines = b"".join(_line(verdict) for verdict in verdicts)
+        lines = b"".join(line_of(verdict) for verdict in verdicts)
         before = os.fstat(self._file).st_size
 
         # write all or nothing
@@ -112,10 +112,7 @@ class VerdictLog:
 
     def standing(self) -> list[Verdict]:
         """Return the lines that count, in order: neither superseded nor withdrawing another."""
-        lines = self.verdicts.values()
-        gone = {verdict["supersedes"] for verdict in lines}
-        gone |= {v["id"] for v in lines if v["winner"] == "open" and v["supersedes"] is not None}
-        return [verdict for verdict in lines if verdict["id"] not in gone]
+        return standing(self.verdicts.values())
 
     def close(self) -> None:
         """Release the file."""
@@ -162,7 +159,7 @@ class VerdictLog:
         verdicts: dict[str, Verdict] = {}
         for number, line in enumerate(data.split(b"\n"), 1):
             if line.strip():
-                verdict = _parsed(line, f"{self.path}, line {number}")
+                verdict = parsed(line, f"{self.path}, line {number}")
                 verdicts.setdefault(verdict["id"], verdict)
         self.verdicts = verdicts
         self._state = _state(os.fstat(self._file))
@@ -170,7 +167,7 @@ class VerdictLog:
     def _mend(self, whole: bytes, rest: bytes) -> None:
         """Close a last line that lacks its end; set it aside if it is not a line at all."""
         with contextlib.suppress(InputError):
-            _parsed(rest, "")
+            parsed(rest, "")
             disk.appended(self._file, b"\n")
             return
 
@@ -190,7 +187,21 @@ class VerdictLog:
         os.fsync(self._file)
 
 
-def _line(verdict: Verdict) -> bytes:
+def standing(verdicts: Collection[Verdict]) -> list[Verdict]:
+    """Return the verdicts that count, in order: neither superseded nor withdrawing another."""
+    gone = {verdict["supersedes"] for verdict in verdicts}
+    gone |= {v["id"] for v in verdicts if v["winner"] == "open" and v["supersedes"] is not None}
+    return [verdict for verdict in verdicts if verdict["id"] not in gone]
+
+
+def key_of(verdict: Verdict) -> str:
+    """Return the key of the pair that a verdict is about."""
+    lists = (verdict[name] for name in ("a", "b", "items_a", "items_b"))
+    return pair_key(verdict["query"] or "", *lists)
+
+
+def line_of(verdict: Verdict) -> bytes:
+    """Return the line of a verdict, with its end."""
     fields = {name: verdict.get(name) for name in FIELDS}
     line = json.dumps(fields, ensure_ascii=False, allow_nan=False)
     for mark in "\x85\u2028\u2029":  # some programs end a line at these
@@ -198,7 +209,7 @@ def _line(verdict: Verdict) -> bytes:
     return line.encode() + b"\n"
 
 
-def _parsed(line: bytes, place: str) -> Verdict:
+def parsed(line: bytes, place: str) -> Verdict:
     """Return a line of the log; raise InputError unless it has the fields that a study needs."""
     try:
         verdict = json.loads(line, parse_constant=refuse_constant)

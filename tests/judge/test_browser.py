@@ -353,6 +353,23 @@ def test_a_full_disk_is_shown_and_the_outbox_kept(serve, context):
     assert len(lines(server.log)) == 2
 
 
+def test_a_blocked_store_does_not_stop_the_page(serve, context):
+    context.add_init_script(
+        """for (const name of ["localStorage", "sessionStorage"]) {
+          const get = () => { throw new DOMException("", "SecurityError"); };
+          Object.defineProperty(window, name, { get });
+        }"""
+    )
+    server = serve()
+    page = enter(context, server)
+    for key in "fjg":
+        give(page, key)
+    give(page, "u")
+    wait_until_saved(page)
+    assert len(read_after(server)) == 2
+    assert page.errors == []
+
+
 def test_two_raters_at_once(serve, browser):
     server = serve("--redundancy", 1)
     pages = [enter(browser.new_context(), server, name) for name in ("ann", "bob")]

@@ -6,6 +6,7 @@ const KEYS = {
 const HELD = 4;        // pairs that this page holds at most
 const SPARE = 20;      // pairs for the time without a server
 const UNDONE = 50;     // verdicts that can be taken back
+const file = globalThis.exported;  // the pairs of a page without a server: exported.js
 
 let session, rater = "", shownAt = 0, sending = false, retry = 0, choosing = null;
 let queue = [];        // pairs: the one shown, then those fetched ahead
@@ -15,33 +16,56 @@ let last = null;       // the last word of the server on progress
 let trouble = "";
 
 // A duplicated tab copies sessionStorage while the first is open, and is another tab; a reload is the same one.
-const tab = sessionStorage.open || !sessionStorage.tab ? (sessionStorage.tab = newId()) : sessionStorage.tab;
-sessionStorage.open = "yes";
-window.addEventListener("pagehide", () => sessionStorage.removeItem("open"));
-window.addEventListener("pageshow", () => { sessionStorage.open = "yes"; });
+const perTab = opened("sessionStorage") || {};
+const tab = perTab.open || !perTab.tab ? newId() : perTab.tab;
+markTab("tab", tab);
+markTab("open", "yes");
+window.addEventListener("pagehide", () => delete perTab.open);
+window.addEventListener("pageshow", () => markTab("open", "yes"));
 
-// The browser's store: one entry a verdict, so that two pages do not overwrite each other's.
+function markTab(name, value) {
+  try { perTab[name] = value; } catch { /* full: a reload is taken for another tab */ }
+}
 
+// The browser's store: one entry a verdict, so that two pages do not overwrite each other's. Where the browser
+// blocks it, or it is full, entries are in the page's memory until there is room.
+
+const local = opened("localStorage"), memory = new Map();
+
+function opened(name) {
+  try { return window[name].length >= 0 ? window[name] : null; } catch { return null; }
+}
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 function stored(kind) {
-  const prefix = `dcglearn.${session.study}.${kind}.`;
-  return Object.keys(localStorage).filter((key) => key.startsWith(prefix)).sort();
+  const prefix = `dcglearn.${session.study}.${kind}.`, keys = [...Object.keys(local || {}), ...memory.keys()];
+  return [...new Set(keys)].filter((key) => key.startsWith(prefix)).sort();
 }
 function read(key, otherwise) {
-  try { return JSON.parse(localStorage.getItem(key)) ?? otherwise; } catch { return otherwise; }
+  try { return JSON.parse(memory.get(key) ?? local.getItem(key)) ?? otherwise; } catch { return otherwise; }
 }
-function store(key, value) {
-  localStorage.setItem(`dcglearn.${session.study}.${key}`, JSON.stringify(value));
+function put(key, value) {
+  memory.set(key, JSON.stringify(value));
+  for (const [name, text] of memory) {
+    try { local.setItem(name, text); memory.delete(name); } catch { /* it stays in memory */ }
+  }
+}
+function store(key, value) { put(`dcglearn.${session.study}.${key}`, value); }
+function remove(key) {
+  memory.delete(key);
+  if (local) local.removeItem(key);
 }
 let counter = 0;
-function keep(answer) {
-  const order = `${String(Date.now()).padStart(15, "0")}.${String(counter++).padStart(6, "0")}`;
-  store(`outbox.${order}.${answer.id}`, { rater, answer });
+function inOrder() {
+  return `${String(Date.now()).padStart(15, "0")}.${String(counter++).padStart(6, "0")}`;
 }
-const past = {
+function keep(answer) {
+  if (file) return file.keep(rater, answer);
+  return store(`outbox.${inOrder()}.${answer.id}`, { rater, answer });
+}
+const past = file ? file.past : {
   get key() { return `history.${rater}`; },
   all() { return read(`dcglearn.${session.study}.${this.key}`, []); },
   push(entry) { store(this.key, [...this.all(), entry].slice(-UNDONE)); },
@@ -66,6 +90,7 @@ async function ask(path, body) {
 }
 
 async function send() {
+  if (file) { take(file.next(rater, queue.map((pair) => pair.pair))); return status(); }
   if (sending) return;
   sending = true;
   clearTimeout(retry);
@@ -82,7 +107,7 @@ async function send() {
       const refused = new Map((answer.refused || []).map((item) => [item.id, item.reason]));
       for (const { key, answer: verdict } of batch) {
         if (refused.has(verdict.id)) store(`refused.${verdict.id}`, { verdict, reason: refused.get(verdict.id) });
-        localStorage.removeItem(key);
+        remove(key);
       }
       trouble = refused.size ? `Refused by the server, kept in this browser: ${[...refused.values()][0]}` : "";
       if (first === rater) take(answer);
@@ -99,14 +124,15 @@ async function send() {
 
 function take(answer) {
   last = answer;
-  queue = queue.filter((pair, i) => !i || !answer.dropped.includes(pair.pair));
-  const held = new Set(queue.map((pair) => pair.pair)), before = queue.length;
+  const first = queue[0];
+  queue = queue.filter((pair, i) => (!i && !file) || !answer.dropped.includes(pair.pair));
+  const held = new Set(queue.map((pair) => pair.pair));
   const unsent = new Set(stored("outbox").map((key) => read(key, {}).answer).filter((a) => a && a.choice !== "undo")
     .map((a) => a.pair));
   queue.push(...answer.pairs.filter((pair) => !held.has(pair.pair) && !unsent.has(pair.pair)));
   const there = new Set([...judged, ...unsent, ...queue.map((pair) => pair.pair)]);
   spare = answer.done ? [] : [...spare, ...answer.spare].filter((pair) => !there.has(pair.pair));
-  if (!before) show();
+  if (!first || queue[0] !== first) show();
 }
 
 // What is shown.
@@ -190,13 +216,16 @@ function graded(grade, position) {
 }
 
 function status() {
-  const waiting = stored("outbox").length, progress = last && last.progress;
-  const kept = waiting ? `${waiting} not saved yet` : trouble ? "" : "All verdicts saved";
+  const waiting = file ? file.atRisk() : stored("outbox").length, progress = last && last.progress;
+  let kept = trouble ? "" : "All verdicts saved";
+  if (waiting) kept = `${waiting} not saved yet`;
+  if (file) kept = file.kept(rater);
   $("saved").textContent = [kept, trouble].filter(Boolean).join(". ");
   $("saved").className = waiting || trouble ? "waiting" : "";
   if (!progress) return;
   const { judged: own, all, goal, enough, changes } = progress;
-  const wanted = goal ? ` of about ${goal[0] === goal[1] ? goal[0] : `${goal[0]} to ${goal[1]}`}` : "";
+  const about = file ? "" : "about ";
+  const wanted = goal ? ` of ${about}${goal[0] === goal[1] ? goal[0] : `${goal[0]} to ${goal[1]}`}` : "";
   const parts = all === own ? [`${own}${wanted} judged`] : [`${own} judged by you`, `${all}${wanted} by all`];
   if (enough) parts.push("the goal is reached; more still helps");
   if (changes) parts.push("the log was changed by another program and read again");
@@ -258,11 +287,12 @@ function judge(choice, strength) {
   // Read here, since a dialog's close event can come after the next key.
   const note = $("note-text").value.trim();
   const answer = { id: newId(), pair: pair.pair, choice, strength, shown_left: pair.shown_left, seconds, note };
-  keep(answer);
-  past.push({ id: answer.id, pair });
+  const refused = keep(answer), words = refused || inWords(choice, strength);
+  if (!refused) past.push({ id: answer.id, pair });
   judged.add(pair.pair);
-  const words = inWords(choice, strength);
-  if (pair.practice) {
+  if (refused) {
+    confirm(words, "", 3);
+  } else if (pair.practice) {
     const fits = choice === pair.practice ? "That fits" : `The ${pair.practice} list is better`;
     confirm(`${fits}: it has the same results, with the best first.`, "", 3);
   } else {
@@ -414,39 +444,39 @@ function draw(found) {
 // The beginning.
 
 function begin(name) {
-  rater = name;
+  [rater, queue, spare, last] = [name, [], [], null];
   store("rater", name);
   show();
   send();
 }
 
-function askName() {
-  const single = session.raters.length === 1 ? session.raters[0] : "";
-  const known = read(`dcglearn.${session.study}.rater`, "");
-  if (single) return begin(single);
-  $("names").replaceChildren(...session.raters.map((name) => element("option", "", name)));
-  const listed = session.raters.length > 0;
+function askName(anew = false) {
+  const names = session.raters, listed = names.length > 0;
+  if (names.length === 1) return begin(names[0]);
+  const known = read(`dcglearn.${session.study}.rater`, perTab.begun || "");
+  $("names").replaceChildren(...names.map((name) => element("option", "", name)));
   $("names").hidden = !listed;
   $("name").hidden = listed;
   $("name").required = !listed;
-  if (listed && session.raters.includes(known)) $("names").value = known;
+  if (names.includes(known)) $("names").value = known;
   $("name").value = known;
-  if (known && sessionStorage.begun === known && (!listed || session.raters.includes(known))) return begin(known);
-  $("start").addEventListener("cancel", (event) => event.preventDefault());
-  $("start").addEventListener("close", () => {
-    const name = (listed ? $("names").value : $("name").value).trim();
-    if (!name) return $("start").showModal();
-    sessionStorage.begun = name;
-    return begin(name);
-  });
+  if (!anew && known && perTab.begun === known && (!listed || names.includes(known))) return begin(known);
+  if (file) file.begins();
   return $("start").showModal();
 }
 
+function onName() {
+  const name = $(session.raters.length ? "names" : "name").value.replace(/\p{C}/gu, "").trim();
+  if (!name) return $("start").showModal();
+  markTab("begun", name);
+  return begin(name);
+}
+
 async function main() {
-  const progress = location.pathname === "/progress";
-  if (location.search) window.history.replaceState(null, "", location.pathname);
+  const progress = !file && location.pathname === "/progress";
+  if (!file && location.search) window.history.replaceState(null, "", location.pathname);
   try {
-    session = await ask("/api/session");
+    session = file ? file.session : await ask("/api/session");
   } catch (error) {
     $("count").textContent = error.name === "TypeError" ? "The server does not answer." : error.message;
     return setTimeout(main, 1000);
@@ -456,15 +486,18 @@ async function main() {
     document.title = "Progress of the study - dcglearn";
     return report();
   }
+  $("start").addEventListener("cancel", (event) => event.preventDefault());
+  $("start").addEventListener("close", onName);
   document.addEventListener("keydown", onKey);
   for (const button of document.querySelectorAll("#bar button[data-choice]")) {
     button.addEventListener("click", (event) => event.detail < 2 && act(button.dataset.choice));
   }
   for (const dialog of ["note", "help"]) $(dialog).addEventListener("close", () => choosing || $("query").focus());
   $("motion").checked = read("dcglearn.motion", true);
-  $("motion").addEventListener("change", () => localStorage.setItem("dcglearn.motion", $("motion").checked));
-  window.addEventListener("online", send);
-  window.addEventListener("storage", status);
+  $("motion").addEventListener("change", () => put("dcglearn.motion", $("motion").checked));
+  window.addEventListener("online", () => rater && send());
+  window.addEventListener("storage", () => (file && rater ? send() : status()));
+  if (file) file.start();
   return askName();
 }
 
