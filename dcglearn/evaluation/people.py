@@ -146,19 +146,20 @@ class People(Finding):
         """How many of 100 people take the first run, and of those who see a difference."""
         row = self.table.row(0, named=True)
         judges = self.judges[row["measure"]]
-        see = "see both lists" if judges.chose else "rate both lists"
-        take = "would take" if judges.chose else "would rate higher"
+        see, take = "see both lists", f"would take {row['run']}"
+        if not judges.chose:
+            see, take = "rate both lists", f"would rate {row['run']} higher"
         shares = [
             f"{row[name]:.0f} {words} ({row[f'{name}_low']:.0f} to {row[f'{name}_high']:.0f})"
             for name, words in (
-                ("take", f"{take} {row['run']}"),
+                ("take", take),
                 ("keep", row["baseline"]),
                 ("no_difference", "would see no difference"),
             )
             if name != "no_difference" or row["no_difference_high"] >= 0.5
         ]
         decided = f"{row['decided']:.0f} ({row['decided_low']:.0f} to {row['decided_high']:.0f})"
-        of_decided = f"; of 100 who see a difference, {decided} would take {row['run']}"
+        of_decided = f"; of 100 who see a difference, {decided} {take}"
         if row["no_difference_high"] < 0.5:
             of_decided = ""
         depth = number_of(self.depths[row["measure"]], "results")
