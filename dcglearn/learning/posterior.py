@@ -46,19 +46,24 @@ CHAINS = ChainSchedule()
 
 
 def posterior_draws(
-    fitted: FittedDCG, theta: Floats, n_draws: int, random_state: int, dispersion: float = 1.0
+    fitted: FittedDCG,
+    theta: Floats,
+    n_draws: int,
+    random_state: int,
+    dispersion: float = 1.0,
+    most: int = MOST_JUDGED,
 ) -> Floats:
     """Return parameters drawn from the posterior of a model, shape (n_draws, p).
 
     `theta`, shape (p,), are those of its fit; judges' own deviations stay as fitted. A judgement
     counts as one, less where lists recur, and at most as ``1 / dispersion``. Of a log of more than
-    `MOST_JUDGED` judgements a sample stands for all, whose judgements count for more, up to one
+    `most` judgements a sample stands for all, whose judgements count for more, up to one
     each. If that is less than the log counts for, the draws are moved to the fit, and towards it by
     the root of the part: rather too wide.
     """
     rng = np.random.default_rng(random_state)
     model = replace(fitted.model, straighter=STRAIGHTER)
-    judgements = _sample(fitted.judgements, MOST_JUDGED)
+    judgements = _sample(fitted.judgements, most)
 
     # how much a judgement counts for, if the sample stands for all
     share = min(fitted.share, 1 / dispersion)

@@ -55,6 +55,9 @@ OUTERMOST = 0.01
 NEAR = 0.1
 """And if the outermost draw is as near to the limit as this share of their range."""
 
+DRAWN_FROM = 1 << 11
+"""Judges of a metric without bands are drawn from at most this many judgements, which is faster."""
+
 SMALL_STEP = 0.05
 """Grades are nearly alike if their gains differ by less than this share of the gains' range."""
 
@@ -407,7 +410,7 @@ def drawn_judges(log: Preferences, fit: DirectFit, random_state: int) -> Judges 
     """Return the judges of a fit with draws from what the log allows, by its independent unit."""
     log = usable_pairs(log)
     unit = unit_of(log, fewest=FEWEST_DRAWN)
-    draws = judge_draws(log, fit, unit, N_DRAWS, random_state)
+    draws = judge_draws(log, fit, unit, N_DRAWS, random_state, DRAWN_FROM)
     return with_draws(fit.metric, draws).judges
 
 

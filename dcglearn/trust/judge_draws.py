@@ -11,7 +11,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import EMPTY
 from dcglearn.learning.descriptions import DirectFit
 from dcglearn.learning.fit_dcg import fit_dcg
-from dcglearn.learning.posterior import dispersion, posterior_draws
+from dcglearn.learning.posterior import MOST_JUDGED, dispersion, posterior_draws
 from dcglearn.learning.starts import WarmStart
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import JudgeDraws, Judges
@@ -60,9 +60,17 @@ def with_draws(metric: DCG | ListUtility, draws: JudgeDraws) -> DCG | ListUtilit
 
 
 def judge_draws(
-    log: Preferences, whole: DirectFit, unit: str, n: int, random_state: int
+    log: Preferences,
+    whole: DirectFit,
+    unit: str,
+    n: int,
+    random_state: int,
+    most: int = MOST_JUDGED,
 ) -> JudgeDraws:
-    """Return n draws of the posterior around the fit, of a blend around its robust fit."""
+    """Return n draws of the posterior around the fit, of a blend around its robust fit.
+
+    They are from at most `most` judgements, see `posterior_draws`.
+    """
     loss, warm = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss, WarmStart.of(whole)
     with one_blas_thread():
         # fit the DCG, and how much the judgements of a unit depend on each other
@@ -77,7 +85,7 @@ def judge_draws(
             near = warm.in_its_form(whole.form, fitted.model, fit.raters)
             result = fitted.with_form(whole.form, near)
             fitted, theta = replace(fitted, model=result.model), result.theta
-        thetas = posterior_draws(fitted, theta, n, random_state, apart)
+        thetas = posterior_draws(fitted, theta, n, random_state, apart, most)
     _LOG.info(
         "%d draws of the posterior by %s, which count %.2f times less than alone", n, unit, apart
     )
