@@ -54,24 +54,19 @@ with a condition, {fails} do not hold, and {undecided} are undecided. \
 
 OURS = """# What we claim beyond the papers
 
-What this package says of its own methods, by \
+Our own methods, by \
 [the rule](claims.md#the-rule) and in [the words](claims.md#the-words) of the papers' claims. \
 All judges and users are simulated. \
-Studies g, i and j answer questions
-that Zhou et al. leave open in sections 7, 6.5 and 5.2.
+Studies g, i and j answer what Zhou et al. leave open (sections 7, 6.5, 5.2).
 
 - **C** weighs errors against size in the QP; **QP + SVD**: \
 gains and discounts split from the utility it learns;
-  **`DCGLearner`**: ours, which learns gains and discounts directly, \
-a blend of its **robust fit** and others.
-- **identifiable similarity** leaves out what pairs cannot show: permutations, for example, \
-hide a constant added to all
-  discounts.
-- **binary1-log2**: a DCG with gain 1 from grade 1 on, and discounts 1 / log2(rank + 1); \
-**linear-log2**,
-  **exponential-log2**: the same with gains grade and 2^grade - 1; \
-**binary2-log2**: gain 1 from grade 2 on. These are
-  textbook DCGs.
+  **`DCGLearner`**: ours, a blend of its **robust fit** and others.
+- **identifiable similarity** leaves out what pairs cannot show, as a constant added to all \
+discounts on permutations.
+- **binary1-log2**, **binary2-log2**, **linear-log2**, **exponential-log2**: textbook DCGs with \
+discounts 1 / log2(rank + 1)
+  and gains 1 from grade 1 or 2 on, grade, and 2^grade - 1.
 - **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
 
 """

@@ -31,9 +31,7 @@ from tqdm import tqdm
 
 import dcglearn as dl
 from dcglearn.evaluation.next_judgements import Difference, Document
-from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.unjudged import OpenQuery, Unjudged
-from dcglearn.io import Judgements, Run
 from simulations.claims import Claim
 from simulations.run import STYLES, Program, mapped, parser, produce
 
@@ -64,8 +62,8 @@ SIZES = {"below .02": (0.0, 0.02), "to .1": (0.02, 0.1), "from .1": (0.1, np.inf
 class NextGrades:
     """The study, as `simulations.run.produce` takes it, for some judgements and runs."""
 
-    judged: Judgements = field(repr=False)
-    runs: Sequence[Run] = field(repr=False)
+    judged: dl.io.Judgements = field(repr=False)
+    runs: Sequence[dl.io.Run] = field(repr=False)
     metric: str = "nDCG@10"
 
     STEM: ClassVar = "next_grades"
@@ -173,9 +171,14 @@ def trial(study: NextGrades, task: tuple[int, int, int, int]) -> list[dict[str, 
     ]
 
 
-def open_documents(judged: Judgements, runs: Sequence[Run], depth: int) -> list[dict[str, Any]]:
+def open_documents(
+    judged: dl.io.Judgements, runs: Sequence[dl.io.Run], depth: int
+) -> list[dict[str, Any]]:
     """Return query, document and true grade of the first places of runs, by place and query."""
-    tops = [in_order(run.frame).group_by("query", maintain_order=True).head(depth) for run in runs]
+    # trec_eval's order
+    by = ["query", pl.col("score").cast(pl.Float32), "document"]
+    ordered = [run.frame.sort(by, descending=[False, True, True]) for run in runs]
+    tops = [one.group_by("query", maintain_order=True).head(depth) for one in ordered]
     ranked = pl.concat(
         [top.select("query", "document", rank=pl.int_range(pl.len()).over("query")) for top in tops]
     )
@@ -188,7 +191,7 @@ def open_documents(judged: Judgements, runs: Sequence[Run], depth: int) -> list[
 
 
 def partial_evaluation(
-    study: NextGrades, runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]
+    study: NextGrades, runs: Sequence[dl.io.Run], documents: Sequence[Mapping[str, Any]]
 ) -> Any:
     """Return the first places of runs, evaluated by the judgements of all other documents."""
     names = pl.DataFrame(documents).select("query", "document")

@@ -2,15 +2,13 @@
 
 REASONS = {
     "the learned DCG beats the best textbook: textbook discounts": (
-        "Two of the 42 textbooks order lists as D1 and D2 do: choosing errs less than learning "
-        "twelve numbers."
+        "Two of 42 textbooks order as D1 and D2 do: choosing beats learning twelve numbers."
     ),
     "half of everybody's verdicts say left, sides in the log: loss against none": (
-        "The other half by itself loses .016, but nobody can tell which half was meant."
+        "The other half loses .016 by itself; nobody can tell which was meant."
     ),
     "half of everybody's verdicts say left, sides in the log: loss against the other": (
-        "A bias shifts the utility and cannot overrule clear differences, so all judges are taken "
-        "for noisier."
+        "A bias cannot overrule clear differences: all judges are taken for noisier."
     ),
     "sides in the log help, 50% of everybody's": (
         "As above; without sides they are errors, half of them right."
@@ -23,8 +21,7 @@ REASONS = {
         "rightly."
     ),
     "margin by Hamming distance": (
-        "How many positions of two permutations differ says little of their DCGs' difference: the "
-        "correlation is .15."
+        "The number of positions that differ says little of the DCGs' difference (correlation .15)."
     ),
     "it detects gains halved from rank 4 on in over 80% of logs of 200": (
         "200 noisy judgements are too few; 500 are enough."
@@ -104,17 +101,16 @@ REASONS = {
         "50 pairs of each are too few; with 150 nearly eight of ten are found."
     ),
     "team draft: discount 5 is near": (
-        "The fifth document of a ranking is shown at position 5 to 10 of the interleaved list, "
-        "where fewer users look."
+        "The fifth document is shown at positions 5 to 10 of the interleaved list, where fewer "
+        "look."
     ),
     "the learned DCG makes at least as many new known outcomes significant as nDCG: harmful, 30": (
-        "30 experiments are too few to learn from; nDCG's ideal takes out how much there was to "
-        "find, and no DCG does."
+        "30 experiments are too few; nDCG's ideal takes out how much there was to find, no DCG "
+        "does."
     ),
     "an experiment needs at most as many users as with nDCG: harmful, 30": "As above.",
     "every log of 50 judgements or more whose winners or grades are reversed is stopped, 35%": (
-        "With 35% wrong, 50 or 100 judgements look like chance either way round; of 500, all are "
-        "stopped."
+        "35% wrong: 50 or 100 judgements look like chance; of 500, all are stopped."
     ),
 }
 

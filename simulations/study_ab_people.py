@@ -116,12 +116,12 @@ def claims(table):
         cells = [
             {"judge": judge, "n": n, "queries": queries} for judge, n in product(JUDGES, SIZES)
         ]
-        text = "90% intervals of people cover: {queries} queries, {judge} judges, {n} judgements"
+        text = "90% intervals of people cover: {queries} queries, {judge}, {n} pairs"
         yield in_every_cell(
             [claim(text.format(**cell), "covered", cell, low=0.86) for cell in cells]
         )
     cell = {"n": 300, "queries": 500}
-    yield claim("people are off by, of 100: 300 judgements, 500 queries", "off", cell, high=2.5)
+    yield claim("people are off by: 500 queries, 300 pairs", "off", cell, high=2.5)
 
 
 if __name__ == "__main__":
