@@ -136,7 +136,7 @@ def _judged(
     trust: TrustOptions,
 ) -> DirectFit:
     """Return the fit with draws of its judges, and with what held-out pairs say of them."""
-    from dcglearn.trust.band_draws import drawn_judges, why_no_bands
+    from dcglearn.trust.band_draws import drawn_judges
 
     judges = learner.metric.judges
     if judges is None:
@@ -147,7 +147,7 @@ def _judged(
     # draws, of the bands if there are any
     if bands is not None and bands.metric is not None and bands.metric.judges is not None:
         judges = bands.metric.judges
-    elif not why_no_bands(log):
+    else:
         with stage("judges"):
             judges = drawn_judges(log, learner, trust.seed) or judges
 

@@ -21,7 +21,9 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.plots import banded_figure
 from dcglearn.raters.rater_agreement import Estimate, rater_agreement
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.band_draws import drawn_judges
 from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.judge_draws import judged_by
 
 INTERVAL_LEVEL = 0.95
 """Level of the intervals of agreement and wins."""
@@ -89,7 +91,10 @@ class Progress(Newest["LatestFit"]):
 
     def dcg_bytes(self) -> bytes:
         """Return the DCG of the page in the bytes that `Study.next_command` writes."""
-        dcg = self._study.learned.newest().dcg
+        fit = self._study.learned.newest()
+        log = self._study.learned.latest.log
+        judges = None if log is None else drawn_judges(log, fit, 0)
+        dcg = judged_by(fit, judges).dcg
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "dcg.json"
             dcg.save(path)

@@ -407,7 +407,9 @@ def bands(
 
 
 def drawn_judges(log: Preferences, fit: DirectFit, random_state: int) -> Judges | None:
-    """Return the judges of a fit with draws from what the log allows, by its independent unit."""
+    """Return the judges of a fit, with draws by the log's independent unit if it is long enough."""
+    if fit.metric.judges is None or why_no_bands(log):
+        return fit.metric.judges
     log = usable_pairs(log)
     unit = unit_of(log, fewest=FEWEST_DRAWN)
     draws = judge_draws(log, fit, unit, N_DRAWS, random_state, DRAWN_FROM)
