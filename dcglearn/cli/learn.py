@@ -30,6 +30,10 @@ NO_METRIC = {
 """Suffixes of reports, tables and pictures, by which no metric is written."""
 
 
+MEASURED = ("holdout", "bands", "ranges", "calibrate")
+"""What needs the whole log in memory."""
+
+
 @dataclass(frozen=True)
 class OutputOptions:
     """What is written, and where."""
@@ -130,15 +134,16 @@ def learn(
     outputs.check([*source.log, *inputs])
 
     # options that contradict each other
-    if trust.bands and learner.method != "dcg":
-        raise InputError("--bands goes with --method dcg")
+    for name in ("bands", "calibrate"):
+        if getattr(trust, name) and learner.method != "dcg":
+            raise InputError(f"--{name} goes with --method dcg")
     if trust.ranges and learner.zero not in (None, "0"):
         reason = "--ranges hold for DCGs whose worst grade has gain 0"
         raise InputError(f"{reason}; leave out --zero {learner.zero}")
 
     # what needs the whole log in memory
     if source.in_parts(cluster):
-        measured = {name: getattr(trust, name) for name in ("holdout", "bands", "ranges")}
+        measured = {name: getattr(trust, name) for name in MEASURED}
         source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
     if learner.llm is not None:
         from dcglearn.readers.shared_ids import refuse_other_lists

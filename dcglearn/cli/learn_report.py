@@ -141,7 +141,9 @@ def _judged(
     judges = learner.metric.judges
     if judges is None:
         if trust.calibrate:
-            raise InputError("--calibrate goes with a loss that knows its judges: leave out --loss")
+            raise InputError(
+                f"--calibrate: the {learner.loss} loss knows no judges; leave out --loss"
+            )
         return learner
 
     # draws, of the bands if there are any

@@ -240,7 +240,8 @@ def _chances(
     share = first / decided
     if slope != 1:
         share = expit(slope * logit(share))
-    return np.stack([decided * share, 1 - decided, decided * (1 - share)], axis=-1)
+    tie = np.maximum(1 - decided, 0.0)
+    return np.stack([decided * share, tie, decided * (1 - share)], axis=-1)
 
 
 def _rounded(values: Floats) -> Floats:
