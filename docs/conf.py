@@ -29,6 +29,7 @@ extensions = [
     "front_picture",
     "llms",
     "mathml",
+    "search_words",
 ]
 templates_path = ["_templates"]
 exclude_patterns = [

@@ -199,11 +199,11 @@ def test_the_logo_is_what_its_script_draws():
 
 
 def test_each_guide_has_a_sentence_where_it_is_listed():
-    for page in ("how_to/index.md", "explanation.md"):
+    for page in ("tutorials/index.md", "how_to/index.md", "explanation.md", "reference/index.md"):
         text = (ROOT / "docs" / page).read_text()
-        listed = re.findall(r"^(?:\.\./)?([a-z_]+)$", text, flags=re.MULTILINE)
+        listed = re.findall(r"^(?:\.\./)?([a-z_/]+)$", text, flags=re.MULTILINE)
         told = re.findall(
-            r"^- \[[^\]]+\]\((?:\.\./)?([a-z_]+)\.md\): .+\.$", text, flags=re.MULTILINE
+            r"^- \[[^\]]+\]\((?:\.\./)?([a-z_/]+)\.md\): .+\.$", text, flags=re.MULTILINE
         )
         assert listed == told != []
 
@@ -464,12 +464,12 @@ def test_pages_written_from_the_code_name_every_command(monkeypatch):
 def test_the_list_for_language_models_tells_each_page_in_a_sentence(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
     llms = importlib.import_module("llms")
-    pages = ["logs", "scale", "coherence"]
+    pages = ["logs", "scale", "audit"]
     included = {index: [] for index in llms.SECTIONS.values()} | {"how_to/index": pages}
     listed, whole = llms.texts(included, {page: page.title() for page in pages}, ROOT / "docs")
     assert listed.startswith("# dcglearn\n\n> Learn the gains")
     assert [line.count("](") for line in listed.splitlines() if line.startswith("- ")] == [1, 1, 1]
-    assert "- [Coherence](coherence.html): Two DCGs disagree if there are two rankings" in listed
+    assert "- [Logs](logs.html): Tables, JSON, spreadsheets, Google Forms" in listed
     assert all((ROOT / "docs" / f"{page}.md").read_text().strip() in whole for page in pages)
 
 
