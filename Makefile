@@ -56,10 +56,10 @@ long: $(READY)   ## run the tests that `make test` leaves out: every benchmark i
 processors: $(READY) ## run the tests that compute under other processors, threads, orders, homes and places (ARGS=haswell, ARGS='--turn 3')
 	$(BIN)/python -m tests.processors $(ARGS)
 
-browser: $(READY) ## test the judging page and an audit in Chromium (CHROMIUM=path), and write their pictures to build
+browser: docs    ## test the judging page, an audit and the site in Chromium (CHROMIUM=path), and write their pictures to build
 	$(PIP) playwright
 	$(PIP) --no-deps axe-playwright-python
-	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py tests/judge/test_exported_in_browser.py tests/audits/test_page_in_browser.py -s --durations=5
+	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py tests/judge/test_exported_in_browser.py tests/audits/test_page_in_browser.py tests/test_site_in_browser.py -s --durations=5
 
 fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), kills and full disks (KILLS=500 DISKS=200), raters; seed: the date
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)
@@ -81,7 +81,7 @@ oldest newest:   ## run the tests with the lowest versions of all dependencies t
 
 docs: $(READY)   ## build the site in build/site, with its gallery; warnings are errors
 	$(PIP) --group docs
-	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/site
+	$(BIN)/python -m sphinx -a -W --keep-going -q -d build/doctrees docs build/site
 
 dist:            ## build the wheel and the source archive in dist/, check them, and try the wheel in an empty environment
 	rm -rf dist

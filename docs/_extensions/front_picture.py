@@ -1,11 +1,14 @@
-"""The pictures of the first page, light and dark.
+"""The pictures of the first page: learned curves, light and dark, and two lists that change places.
 
-Each build draws them from the log that ships with the project.
+Each build makes them from the log that ships with the project.
 """
 
+import json
 from pathlib import Path
+from string import Template
 
 import matplotlib as mpl
+import numpy as np
 from dark_pictures import save_dark
 
 import dcglearn as dl
@@ -13,13 +16,57 @@ import dcglearn as dl
 LOG = Path(__file__).parents[2] / "examples" / "side_by_side.jsonl"
 
 
+def turned_lists(log, learned):
+    """Return the page's lists that change places where log2's discounts become the learned ones.
+
+    Of the pairs of the log on which the two disagree, the learned ones as the rater does, it is the
+    one on which both are surest, by shares of the ideal value.
+    """
+    log2 = dl.DCG(learned.gains, dl.DCG.standard(log.n_grades, log.depth).discounts)
+    leads = [
+        (dcg.score(log.preferred) - dcg.score(log.other)) / dcg.ideal(log.preferred)
+        for dcg in (log2, learned)
+    ]
+    pair = int(np.argmax(np.minimum(-leads[0], leads[1])))
+    lists = [log.preferred[pair].tolist(), log.other[pair].tolist()]
+
+    # numbers of the page, and of its script
+    values = [[f"{dcg.score(one):.2f}" for one in lists] for dcg in (log2, learned)]
+    curves = {
+        "gains": learned.gains.round(4).tolist(),
+        "lists": lists,
+        "log2": log2.discounts.round(4).tolist(),
+        "learned": learned.discounts.round(4).tolist(),
+    }
+    bars = "".join(
+        f'<i class="turn-bar" style="--d:{d:.3f}">{k}</i>'
+        for k, d in enumerate(curves["learned"], 1)
+    )
+    rows = [
+        f'<div class="turn-grid turn-list" style="--place:{i}"><b>{"AB"[i]}</b>'
+        + "".join(f'<span style="--g:{learned.gains[g]:.3f}">{g}</span>' for g in grades)
+        + f"<output>{values[1][i]}</output></div>"
+        for i, grades in enumerate(lists)
+    ]
+    return Template((Path(__file__).parent / "front.html").read_text()).substitute(
+        curves=json.dumps(curves),
+        bars=bars,
+        lists="\n".join(rows),
+        n=len(log),
+        log2=f"{values[0][1]} to {values[0][0]}",
+        learned=f"{values[1][0]} to {values[1][1]}",
+    )
+
+
 def _draw(app):
     log = dl.read_preferences(LOG)
     learner = dl.DCGLearner().fit(log)
-    usual = {"exponential-log2@10": dl.DCG.standard(5, 10)}
-    figure = dl.plots.banded_figure(learner, usual, dl.bands(log, learner))
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(exist_ok=True)
+    (folder / "front.html").write_text(turned_lists(log, learner.dcg_))
+
+    usual = {"exponential-log2@10": dl.DCG.standard(5, 10)}
+    figure = dl.plots.banded_figure(learner, usual, dl.bands(log, learner))
     with mpl.rc_context({"svg.hashsalt": "dcglearn"}):  # the same file at each build
         figure.savefig(folder / "front.svg", transparent=True, metadata={"Date": None})
         save_dark(figure, "front.svg", metadata={"Date": None})

@@ -21,7 +21,7 @@ SUMMARY = (
 def described(index):
     """Return what an index page says of the pages that it lists, by the end of their path."""
     rows = re.findall(r"^- \[[^\]]+\]\((?:\.\./)?([^)]+)\.md\): (.+)$", index, re.MULTILINE)
-    return {name: words[0].upper() + words[1:] for name, words in rows}
+    return {name: re.sub(r"^[a-z](?![A-Z])", lambda m: m[0].upper(), words) for name, words in rows}
 
 
 def texts(included, titles, source):

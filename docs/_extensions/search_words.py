@@ -6,13 +6,13 @@ WORDS = {
     "tutorials/dcg_by_lunch": "getting started; quickstart; learn a dcg; pairwise preferences; "
     "side by side judgements",
     "tutorials/thirty_judgements": "how many judgements; few judgements; active learning",
-    "tutorials/machine_judges": "llm judge; llm as a judge; llm-as-a-judge; gpt judge; "
-    "llm verdicts; llm relevance judgements; umbrela",
+    "tutorials/machine_judges": "llm judge; llm as judge; llm as a judge; llm-as-a-judge; "
+    "gpt judge; llm verdicts; llm relevance judgements; umbrela",
     "tutorials/train_on_your_metric": "train on my metric; learning to rank; custom loss",
     "tutorials/what_answers_tell": "rag; rag evaluation; retrieval augmented generation",
     "tutorials/experiments": "a/b test; ab test; online experiments; retention",
     "logs": "google forms; microsoft forms; surveymonkey; my grades are stars; star ratings; "
-    "likert; excel; spreadsheet; csv; click log; label studio; import data",
+    "likert; excel; spreadsheet; csv; clicks; click log; label studio; import data",
     "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
     "audit": "audit my metric; is my metric right; metric validation; drift",
     "evaluation": "significance test; compare two runs; qrels; unjudged documents; my own values "
