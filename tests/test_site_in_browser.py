@@ -150,7 +150,7 @@ def test_the_first_page_answers(browser, width, scheme):
     words, is_first = told()
     assert "as the rater said" in words and is_first
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.screenshot(path=PICTURES / f"{width}-{scheme}-learned.png", full_page=True)
+    page.locator(".turn").screenshot(path=PICTURES / f"{width}-{scheme}-learned.png")
     page.close()
 
 

@@ -2,8 +2,8 @@
 Export, and the same values elsewhere
 =====================================
 
-A metric written as plain Python gives the values that it gives here. `dcglearn export
---list` shows the other targets.
+A metric written as plain Python gives the values that it gives here. ``dcglearn export
+--list`` shows the other targets.
 """
 
 import matplotlib.pyplot as plt
