@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
 EXTRAS := ir,trees,dask,judge,cvxpy
@@ -20,19 +21,26 @@ RESOLVE-newest := --prerelease allow
 help:            ## list the targets
 	@grep -E '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
-	@echo "Setting up $(VENV) with the tests' libraries (about 2 GB; some minutes the first time)"
+	@echo "Step 1 of 2: making $(VENV), an environment of its own, with a new pip (some ten seconds)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) 'pip>=25.1'  # the first that knows dependency groups
-	$(PIP) --group dev --editable '.[$(EXTRAS)]'
+	@$(PIP) 'pip>=25.1'  # the first that knows dependency groups
+	@echo "Step 2 of 2: installing dcglearn with NumPy, SciPy, scikit-learn, polars and matplotlib, and"
+	@echo "compiling its C (about 350 MB from the package index: a minute or two, in silence)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(READY): $(INSTALLED)
+	@echo "Installing what the tests need (about 1.5 GB; some minutes the first time)"
+	@$(PIP) --group dev --editable '.[$(EXTRAS)]'
 	@touch $@
 
 $(BENCH): $(READY)
 	$(PIP) --group bench
 	@touch $@
 
-demo: $(READY)   ## learn a DCG from the log that ships with the project, draw it, and audit the usual metric; the first time sets up .venv
+demo: $(INSTALLED) ## learn a DCG from the log that ships with the project, draw it, and audit the usual metric; the first time sets up .venv
 	@mkdir -p build
 	@echo "Learning a DCG from examples/side_by_side.jsonl (500 judgements), with bands from 2,000 draws:"
 	@echo "some seconds where nothing else runs."

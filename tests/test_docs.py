@@ -146,11 +146,8 @@ def shell(workplace, monkeypatch, capsys):
     return run
 
 
-@pytest.mark.posix
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
-    for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
-        pytest.importorskip(peer)
+def run_commands(page: Path, shell):
+    """Run a page's commands, which must succeed and print what the page shows."""
     for commands, shown in OUTPUT.findall(page.read_text()):
         lines = [
             line.strip() for line in commands.replace("\\\n", " ").splitlines() if line.strip()
@@ -163,6 +160,45 @@ def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
             assert same_but_for_rounding(shown, printed), (
                 f"paste the new output into {page.name}:\n{printed}"
             )
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
+    for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
+        pytest.importorskip(peer)
+    run_commands(page, shell)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Return the content of each file in a folder but those of the clone, by name."""
+    paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(name): path.read_bytes()
+        for name, path in paths.items()
+        if name.parts[0] not in ("bin", "examples")
+    }
+
+
+@pytest.mark.posix
+def test_readme_and_tutorials_can_be_followed_in_one_folder(shell, workplace):
+    index = ROOT / "docs" / "tutorials" / "index.md"
+    tutorials = [index.parent / f"{name}.md" for name in blocks(index, "{toctree}")[0].split()[1:]]
+    assert {index, *tutorials} == {*index.parent.glob("*.md")}
+
+    # each page leaves the files of those before it as they were
+    written = {}
+    for page in (ROOT / "README.md", *tutorials):
+        run_commands(page, shell)
+        code = "\n".join(blocks(page, "python"))
+        parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+        assert runner.run(parsed).failed == 0, page.name
+
+        after = files_in(workplace)
+        assert {name for name, content in written.items() if after[name] != content} == set()
+        written = after
+    assert {"dcg.json", "lunch.json", "thirty.json", "both.json", "answers.json"} <= {*written}
 
 
 def test_the_first_pages_show_output_and_the_readme_is_short_and_begins_with_the_demo():

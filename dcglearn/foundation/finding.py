@@ -144,6 +144,10 @@ class Finding(Shown):
     def _repr_html_(self) -> str:
         return rendered("foundation/cell.html", finding=self)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write the finding as IPython shows it where there is no HTML."""
+        printer.text(str(self))
+
 
 FORMS: dict[str, Callable[[Finding], str]] = {
     ".txt": lambda finding: f"{finding.in_full}\n",
