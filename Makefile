@@ -23,11 +23,12 @@ help:            ## list the targets
 
 $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
-	@echo "Step 1 of 2: making $(VENV), an environment of its own, with a new pip (some ten seconds)"
+	@echo "Step 1 of 3: $(VENV), an environment of its own, with a new pip (some ten seconds)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) 'pip>=25.1'  # the first that knows dependency groups
-	@echo "Step 2 of 2: installing dcglearn with NumPy, SciPy, scikit-learn, polars and matplotlib, and"
-	@echo "compiling its C (about 350 MB from the package index: a minute or two, in silence)"
+	@echo "Step 2 of 3: NumPy, SciPy, scikit-learn, polars and matplotlib (500 MB on the disk; about a minute)"
+	@$(PIP) numpy scipy scikit-learn polars matplotlib
+	@echo "Step 3 of 3: dcglearn, whose C is compiled here (half a minute)"
 	@$(PIP) --editable .
 	@touch $@
 
@@ -42,9 +43,9 @@ $(BENCH): $(READY)
 
 demo: $(INSTALLED) ## learn a DCG from the log that ships with the project, draw it, and audit the usual metric; the first time sets up .venv
 	@mkdir -p build
-	@echo "Learning a DCG from examples/side_by_side.jsonl (500 judgements), with bands from 2,000 draws:"
-	@echo "some seconds where nothing else runs."
+	@echo "Learning a DCG from examples/side_by_side.jsonl, 500 judgements (some seconds):"
 	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.3 --bands 200 --force
+	@echo "Auditing the usual metric with the same judgements (ten seconds):"
 	$(BIN)/dcglearn audit examples/side_by_side.jsonl -o build/audit.html --force
 	@echo "the audit of the usual metric: open build/audit.html in a browser"
 
