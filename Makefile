@@ -28,7 +28,7 @@ $(INSTALLED): pyproject.toml
 	@$(PIP) 'pip>=25.1'  # the first that knows dependency groups
 	@echo "Step 2 of 3: NumPy, SciPy, scikit-learn, polars and matplotlib (500 MB on the disk; about a minute)"
 	@$(PIP) numpy scipy scikit-learn polars matplotlib
-	@echo "Step 3 of 3: dcglearn, whose C is compiled here (half a minute)"
+	@echo "Step 3 of 3: dcglearn, whose C is compiled here (about a minute)"
 	@$(PIP) --editable .
 	@touch $@
 

@@ -234,6 +234,27 @@ def test_the_logo_is_what_its_script_draws():
     assert drawn["LOGO"].read_text() == drawn["logo"]()
 
 
+def test_the_picture_is_what_its_program_draws(monkeypatch):
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    program = importlib.import_module("draw_picture")
+    log = dcglearn.read_preferences(program.LOG)
+    told = program.told(program.picture(log))
+    assert program.told(program.picture(log, narrow=True)) == told
+
+    # so says the file, and so do the words beside it
+    for name in ("picture.png", "picture_dark.png"):
+        drawn = image.open(ROOT / "docs" / name)
+        assert drawn.size == (1280, 640)
+        assert same_but_for_rounding(drawn.text["Description"], told)
+    wrong = re.findall(r"'(\d+%)'", told)
+    assert len(wrong) == 2
+    for page in ("README.md", "docs/index.md"):
+        text = (ROOT / page).read_text()
+        said = [line for line in text.splitlines() if "verdicts" in line and "wrong" in line]
+        assert said and all(re.findall(r"\d+%", line)[-2:] == wrong for line in said), page
+
+
 def test_each_guide_has_a_sentence_where_it_is_listed():
     for page in ("tutorials/index.md", "how_to/index.md", "explanation.md", "reference/index.md"):
         text = (ROOT / "docs" / page).read_text()

@@ -34,11 +34,8 @@ def dark(colours):
     return changed[0] if len(changed) == 1 else changed
 
 
-def save_dark(figure, file, **options):
-    """Recolour a figure for a dark ground and write it to the folder of dark pictures.
-
-    Images and the texts on them keep their colours.
-    """
+def recoloured(figure):
+    """Recolour a figure for a dark ground; images and the texts on them keep their colours."""
     figure.draw_without_rendering()  # makes the ticks
     of_cells = {id(text) for axes in figure.axes if axes.images for text in axes.texts}
     for artist in figure.findobj(lambda one: not hasattr(one, "patch") and id(one) not in of_cells):
@@ -52,6 +49,11 @@ def save_dark(figure, file, **options):
             artist.set(
                 **{name: dark(value) for name, value in values.items() if len(to_rgba_array(value))}
             )
+
+
+def save_dark(figure, file, **options):
+    """Recolour a figure for a dark ground and write it to the folder of dark pictures."""
+    recoloured(figure)
     DRAWN.mkdir(parents=True, exist_ok=True)
     figure.savefig(DRAWN / file, transparent=True, **options)
     if file.endswith("_001.png"):

@@ -1,4 +1,4 @@
-"""The pictures of the first page: learned curves, light and dark, and two lists that change places.
+"""The pictures of the first page: that of the project, and two lists that change places.
 
 Each build makes them from the log that ships with the project.
 """
@@ -8,27 +8,16 @@ from pathlib import Path
 from string import Template
 
 import matplotlib as mpl
-import numpy as np
 from dark_pictures import save_dark
+from draw_picture import LOG, STYLE, picture, turned_pair
 
 import dcglearn as dl
 
-LOG = Path(__file__).parents[2] / "examples" / "side_by_side.jsonl"
-
 
 def turned_lists(log, learned):
-    """Return the page's lists that change places where log2's discounts become the learned ones.
-
-    Of the pairs of the log on which the two disagree, the learned ones as the rater does, it is the
-    one on which both are surest, by shares of the ideal value.
-    """
+    """Return the page's lists that change places where log2's discounts become the learned ones."""
     log2 = dl.DCG(learned.gains, dl.DCG.standard(log.n_grades, log.depth).discounts)
-    leads = [
-        (dcg.score(log.preferred) - dcg.score(log.other)) / dcg.ideal(log.preferred)
-        for dcg in (log2, learned)
-    ]
-    pair = int(np.argmax(np.minimum(-leads[0], leads[1])))
-    lists = [log.preferred[pair].tolist(), log.other[pair].tolist()]
+    lists = [grades.tolist() for grades in turned_pair(log, log2, learned)]
 
     # numbers of the page, and of its script
     values = [[f"{dcg.score(one):.2f}" for one in lists] for dcg in (log2, learned)]
@@ -60,16 +49,15 @@ def turned_lists(log, learned):
 
 def _draw(app):
     log = dl.read_preferences(LOG)
-    learner = dl.DCGLearner().fit(log)
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(exist_ok=True)
-    (folder / "front.html").write_text(turned_lists(log, learner.dcg_))
+    (folder / "front.html").write_text(turned_lists(log, dl.DCGLearner().fit(log).dcg_))
 
-    usual = {"exponential-log2@10": dl.DCG.standard(5, 10)}
-    figure = dl.plots.banded_figure(learner, usual, dl.bands(log, learner))
-    with mpl.rc_context({"svg.hashsalt": "dcglearn"}):  # the same file at each build
-        figure.savefig(folder / "front.svg", transparent=True, metadata={"Date": None})
-        save_dark(figure, "front.svg", metadata={"Date": None})
+    for name, narrow in (("front.svg", False), ("front_narrow.svg", True)):
+        figure = picture(log, narrow)
+        with mpl.rc_context(STYLE):
+            figure.savefig(folder / name, transparent=True, metadata={"Date": None})
+            save_dark(figure, name, metadata={"Date": None})
 
 
 def setup(app):
