@@ -24,6 +24,6 @@ axes.plot(here, there, ".")
 axes.set(
     xlabel="DCG here",
     ylabel="DCG of the exported code",
-    title=f"Largest difference: {abs(here - there).max():.0e}",
+    title=f"Largest difference: {abs(here - there).max():.0g}",
 )
 plt.show()
