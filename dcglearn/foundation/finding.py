@@ -32,6 +32,11 @@ class Finding(Shown):
     _labels: ClassVar[Mapping[str, str]] = {}
     """Title of a column where it is not its name; columns with an empty title are not shown."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        # IPython asks each class before its bases, and a data class has a __repr__ of its own
+        super().__init_subclass__(**options)
+        cls._repr_pretty_ = Finding._repr_pretty_  # type: ignore[method-assign]
+
     heading = ""
     """Title of the finding within a report; its name there if empty."""
 
