@@ -90,6 +90,7 @@ oldest newest:   ## run the tests with the lowest versions of all dependencies t
 
 docs: $(READY)   ## build the site in build/site, with its gallery; warnings are errors
 	$(PIP) --group docs
+	@# -a, since Sphinx forgets search words of pages that it does not write again
 	$(BIN)/python -m sphinx -a -W --keep-going -q -d build/doctrees docs build/site
 
 dist:            ## build the wheel and the source archive in dist/, check them, and try the wheel in an empty environment

@@ -56,7 +56,7 @@ def picture(log, narrow=False):
             fontweight="bold",
         )
         figure.supxlabel(
-            "500 verdicts of simulated raters: examples/side_by_side.jsonl",
+            f"{len(log)} verdicts of simulated raters: examples/{LOG.name}",
             fontsize=10,
             ha="left",
             x=0.02,
@@ -116,7 +116,7 @@ def _lists(axes, lists, usual, own):
             axes.add_patch(box)
             axes.text(place, row, str(grade), va="center", ha="center")
     better = ["AB"[int(dcg.score(lists[1]) > dcg.score(lists[0]))] for dcg in (usual, own)]
-    axes.text(-1, 1.75, "a person says A", va="center")
+    axes.text(-1, 1.75, "the rater says A", va="center")
     axes.text(-1, 2.35, f"usual DCG says {better[0]}", color=ORANGE, va="center")
     axes.text(-1, 2.95, f"learned DCG says {better[1]}", color=BLUE, weight="bold", va="center")
     axes.set(xlim=(-1.2, len(lists[0]) - 0.4), ylim=(3.3, -0.5))

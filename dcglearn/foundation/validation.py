@@ -348,8 +348,14 @@ def query_labels(qid: ArrayLike, n: int) -> NDArray[Any]:
         )
 
     # each of them known
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        row = int((~np.isfinite(labels)).argmax())
+    missing = np.zeros(n, dtype=bool)
+    if labels.dtype.kind == "f":
+        missing = ~np.isfinite(labels)
+    elif labels.dtype.kind == "O":
+        blank = "None", "nan", "<NA>", "NaT"  # of pandas and polars
+        missing = np.array([not isinstance(x, str) and str(x) in blank for x in labels], dtype=bool)
+    if missing.any():
+        row = int(missing.argmax())
         raise InputError(f"qid[{row}] is a missing value; give every document's query")
     return labels.astype(str) if labels.dtype.kind == "O" else labels
 

@@ -880,6 +880,8 @@ def test_flat_arrays_in_one_line():
         ({"qid": "nDCG@10"}, "expected one label per document"),
         ({"qid": [2, 1]}, r"these look like group sizes: give np.repeat"),
         ({"qid": [1, 1, np.nan]}, r"qid\[2\] is a missing value"),
+        ({"qid": pl.Series(["x", None, "y"])}, r"qid\[1\] is a missing value"),
+        ({"qid": np.array(["x", "y", np.nan], dtype=object)}, r"qid\[2\] is a missing value"),
         ({"grades": [[1, 0, 2]], "scores": [[1, 2, 3]]}, "give.* by name: metrics="),
         ({"scores": [1.0, 2.0]}, "one shape"),
         ({"scores": [1.0, 2.0, np.inf]}, r"scores\[2\]: inf"),
