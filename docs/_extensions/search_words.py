@@ -32,6 +32,7 @@ WORDS = {
     "losses": "approxndcg; smooth ndcg; listwise loss",
     "noise_and_judges": "cohen kappa; cohen's kappa; fleiss kappa; krippendorff alpha; "
     "inter-rater agreement; inter-annotator agreement; position bias; bad raters",
+    "people": "calibration; brier score; how many people prefer; share of people",
     "bands": "confidence intervals; credible intervals; uncertainty",
     "own_study": "sample size; power analysis",
     "which_metric": "leaderboard; does the metric matter",
