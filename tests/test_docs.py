@@ -186,9 +186,15 @@ def test_readme_and_tutorials_can_be_followed_in_one_folder(shell, workplace):
     tutorials = [index.parent / f"{name}.md" for name in blocks(index, "{toctree}")[0].split()[1:]]
     assert {index, *tutorials} == {*index.parent.glob("*.md")}
 
+    # no two pages name one output, in the text either
+    pages = ROOT / "README.md", *tutorials
+    option = r"(?:-o|--plot|--report-out|--log|--folder)\s+([\w.]+)"
+    named = [{*re.findall(option, page.read_text())} for page in pages]
+    assert sum(map(len, named)) == len(set().union(*named)) > 10
+
     # each page leaves the files of those before it as they were
     written = {}
-    for page in (ROOT / "README.md", *tutorials):
+    for page in pages:
         run_commands(page, shell)
         code = "\n".join(blocks(page, "python"))
         parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
