@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
 EXTRAS := ir,trees,dask,judge,cvxpy
@@ -20,23 +21,31 @@ RESOLVE-newest := --prerelease allow
 help:            ## list the targets
 	@grep -E '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
-	@echo "Setting up $(VENV) with the tests' libraries (about 2 GB; some minutes the first time)"
+	@echo "Step 1 of 3: $(VENV), an environment of its own, with a new pip (some ten seconds)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) 'pip>=25.1'  # the first that knows dependency groups
-	$(PIP) --group dev --editable '.[$(EXTRAS)]'
+	@$(PIP) 'pip>=25.1'  # the first that knows dependency groups
+	@echo "Step 2 of 3: NumPy, SciPy, scikit-learn, polars and matplotlib (500 MB on the disk; about a minute)"
+	@$(PIP) numpy scipy scikit-learn polars matplotlib
+	@echo "Step 3 of 3: dcglearn, whose C is compiled here (about a minute)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(READY): $(INSTALLED)
+	@echo "Installing what the tests need (about 1.5 GB; some minutes the first time)"
+	@$(PIP) --group dev --editable '.[$(EXTRAS)]'
 	@touch $@
 
 $(BENCH): $(READY)
 	$(PIP) --group bench
 	@touch $@
 
-demo: $(READY)   ## learn a DCG from the log that ships with the project, draw it, and audit the usual metric; the first time sets up .venv
+demo: $(INSTALLED) ## learn a DCG from the log that ships with the project, draw it, and audit the usual metric; the first time sets up .venv
 	@mkdir -p build
-	@echo "Learning a DCG from examples/side_by_side.jsonl (500 judgements), with bands from 2,000 draws:"
-	@echo "some seconds where nothing else runs."
+	@echo "Learning a DCG from examples/side_by_side.jsonl, 500 judgements (some seconds):"
 	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.3 --bands 200 --force
+	@echo "Auditing the usual metric with the same judgements (ten seconds):"
 	$(BIN)/dcglearn audit examples/side_by_side.jsonl -o build/audit.html --force
 	@echo "the audit of the usual metric: open build/audit.html in a browser"
 
@@ -56,10 +65,10 @@ long: $(READY)   ## run the tests that `make test` leaves out: every benchmark i
 processors: $(READY) ## run the tests that compute under other processors, threads, orders, homes and places (ARGS=haswell, ARGS='--turn 3')
 	$(BIN)/python -m tests.processors $(ARGS)
 
-browser: $(READY) ## test the judging page and an audit in Chromium (CHROMIUM=path), and write their pictures to build
+browser: docs    ## test the judging page, an audit and the site in Chromium (CHROMIUM=path), and write their pictures to build
 	$(PIP) playwright
 	$(PIP) --no-deps axe-playwright-python
-	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py tests/judge/test_exported_in_browser.py tests/audits/test_page_in_browser.py -s --durations=5
+	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py tests/judge/test_exported_in_browser.py tests/audits/test_page_in_browser.py tests/test_site_in_browser.py -s --durations=5
 
 fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), kills and full disks (KILLS=500 DISKS=200), raters; seed: the date
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)
@@ -81,7 +90,8 @@ oldest newest:   ## run the tests with the lowest versions of all dependencies t
 
 docs: $(READY)   ## build the site in build/site, with its gallery; warnings are errors
 	$(PIP) --group docs
-	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/site
+	@# -a, since Sphinx forgets search words of pages that it does not write again
+	$(BIN)/python -m sphinx -a -W --keep-going -q -d build/doctrees docs build/site
 
 dist:            ## build the wheel and the source archive in dist/, check them, and try the wheel in an empty environment
 	rm -rf dist

@@ -98,7 +98,7 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
             rng.integers(0, 5, (n_queries, length)),
             rng.normal(size=(n_queries, length)).round(2),
         )
-        return lambda: dl.evaluate_arrays(grades, scores, dl.DCG.standard(5, 10))
+        return lambda: dl.evaluate_arrays(grades, scores, metrics=dl.DCG.standard(5, 10))
 
     many, documents = (20_000, 20_000) if quick else (1_000_000, 1_000_000)
     sizes = (500, 10_000) if quick else (500, 10_000, 1_000_000)

@@ -118,7 +118,7 @@ def from_arrays(n_queries: int, repeats: int) -> None:
     grades, scores = rng.integers(0, 5, (n_queries, 1000)), rng.normal(size=(n_queries, 1000))
     for depth in (10, 1000):
         dcg = dl.DCG.standard(5, depth, "linear")
-        ours = seconds_of(lambda d=dcg: dl.evaluate_arrays(grades, scores, d), repeats)
+        ours = seconds_of(lambda d=dcg: dl.evaluate_arrays(grades, scores, metrics=d), repeats)
         theirs = seconds_of(lambda k=depth: ndcg_score(grades, scores, k=k), repeats)
         row = {
             "question": "arrays",
@@ -130,9 +130,11 @@ def from_arrays(n_queries: int, repeats: int) -> None:
         }
         print(json.dumps(row), flush=True)
     all_metrics = seconds_of(
-        lambda: dl.evaluate_arrays(grades, scores, dl.textbook_dcgs(5, 10)), repeats
+        lambda: dl.evaluate_arrays(grades, scores, metrics=dl.textbook_dcgs(5, 10)), repeats
     )
-    single = seconds_of(lambda: dl.evaluate_arrays(grades, scores, dl.DCG.standard(5, 10)), repeats)
+    single = seconds_of(
+        lambda: dl.evaluate_arrays(grades, scores, metrics=dl.DCG.standard(5, 10)), repeats
+    )
     print(
         json.dumps(
             {"question": "36 metrics", "seconds": all_metrics, "times_one": all_metrics / single}

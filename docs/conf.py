@@ -7,7 +7,7 @@ from pygments.lexers.special import TextLexer
 from sphinx.highlighting import lexers
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent)]
+sys.path[:0] = [str(HERE / "_extensions"), str(HERE), str(HERE.parent)]
 
 from dcglearn.foundation.version import __version__  # noqa: E402
 
@@ -29,6 +29,7 @@ extensions = [
     "front_picture",
     "llms",
     "mathml",
+    "search_words",
 ]
 templates_path = ["_templates"]
 exclude_patterns = [

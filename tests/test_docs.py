@@ -146,11 +146,8 @@ def shell(workplace, monkeypatch, capsys):
     return run
 
 
-@pytest.mark.posix
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
-    for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
-        pytest.importorskip(peer)
+def run_commands(page: Path, shell):
+    """Run a page's commands, which must succeed and print what the page shows."""
     for commands, shown in OUTPUT.findall(page.read_text()):
         lines = [
             line.strip() for line in commands.replace("\\\n", " ").splitlines() if line.strip()
@@ -163,6 +160,51 @@ def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
             assert same_but_for_rounding(shown, printed), (
                 f"paste the new output into {page.name}:\n{printed}"
             )
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
+    for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
+        pytest.importorskip(peer)
+    run_commands(page, shell)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Return the content of each file in a folder but those of the clone, by name."""
+    paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(name): path.read_bytes()
+        for name, path in paths.items()
+        if name.parts[0] not in ("bin", "examples")
+    }
+
+
+@pytest.mark.posix
+def test_readme_and_tutorials_can_be_followed_in_one_folder(shell, workplace):
+    index = ROOT / "docs" / "tutorials" / "index.md"
+    tutorials = [index.parent / f"{name}.md" for name in blocks(index, "{toctree}")[0].split()[1:]]
+    assert {index, *tutorials} == {*index.parent.glob("*.md")}
+
+    # no two pages name one output, in the text either
+    pages = ROOT / "README.md", *tutorials
+    option = r"(?:-o|--plot|--report-out|--log|--folder)\s+([\w.]+)"
+    named = [{*re.findall(option, page.read_text())} for page in pages]
+    assert sum(map(len, named)) == len(set().union(*named)) > 10
+
+    # each page leaves the files of those before it as they were
+    written = {}
+    for page in pages:
+        run_commands(page, shell)
+        code = "\n".join(blocks(page, "python"))
+        parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+        assert runner.run(parsed).failed == 0, page.name
+
+        after = files_in(workplace)
+        assert {name for name, content in written.items() if after[name] != content} == set()
+        written = after
+    assert {"dcg.json", "lunch.json", "thirty.json", "both.json", "answers.json"} <= {*written}
 
 
 def test_the_first_pages_show_output_and_the_readme_is_short_and_begins_with_the_demo():
@@ -198,12 +240,33 @@ def test_the_logo_is_what_its_script_draws():
     assert drawn["LOGO"].read_text() == drawn["logo"]()
 
 
+def test_the_picture_is_what_its_program_draws(monkeypatch):
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    program = importlib.import_module("draw_picture")
+    log = dcglearn.read_preferences(program.LOG)
+    told = program.told(program.picture(log))
+    assert program.told(program.picture(log, narrow=True)) == told
+
+    # so says the file, and so do the words beside it
+    for name in ("picture.png", "picture_dark.png"):
+        drawn = image.open(ROOT / "docs" / name)
+        assert drawn.size == (1280, 640)
+        assert same_but_for_rounding(drawn.text["Description"], told)
+    wrong = re.findall(r"'(\d+%)'", told)
+    assert len(wrong) == 2
+    for page in ("README.md", "docs/index.md"):
+        text = (ROOT / page).read_text()
+        said = [line for line in text.splitlines() if "verdicts" in line and "wrong" in line]
+        assert said and all(re.findall(r"\d+%", line)[-2:] == wrong for line in said), page
+
+
 def test_each_guide_has_a_sentence_where_it_is_listed():
-    for page in ("how_to/index.md", "explanation.md"):
+    for page in ("tutorials/index.md", "how_to/index.md", "explanation.md", "reference/index.md"):
         text = (ROOT / "docs" / page).read_text()
-        listed = re.findall(r"^(?:\.\./)?([a-z_]+)$", text, flags=re.MULTILINE)
+        listed = re.findall(r"^(?:\.\./)?([a-z_/]+)$", text, flags=re.MULTILINE)
         told = re.findall(
-            r"^- \[[^\]]+\]\((?:\.\./)?([a-z_]+)\.md\): .+\.$", text, flags=re.MULTILINE
+            r"^- \[[^\]]+\]\((?:\.\./)?([a-z_/]+)\.md\): .+\.$", text, flags=re.MULTILINE
         )
         assert listed == told != []
 
@@ -234,7 +297,7 @@ def test_the_example_log_is_what_the_simulator_makes(shell):
 def test_make_targets_do_their_own_set_up():
     text = (ROOT / "Makefile").read_text()
     for target in ("demo", "test", "check"):
-        assert re.search(rf"^{target}: \$\(READY\)", text, flags=re.MULTILINE)
+        assert re.search(rf"^{target}: \$\((READY|INSTALLED)\)", text, flags=re.MULTILINE)
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
 
 
@@ -464,12 +527,12 @@ def test_pages_written_from_the_code_name_every_command(monkeypatch):
 def test_the_list_for_language_models_tells_each_page_in_a_sentence(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
     llms = importlib.import_module("llms")
-    pages = ["logs", "scale", "coherence"]
+    pages = ["logs", "scale", "audit"]
     included = {index: [] for index in llms.SECTIONS.values()} | {"how_to/index": pages}
     listed, whole = llms.texts(included, {page: page.title() for page in pages}, ROOT / "docs")
     assert listed.startswith("# dcglearn\n\n> Learn the gains")
     assert [line.count("](") for line in listed.splitlines() if line.startswith("- ")] == [1, 1, 1]
-    assert "- [Coherence](coherence.html): Two DCGs disagree if there are two rankings" in listed
+    assert "- [Logs](logs.html): Tables, JSON, spreadsheets, Google Forms" in listed
     assert all((ROOT / "docs" / f"{page}.md").read_text().strip() in whole for page in pages)
 
 

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.exports.settings import carried
-from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, query_offsets
+from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import MetricLike
+from dcglearn.metrics.reading import MetricLike, metric_or_name
+from dcglearn.metrics.textbook import MetricName
 
 Callables = tuple[Callable[..., Any], Callable[..., Any]]
 Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries
@@ -113,21 +114,15 @@ def _callables(dcg: DCG, loss: Objective | None) -> Callables:
         return descent(objective, values, grades.astype(np.int64), offsets)
 
     def mean_ndcg(scores: Floats, grades: Floats, sizes: Integers) -> float:
-        return _mean_ndcg(dcg, *_rows(grades, scores, sizes))
+        return _mean_ndcg(dcg, grades, scores, np.repeat(np.arange(len(sizes)), sizes))
 
     return descended, mean_ndcg
 
 
-def _rows(grades: Floats, scores: Floats, sizes: Integers) -> tuple[Floats, Floats]:
-    """Return grades and scores as tables, a row for each query; a grade of -1 is no document."""
-    present = np.arange(sizes.max()) < sizes[:, None]
-    padded, values = np.full(present.shape, -1.0), np.zeros(present.shape)
-    padded[present], values[present] = grades, scores
-    return padded, values
-
-
-def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:
-    ndcg = evaluate_arrays(grades, scores, dcg)
+def _mean_ndcg(
+    dcg: MetricLike, grades: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None
+) -> float:
+    ndcg = evaluate_arrays(grades, scores, qid, dcg)
     assert isinstance(ndcg, np.ndarray)
     return float(ndcg.mean())
 
@@ -135,14 +130,14 @@ def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:
 def sklearn_scorer(dcg: MetricLike) -> Callable[..., float]:
     """Return a scorer for scikit-learn's ``scoring=``: the mean NDCG over queries.
 
+    `dcg` is a DCG, its file or a textbook's name, such as ``nDCG@10``.
     ``scorer(estimator, X, y, qid=qid)`` takes grades ``y`` and scores ``estimator.predict(X)`` of
-    documents, shape (n,), and the query of each, the documents of a query together. It requests
-    `qid` by scikit-learn's metadata routing: after
-    ``sklearn.set_config(enable_metadata_routing=True)``, ``cross_val_score(..., params={"qid":
-    qid})`` hands each fold its part. Without `qid`, each row of ``y``, shape (Q, N), is a query,
-    and so of the scores; a grade of -1 is no document. Documents of equal scores share their
-    positions, as in `evaluate_arrays`. When scikit-learn calls it, it raises InputError if `y` has
-    one dimension and there is no `qid`, or `qid` does not fit.
+    documents, shape (n,), and the query of each. It requests `qid` by scikit-learn's metadata
+    routing: after ``sklearn.set_config(enable_metadata_routing=True)``, ``cross_val_score(...,
+    params={"qid": qid})`` hands each fold its part. Without `qid`, each row of ``y``, shape (Q, N),
+    is a query, and so of the scores; a grade of -1 is no document. Documents of equal scores share
+    their positions, as in `evaluate_arrays`. When scikit-learn calls it, it raises InputError if
+    `y` has one dimension and there is no `qid`, or `qid` does not fit.
 
     See Also
     --------
@@ -162,16 +157,17 @@ def sklearn_scorer(dcg: MetricLike) -> Callable[..., float]:
     import sklearn
     from sklearn.metrics import make_scorer
 
-    metric = carried(dcg, "scikit-learn")
+    # a textbook's name is taken at the grades that are scored
+    named = isinstance(metric_or_name(dcg), MetricName)
+    metric = dcg if named else carried(dcg, "scikit-learn")
 
     def mean_ndcg(y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None = None) -> float:
-        # queries by number
+        # a document a row
         if qid is not None:
             grades, scores = finite_array(y_true, "y", 1), finite_array(y_score, "scores", 1)
-            sizes = np.diff(query_offsets(qid, len(grades))[0])
-            return _mean_ndcg(metric, *_rows(grades, scores, sizes))
+            return _mean_ndcg(metric, grades, scores, qid)
 
-        # or a row for each
+        # or a query a row
         if np.ndim(y_true) == 1:
             raise InputError(
                 "y has a grade for each document, and nothing says which are of one query: "

@@ -32,6 +32,11 @@ class Finding(Shown):
     _labels: ClassVar[Mapping[str, str]] = {}
     """Title of a column where it is not its name; columns with an empty title are not shown."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        # IPython asks each class before its bases, and a data class has a __repr__ of its own
+        super().__init_subclass__(**options)
+        cls._repr_pretty_ = Finding._repr_pretty_  # type: ignore[method-assign]
+
     heading = ""
     """Title of the finding within a report; its name there if empty."""
 
@@ -143,6 +148,10 @@ class Finding(Shown):
 
     def _repr_html_(self) -> str:
         return rendered("foundation/cell.html", finding=self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write the finding as IPython shows it where there is no HTML."""
+        printer.text(str(self))
 
 
 FORMS: dict[str, Callable[[Finding], str]] = {

@@ -57,6 +57,9 @@ UNKNOWN, EMPTY = -1, -2
 LARGEST = 1e15
 """Largest weight, strength or margin of a pair: a double cannot add larger and small ones."""
 
+TABLE_CELLS = 1 << 22
+"""Most cells of a table of queries by documents that is filled at a time."""
+
 MOST_ECHOED = 80
 """Most characters of a refused value in a message."""
 
@@ -327,8 +330,8 @@ def suffix_among(path: Any, suffixes: Iterable[str], contents: str) -> str:
     return suffix
 
 
-def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
-    """Return offsets, shape (m + 1,), and names, shape (m,), of queries with contiguous rows."""
+def query_labels(qid: ArrayLike, n: int) -> NDArray[Any]:
+    """Return the query of each of `n` documents, none of them missing, shape (n,)."""
     # a label a document
     if qid is None:
         raise InputError("qid is missing: give the query of each document, one label per row of X")
@@ -345,12 +348,22 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
         )
 
     # each of them known
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        row = int((~np.isfinite(labels)).argmax())
+    missing = np.zeros(n, dtype=bool)
+    if labels.dtype.kind == "f":
+        missing = ~np.isfinite(labels)
+    elif labels.dtype.kind == "O":
+        blank = "None", "nan", "<NA>", "NaT"  # of pandas and polars
+        missing = np.array([not isinstance(x, str) and str(x) in blank for x in labels], dtype=bool)
+    if missing.any():
+        row = int(missing.argmax())
         raise InputError(f"qid[{row}] is a missing value; give every document's query")
-    labels = labels.astype(str) if labels.dtype.kind == "O" else labels
+    return labels.astype(str) if labels.dtype.kind == "O" else labels
 
+
+def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
+    """Return offsets, shape (m + 1,), and names, shape (m,), of queries with contiguous rows."""
     # rows at which a query begins
+    labels = query_labels(qid, n)
     starts = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), labels[1:] != labels[:-1]]))
     names = labels[starts]
 
@@ -364,6 +377,15 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
             "together: sort the rows, order = np.argsort(qid, kind='stable')"
         )
     return np.append(starts, n).astype(np.int64), names.copy()
+
+
+def similar_sizes(sizes: Integers) -> Iterator[Integers]:
+    """Yield queries of similar size, the largest first, whose table has `TABLE_CELLS` or a row."""
+    order = np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]
+    while len(order):
+        rows = max(TABLE_CELLS // int(sizes[order[-1]]), 1)
+        yield order[-rows:]
+        order = order[:-rows]
 
 
 def whole_number(

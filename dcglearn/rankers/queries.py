@@ -25,6 +25,7 @@ from dcglearn.foundation.validation import (
     one_of,
     query_offsets,
     scale_size,
+    similar_sizes,
     within,
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
@@ -35,9 +36,6 @@ from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_tabl
 
 LARGEST_FEATURE = 1e100
 """Largest size of a feature: the squares of larger ones overflow when they are summed."""
-
-_TABLE_CELLS = 1 << 22
-"""Most cells of the table of queries by documents that `ndcg_by_query` scores at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -218,11 +216,8 @@ def ndcg_by_query(
     sizes = np.diff(offsets)
     values = np.full(len(sizes), float(empty))
 
-    # queries of similar size share a padded table, the largest first
-    order = np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]
-    while len(order):
-        rows = max(_TABLE_CELLS // int(sizes[order[-1]]), 1)
-        chunk, order = order[-rows:], order[:-rows]
+    # queries of similar size share a padded table
+    for chunk in similar_sizes(sizes):
         row = np.full(len(sizes), -1)
         row[chunk] = np.arange(len(chunk))
 

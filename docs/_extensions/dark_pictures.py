@@ -34,11 +34,8 @@ def dark(colours):
     return changed[0] if len(changed) == 1 else changed
 
 
-def save_dark(figure, file, **options):
-    """Recolour a figure for a dark ground and write it to the folder of dark pictures.
-
-    Images and the texts on them keep their colours.
-    """
+def recoloured(figure):
+    """Recolour a figure for a dark ground; images and the texts on them keep their colours."""
     figure.draw_without_rendering()  # makes the ticks
     of_cells = {id(text) for axes in figure.axes if axes.images for text in axes.texts}
     for artist in figure.findobj(lambda one: not hasattr(one, "patch") and id(one) not in of_cells):
@@ -52,6 +49,11 @@ def save_dark(figure, file, **options):
             artist.set(
                 **{name: dark(value) for name, value in values.items() if len(to_rgba_array(value))}
             )
+
+
+def save_dark(figure, file, **options):
+    """Recolour a figure for a dark ground and write it to the folder of dark pictures."""
+    recoloured(figure)
     DRAWN.mkdir(parents=True, exist_ok=True)
     figure.savefig(DRAWN / file, transparent=True, **options)
     if file.endswith("_001.png"):
@@ -77,11 +79,9 @@ def _finish(app, exception):
     for table in (ROOT / "figures").glob("*.csv"):
         if table.stem != "claims" and (images / f"{table.stem}.png").exists():
             module = importlib.import_module(f"simulations.{table.stem}")
-            save_dark(
-                run.picture(module, run.read(table.parent, table.stem)),
-                f"{table.stem}.png",
-                dpi=200,
-            )
+            if hasattr(module, "FIGSIZE"):  # others draw with data of their user's
+                drawn = run.picture(module, run.read(table.parent, table.stem))
+                save_dark(drawn, f"{table.stem}.png", dpi=200)
     shutil.copytree(DRAWN, images / "dark", dirs_exist_ok=True)
     for page in Path(app.outdir).rglob("*.html"):
         page.write_text(IMAGE.sub(_both, page.read_text()))

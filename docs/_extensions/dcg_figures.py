@@ -21,8 +21,9 @@ def _scraped(block, variables, conf, **kwargs):
         if isinstance(figure, Figure) and figure not in _SHOWN:
             _SHOWN.add(figure)
             paths.append(next(variables["image_path_iterator"]))
-            figure.savefig(paths[-1], dpi=DPI)
-            save_dark(figure, Path(paths[-1]).name, dpi=DPI)
+            options = {"dpi": DPI, "bbox_inches": "tight", "pad_inches": 0.05}
+            figure.savefig(paths[-1], **options)
+            save_dark(figure, Path(paths[-1]).name, **options)
     plt.close("all")
     return figure_rst(paths, conf["src_dir"])
 

@@ -18,13 +18,10 @@ SUMMARY = (
 )
 
 
-def first_sentence(text):
-    """Return the first sentence of a page of Markdown, or nothing if it begins otherwise."""
-    for paragraph in re.split(r"\n\s*\n", text):
-        if re.match(r"[A-Z`*]", paragraph):
-            words = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", " ".join(paragraph.split()))
-            return re.split(r"(?<=[.?:])\s", words)[0].rstrip(":")
-    return ""
+def described(index):
+    """Return what an index page says of the pages that it lists, by the end of their path."""
+    rows = re.findall(r"^- \[[^\]]+\]\((?:\.\./)?([^)]+)\.md\): (.+)$", index, re.MULTILINE)
+    return {name: re.sub(r"^[a-z](?![A-Z])", lambda m: m[0].upper(), words) for name, words in rows}
 
 
 def texts(included, titles, source):
@@ -35,12 +32,14 @@ def texts(included, titles, source):
     listed, whole = [f"# dcglearn\n\n> {SUMMARY}\n"], []
     for section, index in SECTIONS.items():
         listed.append(f"## {section}\n")
+        words = described((Path(source) / f"{index}.md").read_text())
+        folder = index.rpartition("/")[0]
         for name in included[index]:
             path = Path(source) / f"{name}.md"
             if path.exists():
-                text = path.read_text()
-                listed.append(f"- [{titles[name]}]({name}.html): {first_sentence(text)}")
-                whole.append(text.strip())
+                own = words[name.removeprefix(f"{folder}/")]
+                listed.append(f"- [{titles[name]}]({name}.html): {own}")
+                whole.append(path.read_text().strip())
         listed.append("")
     return "\n".join(listed), "\n\n---\n\n".join(whole) + "\n"
 

@@ -2,9 +2,9 @@
 Choose the pairs to judge
 =========================
 
-`suggest_pairs` asks about the pairs whose verdicts would tell most. In the beginning
-any pair teaches much; later the chosen ones keep teaching. Judges err in 10% of the
-pairs; the mean of three pools of candidates is shown.
+``suggest_pairs`` asks about the pairs whose verdicts would tell most. The truth orders
+lists as a textbook DCG does, so any twenty pairs are nearly enough; later the chosen
+ones teach more. Judges err in 10% of the pairs; each point is the mean of three pools.
 """
 
 import matplotlib.pyplot as plt

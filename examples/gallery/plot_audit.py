@@ -2,9 +2,9 @@
 Audit the metric in use
 =======================
 
-`audit` asks everything that this package can answer of one log and one metric, says it
-in a sentence each, and writes a page to send round. Here is what it says, and a picture
-of one of the answers: how many held-out judgements each metric respects.
+``audit`` asks all that this package can answer of one log and one metric, says it in a
+sentence each, and writes a page to send round. The picture is one of the answers: the
+share of held-out judgements that each metric respects.
 """
 
 import matplotlib.pyplot as plt

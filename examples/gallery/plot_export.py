@@ -2,8 +2,8 @@
 Export, and the same values elsewhere
 =====================================
 
-A metric written as plain Python gives the values that it gives here. `dcglearn export
---list` shows the other targets.
+A metric written as plain Python gives the values that it gives here. ``dcglearn export
+--list`` shows the other targets.
 """
 
 import matplotlib.pyplot as plt
@@ -24,6 +24,6 @@ axes.plot(here, there, ".")
 axes.set(
     xlabel="DCG here",
     ylabel="DCG of the exported code",
-    title=f"Largest difference: {abs(here - there).max():.0e}",
+    title=f"Largest difference: {abs(here - there).max():.0g}",
 )
 plt.show()

@@ -3,7 +3,7 @@ Which grades decide?
 ====================
 
 The worth of each grade at each position, under a habit and under a learned metric:
-where the bars are long, a change of the ranking changes the value.
+where a curve is high or steep, a change of the ranking changes the value.
 """
 
 import matplotlib.pyplot as plt

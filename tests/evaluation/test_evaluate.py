@@ -204,7 +204,7 @@ def test_arrays_agree_with_scikit_learn_ties_and_all(case):
     grades, scores, depth, n_grades = case
     linear = DCG.standard(n_grades, depth, "linear")
     for normalise, peer in ((False, dcg_score), (True, ndcg_score)):
-        value = evaluate_arrays(grades, scores, linear, normalise=normalise).mean()
+        value = evaluate_arrays(grades, scores, metrics=linear, normalise=normalise).mean()
         assert value == pytest.approx(peer(grades, scores, k=depth), abs=1e-12)
 
 
@@ -216,7 +216,9 @@ def test_both_ways_of_looking_at_arrays_agree(case, random):
     shallow = DCG(gains, discounts)
     deep = DCG(gains, [*discounts, *[0.0] * (wide[0].shape[1] - 2)])  # sorted whole
     for normalise in (False, True):
-        found = [evaluate_arrays(*wide, dcg, normalise=normalise) for dcg in (shallow, deep)]
+        found = [
+            evaluate_arrays(*wide, metrics=dcg, normalise=normalise) for dcg in (shallow, deep)
+        ]
         np.testing.assert_allclose(found[0], found[1], atol=1e-10)
 
 
@@ -235,16 +237,18 @@ def test_arrays_in_order_of_the_row_and_without_documents():
     )
     dcg = DCG([0.0, 1, 3], [1, 0.5])
     np.testing.assert_allclose(
-        evaluate_arrays(grades, scores, dcg, ties="stable", normalise=False), [1.5, 1.5]
+        evaluate_arrays(grades, scores, metrics=dcg, ties="stable", normalise=False), [1.5, 1.5]
     )
     np.testing.assert_allclose(
-        evaluate_arrays(grades, scores, dcg, normalise=False), [4 / 3 * 1.5, 1.5]
+        evaluate_arrays(grades, scores, metrics=dcg, normalise=False), [4 / 3 * 1.5, 1.5]
     )
-    several = evaluate_arrays(grades, scores, dl.textbook_dcgs(3, 5))
+    several = evaluate_arrays(grades, scores, metrics=dl.textbook_dcgs(3, 5))
     assert len(several) == 42 and all(len(values) == 2 for values in several.values())
     zeros = np.array([[0.0, -0.0, 1.0]])
     assert (
-        evaluate_arrays([[2, 0, 0]], zeros, DCG([0, 1, 1.0], [1, 1, 0.0]), normalise=False)[0]
+        evaluate_arrays([[2, 0, 0]], zeros, metrics=DCG([0, 1, 1.0], [1, 1, 0.0]), normalise=False)[
+            0
+        ]
         == 0.5
     )
 
@@ -255,7 +259,7 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
     dcg = DCG(np.sort(rng.random(40)), np.sort(rng.random(1000))[::-1])
     order = np.argsort(-scores, axis=1)[:, :1000]
     slow = dcg.score(np.take_along_axis(grades, order, axis=1)) / dcg.ideal(grades)
-    np.testing.assert_allclose(evaluate_arrays(grades, scores, dcg), slow, rtol=1e-12)
+    np.testing.assert_allclose(evaluate_arrays(grades, scores, metrics=dcg), slow, rtol=1e-12)
     judged, run = (
         {f"q{i}": dict(enumerate(row)) for i, row in enumerate(x.tolist())}
         for x in (grades, scores)
@@ -282,13 +286,14 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
     ],
 )
 def test_bad_arrays(arguments, words):
-    refused(words, evaluate_arrays, *arguments)
+    grades, scores, metrics = arguments
+    refused(words, evaluate_arrays, grades, scores, metrics=metrics)
     refused(
         "give one of average, stable",
         evaluate_arrays,
         [[1]],
         [[1.0]],
-        DCG([0, 1], [1.0]),
+        metrics=DCG([0, 1], [1.0]),
         ties="docno",
     )
 
@@ -794,7 +799,7 @@ def test_objects_and_names_go_together():
     machine = GRADED | {"s": {"a": 1}, "t": {"a": 2}}
     pair = compare_systems(GRADED, {"x": RANKED, "y": RANKED}, iter([dcg, "RPP"]), llm=machine)
     assert pair.table["measure"].to_list() == ["DCG", "RPP"]
-    arrays = evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], [dcg, "nDCG@3"])
+    arrays = evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], metrics=[dcg, "nDCG@3"])
     assert list(arrays) == ["DCG", "nDCG@3"]
     found = evaluate(GRADED, RANKED, [{"m": dcg}, dcg])
     assert found.metrics == ("m", "DCG")
@@ -823,11 +828,70 @@ def test_a_metric_has_one_value_by_all_ways_of_giving_it(name, seed):
                 judgements=judged, runs={"r": run}, metrics=way, normalise=normalise
             ).values[0, 0]
             np.testing.assert_array_equal(values, expected)
-            arrays = evaluate_arrays(grades, scores, way, normalise=normalise)
+            arrays = evaluate_arrays(grades, scores, metrics=way, normalise=normalise)
             first = next(iter(arrays.values())) if isinstance(arrays, dict) else arrays
             np.testing.assert_allclose(first, expected, rtol=1e-12)
-        alone = evaluate_arrays(grades, scores, metric, normalise=normalise)
+        alone = evaluate_arrays(grades, scores, metrics=metric, normalise=normalise)
         np.testing.assert_allclose(alone, expected, rtol=1e-12)
+
+
+@given(st.integers(1, 12), st.integers(0, 2**32 - 1), st.sampled_from(["nDCG@10", *NAMED]))
+def test_flat_arrays_have_the_values_of_runs(n_queries, seed, name):
+    # grades and scores of queries of any size, in any order
+    rng = np.random.default_rng(seed)
+    qid = rng.permutation(np.repeat(np.arange(n_queries), rng.integers(1, 9, n_queries)))
+    grades, scores = rng.integers(0, 4, len(qid)), rng.permutation(len(qid)) / 7
+    grades[0] = 3
+    judged, run = {}, {}
+    for document, query in enumerate(qid.tolist()):
+        judged.setdefault(f"q{query}", {})[f"d{document}"] = int(grades[document])
+        run.setdefault(f"q{query}", {})[f"d{document}"] = scores[document]
+
+    # one table, and many
+    found = evaluate(judged, run, [name, "nDCG"])
+    appear = list(judged)
+    expected = dict(zip(found.queries, found.values[0].T, strict=True))
+    for cells in (1 << 22, 5):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dcglearn.foundation.validation.TABLE_CELLS", cells)
+            several = evaluate_arrays(grades, scores, qid, [name, "nDCG"])
+            single = evaluate_arrays(grades, scores, qid.astype(str).astype(object), name)
+        np.testing.assert_allclose(
+            np.stack([*several.values()], axis=1), [expected[query] for query in appear], rtol=1e-12
+        )
+        np.testing.assert_array_equal(single, several[name])
+
+
+def test_flat_arrays_in_one_line():
+    grades, scores, qid = [3, 1, 0, 0, 2, -1], [0.2, 0.9, 0.2, 0.5, 0.5, 9], [7, 7, 7, 3, 3, 3]
+    rows = [[3, 1, 0], [0, 2, -1]], [[0.2, 0.9, 0.2], [0.5, 0.5, 9]]
+    for ties in ("average", "stable"):
+        np.testing.assert_allclose(
+            evaluate_arrays(grades, scores, qid, ties=ties), evaluate_arrays(*rows, ties=ties)
+        )
+    assert evaluate_arrays(grades, scores, qid)[1] == pytest.approx((1 + 1 / np.log2(3)) / 2)
+    assert evaluate_arrays(grades, scores, qid, ties="stable")[1] == pytest.approx(1 / np.log2(3))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"qid": None}, "nothing says which are of one query: give qid"),
+        ({"qid": "nDCG@10"}, "expected one label per document"),
+        ({"qid": [2, 1]}, r"these look like group sizes: give np.repeat"),
+        ({"qid": [1, 1, np.nan]}, r"qid\[2\] is a missing value"),
+        ({"qid": pl.Series(["x", None, "y"])}, r"qid\[1\] is a missing value"),
+        ({"qid": np.array(["x", "y", np.nan], dtype=object)}, r"qid\[2\] is a missing value"),
+        ({"grades": [[1, 0, 2]], "scores": [[1, 2, 3]]}, "give.* by name: metrics="),
+        ({"scores": [1.0, 2.0]}, "one shape"),
+        ({"scores": [1.0, 2.0, np.inf]}, r"scores\[2\]: inf"),
+        ({"grades": [1, 0, 3], "metrics": DCG([0, 1, 2], [1])}, r"grades\[2\]: grade 3"),
+        ({"metrics": "ERR@3", "scores": [1, 1, 3], "qid": ["x", "x", "y"]}, "query x would"),
+    ],
+)
+def test_bad_flat_arrays(change, words):
+    given = {"grades": [1, 0, 2], "scores": [3.0, 2.0, 1.0], "qid": [1, 1, 2]} | change
+    refused(words, evaluate_arrays, **given)
 
 
 def test_all_textbook_list_metrics_are_evaluated_together():
@@ -839,7 +903,7 @@ def test_all_textbook_list_metrics_are_evaluated_together():
         found.values, evaluate(judgements=GRADED, runs=RANKED, metrics=names).values
     )
     grades, scores = [[3, 0, 2], [1, 2, 0]], [[0.1, 0.9, 0.2], [3.0, 2.0, 1.0]]
-    arrays = evaluate_arrays(grades, scores, ["nDCG@3", families["ERR"], families["INST"]])
+    arrays = evaluate_arrays(grades, scores, metrics=["nDCG@3", families["ERR"], families["INST"]])
     assert list(arrays) == ["nDCG@3", *families["ERR"], *families["INST"]]
     two = {"x": RANKED, "y": RANKED}
     order = dl.system_order(judgements=GRADED, runs=two, metrics=families["BPM"], n_resamples=10)
@@ -851,23 +915,25 @@ def test_all_textbook_list_metrics_are_evaluated_together():
 def test_arrays_refuse_ties_that_a_metric_cannot_share():
     grades, scores = [[3, 1, 0, -1], [2, 2, 0, 1]], [[2.0, 1.0, 0.0, 0.0], [1.0, 1.0, 3.0, 0.0]]
     expected = dl.metric("ERR@3", n_grades=4).score([[3, 1, 0], [0, 2, 2]])
-    np.testing.assert_array_equal(evaluate_arrays(grades, scores, "ERR@3"), expected)
+    np.testing.assert_array_equal(evaluate_arrays(grades, scores, metrics="ERR@3"), expected)
     grades[1][1] = 1
     refused(
         'ERR@3 is not a DCG.*query 1 would: give ties="stable"',
         evaluate_arrays,
         grades,
         scores,
-        "ERR@3",
+        metrics="ERR@3",
     )
     stable = dl.metric("ERR@3", n_grades=4).score([[3, 1, 0], [0, 2, 1]])
-    np.testing.assert_array_equal(evaluate_arrays(grades, scores, "ERR@3", ties="stable"), stable)
+    np.testing.assert_array_equal(
+        evaluate_arrays(grades, scores, metrics="ERR@3", ties="stable"), stable
+    )
 
 
 def test_an_object_of_rbp_has_its_value_in_arrays_and_is_explained():
     rbp = NAMED["RBP(p=0.8)@3"]
     grades, scores = [[3, 1, 0]], [[3.0, 2.0, 1.0]]
-    np.testing.assert_array_equal(evaluate_arrays(grades, scores, rbp), rbp.score(grades))
+    np.testing.assert_array_equal(evaluate_arrays(grades, scores, metrics=rbp), rbp.score(grades))
     values = dict(zip(GRADED, values_of(rbp), strict=True))
     assert "2 of 2 values agree" in str(dl.evaluation.explain_values(values, GRADED, RANKED, rbp))
     divided = dict(zip(GRADED, values_of(DCG(rbp.gains, rbp.discounts)), strict=True))

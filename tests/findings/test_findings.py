@@ -78,6 +78,11 @@ def test_its_page_is_whole_and_without_scripts(result):
     assert cell.tags.count("svg") == len(result.pictures)
 
 
+def test_ipython_shows_its_text_where_there_is_no_html(result):
+    pretty = pytest.importorskip("IPython.lib.pretty")
+    assert pretty.pretty(result) == str(result)
+
+
 @pytest.mark.parametrize("suffix", FORMS)
 def test_it_is_saved_in_the_form_of_the_suffix(result, suffix, tmp_path):
     path = tmp_path / f"result{suffix}"

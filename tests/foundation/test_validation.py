@@ -127,7 +127,7 @@ def test_no_error_is_wrapped_as_text():
         lambda: graded_lists([["a", "b"]]),
         lambda: finite_array({}, "gains", 1),
         lambda: as_path(7),
-        lambda: dl.evaluate_arrays([[1, 0]], [[2.0, 1.0]], 3.5),
+        lambda: dl.evaluate_arrays([[1, 0]], [[2.0, 1.0]], metrics=3.5),
         lambda: dl.LinearRanker(loss=3).fit([[1.0], [2.0]], [0, 1], [1, 1]),
         lambda: dl.read_preferences([([1, 0], [0, 1], "a")], depth="three"),
         lambda: dl.bands("log.csv"),

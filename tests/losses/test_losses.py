@@ -493,10 +493,11 @@ def test_a_ranker_takes_names(tmp_path):
 def test_arrays_and_exports_take_files(tmp_path):
     dcg, grades, scores = DCG.standard(3, 3, "linear"), [[2, 0, 1]], [[0.1, 0.9, 0.3]]
     dcg.save(tmp_path / "dcg.json")
+    expected = dl.evaluate_arrays(grades, scores, metrics=dcg)
     for metric in (tmp_path / "dcg.json", "linear-log2", "nDCG@3"):
-        assert dl.evaluate_arrays(grades, scores, metric) == dl.evaluate_arrays(grades, scores, dcg)
+        assert dl.evaluate_arrays(grades, scores, metrics=metric) == expected
     several = dl.evaluate_arrays(
-        grades, scores, {"file": tmp_path / "dcg.json", "name": "linear-log2"}
+        grades, scores, metrics={"file": tmp_path / "dcg.json", "name": "linear-log2"}
     )
     assert several["file"] == several["name"]
     for export in (

@@ -1,0 +1,54 @@
+"""Words that people search for and a page does not say: entries of the site's index and search."""
+
+from sphinx import addnodes
+
+WORDS = {
+    "tutorials/dcg_by_lunch": "getting started; quickstart; learn a dcg; pairwise preferences; "
+    "side by side judgements",
+    "tutorials/thirty_judgements": "how many judgements; few judgements; active learning",
+    "tutorials/machine_judges": "llm judge; llm as judge; llm as a judge; llm-as-a-judge; "
+    "gpt judge; llm verdicts; llm relevance judgements; umbrela",
+    "tutorials/train_on_your_metric": "train on my metric; learning to rank; custom loss",
+    "tutorials/what_answers_tell": "rag; rag evaluation; retrieval augmented generation",
+    "tutorials/experiments": "a/b test; ab test; online experiments; retention",
+    "logs": "google forms; microsoft forms; surveymonkey; my grades are stars; star ratings; "
+    "likert; excel; spreadsheet; csv; clicks; click log; label studio; import data",
+    "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
+    "audit": "audit my metric; is my metric right; metric validation; drift",
+    "evaluation": "significance test; compare two runs; qrels; unjudged documents; my own values "
+    "differ; why is my ndcg different; pytrec_eval",
+    "any_model": "ndcg by hand; ndcg formula; ndcg in python; ndcg of arrays; ndcg_score; "
+    "tied scores; ties",
+    "metrics": "mrr; mean reciprocal rank; map; mean average precision; average precision; err; "
+    "rbp; precision at k",
+    "gate": "ci gate; github actions; regression test of a ranker; deploy",
+    "exports": "export; elasticsearch; opensearch; quepid; sql; export to lightgbm",
+    "in_scikit_learn": "sklearn; gridsearchcv; metadata routing; qid; make_scorer; set_output; "
+    "sklearn pipeline; groupkfold",
+    "in_lightgbm": "label_gain; lgbmranker; xgbranker; eval_metric; feval",
+    "trees": "lambdamart; lambdarank; lightgbm; gradient boosting",
+    "in_ir_measures": "ir_measures; pyterrier",
+    "in_pytorch": "pytorch; torch; differentiable ndcg; neural ranker",
+    "losses": "approxndcg; smooth ndcg; listwise loss",
+    "noise_and_judges": "cohen kappa; cohen's kappa; fleiss kappa; krippendorff alpha; "
+    "inter-rater agreement; inter-annotator agreement; position bias; bad raters",
+    "people": "calibration; brier score; how many people prefer; share of people",
+    "bands": "confidence intervals; credible intervals; uncertainty",
+    "own_study": "sample size; power analysis",
+    "which_metric": "leaderboard; does the metric matter",
+    "coherence": "do metrics disagree; metric disagreement",
+}
+"""Words by page, separated by semicolons."""
+
+
+def _add(app, doctree):
+    words = WORDS.get(app.env.docname)
+    if words:
+        entries = [("single", word, "", "main", None) for word in words.split("; ")]
+        doctree.insert(0, addnodes.index(entries=entries))
+
+
+def setup(app):
+    """Add the entries when a page has been read."""
+    app.connect("doctree-read", _add)
+    return {"parallel_read_safe": True}
