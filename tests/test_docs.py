@@ -274,6 +274,8 @@ def test_each_guide_has_a_sentence_where_it_is_listed():
 def test_links_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+            if WRITTEN & {*Path(target).parts}:
+                continue  # Sphinx checks it
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
