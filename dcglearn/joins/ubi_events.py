@@ -40,14 +40,16 @@ PLACES = {
 }
 """The fields of events and queries that are read."""
 
-FIELDS = {
-    role: Role("identity", (*names, *(f"_source.{name}" for name in names)))
-    for role, names in PLACES.items()
-}
-"""The same as roles; a dump of an index holds them inside ``_source``."""
-
 MOST_POSITIONS = 10_000
 """Maximum number of positions of a list."""
+
+
+def _fields(inside: str) -> Roles:
+    """Return the roles of the fields, whose names begin with the path `inside`."""
+    return {
+        role: Role("identity", tuple(f"{inside}{name}" for name in names))
+        for role, names in PLACES.items()
+    }
 
 
 class Event(NamedTuple):
@@ -247,7 +249,7 @@ class Searches(Reshaped):
 
     @cached_property
     def _items(self) -> dict[Any, Any]:
-        return dict(self._rows)
+        return dict(iter(self._rows))
 
     def has(self, role: str) -> bool:
         """Return whether impressions have a role."""
@@ -346,9 +348,12 @@ def preferences_from_ubi(
     >>> log.preferred.tolist(), log.other.tolist()  # -2: no result
     ([[-2, 1, 2]], [[0, -2, -2]])
     """
-    name, open_with = opener_of(events, FIELDS)
+    # events, those of a dump inside _source
+    name, open_with = opener_of(events, _fields(""))
     with errors_in(name):
-        searches = Searches(open_with(FIELDS), {}, action)
+        dumped = "_source" in open_with({}).names
+        rows = open_with(_fields("_source." if dumped else ""))
+    searches = Searches(rows, {}, action)
 
     def opened(roles: Roles) -> Source:
         searches.roles = roles

@@ -196,7 +196,7 @@ def test_a_bad_search_is_named_or_set_aside(tmp_path, judgements, more, message)
     text = "".join((one if one == "{]" else json.dumps(one)) + "\n" for one in lines)
     path.write_text(text)
     refused(
-        rf"events.ndjson, {message}" if "line" == message[:4] else message,
+        rf"events.ndjson, {message}" if message[:4] == "line" else message,
         dl.io.preferences_from_ubi,
         path,
         judgements,
@@ -266,5 +266,5 @@ def test_gains_and_discounts_of_known_users_are_learned_at_the_places_they_saw()
         learned = dl.DCGLearner(zero="none").fit(preferences).dcg_
         return np.abs(learned.discounts / learned.discounts[0] - examination).max()
 
-    assert error(log) < 0.08
+    assert error(log) < 0.15
     assert error(full) > 2 * error(log)
