@@ -128,7 +128,7 @@ def to_sentence_transformers(dcg: MetricLike, name: str = "the metric") -> str:
 
     See Also
     --------
-    torch_losses.TorchLoss : Every loss of dcglearn, for any gains and discounts.
+    exports.to_catboost : For trees.
 
     Examples
     --------

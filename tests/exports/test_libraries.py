@@ -357,7 +357,7 @@ class TestTorch:
     ],
 )
 def test_catboost(dcg):
-    catboost = pytest.importorskip("catboost")
+    catboost, utils = map(pytest.importorskip, ("catboost", "catboost.utils"))
     made = exports.to_catboost(dcg)
     features, grades, sizes = data(size=20)
     labels = np.array([made["label_of_grade"][grade] for grade in grades])
@@ -366,7 +366,7 @@ def test_catboost(dcg):
 
     # its metric has the values of evaluate, its labels are 32 bits
     scores = np.random.default_rng(1).normal(size=len(grades))
-    (value,) = catboost.utils.eval_metric(labels, scores, made["eval_metric"], group_id=queries)
+    (value,) = utils.eval_metric(labels, scores, made["eval_metric"], group_id=queries)
     expected = evaluate_arrays(by_query, scores.reshape(by_query.shape), dcg).mean()
     assert value == pytest.approx(expected, abs=1e-6)
 
@@ -451,7 +451,7 @@ def test_a_cross_encoder_is_trained_by_lambda_loss(tmp_path):
     BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
     size = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16}
     config = BertConfig(
-        len(words), num_hidden_layers=1, num_labels=1, hidden_dropout_prob=0.0, **size
+        vocab_size=len(words), num_hidden_layers=1, num_labels=1, hidden_dropout_prob=0.0, **size
     )
     BertForSequenceClassification(config).save_pretrained(tmp_path)
     model = CrossEncoder(str(tmp_path), num_labels=1, device="cpu")
