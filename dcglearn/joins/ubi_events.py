@@ -67,7 +67,7 @@ class Search:
 
     numbers: list[Any] = field(default_factory=list)
     queries: dict[str, str] = field(default_factory=dict)
-    applications: set[Any] = field(default_factory=set)
+    applications: set[str] = field(default_factory=set)
     impressions: list[Event] = field(default_factory=list)
     clicks: list[Event] = field(default_factory=list)
 
@@ -172,7 +172,7 @@ class Searches(Reshaped):
         """Every interleaved search and every bad line, with its number."""
         searches: dict[str, Search] = {}
         bad: list[tuple[Any, Search | InputError]] = []
-        self._from_zero: set[Any] = set()
+        self._from_zero: set[str] = set()
         n_events = 0
         for number, item in self._rows:
             try:
@@ -181,15 +181,20 @@ class Searches(Reshaped):
             except InputError as error:
                 bad.append((number, error))
 
-        # those that show two rankings
-        interleaved = [(search.numbers[0], search) for search in searches.values() if search.teams]
-        two = [(number, search) for number, search in interleaved if len(search.teams) > 1]
-        n_others = sum(not s.teams and bool(s.impressions + s.clicks) for s in searches.values())
-        self.left_out["searches that were not interleaved"] = n_others
-        self.left_out["searches that show one ranking alone"] = len(interleaved) - len(two)
-        if not two and not bad:
-            raise InputError(_nothing(n_events, len(interleaved)))
-        return two + bad
+        # those that show two rankings, or clicks alone, which are refused
+        tested: list[tuple[Any, Search | InputError]] = []
+        n_alone = 0
+        for search in searches.values():
+            alone = bool(search.impressions) and len(search.teams) == 1
+            if search.teams and not alone:
+                tested.append((search.numbers[0], search))
+            elif search.impressions or search.clicks:
+                what = "that show one ranking alone" if alone else "that were not interleaved"
+                self.left_out[f"searches {what}"] += 1
+                n_alone += alone
+        if not tested and not bad:
+            raise InputError(_nothing(n_events, n_alone))
+        return tested + bad
 
     def _add(self, number: Any, record: Record, searches: dict[str, Search]) -> bool:
         """Add a line to its search; return whether it is an event that counts."""
@@ -201,34 +206,34 @@ class Searches(Reshaped):
         if action is not None and kind is None:
             self.left_out["events of other actions"] += 1
             return False
-        if record.get("search") is None:
+        texts = {role: "" if value is None else str(value) for role, value in record.items()}
+        if not texts.get("search"):
             what = "lines that are no events" if action is None else "events without a query_id"
             self.left_out[what] += 1
             return False
 
         # the search
         line = f"{self.unit} {number}"
-        search = searches.setdefault(str(record["search"]), Search())
+        search = searches.setdefault(texts["search"], Search())
         search.numbers.append(number)
-        if record.get("query") is not None:
-            search.queries.setdefault(str(record["query"]), line)
+        if texts.get("query"):
+            search.queries.setdefault(texts["query"], line)
         if kind is None:
             return False
 
         # its impression or click
-        document, team = record.get("document"), record.get("team")
-        if document is None and kind == "clicks":
+        document = texts.get("document", "")
+        if not document and kind == "clicks":
             self.left_out["clicks without an object_id"] += 1
             return False
-        if document is None:
+        if not document:
             raise InputError(f"an impression without {OBJECT}.object_id; name the document")
         position = _position(record.get("position"), kind)
-        application = record.get("application")
+        application = texts.get("application", "")
         search.applications.add(application)
         if position == 0:
             self._from_zero.add(application)
-        event = Event(line, str(document), position, None if team is None else str(team))
-        getattr(search, kind).append(event)
+        getattr(search, kind).append(Event(line, document, position, texts.get("team") or None))
         return True
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
@@ -372,5 +377,5 @@ def preferences_from_ubi(
         as_is=as_is,
     )
     left_out = {what: n for what, n in searches.left_out.items() if n}
-    own = {what.replace("impressions", "searches"): n for what, n in log.dropped.items()}
+    own = {what.replace("impressions w", "searches w"): n for what, n in log.dropped.items()}
     return log.changed(dropped={**left_out, **own})

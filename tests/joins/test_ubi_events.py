@@ -69,6 +69,7 @@ EVENTS = [
     *impressions("s7", "i1/lexical", "i2/lexical", user_query="ink"),
     event("click", None, "i1", 0, "lexical"),
     event("global_click", "s1", None, 0, None),
+    event("click", "s1", None, 0, None),
     event("add_to_cart", "s1", "i1", 0, "lexical"),
 ]
 """Searches by hand."""
@@ -87,6 +88,7 @@ DROPPED = {
     "searches that were not interleaved": 1,
     "searches that show one ranking alone": 1,
     "events without a query_id": 1,
+    "clicks without an object_id": 1,
     "events of other actions": 2,
 }
 
@@ -173,6 +175,10 @@ SHOWN = [query("s", "ink"), *impressions("s", "i1/x", "i2/y", "i3/x")]
             "line 5: line 6 is a click on 'i1', which no impression",
         ),
         (
+            [query("t", "ink"), event("click", "t", "i1", 0, "x")],
+            "line 5: line 6 is a click on 'i1', which no impression",
+        ),
+        (
             [event("click", "s", "i1", 0, "y")],
             "'i1' has the search_config 'x' on line 2 and 'y' on",
         ),
@@ -184,6 +190,7 @@ SHOWN = [query("s", "ink"), *impressions("s", "i1/x", "i2/y", "i3/x")]
         ([event("impression", "s", "i4", None, "x")], "line 5: .*ordinal is None; it counts"),
         ([event("impression", "s", "i4", 10**6, "x")], "ordinal is 1000000; it counts"),
         ([event("impression", "s", None, 3, "x")], "line 5: an impression without .*object_id"),
+        ([event("impression", "s", "", 3, "x")], "line 5: an impression without .*object_id"),
         ([query("s", "paper")], "the user_query 'ink' on line 1 and 'paper' on line 5"),
         (list(impressions("t", "i1/x", "i2/y")), "line 5: no line has the user_query"),
         (["{]"], "line 5: not valid JSON"),
