@@ -89,7 +89,8 @@ def _grade(place: str, document: str, rating: Any) -> int:
     if not (number.is_integer() and abs(number) <= 1e15):
         raise InputError(
             f"{place}: the rating {rating!r} of document {document} is not a whole number; "
-            "turn ratings into grades 0, 1, 2, ... first, 0 = worst"
+            "turn ratings into grades 0, 1, 2, ... first, 0 = worst, or cut the fractions of a "
+            "judgement list (cutoffs=, --cutoffs .2,.5,.8)"
         )
     return int(number)
 
