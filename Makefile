@@ -75,11 +75,12 @@ fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), ki
 	$(BIN)/python -m tests.hostile.stops --kills $(KILLS) --full-disks $(DISKS)
 	$(BIN)/python -m tests.hostile.raters
 
-peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, ppi-python, PyTorch (CPU); none may be missing
-	$(PIP) ranx cwl-eval ppi-python
+peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, CatBoost, ranx, cwl_eval, ppi-python, PyTorch (CPU), sentence-transformers; none may be missing
+	$(PIP) ranx cwl-eval ppi-python catboost
 	$(PIP) --no-deps xgboost  # NCCL is for GPUs
 	$(PIP) torch --index-url https://download.pytorch.org/whl/cpu \
 	  || $(PIP) $(TORCH)
+	$(PIP) sentence-transformers
 	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metrics/test_list_utility.py tests/evaluation/test_prediction_powered.py tests/test_docs.py -k "exports or textbook or cwl or ppi or torch or docstrings or pages"
 
 oldest newest:   ## run the tests with the lowest versions of all dependencies that pyproject.toml allows, or with the newest

@@ -12,6 +12,7 @@ from dcglearn.joins.interleaving import (
 from dcglearn.joins.join_judgements import join_judgements as join_judgements
 from dcglearn.joins.join_judgements import preferences_from_runs as preferences_from_runs
 from dcglearn.joins.read_answers import read_answers as read_answers
+from dcglearn.joins.ubi_events import preferences_from_ubi as preferences_from_ubi
 from dcglearn.logs.preference_pairs import Agreement as Agreement
 from dcglearn.logs.preference_pairs import encode as encode
 from dcglearn.logs.visibility import Visibility as Visibility

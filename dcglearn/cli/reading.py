@@ -214,6 +214,12 @@ class JoinOptions:
     interleaving: Literal["team-draft", "balanced"] | None = input_row(
         None, "LOG holds clicks on rankings that were interleaved this way."
     )
+    ubi: bool = input_row(
+        False, "LOG holds OpenSearch's UBI events of an interleaved test; give --qrels.", "--ubi"
+    )
+    action: str = input_row(
+        "click", "With --ubi: the action to credit, such as add_to_cart.", metavar="NAME"
+    )
     unjudged: str = input_row(
         "worst",
         "With --qrels: the grade of an unjudged document.",
@@ -227,11 +233,15 @@ class JoinOptions:
         "With --qrels: what to do with a document judged twice, as in a book of several raters.",
     )
 
+    def __post_init__(self) -> None:
+        if self.action != "click" and not self.ubi:
+            raise InputError(f"--action {self.action} goes with --ubi")
+
     @property
     def asked(self) -> list[str]:
         """The options given that read a log with other files, or as clicks."""
-        names = ("qrels", "run_a", "run_b", "interleaving")
-        return [option_name(name) for name in names if getattr(self, name) is not None]
+        names = ("ubi", "qrels", "run_a", "run_b", "interleaving")
+        return [option_name(name) for name in names if getattr(self, name) not in (None, False)]
 
     @property
     def inputs(self) -> list[str]:
@@ -257,19 +267,27 @@ class JoinOptions:
             return dl.io.join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
 
         # clicks on interleaved rankings
-        if skip_bad or mapping.given.keys() & {"winner_words", "positive", "columns"}:
-            names = "--skip-bad, --winner-words, --positive and --columns"
+        if mapping.given.keys() & {"winner_words", "positive", "columns"}:
+            names = "--winner-words, --positive and --columns"
             raise InputError(f"{names} do not go with runs and clicks")
         options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
         method, runs = self.interleaving, (self.run_a, self.run_b)
+        if method is not None or self.ubi:
+            options |= {"depth": mapping.depth, "skip_bad": skip_bad}
+        if self.ubi:
+            if self.asked != ["--ubi", "--qrels"]:
+                raise InputError("--ubi goes with --qrels alone: judgements of what was shown")
+            return dl.io.preferences_from_ubi(log, judged, action=self.action, **options)
         if method is not None:
             if runs != (None, None):
                 remedy = "leave --run-a and --run-b out"
                 raise InputError(f"--interleaving reads both rankings from LOG: {remedy}")
-            options |= {"method": method, "depth": mapping.depth}
+            options["method"] = method
             return dl.io.preferences_from_interleaving(log, judged, **options)
 
         # verdicts on two runs
+        if skip_bad:
+            raise InputError("--skip-bad does not go with runs")
         if self.qrels is None or None in runs:
             needed = "two runs, and the grades of their documents"
             raise InputError(f"--run-a, --run-b and --qrels go together: {needed}")

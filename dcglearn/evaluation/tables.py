@@ -90,7 +90,8 @@ def read_judgements(
         doc_id, relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or
         any with ``columns``; dictionaries are ``{query: {document: grade}}``, as in pytrec_eval.
         Paths ending in .jsonl, .json, .csv, .tsv, .xlsx or .parquet are read as tables, all others
-        as TREC files; exports of Quepid and OpenSearch are recognised.
+        as TREC files; exports of Quepid and OpenSearch are recognised. OpenSearch's ratings of ESCI
+        labels, 100, 10, 1 and 0, become the grades 3, 2, 1 and 0.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document judged twice for one query. Take "last" where later lines correct
         earlier ones, and one of the others where raters differ: means and medians are rounded to a
@@ -122,7 +123,13 @@ def read_judgements(
         read = trec_judgements(judgements, duplicates=duplicates, cutoffs=cutoffs)
     else:
         # tables, nested dictionaries, files of tools
-        name, table = _table(judgements, "judgements", JUDGEMENT, duplicates=duplicates)
+        name, table = _table(
+            judgements,
+            "judgements",
+            JUDGEMENT,
+            duplicates=duplicates,
+            fractions=cutoffs is not None,
+        )
         read = judgements_of(table, name, duplicates, cutoffs)
     return read if n_grades is None else replace(read, n_grades=n_grades)
 
@@ -253,6 +260,8 @@ def _table(
     roles: Roles,
     expected: str = "one judgement a line",
     duplicates: Duplicates = "error",
+    *,
+    fractions: bool = False,
 ) -> tuple[str, PolarsFrame]:
     """Return the name, a file's path, and the columns by role of a dictionary, frame or file."""
     # tables of other shapes than a row per document
@@ -261,7 +270,7 @@ def _table(
         frame = nested_table(source, [*roles][2])
     elif _is_path(source):
         name, data = content(source, expected)
-        frame = _reshaped(name, data, roles, duplicates)
+        frame = _reshaped(name, data, roles, duplicates, fractions=fractions)
 
     # open what it is
     with errors_in(name):
@@ -276,10 +285,12 @@ def _table(
     return name, _columns(name, lines)
 
 
-def _reshaped(name: str, data: bytes, roles: Roles, duplicates: Duplicates) -> PolarsFrame | None:
+def _reshaped(
+    name: str, data: bytes, roles: Roles, duplicates: Duplicates, *, fractions: bool
+) -> PolarsFrame | None:
     """Return the table in a file of another tool or of nested JSON, None for other files."""
     if "grade" in roles:
-        frame = table_of_tool(name, data, duplicates)
+        frame = table_of_tool(name, data, duplicates, fractions=fractions)
     else:
         frame = rankings_of_lines(name, data)
     if frame is None and kind_of(name, data) == "json":

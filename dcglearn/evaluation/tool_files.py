@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,17 +18,26 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, errors_in, listed
 from dcglearn.readers.column_roles import Role
-from dcglearn.readers.line_formats import JsonLines, TextLines, checked_score
+from dcglearn.readers.line_formats import SCORE, JsonLines, TextLines, checked_score
 from dcglearn.readers.openers import records_of
+
+_LOG = logging.getLogger(__name__)
 
 Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 
 
-def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> PolarsFrame | None:
+ESCI = {0: 0, 1: 1, 10: 2, 100: 3}
+"""Ratings of Amazon's ESCI labels (irrelevant to exact) in OpenSearch, and their grades."""
+
+
+def table_of_tool(
+    name: str, data: bytes, duplicates: Duplicates = "error", *, fractions: bool = False
+) -> PolarsFrame | None:
     """Return query, document and grade from a file of these tools; None for other files.
 
     - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating":
-      ...}]}]}``, alone, as an array of such queries, or as a saved answer of the server.
+      ...}]}]}``, alone, as an array of such queries, or as a saved answer of the server. Ratings
+      100, 10, 1 and 0, as of its ESCI samples, become the grades 3, 2, 1 and 0.
     - A request of ``_rank_eval``: ``{"requests": [{"id": ..., "ratings": [{"_index", "_id",
       "rating"}]}]}``.
     - Quepid's export for RRE: ``{"queries": [{"placeholders": {"$query": ...},
@@ -37,8 +47,8 @@ def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> P
     - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating
       in the table; where `duplicates` are an error, the same rating by several counts once.
 
-    Raises InputError if a part is missing, or a rating is not a whole number; the message names the
-    place.
+    Raises InputError if a part is missing, or a rating is not a whole number (with `fractions`, no
+    number); the message names the place.
     """
     readers = {".json": _from_json, ".csv": _from_csv}
     reader = readers.get(suffix_of(name))
@@ -52,19 +62,22 @@ def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> P
     rows = []
     for place, query, document, rating in ratings:
         rated = f"{document!r} for the query {query!r}"
-        rows.append((str(query), str(document), _grade(f"{name}, {place}", rated, rating)))
-    table = _frame(rows)
+        if fractions:
+            with errors_in(f"{name}, {place}, document {rated}"):
+                grade = checked_score(rating, "rating")
+        else:
+            grade = _grade(f"{name}, {place}", rated, rating)
+        rows.append((str(query), str(document), grade))
+    table = _frame(rows, kind=float if fractions else int)
     return table.unique(maintain_order=True) if duplicates == "error" else table
 
 
-def _frame(rows: Sequence[tuple[Any, ...]], *further: str) -> PolarsFrame:
-    """Return rows of a query, a document, a grade and further integers as a table."""
+def _frame(rows: Sequence[tuple[Any, ...]], *further: str, kind: type = int) -> PolarsFrame:
+    """Return rows of a query, a document, a grade and further numbers as a table."""
     import polars as pl
 
     kinds: dict[str, Any] = {"query": pl.String, "document": pl.String}
-    return pl.DataFrame(
-        rows, schema=kinds | dict.fromkeys(("grade", *further), pl.Int64), orient="row"
-    )
+    return pl.DataFrame(rows, schema=kinds | dict.fromkeys(("grade", *further), kind), orient="row")
 
 
 def _grade(place: str, document: str, rating: Any) -> int:
@@ -76,7 +89,8 @@ def _grade(place: str, document: str, rating: Any) -> int:
     if not (number.is_integer() and abs(number) <= 1e15):
         raise InputError(
             f"{place}: the rating {rating!r} of document {document} is not a whole number; "
-            "turn ratings into grades 0, 1, 2, ... first, 0 = worst"
+            "turn ratings into grades 0, 1, 2, ... first, 0 = worst, or cut the fractions of a "
+            "judgement list (cutoffs=, --cutoffs .2,.5,.8)"
         )
     return int(number)
 
@@ -89,6 +103,7 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
 
     # the queries, and how each holds its ratings
     lists = _judgement_lists(value)
+    are_opensearch = bool(lists)
     inside = value if isinstance(value, dict) else {}
     ratings_of: Callable[[dict[str, Any]], Iterator[tuple[Any, Any, Any]]]
     kind, ratings_of = "query", partial(_listed, query="query", document="docId")
@@ -103,7 +118,7 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
         return None
 
     try:
-        return [
+        ratings = [
             (f"{kind} {number}", *rating)
             for parts in lists
             for number, part in enumerate(parts, 1)
@@ -113,6 +128,17 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
         raise InputError(
             f"{name}: a query or a rating has another form ({error}); export it again"
         ) from error
+    return _of_esci(name, ratings) if are_opensearch else ratings
+
+
+def _of_esci(name: str, ratings: list[Rating]) -> list[Rating]:
+    """Return ratings with grades in place of ESCI's powers of ten, if they are these."""
+    texts = {str(rating) for *_, rating in ratings}
+    values = {float(text) if SCORE.fullmatch(text) else text for text in texts}
+    if 100 not in values or not values <= ESCI.keys():
+        return ratings
+    _LOG.info("%s: the ratings 0, 1, 10 and 100 are read as the grades 0, 1, 2 and 3", name)
+    return [(*rated, ESCI[int(float(grade))]) for *rated, grade in ratings]
 
 
 def _judgement_lists(value: Any) -> list[list[Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.exports.settings import carried
+from dcglearn.exports.settings import carried, refuse_gains_below_0
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.foundation.version import __version__
@@ -115,6 +115,34 @@ def to_sql(dcg: MetricLike, name: str = "the metric") -> str:
         unjudged=UNJUDGED.substitute(filler=_double(filler)) if filler > 0 else "",
         worst=_double(metric.gains[0]),
         zero=_double(0.0),
+    )
+
+
+def to_sentence_transformers(dcg: MetricLike, name: str = "the metric") -> str:
+    """Return a weighting scheme for LambdaLoss of sentence-transformers, and labels of grades.
+
+    LambdaLoss takes ``2^label - 1`` for the gain and log2 discounts. The labels are so that these
+    are the gains of `dcg`, and the scheme weighs pairs as NDCG-Loss2++ does (Wang et al. 2018),
+    with the discounts and the ideal of `dcg`. Parameters are those of `to_python`. Raises
+    InputError for gains below 0, and as `to_python`.
+
+    See Also
+    --------
+    exports.to_catboost : For trees.
+
+    Examples
+    --------
+    >>> program = to_sentence_transformers(dl.DCG([0, 1, 3], [1, 0.6]))
+    >>> print(program.splitlines()[6][:26])
+    LABELS = [0.0, 1.0, 2.0]
+    """
+    metric = _carried(dcg, "sentence-transformers")
+    refuse_gains_below_0(metric, "LambdaLoss", "use one of dcglearn's losses (--to pytorch)")
+    return _filled(
+        "sentence_transformers.txt",
+        title=_title(metric, name),
+        labels=_row(np.log2(1 + metric.gains)),
+        discounts=_row(metric.discounts),
     )
 
 

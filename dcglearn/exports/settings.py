@@ -119,12 +119,18 @@ def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> N
     )
 
 
-def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
-    """Raise InputError for gains below 0 or the worst grade's, for tools that count from 0."""
+def refuse_gains_below_0(dcg: DCG, tool: str, remedy: str) -> None:
+    """Raise InputError for a gain below 0."""
     grade = int(dcg.gains.argmin())
     if dcg.gains[grade] < 0:
         gain = f"grade {grade} has the gain {dcg.gains[grade]:g}"
         raise InputError(f"{tool} has no gains below 0, but {gain}; {remedy}")
+
+
+def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
+    """Raise InputError for gains below 0 or the worst grade's, for tools that count from 0."""
+    refuse_gains_below_0(dcg, tool, remedy)
+    grade = int(dcg.gains.argmin())
     if dcg.gains[grade] < dcg.gains[0]:
         less = f"grade {grade} gains less"
         raise InputError(f"{tool} counts from the worst grade's gain, but {less}; {remedy}")
@@ -220,6 +226,53 @@ def to_lightgbm(dcg: MetricLike, *, lossy: bool = False) -> Fields:
     _refuse_lost_discount(dcg, "LightGBM", "use lightgbm_callables, which carry them", lossy=lossy)
     gains = (dcg.gains - dcg.gains[0]).tolist()
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}
+
+
+def to_catboost(dcg: MetricLike) -> Fields:
+    """Return CatBoost's objective and metric for a DCG, and the label of each grade.
+
+    CatBoost's NDCG has the discounts ``1 / log2(rank + 1)`` and ``1 / rank``, and the gains
+    ``label`` and ``2^label - 1``; labels may be any numbers from 0. So exponential gains keep the
+    grades, and other gains are the labels. Raises InputError for other discounts, and gains below
+    0. Of documents with equal scores, CatBoost ranks those with lower labels first.
+
+    See Also
+    --------
+    BoostedRanker : Trees for any gains and discounts.
+
+    Examples
+    --------
+    >>> made = dl.exports.to_catboost(dl.DCG([0, 0.4, 1], [1, 1 / 2, 1 / 3]))
+    >>> made["eval_metric"], made["label_of_grade"]
+    ('NDCG:top=3;type=Base;denominator=Position', {0: 0.0, 1: 0.4, 2: 1.0})
+    """
+    dcg = carried(dcg, "CatBoost")
+    remedy = "train with BoostedRanker or lightgbm_callables, which take any"
+    refuse_gains_below_0(dcg, "CatBoost", remedy)
+    first = dcg.discounts[0]
+    denominator = ""
+    for name, word in (("LogPosition", "log2"), ("Position", "reciprocal")):
+        usual = first * textbook_discounts(word, dcg.depth)
+        if first > 0 and np.allclose(dcg.discounts, usual, rtol=1e-9, atol=0):
+            denominator = denominator or name
+    if not denominator:
+        raise InputError(
+            f"CatBoost has no discounts but 1 / log2(rank + 1) and 1 / rank; {remedy}",
+            see="only-a-dcg",
+        )
+
+    # labels, and what CatBoost makes of them
+    grades = np.arange(dcg.n_grades, dtype=float)
+    exponential = dcg.gains[-1] / (2.0 ** grades[-1] - 1) * (2.0**grades - 1)
+    is_exponential = np.allclose(dcg.gains, exponential, rtol=1e-9, atol=0)
+    labels = grades if is_exponential else dcg.gains
+    kind = "Exp" if is_exponential else "Base"
+    metric = f"top={dcg.depth};type={kind};denominator={denominator}"
+    return {
+        "loss_function": f"LambdaMart:metric=NDCG;{metric}",
+        "eval_metric": f"NDCG:{metric}",
+        "label_of_grade": dict(enumerate(labels.tolist())),
+    }
 
 
 def cwl_continuation(dcg: MetricLike) -> list[float]:

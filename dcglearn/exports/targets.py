@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dcglearn.exports.programs import to_python, to_quepid, to_sql
+from dcglearn.exports.programs import to_python, to_quepid, to_sentence_transformers, to_sql
 from dcglearn.exports.settings import (
     carried,
     cwl_continuation,
     cwl_gains,
     lost_in_settings,
+    to_catboost,
     to_lightgbm,
     to_trec_eval,
 )
@@ -24,9 +25,11 @@ TARGETS = {
     "sql": "a query in standard SQL: any gains, discounts of 0 or more",
     "python": "twenty lines without dependencies: any gains, discounts of 0 or more",
     "pytorch": "four lines that build a loss: any DCG",
+    "sentence-transformers": "weights and labels for LambdaLoss: gains and discounts of 0 or more",
     "lightgbm": "label_gain if the discounts are log2 and the worst grade gains 0; "
     "else callables: any DCG",
     "xgboost": "callables: any DCG",
+    "catboost": "objective, metric and labels: log2 or 1 / rank discounts, gains of 0 or more",
     "scikit-learn": "a scorer: any DCG",
     "ir-measures": "a measure, also for PyTerrier: any DCG or list utility",
     "trec-eval": "whole grades for the judgements, also for pytrec_eval: log2 discounts, "
@@ -111,6 +114,7 @@ def exported(
     # programs
     programs: dict[str, Callable[..., str]]
     programs = {"quepid": to_quepid, "sql": to_sql, "python": to_python}
+    programs["sentence-transformers"] = to_sentence_transformers
     if target in programs:
         return Export(text=programs[target](dcg, name))
 
@@ -122,6 +126,8 @@ def exported(
     elif target in ("trec-eval", "ranx"):
         tool = target.replace("-", "_")
         settings = {**to_trec_eval(dcg, scale, lossy=lossy, tool=tool), "lost": lost}
+    elif target == "catboost":
+        settings = to_catboost(dcg)
     elif target == "cwl-eval":
         settings = {"gains": cwl_gains(dcg), "continuation": cwl_continuation(dcg)}
 

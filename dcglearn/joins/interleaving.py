@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
-from dcglearn.foundation.validation import InputError, Integers, errors_in, one_of
+from dcglearn.foundation.validation import InputError, Integers, PathLike, errors_in, one_of
 from dcglearn.joins.join_judgements import Joining, log_of_documents, place_of
 from dcglearn.readers.column_roles import PREFERENCE, Counts, Record, Role, Roles, Table
 from dcglearn.readers.line_formats import Reshaped, Source, shown
@@ -176,6 +176,10 @@ class Credited(Reshaped):
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         return iter(self._rows)
 
+    def raw(self, item: Any) -> bytes:
+        """Return the line of an impression."""
+        return self._rows.raw(item)
+
     def record(self, item: Any) -> Record:
         """Return the rankings of an impression, and the difference of their credited clicks."""
         record = self._rows.values(item)
@@ -202,6 +206,7 @@ def preferences_from_interleaving(
     missing: str = "error",
     n_grades: int | None = None,
     duplicates: Duplicates = "error",
+    skip_bad: PathLike | None = None,
     as_is: bool = False,
 ) -> Preferences:
     """Turn clicks on interleaved rankings into preferences between the two rankings.
@@ -232,11 +237,12 @@ def preferences_from_interleaving(
         (Joachims 2002).
     depth, unjudged, missing, n_grades
         As in `join_judgements`.
-    as_is
+    skip_bad, as_is
         As in `read_preferences`.
 
     See Also
     --------
+    io.preferences_from_ubi : The events of OpenSearch.
     simulate.click_log : Impressions of simulated users.
 
     Examples
@@ -259,8 +265,9 @@ def preferences_from_interleaving(
     with errors_in(name):
         source = open_with({**rankings, **IMPRESSION})
     credited = Credited(source, {**rankings, **CREDITED}, method)
-    table, *_ = columns_of(name, credited, mapping)
+    table, bad, _ = columns_of(name, credited, mapping, skip_bad)
     table, rows, dropped = _distinct(table)
+    dropped |= bad
     table["winner"], table["strength"] = by_sign(table.pop("difference"), "a", 0.0)
 
     # grades of the documents; the log is checked below, as there are no words for winners
@@ -271,7 +278,7 @@ def preferences_from_interleaving(
         judged = read_judgements(judgements, duplicates=duplicates)
 
         def place(i: int) -> str:
-            return place_of(name, source, rows[i])
+            return f"{name}, pair {i + 1}" if bad else place_of(name, source, rows[i])
 
         log = log_of_documents(table, dropped, judged, joining, mapping, place)
     if not as_is:

@@ -433,8 +433,11 @@ def _with_paths(value: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[Any, 
     for name in paths:
         inner: Any = value
         for key in name.split("."):
-            items = inner.items() if isinstance(inner, dict) else ()
-            inner = next((x for k, x in items if k.lower() == key), None)
+            values = inner if isinstance(inner, dict) else {}
+            if key in values:
+                inner = values[key]
+            else:
+                inner = next((x for k, x in values.items() if k.lower() == key), None)
         if inner is not None:
             value = {**value, name: inner}
     return value

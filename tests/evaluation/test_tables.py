@@ -436,3 +436,31 @@ def test_ways_to_combine_raters_are_named_and_not_for_runs(tmp_path):
     )
     run = written(tmp_path, "run.txt", "q Q0 a 1 2.0 r\nq Q0 a 2 1.0 r\n")
     refused("duplicates='mean' is for grades, not for runs", read_runs, run, duplicates="mean")
+
+
+def opensearch_list(path, ratings):
+    rated = [{"docId": f"d{i}", "rating": rating} for i, rating in enumerate(ratings)]
+    path.write_text(json.dumps({"judgmentRatings": [{"query": "red dress", "ratings": rated}]}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("ratings", "grades"),
+    [
+        (["100.000", "10.000", "1.000", "0.000"], [3, 2, 1, 0]),
+        ([100, 0.0, "1"], [3, 0, 1]),
+        (["10.000", "1.000"], [10, 1]),  # of another scale, perhaps
+        ([100, 50], [100, 50]),
+    ],
+)
+def test_ratings_of_esci_labels_in_opensearch_are_grades(tmp_path, ratings, grades):
+    judged = read_judgements(opensearch_list(tmp_path / "judgments.json", ratings))
+    assert judged.frame["grade"].to_list() == grades
+
+
+def test_fractions_in_opensearch_are_cut(tmp_path):
+    path = opensearch_list(tmp_path / "judgments.json", ["0.125", 0.5, 1])
+    assert read_judgements(path, cutoffs=".2,.6").frame["grade"].to_list() == [0, 1, 2]
+    refused("the rating '0.125' of document 'd0' .* is not a whole number", read_judgements, path)
+    path = opensearch_list(path, ["good"])
+    refused("query 1, document 'd0' .*rating is 'good'", read_judgements, path, cutoffs=".5")

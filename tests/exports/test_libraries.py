@@ -351,3 +351,147 @@ class TestTorch:
             optimiser.step()
             values.append(value.item())
         assert values[-1] < values[0] - 0.1
+
+
+@pytest.mark.parametrize(
+    "dcg",
+    [
+        DCG.standard(4, 5),
+        DCG.standard(4, 5, discount="reciprocal"),
+        DCG([0.2, 0.3, 0.35, 1], DCG.standard(4, 7).discounts),
+        DCG([0, 5, 0.35, 1], 2 * DCG.standard(4, 20, discount="reciprocal").discounts),
+    ],
+)
+def test_catboost(dcg):
+    catboost, utils = map(pytest.importorskip, ("catboost", "catboost.utils"))
+    made = exports.to_catboost(dcg)
+    features, grades, sizes = data(size=20)
+    labels = np.array([made["label_of_grade"][grade] for grade in grades])
+    queries = np.repeat(np.arange(len(sizes)), sizes)
+    by_query = grades.reshape(len(sizes), -1)
+
+    # its metric has the values of evaluate, its labels are 32 bits
+    scores = np.random.default_rng(1).normal(size=len(grades))
+    (value,) = utils.eval_metric(labels, scores, made["eval_metric"], group_id=queries)
+    expected = evaluate_arrays(by_query, scores.reshape(by_query.shape), dcg).mean()
+    assert value == pytest.approx(expected, abs=1e-6)
+
+    # its objective raises it
+    tree = {"iterations": 20, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    told = {"loss_function": made["loss_function"], "eval_metric": made["eval_metric"]}
+    ranker = catboost.CatBoostRanker(**told, **tree).fit(features, labels, group_id=queries)
+    trained = evaluate_arrays(by_query, ranker.predict(features).reshape(by_query.shape), dcg)
+    assert trained.mean() > expected + 0.2
+
+
+def test_what_catboost_cannot_hold():
+    refused("has no discounts but 1 / log2.* 1 / rank", exports.to_catboost, STEEP)
+    below = DCG([-0.1, 0, 1], DCG.standard(3, 5).discounts)
+    refused("no gains below 0, but grade 0 has the gain -0.1", exports.to_catboost, below)
+    assert exports.to_catboost(DCG.standard(3, 1))["eval_metric"].endswith("LogPosition")
+
+
+def scheme_of(dcg):
+    """The exported program's names, of which no package is needed but torch."""
+    pytest.importorskip("torch")
+    names = {}
+    exec(exports.to_sentence_transformers(dcg, "dcg.json"), names)
+    return names
+
+
+@pytest.mark.parametrize(
+    "dcg",
+    [
+        STEEP,
+        DCG.standard(4, 10),
+        DCG([0.2, 0.1, 0.5, 1], [1, 0.9, 0.5]),
+        DCG([0, 1, 2, 4], [0.2, 0.3, 0.5]),  # readers of the end
+    ],
+)
+def test_weights_for_lambda_loss_are_what_a_swap_changes(dcg):
+    torch = pytest.importorskip("torch")
+    names = scheme_of(dcg)
+    rng = np.random.default_rng(3)
+    grades = rng.integers(0, 4, (5, 6))
+    grades[0] = 3
+    labels = torch.tensor(names["LABELS"], dtype=torch.float64)[torch.tensor(grades)]
+    weights = names["DCGScheme"](mu=0.0)(None, None, labels).numpy()
+
+    # brute force: the change of NDCG
+    ranks = -np.arange(6.0)
+    before = evaluate_arrays(grades, np.tile(ranks, (5, 1)), dcg)
+    for i in range(6):
+        for j in range(6):
+            swapped = grades.copy()
+            swapped[:, [i, j]] = swapped[:, [j, i]]
+            after = evaluate_arrays(swapped, np.tile(ranks, (5, 1)), dcg)
+            np.testing.assert_allclose(weights[:, i, j], np.abs(after - before), atol=1e-12)
+
+
+def test_weights_of_a_textbook_metric_are_those_of_sentence_transformers():
+    torch = pytest.importorskip("torch")
+    losses = pytest.importorskip("sentence_transformers.cross_encoder.losses")
+    names = scheme_of(DCG.standard(4, 8))
+    assert names["LABELS"] == pytest.approx([0, 1, 2, 3])
+
+    # as LambdaLoss calls them: documents by score, padding as grade 0
+    labels = torch.tensor([[0.0, 3, 1, 2, 0, 0], [1.0, 0, 0, 2, 0, 0]])
+    discount = torch.log2(1.0 + torch.arange(1, 7))[None, :]
+    best = ((2 ** labels.sort(descending=True).values - 1) / discount).sum(dim=1, keepdim=True)
+    gain = (2**labels - 1) / best
+    for scheme, mu in ((losses.NDCGLoss2PPScheme(), 10.0), (losses.LambdaRankScheme(), 0.0)):
+        ours = names["DCGScheme"](mu)(gain, discount, labels)
+        torch.testing.assert_close(ours, scheme(gain, discount, labels))
+
+
+def test_a_cross_encoder_is_trained_by_lambda_loss(tmp_path):
+    torch = pytest.importorskip("torch")
+    losses = pytest.importorskip("sentence_transformers.cross_encoder.losses")
+    from sentence_transformers import CrossEncoder
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+    # a model of 26 words with weights by chance
+    torch.manual_seed(0)
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstu"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    size = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16}
+    config = BertConfig(
+        vocab_size=len(words), num_hidden_layers=1, num_labels=1, hidden_dropout_prob=0.0, **size
+    )
+    BertForSequenceClassification(config).save_pretrained(tmp_path)
+    model = CrossEncoder(str(tmp_path), num_labels=1, device="cpu")
+
+    # every letter has a grade
+    rng = np.random.default_rng(0)
+    letters = [rng.choice(20, n, replace=False) for n in (8, 5, 8, 6)]
+    documents = [[words[5 + letter] for letter in row] for row in letters]
+    names = scheme_of(STEEP)
+    labels = [torch.tensor([names["LABELS"][letter % 4] for letter in row]) for row in letters]
+    loss = losses.LambdaLoss(model, weighting_scheme=names["DCGScheme"]())
+    descent = torch.optim.Adam(model.parameters(), lr=0.01)
+
+    def ndcg():
+        runs = {f"q{i}": {} for i in range(4)}
+        judged = {f"q{i}": {} for i in range(4)}
+        for i, row in enumerate(documents):
+            scores = model.predict([("u", document) for document in row])
+            runs[f"q{i}"] = dict(zip(row, map(float, scores), strict=True))
+            judged[f"q{i}"] = {d: int(g) % 4 for d, g in zip(row, letters[i], strict=True)}
+        return evaluate(judged, {"r": runs}, STEEP).means[0, 0]
+
+    before = ndcg()
+    for _ in range(60):
+        descent.zero_grad()
+        loss((["u"] * 4, documents), labels).backward()
+        descent.step()
+    assert ndcg() > max(before + 0.1, 0.95)
+
+
+def test_lambda_loss_has_no_gains_below_0():
+    below = DCG([-0.5, 0, 1], [1, 0.5])
+    refused(
+        r"LambdaLoss has no gains below 0, but grade 0 has the gain -0\.5.*--to pytorch",
+        exports.to_sentence_transformers,
+        below,
+    )

@@ -137,6 +137,15 @@ def in_duckdb(query, runs, qrels):
         return database.execute(query).fetchall()
 
 
+def as_spark(query, runs, qrels):
+    """The query read as Spark's SQL, which has to have no other meaning there, run by DuckDB."""
+    sqlglot = pytest.importorskip("sqlglot")
+    (translated,) = sqlglot.transpile(
+        query, read="spark", write="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE
+    )
+    return in_duckdb(translated, runs, qrels)
+
+
 def in_sqlite(query, runs, qrels):
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE runs (run TEXT, query_id TEXT, doc_id TEXT, score REAL)")
@@ -149,7 +158,7 @@ def in_sqlite(query, runs, qrels):
     return rows
 
 
-@pytest.mark.parametrize("database", [in_duckdb, in_sqlite])
+@pytest.mark.parametrize("database", [in_duckdb, in_sqlite, as_spark])
 def test_sql(case, database):
     dcg, judged, run, expected = case
     query = exports.to_sql(dcg, "dcg.json")
@@ -164,7 +173,7 @@ def test_sql(case, database):
         np.testing.assert_allclose([row[i] for row in rows], values, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("database", [in_duckdb, in_sqlite])
+@pytest.mark.parametrize("database", [in_duckdb, in_sqlite, as_spark])
 def test_a_grade_without_a_gain_gives_no_value(database):
     query = exports.to_sql(DCG([0, 1], [1, 0.5]))
     rows = database(

@@ -56,8 +56,7 @@ LEFT JOIN found ON found.run = one.run AND found.query_id = topic.query_id
 ORDER BY one.run, topic.query_id
 -- The mean of each run: SELECT run, AVG(ndcg) FROM (the query above) AS one GROUP BY run.
 -- REAL has 32 bits here, as in trec_eval: scores that agree in them are equal. doc_id must be text.
--- Tested on DuckDB and SQLite alone. What other systems need, from their manuals:
+-- Tested on DuckDB and SQLite, and as sqlglot reads it in Spark's dialect. What other systems need, from their manuals:
 --   BigQuery has no REAL: write score instead of CAST(score AS REAL).
 --   BigQuery, Snowflake and SQLite compare 64 bits: scores that differ past the seventh digit are not equal there.
 --   PostgreSQL compares names by language: write doc_id COLLATE "C" DESC.
---   Spark runs it as it is.
