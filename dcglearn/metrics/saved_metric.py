@@ -35,6 +35,11 @@ class SavedMetric(Shown):
     plain: bool = False
     judges: Judges | None = None
 
+    @classmethod
+    def _version_of(cls, values: Fields) -> int:
+        """Return the version that a file with these fields has."""
+        return cls._version if values.get("judges") is None else cls._with_judges
+
     @property
     def n_grades(self) -> int:
         """L, the number of grades."""
@@ -64,8 +69,9 @@ class SavedMetric(Shown):
 
     def to_dict(self) -> Fields:
         """Return plain Python values, as `save` writes them."""
-        version = self._version if self.judges is None else self._with_judges
-        values: Fields = {"format": f"dcglearn.{self._kind}", "version": version}
+        judges = None if self.judges is None else self.judges.to_dict()
+        values: Fields = {"format": f"dcglearn.{self._kind}"}
+        values["version"] = self._version_of({"judges": judges})
         values |= {key: getattr(self, key).tolist() for key in self._arrays}
         if self.grade_names is not None:
             values["grade_names"] = list(self.grade_names)
@@ -73,8 +79,8 @@ class SavedMetric(Shown):
             values["notes"] = list(self.notes)
         if self.plain:
             values["plain"] = True
-        if self.judges is not None:
-            values["judges"] = self.judges.to_dict()
+        if judges is not None:
+            values["judges"] = judges
         return values
 
     @classmethod
@@ -85,7 +91,7 @@ class SavedMetric(Shown):
         another version.
         """
         # format, version and fields
-        check_format(values, [cls._kind], cls._version, cls._with_judges)
+        check_format(values, [cls._kind], cls._version_of(values))
         optional = [field.name for field in fields(cls) if field.name not in cls._arrays]  # type: ignore[arg-type]
         own = fields_of(values, cls._arrays, optional, f"a {cls._kind}")
 
@@ -143,7 +149,7 @@ def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
 
     def metric_of(values: Fields) -> Kind:
         by_name = {kind._kind: kind for kind in kinds}
-        check_format(values, list(by_name), SavedMetric._version, SavedMetric._with_judges)
+        check_format(values, list(by_name), SavedMetric._version_of(values))
         return by_name[values["format"].removeprefix("dcglearn.")].from_dict(values)
 
     return read_saved(path, metric_of)
@@ -169,8 +175,8 @@ def fields_of(values: Fields, needed: Iterable[str], optional: Sequence[str], th
     return fields
 
 
-def check_format(values: Fields, kinds: Sequence[str], *versions: int) -> None:
-    """Raise InputError unless a file's "format" is of one of the kinds and "version" is known."""
+def check_format(values: Fields, kinds: Sequence[str], version: int) -> None:
+    """Raise InputError unless a file's "format" is of one of the kinds, and of this "version"."""
     kind, written = values.get("format"), values.get("version")
     if kind not in [f"dcglearn.{name}" for name in kinds]:
         why = ""
@@ -179,12 +185,11 @@ def check_format(values: Fields, kinds: Sequence[str], *versions: int) -> None:
         expected = " or ".join(f'"dcglearn.{name}"' for name in kinds)
         raise InputError(f'"format" is {kind!r}, expected {expected}{why}')
 
-    if type(written) is not int or written not in versions:
+    if type(written) is not int or written != version:
         remedy = "no dcglearn writes it"
-        if isinstance(written, int) and written > versions[-1]:
+        if isinstance(written, int) and written > version:
             remedy = "written by a later dcglearn: upgrade dcglearn"
-        expected = " or ".join(map(str, versions))
-        raise InputError(f'"version" is {written!r}, expected {expected}; {remedy}')
+        raise InputError(f'"version" is {written!r}, expected {version}; {remedy}')
 
 
 def check_numbers(value: Any, key: str) -> None:
