@@ -33,10 +33,11 @@ def read_answers(
     A line is ``{"question": "q1", "list": [2, 0, 1], "right": true, "configuration": "top 3"}``, in
     any format that `read_preferences` reads; lists may differ in length, and the configuration may
     be missing. An empty list, ``[]``, is a question asked without any passage (closed book): it
-    counts where the question has other lines, and is left out and counted where it has none. Columns may also be called question: query, qid; list: grades, results; right:
-    correct, score, outcome, holding true or false, right or wrong, or a score from 0 to 1;
-    configuration: config, system, retriever. A document may have a row: ``question, configuration,
-    position, grade, right``. Raises InputError if a line is bad (the message names file, line,
+    counts where the question has other lines, and is left out and counted where it has none.
+    Columns may also be called question: query, qid; list: grades, results; right: correct, score,
+    outcome, holding true or false, right or wrong, or a score from 0 to 1; configuration: config,
+    system, retriever. A document may have a row: ``question, configuration, position, grade,
+    right``; an empty list then is one row with the grade -2. Raises InputError if a line is bad (the message names file, line,
     value and remedy), all lists are empty, or all answers are equally right.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import UNKNOWN, Floats, Grades, filled
 from dcglearn.learning.dcg_model import Model
-from dcglearn.learning.fit_dcg import FittedDCG, distinct
+from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.readers.answers import Answers
 
@@ -68,5 +68,4 @@ class LogsOfAnswers:
         """Return the comparisons within questions of answers that are so right."""
         better, worse, weight = replace(self.answers, right=right).within_questions
         one_judge = np.ones(1, np.int8), np.zeros(1, np.int32)
-        pairs = JudgedPairs(self.lists[better], self.lists[worse], *one_judge, weight)
-        return distinct(pairs)
+        return JudgedPairs(self.lists[better], self.lists[worse], *one_judge, weight).merged()

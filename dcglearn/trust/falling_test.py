@@ -93,8 +93,9 @@ def rising_discounts(
     """Test whether a log, or answers, need ``DCGLearner(discounts="free")``.
 
     The log is in memory, the learner one whose `ridge`, `prior` and `zero` are used, with the loss
-    "robust", or "logistic" for answers. The p-value comes from 39 simulated logs; it was at most .05 in 15 of 600 logs of the
-    falling discounts D1 and D2, of 100 to 500 judgements. Raises InputError if lists have a single
+    "robust", or "logistic" for answers, of which the comparisons within questions are used. The
+    p-value comes from 39 simulated logs; it was at most .05 in 15 of 600 logs of the falling
+    discounts D1 and D2, of 100 to 500 judgements. Raises InputError if lists have a single
     position, or as in `DCGLearner.fit`.
 
     See Also

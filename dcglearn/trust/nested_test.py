@@ -54,8 +54,8 @@ def nested_test(
 
     `gain_of` fits both models to simulated judgements, whose loss counts by a factor, and returns
     the gain. `logs` are by default `LogsOfDCG` on the pairs of the smaller model; `thetas`, shape
-    (B, p), are its parameters for each log. The simulation ends as soon as the gain cannot be significant any more
-    (Besag and Clifford 1991).
+    (B, p), are its parameters for each log. The simulation ends as soon as the gain cannot be
+    significant any more (Besag and Clifford 1991).
     """
     if logs is None:
         assert smaller.pairs is not None, "a fit to a log in memory"
