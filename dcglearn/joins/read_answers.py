@@ -37,8 +37,9 @@ def read_answers(
     Columns may also be called question: query, qid; list: grades, results; right: correct, score,
     outcome, holding true or false, right or wrong, or a score from 0 to 1; configuration: config,
     system, retriever. A document may have a row: ``question, configuration, position, grade,
-    right``; an empty list then is one row with the grade -2. Raises InputError if a line is bad (the message names file, line,
-    value and remedy), all lists are empty, or all answers are equally right.
+    right``; an empty list then is one row with the grade -2. Raises InputError if a line is bad
+    (the message names file, line, value and remedy), all lists are empty, or all answers are
+    equally right.
 
     Parameters
     ----------
