@@ -102,6 +102,6 @@ def _shares(means: Floats, random_state: int) -> Fields:
         gain = x[:, 1] - x[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(gain > 0, (x[:, 2] - x[:, 0]) / gain, np.nan)
-        low, high = percentile_interval(values[1:])
+        low, high = percentile_interval(values[1:]).tolist()
         shares |= {name: float(values[0]), f"{name}_low": low, f"{name}_high": high}
     return shares

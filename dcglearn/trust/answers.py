@@ -246,7 +246,7 @@ def _level(answers: Answers, fit: DirectFit) -> str:
         return "learned from lists that hold different grades"
     return (
         f"learned from {n_closed:,} answers without any passage: a discount is the share of the "
-        "gain from the first place"
+        "gain from the first place, before what other passages cost"
     )
 
 
