@@ -16,6 +16,7 @@ from dcglearn.foundation.validation import (
     UNKNOWN,
     Fields,
     Floats,
+    Grades,
     Indices,
     InputError,
     PolarsFrame,
@@ -219,7 +220,7 @@ def learn_from_answers(
     if answers.depth > 1 and n_compared >= FEWEST_QUESTIONS:
         falling = rising_discounts(answers, description).sentence
     facts["test of falling discounts"] = falling
-    facts["level of the discounts"] = _level(answers, fit)
+    facts["level of the discounts"] = _level(answers, description.zero)
     by_place = tuple(gain_by_place(answers, FEWEST_QUESTIONS, random_state))
     facts |= dict(left_by_place(by_place))
     return OutcomesFit(
@@ -233,13 +234,28 @@ def learn_from_answers(
     )
 
 
-def _level(answers: Answers, fit: DirectFit) -> str:
-    """Return what the level of the discounts is, in words."""
-    if fit.visible is not None and fit.visible.free_columns:
+def _level(answers: Answers, zero: int | str) -> str:
+    """Return what the level of the discounts is, in words.
+
+    Adding a constant to what a grade is worth at every place changes a comparison by the number of
+    such passages that one list has more. Comparisons tell the level if no such constants, with one
+    for the best grade, leave all of them as they are.
+    """
+    # how many more passages of each grade
+    log = answers.preferences(answers.within_questions, answers.across_questions)
+    more = passages_by_grade(log.preferred, log.n_grades) - passages_by_grade(log.other, log.n_grades)
+    steps = np.unique(more, axis=0)
+
+    # one grade may be worth nothing by definition
+    fixed = zero_of(log, zero)[0]
+    if fixed < log.n_grades:
+        steps = np.delete(steps, fixed, axis=1)
+    with_best = np.vstack([steps, np.eye(steps.shape[1], dtype=int)[-1]])
+    if np.linalg.matrix_rank(steps) < np.linalg.matrix_rank(with_best):
         return (
-            "a convention, since the lists of a question hold the same grades, and answers tell "
-            "differences of discounts only; ask questions without any passage too (an empty list), "
-            "and with the right one alone"
+            "a convention, since the answers tell places apart, and not what a right passage is "
+            "worth at any; ask questions without any passage too (an empty list), and with the "
+            "right one alone"
         )
     n_closed = int((answers.closed_book & answers.varied).sum())
     if not n_closed:
@@ -358,10 +374,15 @@ def ndcg(answers: Answers, metric: DCG | ListUtility) -> Floats:
 
     The ideal is the largest value of any order of any of the question's lists.
     """
-    counts = (answers.lists[:, :, None] == np.arange(answers.n_grades)).sum(axis=1)
+    counts = passages_by_grade(answers.lists, answers.n_grades)
     ideal = np.zeros(answers.number.max() + 1)
     np.maximum.at(ideal, answers.number, metric.ideal_of_counts(counts))
     return metric.score(answers.lists) / np.maximum(ideal, 1e-300)[answers.number]
+
+
+def passages_by_grade(lists: Grades, n_grades: int) -> Indices:
+    """Return how many passages of each grade lists, shape (n, K), hold, shape (n, L)."""
+    return np.asarray((lists[:, :, None] == np.arange(n_grades)).sum(axis=1))
 
 
 def _respected(right: Floats, wrong: Floats) -> Floats:

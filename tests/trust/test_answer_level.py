@@ -41,8 +41,9 @@ def test_closed_book_answers_give_the_discounts_their_level():
 @pytest.mark.parametrize(
     ("kinds", "words"),
     [
-        ({"closed": False, "alone": False}, "a convention, since the lists of a question hold"),
-        ({"closed": False}, "learned from lists that hold different grades"),
+        ({"closed": False, "alone": False}, "a convention, since the answers tell places apart"),
+        ({"closed": False}, "a convention, since the answers tell places apart"),
+        ({"alone": False}, "a convention, since the answers tell places apart"),
         ({}, "learned from 60 answers without any passage"),
     ],
 )
@@ -50,11 +51,27 @@ def test_the_level_is_a_convention_unless_lists_tell_it(kinds, words):
     fit = dl.learn_from_answers(dl.io.read_answers(asked(60, FALLING, **kinds)))
     assert fit.facts["level of the discounts"].startswith(words)
     assert words.split(",")[0] in str(fit).replace("Level of the discounts: ", "")
-    assert bool(fit.by_place) is ("without any passage" in words)
+    assert bool(fit.by_place) is kinds.get("closed", True)
     for row in fit.by_place:
         name = f"share of the gain from {row['of_the_gain_from']} left, of 3 passages"
         assert f"at {row['place']}: {row['share']:.0%} (" in fit.facts[name]
     assert fit.to_dict()["by_place"] == list(fit.by_place)
+
+
+def test_lists_with_different_grades_tell_the_level():
+    lists = [[1, 0, 0], [0, 0, 1], [0, 1, 1]]
+    lines = [
+        {"question": q, "list": grades, "right": (q + i) % 4 < i + 1}
+        for q in range(40)
+        for i, grades in enumerate(lists)
+    ]
+    level = dl.learn_from_answers(dl.io.read_answers(lines)).facts["level of the discounts"]
+    assert level == "learned from lists that hold different grades"
+
+    # distractors that cost nothing leave the closed-book answers to tell it
+    answers = dl.io.read_answers(asked(60, FALLING, alone=False))
+    level = dl.learn_from_answers(answers, dl.DCGLearner(zero=0)).facts["level of the discounts"]
+    assert level.startswith("learned from 60 answers without any passage")
 
 
 def test_shares_of_the_gain_are_those_of_the_formula():
