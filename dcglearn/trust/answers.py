@@ -243,8 +243,9 @@ def _level(answers: Answers, zero: int | str) -> str:
     """
     # how many more passages of each grade
     log = answers.preferences(answers.within_questions, answers.across_questions)
-    more = passages_by_grade(log.preferred, log.n_grades) - passages_by_grade(log.other, log.n_grades)
-    steps = np.unique(more, axis=0)
+    sides = (log.preferred, log.other)
+    preferred, other = (passages_by_grade(lists, log.n_grades) for lists in sides)
+    steps = np.unique(preferred - other, axis=0)
 
     # one grade may be worth nothing by definition
     fixed = zero_of(log, zero)[0]
