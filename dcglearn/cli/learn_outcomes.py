@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import dcglearn as dl
-from dcglearn.cli.command import argument_row, examples
+from dcglearn.cli.command import argument_row, examples, model_row
 from dcglearn.cli.learn import OutputOptions
 from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, RidgeOption
 from dcglearn.cli.reading import PlainReading
 from dcglearn.foundation.validation import Fields
 from dcglearn.plots import banded_figure
+
+if TYPE_CHECKING:
+    from dcglearn.learning.descriptions import DirectDescription
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,25 +25,38 @@ class OutcomeFile(PlainReading):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReaderOptions(CurveOptions):
+    """How gains and discounts of a machine that reads are fitted."""
+
+    discounts: Literal["free", "falling"] = model_row(
+        "free", "free: a later position may count for more; falling: none does."
+    )
+
+    def direct(self, log: Any) -> "DirectDescription":
+        """Return what to fit to answers; without --zero, an empty place alone is worth nothing."""
+        described = replace(super().direct(log), discounts=self.discounts)
+        return described if self.zero is not None else replace(described, zero="none")
+
+
 @examples(
     "dcglearn learn-answers answers.jsonl -o dcg.json",
     "dcglearn learn-answers answers.csv --prior exponential-log2 --plot dcg.png",
+    "dcglearn learn-answers answers.jsonl --discounts falling",
 )
 def learn_answers(
-    *, source: OutcomeFile, outputs: OutputOptions, curves: CurveOptions, trust: BaselineOptions
+    *, source: OutcomeFile, outputs: OutputOptions, curves: ReaderOptions, trust: BaselineOptions
 ) -> None:
     """Learn a DCG from a machine's answers, each right or wrong, to lists of passages.
 
-    The columns are question, list and right; questions hold out their own pairs.
+    The columns are question, list and right; questions hold out their own pairs. An empty list is
+    a question asked without any passage: such lines say how high the discounts are.
     """
     _check(source, outputs, trust, curves.prior)
     answers = dl.io.read_answers(source.file, mapping=source.log_mapping)
-    description: Any = curves.direct(answers)
-    if curves.zero is None:
-        description = replace(description, zero="none")
     _write(
         dl.learn_from_answers(
-            answers, description, baseline=trust.baseline, random_state=trust.seed
+            answers, curves.direct(answers), baseline=trust.baseline, random_state=trust.seed
         ),
         outputs,
     )

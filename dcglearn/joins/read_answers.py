@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,7 +13,7 @@ from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import EMPTY, InputError, PathLike
 from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.answers import Answers
-from dcglearn.readers.column_roles import ANSWER, Role
+from dcglearn.readers.column_roles import ANSWER
 from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.read_table import read_columns
@@ -31,11 +32,14 @@ def read_answers(
 
     A line is ``{"question": "q1", "list": [2, 0, 1], "right": true, "configuration": "top 3"}``, in
     any format that `read_preferences` reads; lists may differ in length, and the configuration may
-    be missing. Columns may also be called question: query, qid; list: grades, results; right:
-    correct, score, outcome, holding true or false, right or wrong, or a score from 0 to 1;
-    configuration: config, system, retriever. A document may have a row: ``question, configuration,
-    position, grade, right``. Raises InputError if a line is bad (the message names file, line,
-    value and remedy), or all answers are equally right.
+    be missing. An empty list, ``[]``, is a question asked without any passage (closed book): it
+    counts where the question has other lines, and is left out and counted where it has none.
+    Columns may also be called question: query, qid; list: grades, results; right: correct, score,
+    outcome, holding true or false, right or wrong, or a score from 0 to 1; configuration: config,
+    system, retriever. A document may have a row: ``question, configuration, position, grade,
+    right``; an empty list then is one row with the grade -2. Raises InputError if a line is bad
+    (the message names file, line, value and remedy), all lists are empty, or all answers are
+    equally right.
 
     Parameters
     ----------
@@ -60,7 +64,7 @@ def read_answers(
     mapping = LogMapping.of(n_grades, **options).updated(pad=True)
     roles = dict(ANSWER)
     if judgements is not None:
-        roles["list"] = Role("documents", ANSWER["list"].names, required=True)
+        roles["list"] = replace(ANSWER["list"], kind="documents", marks=())
     table, dropped, recognised = read_columns(path, roles, mapping, skip_bad)
     mapping = recognised.mapping
     configurations = table.get("configuration", np.array([""])).astype(str)
@@ -87,14 +91,26 @@ def read_answers(
 
     # nothing stands below the last known grade
     is_above = np.cumsum(lists[:, ::-1] >= 0, axis=1)[:, ::-1] > 0
+    is_above[:, 0] = True  # a list of unknown grades is no empty one
     lists = np.where(is_above, lists, np.int8(EMPTY))
 
-    right = table["right"]
+    # answers without a passage compare with others to their question
+    name = name_of(path) if is_path(path) else "answers"
+    empty, question = (lists == EMPTY).all(axis=1), table["question"].astype(str)
+    kept = ~empty | np.isin(question, question[~empty])
+    if not kept.any():
+        raise InputError(
+            f"{name}: all {len(lists):,} lists are empty (closed book), so nothing tells lists "
+            "apart; add answers to the same questions with passages"
+        )
+    if not kept.all():
+        dropped["closed-book answers to questions without another line"] = int((~kept).sum())
+    lists, question, right = lists[kept], question[kept], table["right"][kept]
+
     if np.ptp(right) == 0:
-        name = name_of(path) if is_path(path) else "answers"
         raise InputError(
             f"{name}: all {len(right):,} are equally right ({right[0]:g}), "
             "so nothing tells lists apart"
         )
     names = None if mapping.scale is None else tuple(mapping.scale)
-    return Answers(lists, right, table["question"].astype(str), n_grades, names, dropped, counted)
+    return Answers(lists, right, question, n_grades, names, dropped, counted)

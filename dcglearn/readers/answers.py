@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Flags, Floats, Grades, Indices
+from dcglearn.foundation.validation import EMPTY, Flags, Floats, Grades, Indices
 from dcglearn.readers.column_roles import Counts
 from dcglearn.readers.preferences import Preferences
 
@@ -52,6 +52,11 @@ class Answers:
     def number(self) -> Indices:
         """The number of each answer's question, from 0, shape (n,)."""
         return np.unique(self.question, return_inverse=True)[1]
+
+    @cached_property
+    def closed_book(self) -> Flags:
+        """Whether an answer was given without any passage, shape (n,)."""
+        return np.asarray((self.lists == EMPTY).all(axis=1))
 
     @cached_property
     def varied(self) -> Flags:

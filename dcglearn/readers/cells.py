@@ -141,7 +141,8 @@ def read_checked(
     converted = []
     for role, about in source.roles.items():
         if role in cells.columns and (role != "id" or needs_ids):
-            column = RawColumn(role, about.kind, cells.columns[role], cells.texts, mapping)
+            column = cells.column(role, about.kind)
+            column = replace(column, mapping=mapping, may_be_empty=about.may_be_empty)
             converted.append(_Converted(about, column, KINDS[about.kind](column)))
     errors = dict(cells.errors)
     _add_errors(errors, converted, source, cells.n)

@@ -28,7 +28,7 @@ class Role:
     positive, share (0 to 1), score (a number, or infinite), side, place, documents, counts, status,
     scale; a `uniform` column has a value on every line or on none. `marks` are the words that name
     the columns of a list with a column for each position. Logs in parts read only columns that are
-    `learned` or required.
+    `learned` or required. Lists may be empty where this is `may_be_empty`.
     """
 
     kind: str
@@ -37,6 +37,7 @@ class Role:
     uniform: bool = False
     marks: tuple[str, ...] = ()
     learned: bool = False
+    may_be_empty: bool = False
 
 
 Roles: TypeAlias = Mapping[str, Role]
@@ -115,7 +116,7 @@ ANSWER = {
     "question": Role(
         "label", ("question", "question_id", "query", "query_id", "qid"), required=True
     ),
-    "list": RATING["list"],
+    "list": replace(RATING["list"], may_be_empty=True),
     "right": Role("share", ("right", "correct", "score", "outcome"), required=True),
     "configuration": Role("label", ("configuration", "config", "system", "retriever")),
 }
@@ -126,7 +127,7 @@ EXPERIMENT = {
     "outcome": Role("label", ("outcome",), required=True),
     "arm": Role("label", ("arm", "variant", "side"), required=True),
     "unit": Role("label", ("unit", "user", "session"), required=True),
-    "list": ANSWER["list"],
+    "list": RATING["list"],
     "query": Role("label", ("query", "query_id", "qid")),
 }
 """The columns of a log of experiments."""

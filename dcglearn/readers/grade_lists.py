@@ -172,12 +172,12 @@ def _notation(grades: Any) -> int:
 
 
 def _grades(values: Any, column: RawColumn) -> bytes:
-    """Return a non-empty list of grades as int8 bytes; raise InputError for anything else."""
+    """Return a list of grades as int8 bytes, -2 for an empty one; else raise InputError."""
     role, mapping = column.role, column.mapping
     values = grades_of_objects(values)
     if not isinstance(values, list):
         raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
-    if not values:
+    if not values and not column.may_be_empty:
         raise InputError(f"{role} is an empty list; leave the line out")
 
     # fractions become levels, and most grades are integers of the scale
@@ -185,7 +185,7 @@ def _grades(values: Any, column: RawColumn) -> bytes:
         values = [level_of(value, mapping.points, role) for value in values]
     top = 0 if mapping.numbered else mapping.top
     codes = [v if type(v) is int and EMPTY <= v < top else _grade(v, role, mapping) for v in values]
-    return array("b", codes).tobytes()
+    return array("b", codes or [EMPTY]).tobytes()
 
 
 def _grade(value: Any, role: str, mapping: LogMapping) -> int:

@@ -132,7 +132,7 @@ def _position(value: Any, column: RawColumn) -> int:
 def _documents(values: Any, column: RawColumn) -> str:
     """Return the names of a list's documents, joined by tabs; "" where a position has none."""
     role = column.role
-    if not isinstance(values, list) or not values:
+    if not isinstance(values, list) or not (values or column.may_be_empty):
         raise InputError(
             f'{role} is {shown(values)}, not a list of names of documents such as ["d3", "d1"]'
         )

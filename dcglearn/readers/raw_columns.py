@@ -22,13 +22,18 @@ Cells: TypeAlias = "pl.Series | list[Any]"
 
 @dataclass(frozen=True)
 class RawColumn:
-    """The raw cells of a role; `texts` says that a text may stand for a value of another type."""
+    """The raw cells of a role.
+
+    `texts` says that a text may stand for a value of another type, `may_be_empty` that a list may
+    hold nothing.
+    """
 
     role: str
     kind: str
     cells: Cells
     texts: bool = False
     mapping: LogMapping = field(default_factory=LogMapping)
+    may_be_empty: bool = False
 
     def value(self, cell: Any) -> Any:
         """Return the value that a cell stands for, in the types of JSON; None if it is blank."""

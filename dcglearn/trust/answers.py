@@ -16,6 +16,7 @@ from dcglearn.foundation.validation import (
     UNKNOWN,
     Fields,
     Floats,
+    Grades,
     Indices,
     InputError,
     PolarsFrame,
@@ -32,14 +33,16 @@ from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.answers import Answers
+from dcglearn.trust.answer_level import gain_by_place, left_by_place
+from dcglearn.trust.falling_test import rising_discounts
 from dcglearn.trust.held_out import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
-from dcglearn.trust.resampling import FOLDS, Clusters, bootstrap_counts, mean_and_error
+from dcglearn.trust.resampling import FOLDS, N_RESAMPLES, Clusters, bootstrap_counts, mean_and_error
+
+READER: Fields = {"zero": "none", "discounts": "free"}
+"""Settings of the learner by default: distractors may cost, and the end of a list may count."""
 
 FEWEST_QUESTIONS = 30
 """With fewer questions of a kind nothing is said."""
-
-N_RESAMPLES = 500
-"""Number of bootstrap samples of questions, or of experiments."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class OutcomesFit(Finding):
 
     The facts are by name, and the shares, of held-out outcomes, by kind of outcome. `source` says
     what was learned from, `claim` what the first kind of shares are, and `missing` what it takes
-    to hold something out, where nothing was.
+    to hold something out, where nothing was. `by_place` holds what is left of the gain of a right
+    passage at each place, where questions were also asked without any: rows as dictionaries.
     """
 
     dcg: DCG
@@ -57,6 +61,7 @@ class OutcomesFit(Finding):
     source: str = field(default="outcomes", repr=False)
     claim: str = field(default="of held-out outcomes", repr=False)
     missing: str = field(default="", repr=False)
+    by_place: tuple[Fields, ...] = ()
 
     _formats: ClassVar = LEAD_FORMATS
     _labels: ClassVar = LEAD_LABELS
@@ -141,18 +146,24 @@ def learn_from_answers(
     list, ``P(right) = sigma(a DCG + b)``, with a normal b by question. Between such questions, what
     makes a question hard may make its list bad too: the DCG then takes credit for it.
 
+    Where the lists of a question hold the same grades in another order, answers tell differences of
+    discounts, and their level is a convention. Questions asked without any passage too (an empty
+    list) give it; with the right passage alone as well, they tell what is left of its gain at each
+    place (`by_place`).
+
     The `facts` of the result say what share of the answers' variance retrieval explains at most,
-    and `held_out` what share of comparisons of answers to held-out questions is ordered as these
-    are. Raises InputError if no two answers can be compared, or the learner's loss is no
-    likelihood.
+    whether the answers speak against falling discounts (`trust.rising_discounts`), and what the
+    level of the discounts is; `held_out` says what share of comparisons of answers to held-out
+    questions is ordered as these are, without those with an answer given without any passage.
+    Raises InputError if no two answers can be compared, or the learner's loss is no likelihood.
 
     Parameters
     ----------
     answers : Answers
         What `read_answers` reads.
     learner : DCGLearner, optional
-        Learner whose settings are used, by default ``DCGLearner(zero="none")``; "auto" stands for
-        the logistic loss.
+        Learner whose settings are used, by default ``DCGLearner(zero="none", discounts="free")``:
+        readers may attend to the end of a list; "auto" stands for the logistic loss.
     baseline : DCG, ListUtility, file or name
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the
         question's lists.
@@ -174,7 +185,7 @@ def learn_from_answers(
     True
     """
     # the fit
-    description = DirectDescription.of(learner or DirectDescription(zero="none"))
+    description = DirectDescription.of(learner or DirectDescription(**READER))
     if description.loss not in ("auto", "logistic", "robust"):
         raise InputError(
             f'loss="{description.loss}" is no likelihood; answers are learned with "logistic" or '
@@ -187,7 +198,8 @@ def learn_from_answers(
     # what was asked and answered
     compared, _, times = answers.within_questions
     varied = answers.number[answers.varied]
-    n_alike = _n_different(varied) - _n_different(answers.number[compared])
+    n_compared = _n_different(answers.number[compared])
+    n_alike = _n_different(varied) - n_compared
     facts: dict[str, Any] = {
         "answers": len(answers),
         "questions": _n_different(answers.number),
@@ -202,13 +214,56 @@ def learn_from_answers(
     facts["left out, questions whose answers are equally right with every list"] = n_alike
     explained = "share of the answers' variance that retrieval explains at most"
     facts[explained] = explained_at_most(answers, random_state)
+
+    # the shape of the discounts, and their level
+    falling = f"not tested: it takes {FEWEST_QUESTIONS} questions whose answers can be compared"
+    if answers.depth > 1 and n_compared >= FEWEST_QUESTIONS:
+        falling = rising_discounts(answers, description).sentence
+    facts["test of falling discounts"] = falling
+    facts["level of the discounts"] = _level(answers, description.zero)
+    by_place = tuple(gain_by_place(answers, FEWEST_QUESTIONS, random_state))
+    facts |= dict(left_by_place(by_place))
     return OutcomesFit(
         dcg=fit.dcg,
+        by_place=by_place,
         facts=facts,
         held_out=_held_out(answers, description, baseline, random_state),
         source=f"{len(answers):,} answers to {facts['questions']:,} questions",
         claim="orders {} of the comparisons of held-out answers as these are",
         missing=f"it takes at least {FEWEST_QUESTIONS} questions whose answers can be compared",
+    )
+
+
+def _level(answers: Answers, zero: int | str) -> str:
+    """Return what the level of the discounts is, in words.
+
+    Adding a constant to what a grade is worth at every place changes a comparison by the number of
+    such passages that one list has more. Comparisons tell the level if no such constants, with one
+    for the best grade, leave all of them as they are.
+    """
+    # how many more passages of each grade
+    log = answers.preferences(answers.within_questions, answers.across_questions)
+    sides = (log.preferred, log.other)
+    preferred, other = (passages_by_grade(lists, log.n_grades) for lists in sides)
+    steps = np.unique(preferred - other, axis=0)
+
+    # one grade may be worth nothing by definition
+    fixed = zero_of(log, zero)[0]
+    if fixed < log.n_grades:
+        steps = np.delete(steps, fixed, axis=1)
+    with_best = np.vstack([steps, np.eye(steps.shape[1], dtype=int)[-1]])
+    if np.linalg.matrix_rank(steps) < np.linalg.matrix_rank(with_best):
+        return (
+            "a convention, since the answers tell places apart, and not what a right passage is "
+            "worth at any; ask questions without any passage too (an empty list), and with the "
+            "right one alone"
+        )
+    n_closed = int((answers.closed_book & answers.varied).sum())
+    if not n_closed:
+        return "learned from lists that hold different grades"
+    return (
+        f"learned from {n_closed:,} answers without any passage: a discount is the share of the "
+        "gain from the first place, before what other passages cost"
     )
 
 
@@ -294,6 +349,10 @@ def _held_out(
         values = dcg.score(held_out.lists), ndcg(held_out, metric)
         for kind, columns in parts.items():
             right, wrong, weight = getattr(held_out, kind)
+
+            # nobody chooses between a list and none
+            kept = ~(held_out.closed_book[right] | held_out.closed_book[wrong])
+            right, wrong, weight = right[kept], wrong[kept], weight[kept]
             respected = np.array([_respected(value[right], value[wrong]) for value in values])
             columns.append((respected, weight, held_out.question[right], held_out.question[wrong]))
 
@@ -316,10 +375,15 @@ def ndcg(answers: Answers, metric: DCG | ListUtility) -> Floats:
 
     The ideal is the largest value of any order of any of the question's lists.
     """
-    counts = (answers.lists[:, :, None] == np.arange(answers.n_grades)).sum(axis=1)
+    counts = passages_by_grade(answers.lists, answers.n_grades)
     ideal = np.zeros(answers.number.max() + 1)
     np.maximum.at(ideal, answers.number, metric.ideal_of_counts(counts))
     return metric.score(answers.lists) / np.maximum(ideal, 1e-300)[answers.number]
+
+
+def passages_by_grade(lists: Grades, n_grades: int) -> Indices:
+    """Return how many passages of each grade lists, shape (n, K), hold, shape (n, L)."""
+    return np.asarray((lists[:, :, None] == np.arange(n_grades)).sum(axis=1))
 
 
 def _respected(right: Floats, wrong: Floats) -> Floats:

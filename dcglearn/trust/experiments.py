@@ -16,9 +16,9 @@ from dcglearn.logs.preference_pairs import divided
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.experiments import Experiments
-from dcglearn.trust.answers import N_RESAMPLES, OutcomesFit, compared_rows, with_interval
+from dcglearn.trust.answers import OutcomesFit, compared_rows, with_interval
 from dcglearn.trust.held_out import LEARNED, UTILITY
-from dcglearn.trust.resampling import FOLDS, bootstrap_counts
+from dcglearn.trust.resampling import FOLDS, N_RESAMPLES, bootstrap_counts
 
 
 def learn_from_experiments(

@@ -2,7 +2,8 @@
 
 The statistic is by how much the objective, loss and prior, falls where discounts are free. It is
 compared with that on logs of falling discounts: draws from the posterior of free discounts, made
-falling (`nested_test`).
+falling (`nested_test`). Of answers, it is that of the comparisons within questions, and simulated
+are which of a question's answers are right.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Fields, Floats, InputError, PolarsFrame
 from dcglearn.learning.dcg_model import delta_of
-from dcglearn.learning.descriptions import DirectDescription, DirectLearner
+from dcglearn.learning.descriptions import DISCOUNTS, DirectDescription, DirectLearner
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.metrics.dcg import DCG
+from dcglearn.readers.answers import Answers
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.answer_logs import LogsOfAnswers
 from dcglearn.trust.nested_test import (
     FALSE_POSITIVE_RATE,
     N_SIMULATED,
@@ -85,13 +88,14 @@ class DiscountTest(Finding):
 
 
 def rising_discounts(
-    log: Preferences | ArrayLike, learner: DirectLearner | None = None
+    log: Preferences | Answers | ArrayLike, learner: DirectLearner | None = None
 ) -> DiscountTest:
-    """Test whether a log needs ``DCGLearner(discounts="free")``.
+    """Test whether a log, or answers, need ``DCGLearner(discounts="free")``.
 
     The log is in memory, the learner one whose `ridge`, `prior` and `zero` are used, with the loss
-    "robust". The p-value comes from 39 simulated logs; it was at most .05 in 15 of 600 logs of the
-    falling discounts D1 and D2, of 100 to 500 judgements. Raises InputError if lists have a single
+    "robust", or "logistic" for answers, of which the comparisons within questions are used. The
+    p-value comes from 39 simulated logs; it was at most .05 in 15 of 600 logs of the falling
+    discounts D1 and D2, of 100 to 500 judgements. Raises InputError if lists have a single
     position, or as in `DCGLearner.fit`.
 
     See Also
@@ -105,16 +109,25 @@ def rising_discounts(
     >>> rising_discounts(log).p_value
     0.025
     """
-    log = as_preferences(log)
-    if log.depth < 2:
+    # the pairs of lists, and their loss
+    answers = log if isinstance(log, Answers) else None
+    pairs = as_preferences(log) if answers is None else answers.preferences()
+    if pairs.depth < 2:
         raise InputError("lists of a single position have one discount: nothing to test")
-    description = DirectDescription.of(learner)
-    robust = replace(description, loss="robust", form="dcg", n_grades=log.n_grades)
+    loss = "robust" if answers is None else "logistic"
+    description = replace(
+        DirectDescription.of(learner), loss=loss, form="dcg", n_grades=pairs.n_grades
+    )
+
     with one_blas_thread():
         # fit both models
-        falling, smaller = fit_dcg(log, replace(robust, discounts="falling"))
-        free, wider = fit_dcg(log, replace(robust, discounts="free"))
+        fits = [
+            fit_dcg(pairs, replace(description, discounts=shape), independent=answers is not None)
+            for shape in DISCOUNTS
+        ]
+        (falling, smaller), (free, wider) = fits
         gain = smaller.objective - wider.objective
+        logs = None if answers is None else LogsOfAnswers.like(answers, smaller)
 
         # draw falling discounts and judges
         thetas = posterior_draws(with_blunter_judges(wider), wider.theta, N_SIMULATED, 0)
@@ -126,7 +139,7 @@ def rising_discounts(
             fits = smaller.on(judgements, share), wider.on(judgements, share)
             return fits[0].objective - fits[1].objective
 
-        p_value, _ = nested_test(gain, gain_of, smaller, thetas)
+        p_value, _ = nested_test(gain, gain_of, smaller, thetas, logs=logs)
     return DiscountTest(gain, p_value, falling.dcg, free.dcg)
 
 

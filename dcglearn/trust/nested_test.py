@@ -9,7 +9,7 @@ fit would not do: its judges are too sharp, so that its logs vary too little.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,27 +30,41 @@ N_SIMULATED = 39
 """Number of simulated logs: at a rate of 5%, one of them may show as large a gain."""
 
 
+class SimulatedLogs(Protocol):
+    """Logs as a fitted DCG would have them: a dataclass with the field `theta`, its parameters."""
+
+    @property
+    def share(self) -> float:
+        """Factor of the loss, as in `fit`."""
+
+    def draw(self, rng: np.random.Generator) -> JudgedPairs:
+        """Return the judgements of one log."""
+
+
 def nested_test(
     gain: float,
     gain_of: Callable[[JudgedPairs, float], float],
     smaller: FittedDCG,
     thetas: Floats,
     *,
+    logs: SimulatedLogs | None = None,
     random_state: int = 0,
 ) -> tuple[float, Floats]:
     """Return the p-value of the gain of a wider model, and the gains on simulated logs.
 
     `gain_of` fits both models to simulated judgements, whose loss counts by a factor, and returns
-    the gain. The pairs of these are those of the smaller model; `thetas`, shape (B, p), are its
-    parameters for each log. The simulation ends as soon as the gain cannot be significant any more
-    (Besag and Clifford 1991).
+    the gain. `logs` are by default `LogsOfDCG` on the pairs of the smaller model; `thetas`, shape
+    (B, p), are its parameters for each log. The simulation ends as soon as the gain cannot be
+    significant any more (Besag and Clifford 1991).
     """
-    assert smaller.pairs is not None, "a fit to a log in memory"
-    logs = LogsOfDCG.like(smaller.pairs, smaller.judgements, smaller.model, smaller.theta)
+    if logs is None:
+        assert smaller.pairs is not None, "a fit to a log in memory"
+        logs = LogsOfDCG.like(smaller.pairs, smaller.judgements, smaller.model, smaller.theta)
+    like: Any = logs  # mypy knows no protocol of dataclasses
     allowed = max(int(FALSE_POSITIVE_RATE * (len(thetas) + 1) + 1e-9) - 1, 0)
     rng, null, as_large = np.random.default_rng(random_state), [], 0
     for theta in counted(thetas, len(thetas), "logs of a DCG"):
-        null.append(gain_of(replace(logs, theta=theta).draw(rng), logs.share))
+        null.append(gain_of(replace(like, theta=theta).draw(rng), logs.share))
         as_large += null[-1] >= gain
         if as_large > allowed:
             return as_large / len(null), np.array(null)

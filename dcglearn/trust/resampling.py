@@ -15,6 +15,9 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 FOLDS = 5
 """Number of folds of raters, queries or pairs."""
 
+N_RESAMPLES = 500
+"""Number of bootstrap samples of questions, or of experiments."""
+
 FEWEST_UNITS = 10
 """With fewer raters or queries than this, others are held out."""
 

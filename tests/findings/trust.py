@@ -82,6 +82,13 @@ def _of_outcomes():
     ]
     yield dl.learn_from_answers(dl.io.read_answers(lines))
     yield dl.learn_from_answers(dl.io.read_answers(lines[:40]))
+    alone = {(): 0.2, (1,): 0.9}
+    lines += [
+        {"question": i, "list": list(grades), "right": bool(rng.random() < often)}
+        for i in range(100)
+        for grades, often in alone.items()
+    ]
+    yield dl.learn_from_answers(dl.io.read_answers(lines))
     arms = {"control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
     line = {**arms, "outcome": "better", "covariance": (np.eye(4) / 100).tolist()}
     lines = [{**line, "experiment": i} for i in range(12)]

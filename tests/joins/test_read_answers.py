@@ -113,3 +113,33 @@ def test_pairs_across_questions_are_of_questions_with_one_list():
     assert (answers.right[right] > 0).all() and (
         answers.question[right] != answers.question[wrong]
     ).all()
+
+
+def test_an_empty_list_is_a_question_asked_without_any_passage(tmp_path):
+    closed = {"question": "q1", "list": [], "right": False}
+    answers = dl.io.read_answers([*LINES, closed, {**closed, "question": "q7"}])
+    assert answers.closed_book.tolist() == [False] * 5 + [True]
+    assert answers.lists[5].tolist() == [-2, -2, -2]
+    left_out = {"closed-book answers to questions without another line": 1}
+    assert answers.dropped == left_out and "q7" not in answers.question
+
+    # in every form, and beside a list of which no grade is known
+    path = tmp_path / "x.csv"
+    path.write_text('question,list,right\nq,"[2, 0]",1\nq,[],0\nq,[-1],1\n')
+    assert dl.io.read_answers(path).lists.tolist() == [[2, 0], [-2, -2], [-1, -2]]
+    path.write_text("qid,config,position,grade,correct\nq,a,1,2,yes\nq,a,2,0,yes\nq,b,1,-2,no\n")
+    assert dl.io.read_answers(path).closed_book.tolist() == [False, True]
+    named = [
+        {"question": "q", "list": ["d"], "right": 1},
+        {"question": "q", "list": [], "right": 0},
+    ]
+    answers = dl.io.read_answers(named, judgements={"q": {"d": 2}})
+    assert answers.lists.tolist() == [[2], [-2]]
+
+
+def test_closed_book_lines_alone_and_empty_lists_of_other_logs_are_refused():
+    closed = [{"question": q, "list": [], "right": q} for q in (0, 1)]
+    with pytest.raises(dl.InputError, match=r"all 2 lists are empty \(closed book\)"):
+        dl.io.read_answers(closed)
+    with pytest.raises(dl.InputError, match="a is an empty list; leave the line out"):
+        dl.Preferences.from_records([{"a": [], "b": [1], "winner": "b"}])

@@ -1,0 +1,165 @@
+"""The level of discounts: answers without any passage, with the right one alone, and by place."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import dcglearn as dl
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.fit_dcg import fit_dcg
+from dcglearn.trust.answer_level import ALONE, FIRST, gain_by_place
+from dcglearn.trust.answer_logs import LogsOfAnswers
+from dcglearn.trust.answers import fit_answers
+from tests.makers import call, write_lines
+
+FALLING, ENDS = np.array([1.0, 0.6, 0.4]), np.array([1.0, 0.3, 0.9])
+
+
+def asked(n, discounts, *, closed=True, alone=True, seed=0, sharpness=3.0):
+    """Return answers to n questions with one right passage at each place, and without others."""
+    rng, depth, lines = np.random.default_rng(seed), len(discounts), []
+    lists = np.eye(depth, dtype=int).tolist() + [[]] * closed + [[1]] * alone
+    for question in range(n):
+        difficulty = rng.normal(-1, 0.7)
+        for grades in lists:
+            logit = sharpness * float(discounts[: len(grades)] @ np.array(grades)) + difficulty
+            right = bool(rng.random() < 1 / (1 + np.exp(-logit)))
+            lines.append({"question": question, "list": grades, "right": right})
+    return lines
+
+
+def test_closed_book_answers_give_the_discounts_their_level():
+    free = DirectDescription(loss="logistic", zero="none", discounts="free")
+    told = fit_answers(dl.io.read_answers(asked(1500, ENDS)), free).dcg
+    assert told.score(np.eye(3, dtype=np.int8)) == pytest.approx(ENDS, abs=0.1)
+    assert told.discounts == pytest.approx(ENDS, abs=0.2)
+    blind = dl.io.read_answers(asked(1500, ENDS, closed=False, alone=False))
+    assert np.abs(fit_answers(blind, free).dcg.discounts - ENDS).max() > 0.3
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        ({"closed": False, "alone": False}, "a convention, since the answers tell places apart"),
+        ({"closed": False}, "a convention, since the answers tell places apart"),
+        ({"alone": False}, "a convention, since the answers tell places apart"),
+        ({}, "learned from 60 answers without any passage"),
+    ],
+)
+def test_the_level_is_a_convention_unless_lists_tell_it(kinds, words):
+    fit = dl.learn_from_answers(dl.io.read_answers(asked(60, FALLING, **kinds)))
+    assert fit.facts["level of the discounts"].startswith(words)
+    assert words.split(",")[0] in str(fit).replace("Level of the discounts: ", "")
+    assert bool(fit.by_place) is kinds.get("closed", True)
+    for row in fit.by_place:
+        name = f"share of the gain from {row['of_the_gain_from']} left, of 3 passages"
+        assert f"at {row['place']}: {row['share']:.0%} (" in fit.facts[name]
+    assert fit.to_dict()["by_place"] == list(fit.by_place)
+
+
+def test_lists_with_different_grades_tell_the_level():
+    lists = [[1, 0, 0], [0, 0, 1], [0, 1, 1]]
+    lines = [
+        {"question": q, "list": grades, "right": (q + i) % 4 < i + 1}
+        for q in range(40)
+        for i, grades in enumerate(lists)
+    ]
+    level = dl.learn_from_answers(dl.io.read_answers(lines)).facts["level of the discounts"]
+    assert level == "learned from lists that hold different grades"
+
+    # distractors that cost nothing leave the closed-book answers to tell it
+    answers = dl.io.read_answers(asked(60, FALLING, alone=False))
+    level = dl.learn_from_answers(answers, dl.DCGLearner(zero=0)).facts["level of the discounts"]
+    assert level.startswith("learned from 60 answers without any passage")
+
+
+def test_shares_of_the_gain_are_those_of_the_formula():
+    # 40 questions: right in 8 without, 36 alone, 30 and 20 at the places of two
+    lists = {(): 8, (1,): 36, (1, 0): 30, (0, 1): 20}
+    lines = [
+        {"question": q, "list": list(grades), "right": q < n}
+        for grades, n in lists.items()
+        for q in range(40)
+    ]
+    # a question without a closed-book line, and a list with two right ones, count for nothing
+    lines += [{"question": 99, "list": [0, 1], "right": True}, {**lines[0], "list": [1, 1]}]
+    rows = list(gain_by_place(dl.io.read_answers(lines), 30))
+    assert [(row["of_the_gain_from"], row["place"]) for row in rows] == [
+        (ALONE, 1),
+        (ALONE, 2),
+        (FIRST, 2),
+    ]
+
+    def logit(n):
+        return np.log((n + 0.5) / (40 - n + 0.5))
+
+    for row, whole, left in zip(rows, (36, 36, 30), (30, 20, 20), strict=True):
+        expected = (logit(left) - logit(8)) / (logit(whole) - logit(8))
+        assert row["share"] == pytest.approx(expected)
+        assert row["in_probability"] == pytest.approx((left - 8) / (whole - 8))
+        assert row["share_low"] < row["share"] < row["share_high"] and row["questions"] == 40
+    assert list(gain_by_place(dl.io.read_answers(lines), 41)) == []
+
+
+def test_simulated_answers_are_right_as_the_conditional_likelihood_has_it():
+    lines = [
+        {"question": q, "list": grades, "right": right}
+        for q in range(4000)
+        for grades, right in (([1, 0, 0], 1), ([0, 1, 0], 1), ([0, 0, 1], 0), ([], 0))
+    ]
+    answers = dl.io.read_answers(lines)
+    _, fitted = fit_dcg(answers.preferences(), DirectDescription(loss="logistic", zero="none"))
+    theta = fitted.theta.copy()
+    theta[fitted.model.places.sharpness] = np.log(3.0)
+    logs = LogsOfAnswers(fitted.model, theta, *_parts(answers, fitted))
+    drawn = logs.draw(np.random.default_rng(0))
+
+    # how often each list is right while another is not, by enumeration
+    points = fitted.model.points(theta[None])
+    utility = np.append(points.gains[0], 0.0)[logs.lists[:4]] @ points.discounts[0]
+    outcomes = np.array(sorted(set(permutations((1, 1, 0, 0)))))
+    chance = np.exp(outcomes @ utility)
+    chance /= chance.sum()
+    for i in range(4):
+        for j in range(4):
+            same = (drawn.first == logs.lists[i]).all(1) & (drawn.second == logs.lists[j]).all(1)
+            often = float(chance[(outcomes[:, i] == 1) & (outcomes[:, j] == 0)].sum())
+            assert drawn.weight[same].sum() / 4000 == pytest.approx(often / 2, abs=0.015)
+
+
+def _parts(answers, fitted):
+    logs = LogsOfAnswers.like(answers, fitted)
+    return logs.answers, logs.lists
+
+
+@pytest.mark.parametrize(("discounts", "rejected"), [(FALLING, False), (ENDS, True)])
+@pytest.mark.parametrize("closed", [False, True])
+def test_only_readers_of_both_ends_speak_against_falling_discounts(discounts, rejected, closed):
+    answers = dl.io.read_answers(asked(200, discounts, closed=closed, alone=closed, seed=1))
+    result = dl.trust.rising_discounts(answers, dl.DCGLearner(zero="none"))
+    assert (result.p_value <= 0.05) is rejected
+    facts = dl.learn_from_answers(answers).facts
+    assert facts["test of falling discounts"] == result.sentence
+
+
+def test_discounts_are_free_unless_told_otherwise(tmp_path, monkeypatch, capsys):
+    path = write_lines(tmp_path / "answers.jsonl", asked(200, ENDS))
+    answers = dl.io.read_answers(path)
+    assert (np.diff(dl.learn_from_answers(answers).dcg.discounts) > 0).any()
+    falling = dl.learn_from_answers(answers, dl.DCGLearner(zero="none")).dcg.discounts
+    assert (np.diff(falling) <= 0).all()
+
+    for options, rises in (((), True), (("--discounts", "falling"), False)):
+        file = tmp_path / "dcg.json"
+        out = call(monkeypatch, capsys, "learn-answers", path, "-o", file, "--force", *options)
+        assert out[0] == 0 and "speaks against falling discounts" in out[1]
+        assert bool((np.diff(dl.DCG.load(file).discounts) > 0).any()) is rises
+
+
+def test_held_out_comparisons_are_of_lists_with_passages():
+    lines = asked(60, FALLING)
+    with_level = dl.learn_from_answers(dl.io.read_answers(lines))
+    pairs = [line for line in lines if line["list"] in ([], [1])]
+    assert dl.learn_from_answers(dl.io.read_answers(pairs)).held_out == {}
+    assert with_level.held_out
