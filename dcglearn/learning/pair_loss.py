@@ -26,7 +26,13 @@ from numpy.typing import NDArray
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.kernels.library import Bound
-from dcglearn.learning.judgement_kernel import LIKELIHOOD, SLOPES, bound_log, judgement_sums
+from dcglearn.learning.judgement_kernel import (
+    LIKELIHOOD,
+    SLOPES,
+    VALUE,
+    bound_log,
+    judgement_sums,
+)
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import packed, unique_rows
 
@@ -147,6 +153,14 @@ class JudgedPairs(Weighted):
         utilities = np.ascontiguousarray(points.gains), np.ascontiguousarray(points.discounts), None
         judges = np.ascontiguousarray(points.thresholds), points.judges
         return _sums(self, utilities, judges, points.errors.shape[1], kind, order)
+
+    def losses(self, points: Points, kind: int) -> Floats:
+        """Return the loss of each judgement at the points, shape (n, B)."""
+        utilities = np.ascontiguousarray(points.gains), np.ascontiguousarray(points.discounts), None
+        judges = np.ascontiguousarray(points.thresholds), points.judges
+        rest = utilities, judges, points.errors.shape[1], kind, VALUE
+        rows = [judgement_sums(self.bound, (i, i + 1), *rest)[0] for i in range(len(self))]
+        return np.array(rows).reshape(len(self), len(points))
 
     @cached_property
     def bound(self) -> Bound:
