@@ -82,14 +82,9 @@ class Inputs:
     @property
     def followed(self) -> str:
         """The metric that people follow where both differ: "learned", "in use", or "" for none."""
-        if self.tells_nothing:
+        if self.tells_nothing or isinstance(self.comparison, str):
             return ""
-
-        # an exact test at the level .05
-        comparison = self.comparison
-        if isinstance(comparison, str) or comparison.p_value > 0.05:
-            return ""
-        return "learned" if comparison.with_learned > 0.5 else "in use"
+        return self.comparison.followed
 
     @classmethod
     def of(

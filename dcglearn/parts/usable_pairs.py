@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, Integers, shortened
+from dcglearn.foundation.validation import Flags, InputError, Integers, shortened
+from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.parts.parted_log import Facts, OpenLog, PartedLog, differing_pairs, facts_of
 from dcglearn.readers.shown_order import FEWEST_VERDICTS, ONE_SIDED_LEVEL, one_sided
@@ -89,6 +90,12 @@ def usable_pairs(log: AnyLog) -> AnyLog:
     log = differing_pairs(log)
     raters = one_sided_raters(log)
     return _without(log, raters) if len(raters) else log
+
+
+def usable_rows(log: PreferencePairs, *, ties: bool = True) -> Flags:
+    """Return which pairs of a log are informative, shape (n,), with or without its ties."""
+    used: Flags = log.differing & ~np.isin(log.rater, one_sided_raters(log))
+    return used if ties else used & ~ties_of(log)
 
 
 def usable_parts(log: PartedLog) -> PartedLog:

@@ -35,5 +35,7 @@ from dcglearn.trust.product_form import PositionTest as PositionTest
 from dcglearn.trust.product_form import position_dependence as position_dependence
 from dcglearn.trust.segments import SegmentTest as SegmentTest
 from dcglearn.trust.segments import segment_test as segment_test
+from dcglearn.trust.what_if import Deciding as Deciding
+from dcglearn.trust.what_if import what_if as what_if
 
 __all__: list[str]

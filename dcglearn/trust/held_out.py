@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +34,7 @@ from dcglearn.trust.held_out_frame import HeldOut
 from dcglearn.trust.misfit import LackOfFit
 from dcglearn.trust.resampling import (
     FEWEST_UNITS,
+    Clusters,
     decided_pairs,
     folds_of,
     resampled_weights,
@@ -45,6 +46,9 @@ LEARNED, UTILITY = "learned DCG", "learned utility"
 """Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then
 is the first.
 """
+
+FOLLOWED_LEVEL = 0.05
+"""People follow a metric if the test of a half has at most this p-value."""
 
 OF_QP = (
     "QP utility: the paper's weights of each grade at each position; QP + SVD: the DCG nearest to "
@@ -106,8 +110,10 @@ class Comparison(Finding):
 
     `apart` counts the pairs on which the learned metric and the one used now choose different
     lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
-    `p_value` that of an exact test of a half. `calibration` tells whether people are as sure as the
-    learned metric and its judges say, None where these are not known.
+    `p_value` that of an exact test of a half. `signs`, shape (n,), are 1 for pairs that are as the
+    learned one says, -1 for those that are as the other says, and else 0. `calibration` tells
+    whether people are as sure as the learned metric and its judges say, None where these are not
+    known.
     """
 
     rows: tuple[Row, ...]
@@ -124,6 +130,7 @@ class Comparison(Finding):
     with_learned: float = 0.5
     p_value: float = 1.0
     calibration: Calibration | None = None
+    signs: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
     _formats: ClassVar = LEAD_FORMATS
     _labels: ClassVar = LEAD_LABELS
@@ -158,6 +165,13 @@ class Comparison(Finding):
         # the metric used now
         advice = ": keep that, or get more judgements" if row.high < 0 else ""
         return "; ".join([*clauses, f"{self.baseline}, the metric in use, {row.beside}{advice}"])
+
+    @property
+    def followed(self) -> str:
+        """The metric that people follow where both differ: "learned", "in use", or "" for none."""
+        if self.p_value > FOLLOWED_LEVEL:
+            return ""
+        return "learned" if self.with_learned > 0.5 else "in use"
 
     @property
     def below_ceiling(self) -> bool:
@@ -420,12 +434,9 @@ def _compared(
     rows = tuple(Row(name, *row) for name, row in zip(verdicts, columns, strict=True))
 
     # the pairs on which the learned metric and the one used now choose different lists
-    learned, (first, second) = table[0], frame.clusters
-    apart = np.flatnonzero(learned * verdicts[baseline] < 0)
-    signs, with_learned = learned[apart].astype(np.float64), 0.5
-    if len(apart):
-        with_learned = float(np.average(signs > 0, weights=weight[apart]))
-    p_value = sign_test(signs, weight[apart], (first[apart], second[apart]))
+    learned = table[0]
+    signs = np.where(learned * verdicts[baseline] < 0, learned, 0.0)
+    p_value, with_learned = test_of_half(signs, weight, frame.clusters)
 
     # how far the ceiling is
     ceiling, no_ceiling = ceiling_of(held_out, random_state)
@@ -450,11 +461,22 @@ def _compared(
         ceiling=ceiling,
         reached=reached,
         no_ceiling=no_ceiling,
-        apart=len(apart),
+        apart=int(np.count_nonzero(signs)),
         with_learned=with_learned,
         p_value=p_value,
         calibration=calibration,
+        signs=signs,
     )
+
+
+def test_of_half(signs: Floats, weight: Floats, clusters: Clusters) -> tuple[float, float]:
+    """Return the p-value of signs, shape (n,), and the share of positive ones; 0 is neither."""
+    apart = np.flatnonzero(signs)
+    if not len(apart):
+        return 1.0, 0.5
+    first, second = clusters
+    p_value = sign_test(signs[apart], weight[apart], (first[apart], second[apart]))
+    return p_value, float(np.average(signs[apart] > 0, weights=weight[apart]))
 
 
 def _of_lists(train: Preferences) -> dict[str, Metric]:

@@ -24,11 +24,10 @@ from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.learning.trust_region import steps
-from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.parted_log import with_grades
-from dcglearn.parts.usable_pairs import one_sided_raters
+from dcglearn.parts.usable_pairs import usable_rows
 from dcglearn.trust.blend import mean_dcg
 
 Quantity = Callable[[Sequence[DCG]], Floats]
@@ -134,11 +133,8 @@ def _fitted(log: PreferencePairs, fit: DirectFit) -> tuple[FittedDCG, Indices]:
     with one_blas_thread():
         fitted = fit_dcg(log, fit.description, WarmStart.of(fit))[1]
 
-    # the pairs that learners use; only likelihoods use ties
-    used = log.differing & ~np.isin(log.rater, one_sided_raters(log))
-    if fitted.model.kind != LIKELIHOOD:
-        used &= ~ties_of(log)
-    return fitted, np.flatnonzero(used)
+    # only likelihoods use ties
+    return fitted, np.flatnonzero(usable_rows(log, ties=fitted.model.kind == LIKELIHOOD))
 
 
 def _dcg(fitted: FittedDCG, theta: Floats) -> DCG:

@@ -1,0 +1,294 @@
+"""Conclusions of a learned metric, in words, and how far verdicts of the log carry them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.validation import Flags, Floats, InputError
+from dcglearn.learning.descriptions import DirectDescription, DirectFit
+from dcglearn.logs.columns import weights_of
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import MetricLike, metric_in_use
+from dcglearn.metrics.scales import ScaleWarning
+from dcglearn.parts.usable_pairs import usable_rows
+from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.held_out import FOLLOWED_LEVEL, Comparison, cross_fitted, test_of_half
+from dcglearn.trust.left_out import LeftOut, Quantity
+from dcglearn.trust.resampling import FEWEST_UNITS, Clusters, unit_of
+
+EXAMPLES = (
+    '"gain of 2 > 0.5", "discount at 3 < 0.4", "followed rather than exponential-log2" or, with '
+    'judgements= and runs=, "NEW better than OLD"'
+)
+"""How conclusions are written."""
+
+
+class Conclusion(Protocol):
+    """A statement about what a log teaches, which holds where its margin is positive."""
+
+    @property
+    def log(self) -> Preferences:
+        """The log."""
+
+    @property
+    def claim(self) -> str:
+        """The statement, after "that"."""
+
+    @property
+    def sign(self) -> float:
+        """1 where the number that it is about grows with the margin, else -1."""
+
+    @property
+    def cost(self) -> int:
+        """The number of fits that learning anew takes."""
+
+    @property
+    def margin(self) -> float:
+        """How far it holds."""
+
+    def shown(self, margin: float) -> str:
+        """Return the number that a margin stands for, in words."""
+
+    def influence(self) -> Floats:
+        """Return the change of the margin, to first order, without each verdict; shape (n,)."""
+
+    def without(self, left_out: Flags) -> Self:
+        """Return the conclusion without some verdicts, shape (n,), with all else held."""
+
+    def anew(self, left_out: Flags) -> float:
+        """Return the margin where all is learned anew from the other verdicts."""
+
+
+@dataclass(frozen=True, eq=False)
+class OfDCG:
+    """A conclusion on a number of the learned DCG: it is above, or below, a limit."""
+
+    claim: str
+    log: Preferences
+    fit: DirectFit
+    quantity: Quantity
+    sign: float
+    limit: float
+    left: LeftOut
+
+    cost = 1
+
+    @cached_property
+    def margin(self) -> float:
+        """How far the number is on its side of the limit."""
+        return float(self._margins([self.left.dcg])[0])
+
+    def shown(self, margin: float) -> str:
+        """Return the number."""
+        return f"{self.limit + self.sign * margin:.4g}"
+
+    def influence(self) -> Floats:
+        """Return the change without each verdict, shape (n,)."""
+        return self.left.influence(self._margins)
+
+    def without(self, left_out: Flags) -> Self:
+        """Return the conclusion of descents from here; a blend's weights are held."""
+        return replace(self, left=self.left.without(left_out))
+
+    def anew(self, left_out: Flags) -> float:
+        """Return the margin of a whole new fit to the other verdicts."""
+        llm = None if self.fit.machine is None else self.fit.machine.dcg
+        fit = fit_in_form(self.log[~left_out], self.fit.description, llm=llm)
+        return float(self._margins([fit.dcg])[0])
+
+    def _margins(self, dcgs: Sequence[DCG]) -> Floats:
+        return self.sign * (self.quantity(dcgs) - self.limit)
+
+
+@dataclass(frozen=True, eq=False)
+class OfPeople:
+    """The conclusion that people follow one of two metrics where held-out verdicts tell them apart.
+
+    `signs`, shape (n,), are 1 for verdicts that are as the metric says, -1 for those that are as
+    the other says, and else 0; `clusters` are the units whose signs the test exchanges.
+    """
+
+    claim: str
+    log: Preferences
+    fit: DirectFit
+    other: Any
+    followed: str
+    random_state: int
+    signs: Floats
+    clusters: Clusters
+
+    sign, cost = 1.0, 5
+
+    @classmethod
+    def of(
+        cls,
+        log: Preferences,
+        fit: DirectFit,
+        other: MetricLike,
+        comparison: Comparison,
+        random_state: int,
+        followed: str = "learned",
+    ) -> Self:
+        """Return the conclusion that the learned DCG, or the other, is followed."""
+        name = metric_in_use(other, log.n_grades, log.depth)[0]
+        metrics = {"learned": "the learned DCG", "in use": name}
+        one, another = sorted(metrics, key=lambda key: key != followed)
+        claim = f"people follow {metrics[one]} rather than {metrics[another]}"
+
+        # the signs of the pairs that were compared
+        used = usable_rows(log, ties=False)
+        signs = np.zeros(len(log))
+        signs[used] = comparison.signs if followed == "learned" else -comparison.signs
+        clusters = log.clusters(unit_of(log[used], fewest=FEWEST_UNITS))
+        return cls(claim, log, fit, other, followed, random_state, signs, clusters)
+
+    @cached_property
+    def margin(self) -> float:
+        """How far the test is beyond its level, in standard errors."""
+        return _margin(*test_of_half(self.signs, weights_of(self.log), self.clusters))
+
+    def shown(self, margin: float) -> str:
+        """Return the p-value."""
+        from scipy.special import ndtr
+
+        p_value = 2 * float(ndtr(-abs(margin + normal_quantile(1 - FOLLOWED_LEVEL))))
+        return "p < .001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+    def influence(self) -> Floats:
+        """Return the change of the sum of signs over its error without each verdict, shape (n,)."""
+        signs = self.signs * weights_of(self.log)
+        of_unit = np.bincount(self.clusters[0], signs)[self.clusters[0]]
+        total, variance = signs.sum(), max(float(signs @ of_unit), 1e-300)
+        drop = signs / np.sqrt(variance)
+        return total / variance**1.5 * (signs * of_unit - signs**2 / 2) - drop
+
+    def without(self, left_out: Flags) -> Self:
+        """Return the conclusion from the same held-out predictions."""
+        return replace(self, signs=np.where(left_out, 0.0, self.signs))
+
+    def anew(self, left_out: Flags) -> float:
+        """Return the margin where the other verdicts are held out and predicted anew."""
+        how: dict[str, Any] = {"baseline": self.other, "random_state": self.random_state}
+        comparison = cross_fitted(self.log[~left_out], self.fit, **how)
+        share = comparison.with_learned
+        return _margin(comparison.p_value, share if self.followed == "learned" else 1 - share)
+
+
+def _margin(p_value: float, share: float) -> float:
+    """Return how far a test of a half is beyond its level, in standard errors."""
+    from scipy.special import ndtri
+
+    size = -float(ndtri(max(p_value, 1e-300) / 2))
+    return (size if share > 0.5 else -size) - normal_quantile(1 - FOLLOWED_LEVEL)
+
+
+def conclusion_of(
+    words: str,
+    log: Preferences,
+    fit: DirectFit,
+    *,
+    judgements: Any = None,
+    runs: Any = None,
+    random_state: int = 0,
+) -> Conclusion:
+    """Return the conclusion that words name; raise InputError if they name none."""
+    text = " ".join(words.split())
+
+    # a number of the DCG beside a limit
+    found = re.fullmatch(
+        r"(?:the )?(gain of|discount at) (?:grade )?(.+?) ?([<>]) ?(\S+)", text, re.IGNORECASE
+    )
+    if found:
+        kind, place, side, limit = found.groups()
+        of_gain = kind.lower() == "gain of"
+        index = _place(words, place, _grades(log) if of_gain else [_positions(log)])
+        quantity = partial(_numbers, "gains" if of_gain else "discounts", index)
+        beyond = "above" if side == ">" else "below"
+        claim = f"the {kind.lower()} {place} is {beyond} {limit}"
+        sign = 1.0 if side == ">" else -1.0
+        left = LeftOut.of(log, fit)
+        return OfDCG(claim, log, fit, quantity, sign, _limit(words, limit), left)
+
+    # whom people follow
+    found = re.fullmatch(r"followed rather than (.+)", text, re.IGNORECASE)
+    if found:
+        comparison = cross_fitted(log, fit, baseline=found[1], random_state=random_state)
+        return OfPeople.of(log, fit, found[1], comparison, random_state)
+
+    # means of two runs
+    found = re.fullmatch(r"(.+?) (?:is )?better than (.+)", text)
+    if found:
+        new, old = found.groups()
+        if judgements is None or runs is None:
+            raise InputError(f"{words!r}: give judgements= and runs= with the two runs")
+        return of_runs(log, fit, new, old, judgements, runs)
+    raise InputError(f"{words!r} is no conclusion that verdicts decide: write {EXAMPLES}")
+
+
+def of_runs(
+    log: Preferences, fit: DirectFit, new: str, old: str, judgements: Any, runs: Any
+) -> Conclusion:
+    """Return the conclusion that the mean of a run is above that of another, by the learned DCG."""
+    from dcglearn.evaluation.run_values import evaluate
+    from dcglearn.evaluation.tables import read_judgements, read_runs
+
+    judged, read = read_judgements(judgements), read_runs(runs)
+    by_name = {run.name: run for run in read}
+    for name in (new, old):
+        if name not in by_name:
+            raise InputError(f"no run is named {name!r}: the runs are {', '.join(by_name)}")
+    pair = [by_name[new], by_name[old]]
+
+    def lead(dcgs: Sequence[DCG]) -> Floats:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScaleWarning)
+            metrics = {str(i): dcg for i, dcg in enumerate(dcgs)}
+            found = evaluate(judged, pair, metrics)
+        means: Floats = found.means[found.runs.index(new)] - found.means[found.runs.index(old)]
+        return means
+
+    claim = f"{new} is better than {old} by the learned DCG"
+    return OfDCG(claim, log, fit, lead, 1.0, 0.0, LeftOut.of(log, fit))
+
+
+def _numbers(name: str, index: int, dcgs: Sequence[DCG]) -> Floats:
+    """Return one gain or discount of each DCG, shape (D,)."""
+    return np.array([getattr(dcg, name)[index] for dcg in dcgs])
+
+
+def _grades(log: Preferences) -> list[list[str]]:
+    """Return the names and the numbers of the grades."""
+    numbers = [str(grade) for grade in range(log.n_grades)]
+    return [[name.lower() for name in log.grade_names or ()], numbers]
+
+
+def _positions(log: Preferences) -> list[str]:
+    return [str(k + 1) for k in range(log.depth)]
+
+
+def _place(words: str, place: str, scales: list[list[str]]) -> int:
+    """Return where a name or number is; raise InputError if it is nowhere."""
+    for scale in scales:
+        if place.lower() in scale:
+            return scale.index(place.lower())
+    known = ", ".join(scales[0] or scales[-1])
+    raise InputError(f"{words!r}: there is no {place!r} in the log, but {known}")
+
+
+def _limit(words: str, limit: str) -> float:
+    try:
+        number = float(limit)
+    except ValueError:
+        number = np.nan
+    if not np.isfinite(number):
+        raise InputError(f"{words!r}: {limit!r} is no number; write {EXAMPLES}")
+    return number

@@ -1,0 +1,340 @@
+"""Verdicts that decide a conclusion: the few without which it no longer holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain, combinations
+from math import ceil, comb
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike
+from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.progress import stage
+from dcglearn.foundation.validation import (
+    EMPTY,
+    UNKNOWN,
+    Fields,
+    Flags,
+    Floats,
+    Grades,
+    Indices,
+    InputError,
+    PolarsFrame,
+    one_of,
+)
+from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
+from dcglearn.logs.columns import weights_of
+from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.conclusions import Conclusion, conclusion_of
+from dcglearn.trust.form_choice import fit_in_form
+
+UNITS = {None: "verdicts", "pair": "pairs of lists", "rater": "raters", "query": "queries"}
+"""What is left out whole, by the word for it."""
+
+N_FITS = 10
+"""Whole fits that a search may take."""
+
+MOST_SETS = 32
+"""All smaller sets are tried where they are at most this many."""
+
+SHOWN = 20
+"""Rows of the table that are printed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Deciding(Finding):
+    """The verdicts that decide a conclusion.
+
+    `claim` is the conclusion, and `holds` tells whether it holds now; `value` and `without` are the
+    number that it is about, in words, with all verdicts and without some. Without `n` of `n_total`
+    verdicts (pairs of lists, raters or queries, as `by` says), which have the `share` of the
+    weight, it no longer holds; `n` is None where no set of up to half of them was found. All was
+    learned anew from the others where it is `confirmed`; `smallest` tells whether no smaller set
+    does. `rows`, shape (m,), are the rows of the log that are left out.
+    """
+
+    claim: str
+    by: str | None
+    holds: bool
+    value: str
+    without: str
+    n: int | None
+    n_total: int
+    share: float
+    confirmed: bool
+    smallest: bool
+    rows: Indices = field(repr=False)
+    units: PolarsFrame = field(repr=False)
+
+    _formats: ClassVar = {"influence": "+.2g", "row": "d"}
+
+    @property
+    def sentence(self) -> str:
+        """How many verdicts decide, in words."""
+        units, claim = UNITS[self.by], f"that {self.claim} ({self.value})"
+        if not self.holds:
+            return f"it does not hold now {claim}"
+        if self.n is None:
+            most = f"{self.n_total // 2:,} of {self.n_total:,} {units}"
+            still = f": without those that speak most for it, {self.without}" * bool(self.without)
+            return f"no set of up to {most} was found that decides {claim}{still}"
+        at_most, one = "" if self.smallest else "at most ", self.n == 1
+        return (
+            f"{at_most}{self.n:,} of {self.n_total:,} {units} decide{'s' * one} {claim}: learned "
+            f"without {'it' if one else 'them'}, {self.without}"
+        )
+
+    @property
+    def table(self) -> PolarsFrame:
+        """What decides, the most influential first."""
+        return self.units
+
+    @property
+    def cells(self) -> Cells:
+        """The first rows of the table as text."""
+        return cells_of(self.table.head(SHOWN), self._formats, self._labels)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the columns mean, and how sure the number is."""
+        if self.n is None:
+            return []
+        notes = [
+            "influence is by how much the number changes without it alone, to first order "
+            "(for a test, in standard errors), with a blend's weights held"
+        ]
+        if not self.smallest:
+            notes.append("there may be a smaller set: not all were tried")
+        if len(self.table) > SHOWN:
+            notes.append(f"{SHOWN} of {len(self.table):,} rows are shown")
+        return notes
+
+
+def what_if(
+    log: Preferences | ArrayLike,
+    learner: DirectLearner | None,
+    conclusion: str,
+    *,
+    by: str | None = None,
+    judgements: JudgementsLike | None = None,
+    runs: RunsLike | None = None,
+    random_state: int = 0,
+) -> Deciding:
+    """Find the few verdicts without which a conclusion no longer holds.
+
+    Verdicts are taken away by their influence, the change to first order without each, until a fit
+    of the others turns the conclusion; then all is learned anew from the others, blends with new
+    weights. More are taken while that disagrees, up to half, within about ten fits. Raises
+    InputError if the words are no conclusion, the learner fits no DCG directly, or the log has
+    fewer than two of what is left out.
+
+    Parameters
+    ----------
+    log : Preferences, or array_like of int, shape (n, 2, K)
+        The judgements.
+    learner : DCGLearner, optional
+        Learner, fitted to the log or not; by default ``DCGLearner()``.
+    conclusion : str
+        "gain of 2 > 0.5", with the number or the name of a grade, where the best gain is 1;
+        "discount at 3 < 0.4", where the first is 1; "followed rather than exponential-log2", that
+        people follow the learned DCG where it and the other, a name or a file, choose different
+        lists, by the test of `audit`; "NEW better than OLD", names of runs, by the means of nDCG
+        with the learned DCG.
+    by : {"pair", "rater", "query"}, optional
+        What is left out whole: all verdicts on the same two lists, of a rater or of a query; by
+        default each verdict.
+    judgements, runs : optional
+        Those of `evaluate`, for a conclusion about runs.
+    random_state : int
+        Seed of the folds that are held out.
+
+    See Also
+    --------
+    bands : What the log allows.
+    audit : Names the verdicts that decide its own conclusions.
+
+    References
+    ----------
+    Broderick, Giordano and Meager 2020, An automatic finite-sample robustness metric.
+
+    Examples
+    --------
+    >>> truth = dl.simulate.ground_truth("D1", n_grades=3, depth=3)
+    >>> log = dl.simulate.preference_pairs(truth, 60, n_flips=6, lists="free", random_state=0)
+    >>> found = what_if(log, dl.DCGLearner(loss="logistic"), "gain of 1 > 0.4")
+    >>> found.n < 10
+    True
+    """
+    # what is asked
+    log = as_preferences(log)
+    fit = fit_of(learner)
+    if fit is None:
+        with stage("learning"):
+            fit = fit_in_form(log, DirectDescription.of(learner))
+    how: Fields = {"judgements": judgements, "runs": runs, "random_state": random_state}
+    asked = conclusion_of(conclusion, log, fit, **how)
+
+    return deciding(asked, by)
+
+
+def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS) -> Deciding:
+    """Return what decides a conclusion, in at most `n_fits` fits beside those by influence."""
+    # what is left out whole
+    log = conclusion.log
+    if by not in UNITS:
+        one_of(by, "by", [unit for unit in UNITS if unit], ", or None")
+    unit = log.clusters(by)[0]
+    search = _Search(conclusion, unit, int(unit.max(initial=-1)) + 1)
+    if search.n_total < 2:
+        raise InputError(f"the log has {number_of(search.n_total, UNITS[by])}: leave out others")
+
+    # by influence with all else held, then by whole fits
+    taken, without = np.zeros(0, np.int64), ""
+    count, smallest = None, False
+    if conclusion.margin > 0:
+        with stage("what if"):
+            order, n, smallest = search.ordered()
+            count, margin = search.confirmed(order, n, max(n_fits // conclusion.cost, 1))
+        without = "" if margin is None else conclusion.shown(margin)
+        taken = order[: count or 0]
+        smallest = count is not None and (count == 1 or (smallest and count == n))
+
+    left_out, weight = search.left_out(taken), weights_of(log)
+    return Deciding(
+        claim=conclusion.claim,
+        by=by,
+        holds=conclusion.margin > 0,
+        value=conclusion.shown(conclusion.margin),
+        without=without,
+        n=count,
+        n_total=search.n_total,
+        share=float(weight[left_out].sum() / weight.sum()),
+        confirmed=count is not None,
+        smallest=smallest,
+        rows=np.flatnonzero(left_out),
+        units=_table(log, by, search, taken),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A search for the fewest units, numbered by verdict in `unit`, that decide a conclusion."""
+
+    conclusion: Conclusion
+    unit: Indices
+    n_total: int
+
+    def left_out(self, units: ArrayLike) -> Flags:
+        """Return which verdicts are those of some units, shape (n,)."""
+        return np.isin(self.unit, units)
+
+    def changes(self, conclusion: Conclusion) -> Floats:
+        """Return the change of the margin, to first order, without each unit."""
+        changes: Floats = np.bincount(self.unit, conclusion.influence(), self.n_total)
+        return changes
+
+    def holds_without(self, units: ArrayLike) -> bool:
+        """Return whether the conclusion holds without some units, with all else held."""
+        return self.conclusion.without(self.left_out(units)).margin > 0
+
+    def ordered(self) -> tuple[Indices, int | None, bool]:
+        """Return up to half of the units in the order to leave them out, and how many do.
+
+        That number is None if all of them are too few; last, whether no fewer units do.
+        """
+        # take away what should be enough, and go on from there while it is not
+        state, taken, before = self.conclusion, np.zeros(0, np.int64), 0
+        while state.margin > 0:
+            more, changes = self._next(state, taken)
+            if not len(more):
+                break
+            ends = state.margin + np.cumsum(changes[more])
+            n = max(int((ends > 0).sum()) + 1, len(taken) // 4)
+            before, taken = len(taken), np.concatenate([taken, more[:n]])
+            state = state.without(self.left_out(taken))
+
+        # fewer may do
+        order = np.concatenate([taken, self._next(self.conclusion, taken)[0]])
+        if state.margin > 0:
+            return order, None, False
+        low, high = before, len(taken)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.holds_without(taken[:middle]) else (low, middle)
+
+        # and all smaller sets are tried where they are few
+        sizes = range(1, high)
+        if sum(comb(self.n_total, k) for k in sizes) > MOST_SETS:
+            return order, high, False
+        for units in chain(*(combinations(range(self.n_total), k) for k in sizes)):
+            if not self.holds_without(units):
+                rest = order[~np.isin(order, units)]
+                return np.concatenate([units, rest]), len(units), True
+        return order, high, True
+
+    def _next(self, state: Conclusion, taken: Indices) -> tuple[Indices, Floats]:
+        """Return further units without which the margin falls, most first, and all changes."""
+        changes = self.changes(state)
+        changes[taken] = 0.0
+        order = np.argsort(changes, kind="stable")[: self.n_total // 2 - len(taken)]
+        return order[changes[order] < 0], changes
+
+    def confirmed(
+        self, order: Indices, n: int | None, n_fits: int
+    ) -> tuple[int | None, float | None]:
+        """Return how many of the units decide where all is learned anew, and the margin then.
+
+        The number is None where none do; then the margin is that without all that were tried.
+        """
+        low, high, margin = 0 if n is None else n - 1, None, None
+        count = len(order) if n is None else n
+        while n_fits and low < count <= len(order) and (high is None or count < high):
+            # learn anew from the others, if they teach anything
+            try:
+                found = self.conclusion.anew(self.left_out(order[:count]))
+            except InputError:
+                found = np.inf
+            n_fits -= 1
+
+            # fewer if they decide, else more
+            if found <= 0:
+                high, margin = count, found
+            else:
+                low = count
+                margin = margin if high or not np.isfinite(found) else found
+            count = (low + high) // 2 if high else min(ceil(1.5 * low), len(order))
+        return high, margin
+
+
+def _table(log: Preferences, by: str | None, search: _Search, taken: Indices) -> PolarsFrame:
+    """Return what each unit is, and its influence on the number that the conclusion is about."""
+    if not len(taken):
+        return table_of([])
+    changes = search.conclusion.sign * search.changes(search.conclusion)
+    rows = []
+    for unit in taken.tolist():
+        at = np.flatnonzero(search.unit == unit)
+        row: Fields = {"row": int(at[0])} if by is None else {}
+        for name in ("rater", "query"):
+            labels = getattr(log, name)
+            if labels is not None and by in (None, name):
+                row[name] = str(labels[at[0]])
+        if by in (None, "pair"):
+            sides = log.preferred[at[0]], log.other[at[0]]
+            row |= dict(zip(("preferred", "other"), map(_grades, sides), strict=True))
+        if by is not None:
+            row["verdicts"] = len(at)
+        elif log.tie is not None:
+            row["tie"] = bool(log.tie[at[0]])
+        rows.append({**row, "influence": float(changes[unit])})
+    return table_of(rows)
+
+
+def _grades(grades: Grades) -> str:
+    """Return a list as text: unknown grades as ?, without the empty places behind it."""
+    known = ["?" if grade == UNKNOWN else str(grade) for grade in grades if grade != EMPTY]
+    return " ".join(known)
