@@ -23,6 +23,7 @@ from dcglearn.audits.of_decisions import (
     then_and_now,
     tools_section,
 )
+from dcglearn.audits.of_deciding import deciding_section
 from dcglearn.audits.of_log import log_section
 from dcglearn.audits.of_metric import (
     curves_section,
@@ -120,14 +121,16 @@ def audit(
     inputs = Inputs.of(judged, baseline, random_state, strict=strict_log)
 
     # the sections, in the order of the page
+    curves, systems = curves_section(inputs), systems_section(inputs, judgements, runs)
     findings: dict[str, Finding] = {
         "verdict": verdict_section(inputs),
         "log": log_section(inputs),
-        "curves": curves_section(inputs),
+        "curves": curves,
         "held_out": held_out_section(inputs),
         "disagreement": disagreement_section(inputs),
         # what follows from it
-        "systems": systems_section(inputs, judgements, runs),
+        "systems": systems,
+        "deciding": deciding_section(inputs, curves, systems, judgements, runs),
         "next": next_section(inputs),
         "drift": drift_section(times, random_state),
         "tools": tools_section(inputs),
