@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from dcglearn.cli.command import examples, first_row, output_row, scale_row
+from dcglearn.cli.command import examples, first_row, option_name, output_row, scale_row
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.options import (
     AsJson,
@@ -30,7 +30,7 @@ NO_METRIC = {
 """Suffixes of reports, tables and pictures, by which no metric is written."""
 
 
-MEASURED = ("holdout", "bands", "ranges", "calibrate")
+MEASURED = ("holdout", "bands", "ranges", "calibrate", "what_if")
 """What needs the whole log in memory."""
 
 
@@ -106,6 +106,7 @@ class OutputOptions:
     "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
     "dcglearn learn side_by_side.jsonl -o dcg.json --bands 200 --report-out report.html",
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
+    'dcglearn learn side_by_side.jsonl -o dcg.json --what-if "gain of 2 > 0.5"',
     "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
@@ -134,9 +135,11 @@ def learn(
     outputs.check([*source.log, *inputs])
 
     # options that contradict each other
-    for name in ("bands", "calibrate"):
+    for name in ("bands", "calibrate", "what_if"):
         if getattr(trust, name) and learner.method != "dcg":
-            raise InputError(f"--{name} goes with --method dcg")
+            raise InputError(f"{option_name(name)} goes with --method dcg")
+    if trust.what_if and learner.form not in ("dcg", "auto"):
+        raise InputError(f"--what-if tells of DCGs: leave out --form {learner.form}")
     if trust.ranges and learner.zero not in (None, "0"):
         reason = "--ranges hold for DCGs whose worst grade has gain 0"
         raise InputError(f"{reason}; leave out --zero {learner.zero}")

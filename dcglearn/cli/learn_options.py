@@ -74,11 +74,6 @@ class LearnerOptions(CurveOptions):
     margin: Literal["unit", "hamming", "log"] = model_row(
         "unit", "qp: by how much the preferred list should win."
     )
-    monotone: bool = model_row(
-        True,
-        "qp: whether a better grade has at least the same utility.",
-        "--monotone/--no-monotone",
-    )
 
     def __post_init__(self) -> None:
         # C is a positive number, or chosen
@@ -90,13 +85,12 @@ class LearnerOptions(CurveOptions):
             raise InputError(f"--C {self.C}: give a positive number, or auto")
 
         # options of the other method keep their defaults
-        needed, names = "qp", ["C", "margin", "monotone"]
+        needed, names = "qp", ["C", "margin"]
         if self.method == "qp":
             needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "llm"]
         for name in names:
             if getattr(self, name) != getattr(LearnerOptions, name):
-                option = "--no-monotone" if name == "monotone" else option_name(name)
-                raise InputError(f"{option} goes with --method {needed}")
+                raise InputError(f"{option_name(name)} goes with --method {needed}")
 
     def description(self, log: Preferences | PartedLog) -> DirectDescription | QPDescription:
         """Return what to fit to a log; C is 1 where it is to be chosen."""
@@ -105,7 +99,7 @@ class LearnerOptions(CurveOptions):
         if self.method == "dcg":
             return replace(self.direct(log), form=self.form)
         C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
-        return QPDescription(C=C, margin=self.margin, monotone=self.monotone)
+        return QPDescription(C=C, margin=self.margin)
 
 
 def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
@@ -159,6 +153,12 @@ class TrustOptions(BaselineOptions):
     calibrate: bool = first_row(
         False, "Correct shares of people by how sure held-out verdicts are."
     )
+    what_if: str | None = first_row(
+        None,
+        'dcg: the few verdicts, raters and queries that decide it: "gain of 2 > 0.5", "discount '
+        'at 3 < 0.4", "followed rather than METRIC".',
+        metavar="CONCLUSION",
+    )
 
     def __post_init__(self) -> None:
         for name, usual in (("holdout", 0.3), ("level", 0.95)):
@@ -168,6 +168,12 @@ class TrustOptions(BaselineOptions):
                 raise InputError(f"--{name} {value}: {remedy}")
         if self.level is not None and not self.bands:
             raise InputError("--level is that of --bands: give --bands 200 too, or leave it out")
+        if self.what_if is not None:
+            from dcglearn.trust.conclusions import ABOUT_RUNS, conclusion_in
+
+            if conclusion_in(self.what_if)[0] == ABOUT_RUNS:
+                remedy = "`dcglearn audit --runs` and, in Python, dl.trust.what_if tell"
+                raise InputError(f"--what-if {self.what_if!r} is about runs: {remedy}")
 
     def unit(self, log: Preferences | PartedLog) -> str:
         """Return the unit to hold out whole: a split by pair would leak the rated lists."""

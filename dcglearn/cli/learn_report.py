@@ -12,6 +12,7 @@ import dcglearn as dl
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.reading import read_llm
 from dcglearn.cli.report import Report
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
@@ -77,9 +78,11 @@ def learn_report(
     # what a log in memory can tell of the fit
     bands, no_bands = None, ""
     machine = ranges = raters = None
+    decide: dict[str, Finding] = {}
     if pairs is not None and isinstance(learner, DirectFit):
         bands, no_bands = _bands(pairs, learner, trust)
         learner = _judged(pairs, learner, bands, comparison, trust)
+        decide = _deciding(pairs, learner, trust)
         if verdicts is not None and llm is not None:
             n = len(verdicts[verdicts.differing].decided)
             machine = llm_report(pairs, learner, n_llm=n, random_state=trust.seed)
@@ -107,7 +110,25 @@ def learn_report(
         machine=machine,
         no_signal=NO_SIGNAL if tells_nothing(log) else "",
         baseline=trust.baseline,
+        deciding=decide,
     )
+
+
+def _deciding(log: Preferences, learner: DirectFit, trust: TrustOptions) -> dict[str, Finding]:
+    """Return the verdicts, raters and queries that decide a conclusion, where it is asked for."""
+    if trust.what_if is None:
+        return {}
+    from dcglearn.trust.conclusions import conclusion_of
+    from dcglearn.trust.what_if import deciding
+
+    with stage("what if"):
+        asked = conclusion_of(trust.what_if, log, learner, random_state=trust.seed)
+        found: dict[str, Finding] = {"what if": deciding(asked)}
+        for by in ("rater", "query"):
+            labels = getattr(log, by)
+            if asked.margin > 0 and labels is not None and (labels != labels[0]).any():
+                found[f"what if, by {by}"] = deciding(asked, by)
+    return found
 
 
 def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[Bands | None, str]:

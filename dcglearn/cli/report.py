@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 SIX = ("read", "learned", "how sure", "new judgements", "left open")
 """Parts that are printed; the sixth line says what was written."""
 
-ASKED = ("as sure as said?", "LLM judge", "ranges", "form")
+DECIDING = ("what if", "what if, by rater", "what if, by query")
+"""Parts on what decides a conclusion."""
+
+ASKED = (*DECIDING, "as sure as said?", "LLM judge", "ranges", "form")
 """Parts that are printed too where an option asks for them."""
 
 NO_BANDS = "not measured; --bands 200 gives 90% bands of every gain and discount"
@@ -51,7 +54,8 @@ class Report(Findings):
     pairs contradict (None for a log in parts); `seconds` is the time to learn, without reading the
     log; `raters` is the agreement of raters who judged the same; `no_bands` says why there are
     none, where they were asked for; `machine` is how far an LLM judge can be trusted; `no_signal`
-    says so if no metric orders the pairs better than a coin; `baseline` is the metric in use.
+    says so if no metric orders the pairs better than a coin; `baseline` is the metric in use, and
+    `deciding` tells what decides a conclusion, by the name of the part.
     """
 
     learner: DirectFit | QPFit
@@ -69,6 +73,7 @@ class Report(Findings):
     machine: LLMReport | None = None
     no_signal: str = ""
     baseline: str = BASELINE
+    deciding: Mapping[str, Finding] = field(default_factory=dict)
 
     @property
     def dcg(self) -> DCG:
@@ -152,6 +157,8 @@ class Report(Findings):
         for name, part in (("raters", self.raters), ("machine", self.machine)):
             if part is not None:
                 values[name] = part.to_dict()
+        if self.deciding:
+            values["what_if"] = [part.to_dict() for part in self.deciding.values()]
 
         # what belongs to the method alone
         own = _direct_dict(learner) if isinstance(learner, DirectFit) else self._qp_dict(learner)
@@ -194,7 +201,7 @@ class Report(Findings):
 
         # what belongs to some logs and methods
         parts |= {"factored": self.factoring, "LLM judge": self.machine, "raters": self.raters}
-        parts["ranges"] = self.ranges
+        parts |= {"ranges": self.ranges, **self.deciding}
         if self.comparison is not None:
             parts["is a DCG enough?"] = self.comparison.lack_of_fit
             parts["as sure as said?"] = self.comparison.calibration

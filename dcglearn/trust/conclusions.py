@@ -32,6 +32,18 @@ EXAMPLES = (
 """How conclusions are written."""
 
 
+ABOUT_RUNS = "better"
+"""The kind of a conclusion about runs."""
+
+_PATTERNS = {
+    "gain of": r"(?:the )?gain of (?:grade )?(.+?) ?([<>]) ?(\S+)",
+    "discount at": r"(?:the )?discount at (?:position )?(\d+) ?([<>]) ?(\S+)",
+    "followed": r"followed rather than (.+)",
+    ABOUT_RUNS: r"(.+?) (?:is )?better than (.+)",
+}
+"""Patterns of words, by the kind of their conclusion."""
+
+
 class Conclusion(Protocol):
     """A statement about what a log teaches, which holds where its margin is positive."""
 
@@ -191,6 +203,16 @@ def _margin(p_value: float, share: float) -> float:
     return (size if share > 0.5 else -size) - normal_quantile(1 - FOLLOWED_LEVEL)
 
 
+def conclusion_in(words: str) -> tuple[str, tuple[str, ...]]:
+    """Return which kind of conclusion words are, and what they name; raise InputError for none."""
+    text = " ".join(words.split())
+    for kind, pattern in _PATTERNS.items():
+        found = re.fullmatch(pattern, text, re.IGNORECASE)
+        if found:
+            return kind, found.groups()
+    raise InputError(f"{words!r} is no conclusion that verdicts decide: write {EXAMPLES}")
+
+
 def conclusion_of(
     words: str,
     log: Preferences,
@@ -201,37 +223,27 @@ def conclusion_of(
     random_state: int = 0,
 ) -> Conclusion:
     """Return the conclusion that words name; raise InputError if they name none."""
-    text = " ".join(words.split())
-
-    # a number of the DCG beside a limit
-    found = re.fullmatch(
-        r"(?:the )?(gain of|discount at) (?:grade )?(.+?) ?([<>]) ?(\S+)", text, re.IGNORECASE
-    )
-    if found:
-        kind, place, side, limit = found.groups()
-        of_gain = kind.lower() == "gain of"
-        index = _place(words, place, _grades(log) if of_gain else [_positions(log)])
-        quantity = partial(_numbers, "gains" if of_gain else "discounts", index)
-        beyond = "above" if side == ">" else "below"
-        claim = f"the {kind.lower()} {place} is {beyond} {limit}"
-        sign = 1.0 if side == ">" else -1.0
-        left = LeftOut.of(log, fit)
-        return OfDCG(claim, log, fit, quantity, sign, _limit(words, limit), left)
+    kind, (name, *rest) = conclusion_in(words)
 
     # whom people follow
-    found = re.fullmatch(r"followed rather than (.+)", text, re.IGNORECASE)
-    if found:
-        comparison = cross_fitted(log, fit, baseline=found[1], random_state=random_state)
-        return OfPeople.of(log, fit, found[1], comparison, random_state)
+    if kind == "followed":
+        comparison = cross_fitted(log, fit, baseline=name, random_state=random_state)
+        return OfPeople.of(log, fit, name, comparison, random_state)
 
     # means of two runs
-    found = re.fullmatch(r"(.+?) (?:is )?better than (.+)", text)
-    if found:
-        new, old = found.groups()
+    if kind == ABOUT_RUNS:
         if judgements is None or runs is None:
             raise InputError(f"{words!r}: give judgements= and runs= with the two runs")
-        return of_runs(log, fit, new, old, judgements, runs)
-    raise InputError(f"{words!r} is no conclusion that verdicts decide: write {EXAMPLES}")
+        return of_runs(log, fit, name, rest[0], judgements, runs)
+
+    # a number of the DCG beside a limit
+    side, limit = rest
+    scale = _grades(log) if kind == "gain of" else [[str(k + 1) for k in range(log.depth)]]
+    numbers = "gains" if kind == "gain of" else "discounts"
+    quantity = partial(_numbers, numbers, _place(words, name, scale))
+    claim = f"the {kind} {name} is {'above' if side == '>' else 'below'} {limit}"
+    sign = 1.0 if side == ">" else -1.0
+    return OfDCG(claim, log, fit, quantity, sign, _limit(words, limit), LeftOut.of(log, fit))
 
 
 def of_runs(
@@ -269,10 +281,6 @@ def _grades(log: Preferences) -> list[list[str]]:
     """Return the names and the numbers of the grades."""
     numbers = [str(grade) for grade in range(log.n_grades)]
     return [[name.lower() for name in log.grade_names or ()], numbers]
-
-
-def _positions(log: Preferences) -> list[str]:
-    return [str(k + 1) for k in range(log.depth)]
 
 
 def _place(words: str, place: str, scales: list[list[str]]) -> int:
