@@ -61,7 +61,7 @@ class Conclusion(Protocol):
 
     @property
     def cost(self) -> int:
-        """The number of fits that learning anew takes."""
+        """The number of whole fits behind a margin."""
 
     @property
     def margin(self) -> float:
@@ -76,8 +76,11 @@ class Conclusion(Protocol):
     def without(self, left_out: Flags) -> Self:
         """Return the conclusion without some verdicts, shape (n,), with all else held."""
 
-    def anew(self, left_out: Flags) -> float:
-        """Return the margin where all is learned anew from the other verdicts."""
+    def refitted(self, left_out: Flags) -> float:
+        """Return the margin by a fit to the other verdicts, as a user makes it."""
+
+    def afresh(self, left_out: Flags) -> float | None:
+        """Return the margin by a fit that starts from nothing; None where that is the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +114,17 @@ class OfDCG:
         """Return the conclusion of descents from here; a blend's weights are held."""
         return replace(self, left=self.left.without(left_out))
 
-    def anew(self, left_out: Flags) -> float:
-        """Return the margin of a whole new fit to the other verdicts."""
+    def refitted(self, left_out: Flags) -> float:
+        """Return the margin by a fit from this one; a blend of nearly the log keeps its weights."""
+        return self._fitted(left_out, self.fit)
+
+    def afresh(self, left_out: Flags) -> float:
+        """Return the margin by a fit from all starts, with new weights of a blend."""
+        return self._fitted(left_out, None)
+
+    def _fitted(self, left_out: Flags, start: DirectFit | None) -> float:
         llm = None if self.fit.machine is None else self.fit.machine.dcg
-        fit = fit_in_form(self.log[~left_out], self.fit.description, llm=llm)
+        fit = fit_in_form(self.log[~left_out], self.fit.description, start, llm=llm)
         return float(self._margins([fit.dcg])[0])
 
     def _margins(self, dcgs: Sequence[DCG]) -> Floats:
@@ -187,12 +197,15 @@ class OfPeople:
         """Return the conclusion from the same held-out predictions."""
         return replace(self, signs=np.where(left_out, 0.0, self.signs))
 
-    def anew(self, left_out: Flags) -> float:
+    def refitted(self, left_out: Flags) -> float:
         """Return the margin where the other verdicts are held out and predicted anew."""
         how: dict[str, Any] = {"baseline": self.other, "random_state": self.random_state}
         comparison = cross_fitted(self.log[~left_out], self.fit, **how)
         share = comparison.with_learned
         return _margin(comparison.p_value, share if self.followed == "learned" else 1 - share)
+
+    def afresh(self, left_out: Flags) -> None:
+        """Return None: every fit of a fold starts from nothing."""
 
 
 def _margin(p_value: float, share: float) -> float:

@@ -52,9 +52,11 @@ class Deciding(Finding):
     `claim` is the conclusion, and `holds` tells whether it holds now; `value` and `without` are the
     number that it is about, in words, with all verdicts and without some. Without `n` of `n_total`
     verdicts (pairs of lists, raters or queries, as `by` says), which have the `share` of the
-    weight, it no longer holds; `n` is None where no set of up to half of them was found. All was
-    learned anew from the others where it is `confirmed`; `smallest` tells whether no smaller set
-    does. `rows`, shape (m,), are the rows of the log that are left out.
+    weight, it no longer holds; `n` is None where no set of up to half of them was found. `without`
+    is of a fit that starts from that of the whole log, and keeps the weights of a blend; `afresh`
+    of one that starts from nothing, by which the conclusion no longer holds either where it is
+    `confirmed`; empty where both are one. `smallest` tells whether no smaller set does. `rows`,
+    shape (m,), are the rows of the log that are left out.
     """
 
     claim: str
@@ -65,6 +67,7 @@ class Deciding(Finding):
     n: int | None
     n_total: int
     share: float
+    afresh: str
     confirmed: bool
     smallest: bool
     rows: Indices = field(repr=False)
@@ -83,9 +86,10 @@ class Deciding(Finding):
             still = f": without those that speak most for it, {self.without}" * bool(self.without)
             return f"no set of up to {most} was found that decides {claim}{still}"
         at_most, one = "" if self.smallest else "at most ", self.n == 1
+        but = "" if self.confirmed else f" (but {self.afresh} where all is learned afresh)"
         return (
-            f"{at_most}{self.n:,} of {self.n_total:,} {units} decide{'s' * one} {claim}: learned "
-            f"without {'it' if one else 'them'}, {self.without}"
+            f"{at_most}{self.n:,} of {self.n_total:,} {units} decide{'s' * one} {claim}: without "
+            f"{'it' if one else 'them'}, {self.without}{but}"
         )
 
     @property
@@ -109,6 +113,11 @@ class Deciding(Finding):
         ]
         if not self.smallest:
             notes.append("there may be a smaller set: not all were tried")
+        if self.afresh:
+            notes.append(
+                f"learned afresh without what decides, from all starts and with new weights of a "
+                f"blend, the number is {self.afresh}"
+            )
         if len(self.table) > SHOWN:
             notes.append(f"{SHOWN} of {len(self.table):,} rows are shown")
         return notes
@@ -127,10 +136,10 @@ def what_if(
     """Find the few verdicts without which a conclusion no longer holds.
 
     Verdicts are taken away by their influence, the change to first order without each, until a fit
-    of the others turns the conclusion; then all is learned anew from the others, blends with new
-    weights. More are taken while that disagrees, up to half, within about ten fits. Raises
-    InputError if the words are no conclusion, the learner fits no DCG directly, or the log has
-    fewer than two of what is left out.
+    to the others turns the conclusion, more of them while it does not, up to half. These fits start
+    from that of the whole log, and keep the weights of a blend unless it loses a tenth of its log;
+    a last one is made afresh. Raises InputError if the words are no conclusion, the learner fits no
+    DCG, or the log has fewer than two of what is left out.
 
     Parameters
     ----------
@@ -203,7 +212,9 @@ def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS
         taken = order[: count or 0]
         smallest = count is not None and (count == 1 or (smallest and count == n))
 
+    # a skeptic's fit
     left_out, weight = search.left_out(taken), weights_of(log)
+    afresh = None if count is None else conclusion.afresh(left_out)
     return Deciding(
         claim=conclusion.claim,
         by=by,
@@ -213,7 +224,8 @@ def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS
         n=count,
         n_total=search.n_total,
         share=float(weight[left_out].sum() / weight.sum()),
-        confirmed=count is not None,
+        afresh="" if afresh is None else conclusion.shown(afresh),
+        confirmed=count is not None and (afresh is None or afresh <= 0),
         smallest=smallest,
         rows=np.flatnonzero(left_out),
         units=_table(log, by, search, taken),
@@ -286,16 +298,16 @@ class _Search:
     def confirmed(
         self, order: Indices, n: int | None, n_fits: int
     ) -> tuple[int | None, float | None]:
-        """Return how many of the units decide where all is learned anew, and the margin then.
+        """Return how many of the units decide by whole fits to the others, and the margin then.
 
         The number is None where none do; then the margin is that without all that were tried.
         """
         low, high, margin = 0 if n is None else n - 1, None, None
         count = len(order) if n is None else n
         while n_fits and low < count <= len(order) and (high is None or count < high):
-            # learn anew from the others, if they teach anything
+            # fit to the others, if they teach anything
             try:
-                found = self.conclusion.anew(self.left_out(order[:count]))
+                found = self.conclusion.refitted(self.left_out(order[:count]))
             except InputError:
                 found = np.inf
             n_fits -= 1
