@@ -37,7 +37,7 @@ WINGS = {
     "joins": "evaluation readers logs metrics foundation",
     "estimators": "raters trust learning parts readers logs metrics foundation",
     "raters": "trust learning readers logs metrics foundation",
-    "trust": "learning parts readers logs metrics foundation",
+    "trust": "learning evaluation parts readers logs metrics foundation",
     "learning": "parts logs metrics kernels foundation",
     "evaluation": "readers logs metrics kernels foundation",
     "parts": "readers logs metrics foundation",

@@ -23,7 +23,6 @@ from dcglearn.audits.of_decisions import (
     then_and_now,
     tools_section,
 )
-from dcglearn.audits.of_deciding import deciding_section
 from dcglearn.audits.of_log import log_section
 from dcglearn.audits.of_metric import (
     curves_section,
@@ -31,6 +30,7 @@ from dcglearn.audits.of_metric import (
     held_out_section,
     verdict_section,
 )
+from dcglearn.audits.of_verdicts import deciding_section
 from dcglearn.audits.section import Section, cells
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.finding import Finding

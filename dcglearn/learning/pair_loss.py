@@ -26,13 +26,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.kernels.library import Bound
-from dcglearn.learning.judgement_kernel import (
-    LIKELIHOOD,
-    SLOPES,
-    VALUE,
-    bound_log,
-    judgement_sums,
-)
+from dcglearn.learning.judgement_kernel import LIKELIHOOD, SLOPES, VALUE, bound_log, judgement_sums
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import packed, unique_rows
 

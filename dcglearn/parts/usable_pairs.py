@@ -94,8 +94,9 @@ def usable_pairs(log: AnyLog) -> AnyLog:
 
 def usable_rows(log: PreferencePairs, *, ties: bool = True) -> Flags:
     """Return which pairs of a log are informative, shape (n,), with or without its ties."""
-    used: Flags = log.differing & ~np.isin(log.rater, one_sided_raters(log))
-    return used if ties else used & ~ties_of(log)
+    used: Flags = log.differing if ties else log.differing & ~ties_of(log)
+    raters = one_sided_raters(log)
+    return used if log.rater is None else used & ~np.isin(log.rater, raters)
 
 
 def usable_parts(log: PartedLog) -> PartedLog:

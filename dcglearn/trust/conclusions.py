@@ -13,8 +13,9 @@ import numpy as np
 
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Flags, Floats, InputError
-from dcglearn.learning.descriptions import DirectDescription, DirectFit
+from dcglearn.learning.descriptions import DirectFit
 from dcglearn.logs.columns import weights_of
+from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import MetricLike, metric_in_use
 from dcglearn.metrics.scales import ScaleWarning
@@ -188,7 +189,8 @@ class OfPeople:
     def influence(self) -> Floats:
         """Return the change of the sum of signs over its error without each verdict, shape (n,)."""
         signs = self.signs * weights_of(self.log)
-        of_unit = np.bincount(self.clusters[0], signs)[self.clusters[0]]
+        unit = pair_numbers(*self.clusters)
+        of_unit = np.bincount(unit, signs)[unit]
         total, variance = signs.sum(), max(float(signs @ of_unit), 1e-300)
         drop = signs / np.sqrt(variance)
         return total / variance**1.5 * (signs * of_unit - signs**2 / 2) - drop

@@ -33,6 +33,9 @@ from dcglearn.trust.blend import mean_dcg
 Quantity = Callable[[Sequence[DCG]], Floats]
 """From D metrics to a number of each, shape (D,)."""
 
+Fitted = tuple[FittedDCG, Indices] | None
+"""A member's parameters and judgements, with the log's row of each; None if it is no fit."""
+
 STEP = 1e-4
 """Largest change of a parameter in a difference quotient."""
 
@@ -41,13 +44,12 @@ STEP = 1e-4
 class LeftOut:
     """A fit to a log of n verdicts, of which some can be left out.
 
-    `members` are those of a blend, or the fit alone; `fitted` holds the parameters and judgements
-    of each, and the log's row of each judgement, None for a member that is no fit.
+    `members` are those of a blend, or the fit alone, and `fitted` what each was fitted to.
     """
 
     n: int
     members: tuple[Member, ...]
-    fitted: tuple[tuple[FittedDCG, Indices] | None, ...]
+    fitted: tuple[Fitted, ...]
 
     @classmethod
     def of(cls, log: PreferencePairs, fit: DirectFit) -> Self:
@@ -78,23 +80,10 @@ class LeftOut:
 
     def without(self, left_out: Flags) -> Self:
         """Return the fit without some verdicts, shape (n,): descents from this one."""
-        fitted = []
         with one_blas_thread():
-            for part in self.fitted:
-                if part is None:
-                    fitted.append(None)
-                    continue
-                start, rows = part
-                kept = ~left_out[rows]
-                judgements = start.judgements.at(np.flatnonzero(kept))
-                end = warm_fit(start.model, judgements, start.share, [start.theta])
-                rest = replace(
-                    start, judgements=judgements, theta=end.theta, objective=end.objective
-                )
-                fitted.append((rest, rows[kept]))
-        return self._moved(fitted)
+            return self._moved([_without(part, left_out) for part in self.fitted])
 
-    def _moved(self, fitted: Sequence[tuple[FittedDCG, Indices] | None]) -> Self:
+    def _moved(self, fitted: Sequence[Fitted]) -> Self:
         """Return the members at other parameters, with the weights that they have."""
         members = [
             member if part is None else replace(member, dcg=_dcg(part[0], part[0].theta))
@@ -129,12 +118,24 @@ class LeftOut:
 
 def _fitted(log: PreferencePairs, fit: DirectFit) -> tuple[FittedDCG, Indices]:
     """Return the parameters of a fit, and the log's row of each of its judgements."""
-    log = with_grades(log, fit.dcg.n_grades)
     with one_blas_thread():
-        fitted = fit_dcg(log, fit.description, WarmStart.of(fit))[1]
+        whole = with_grades(log, fit.dcg.n_grades)
+        fitted = fit_dcg(whole, fit.description, WarmStart.of(fit))[1]
 
     # only likelihoods use ties
     return fitted, np.flatnonzero(usable_rows(log, ties=fitted.model.kind == LIKELIHOOD))
+
+
+def _without(part: Fitted, left_out: Flags) -> Fitted:
+    """Return a member fitted to the judgements that are not left out, each as heavy as before."""
+    if part is None:
+        return None
+    start, rows = part
+    kept = ~left_out[rows]
+    judgements = start.judgements.at(np.flatnonzero(kept))
+    end = warm_fit(start.model, judgements, start.share, [start.theta])
+    moved = replace(start, judgements=judgements, theta=end.theta, objective=end.objective)
+    return moved, rows[kept]
 
 
 def _dcg(fitted: FittedDCG, theta: Floats) -> DCG:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from itertools import combinations
 from math import ceil, comb
 from typing import ClassVar
 
@@ -246,8 +246,8 @@ class _Search:
 
     def changes(self, conclusion: Conclusion) -> Floats:
         """Return the change of the margin, to first order, without each unit."""
-        changes: Floats = np.bincount(self.unit, conclusion.influence(), self.n_total)
-        return changes
+        changes = np.bincount(self.unit, conclusion.influence(), self.n_total)
+        return changes.astype(np.float64)
 
     def holds_without(self, units: ArrayLike) -> bool:
         """Return whether the conclusion holds without some units, with all else held."""
@@ -265,28 +265,29 @@ class _Search:
             if not len(more):
                 break
             ends = state.margin + np.cumsum(changes[more])
-            n = max(int((ends > 0).sum()) + 1, len(taken) // 4)
-            before, taken = len(taken), np.concatenate([taken, more[:n]])
+            enough = max(int((ends > 0).sum()) + 1, len(taken) // 4)
+            before, taken = len(taken), np.concatenate([taken, more[:enough]])
             state = state.without(self.left_out(taken))
 
-        # fewer may do
+        # fewer of them may do
         order = np.concatenate([taken, self._next(self.conclusion, taken)[0]])
-        if state.margin > 0:
-            return order, None, False
         low, high = before, len(taken)
-        while high - low > 1:
+        while state.margin <= 0 and high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.holds_without(taken[:middle]) else (low, middle)
+        n = high if state.margin <= 0 else None
 
-        # and all smaller sets are tried where they are few
-        sizes = range(1, high)
-        if sum(comb(self.n_total, k) for k in sizes) > MOST_SETS:
-            return order, high, False
-        for units in chain(*(combinations(range(self.n_total), k) for k in sizes)):
-            if not self.holds_without(units):
-                rest = order[~np.isin(order, units)]
-                return np.concatenate([units, rest]), len(units), True
-        return order, high, True
+        # and any others, of which all small sets are tried while these are few
+        tried = 0
+        for size in range(1, n or self.n_total // 2 + 1):
+            tried += comb(self.n_total, size)
+            if tried > MOST_SETS:
+                return order, n, False
+            for units in combinations(range(self.n_total), size):
+                if not self.holds_without(units):
+                    rest = order[~np.isin(order, units)]
+                    return np.concatenate([units, rest]), size, True
+        return order, n, n is not None
 
     def _next(self, state: Conclusion, taken: Indices) -> tuple[Indices, Floats]:
         """Return further units without which the margin falls, most first, and all changes."""
@@ -302,9 +303,9 @@ class _Search:
 
         The number is None where none do; then the margin is that without all that were tried.
         """
-        low, high, margin = 0 if n is None else n - 1, None, None
-        count = len(order) if n is None else n
-        while n_fits and low < count <= len(order) and (high is None or count < high):
+        low, high = 0 if n is None else n - 1, 0
+        count, margin = len(order) if n is None else n, None
+        while n_fits and low < count <= len(order) and (not high or count < high):
             # fit to the others, if they teach anything
             try:
                 found = self.conclusion.refitted(self.left_out(order[:count]))
@@ -319,7 +320,7 @@ class _Search:
                 low = count
                 margin = margin if high or not np.isfinite(found) else found
             count = (low + high) // 2 if high else min(ceil(1.5 * low), len(order))
-        return high, margin
+        return high or None, margin
 
 
 def _table(log: Preferences, by: str | None, search: _Search, taken: Indices) -> PolarsFrame:

@@ -192,7 +192,7 @@ def test_options_of_the_learner_reach_it(dcglearn, log):
 
     plain = weights()
     assert all(row == sorted(row) for row in plain)
-    
+
     assert weights("--margin", "hamming") != plain
     assert weights("--C", "0.01") != plain
 

@@ -41,9 +41,7 @@ def _decided(
     # whom people follow
     comparison, followed = inputs.comparison, inputs.followed
     if followed and not isinstance(comparison, str):
-        of_people = OfPeople.of(
-            log, fit, inputs.metric, comparison, inputs.random_state, followed
-        )
+        of_people = OfPeople.of(log, fit, inputs.metric, comparison, inputs.random_state, followed)
         yield deciding(of_people, n_fits=5)
 
     # the gain or discount that lies furthest outside its band
