@@ -225,6 +225,9 @@ FUNCTIONS = {
     "influence_of_raters": lambda log, _: influence_of_raters(
         log, fit_of(dl.DCGLearner().fit(log))
     ),
+    "what_if": lambda log, _: dl.trust.what_if(
+        log, dl.DCGLearner(), "gain of 1 > 0.01", by="pair" if len(log) > 6 else None
+    ),
     "audit": lambda log, _: dl.audit(log),
     "anonymous audit": lambda log, _: dl.audit(log, "linear-log2", anonymous=True),
     "audit since": lambda log, _: dl.audit(log, since="2026-06-01"),

@@ -7,7 +7,7 @@ from typing import Any
 from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.section import Section
 from dcglearn.trust.conclusions import OfDCG, OfPeople, conclusion_of, of_runs
-from dcglearn.trust.what_if import Deciding, deciding
+from dcglearn.trust.deciding import Deciding, deciding
 
 
 def deciding_section(

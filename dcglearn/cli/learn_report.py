@@ -63,6 +63,10 @@ def learn_report(
     check_log(log, strict=strict_log)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
+    if trust.what_if is not None and pairs is not None:
+        from dcglearn.trust.conclusions import conclusion_in
+
+        conclusion_in(trust.what_if, pairs)
     verdicts = None if options.llm is None else read_llm(options.llm, log.n_grades)
     with stage("machine"):
         llm = llm_dcg(verdicts, log)
@@ -119,7 +123,7 @@ def _deciding(log: Preferences, learner: DirectFit, trust: TrustOptions) -> dict
     if trust.what_if is None:
         return {}
     from dcglearn.trust.conclusions import conclusion_of
-    from dcglearn.trust.what_if import deciding
+    from dcglearn.trust.deciding import deciding
 
     with stage("what if"):
         asked = conclusion_of(trust.what_if, log, learner, random_state=trust.seed)

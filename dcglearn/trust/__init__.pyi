@@ -19,6 +19,8 @@ from dcglearn.trust.cross_validation import ChosenC as ChosenC
 from dcglearn.trust.cross_validation import RidgePath as RidgePath
 from dcglearn.trust.cross_validation import choose_C as choose_C
 from dcglearn.trust.cross_validation import ridge_path as ridge_path
+from dcglearn.trust.deciding import Deciding as Deciding
+from dcglearn.trust.deciding import what_if as what_if
 from dcglearn.trust.experiments import learn_from_experiments as learn_from_experiments
 from dcglearn.trust.falling_test import DiscountTest as DiscountTest
 from dcglearn.trust.falling_test import rising_discounts as rising_discounts
@@ -35,7 +37,5 @@ from dcglearn.trust.product_form import PositionTest as PositionTest
 from dcglearn.trust.product_form import position_dependence as position_dependence
 from dcglearn.trust.segments import SegmentTest as SegmentTest
 from dcglearn.trust.segments import segment_test as segment_test
-from dcglearn.trust.what_if import Deciding as Deciding
-from dcglearn.trust.what_if import what_if as what_if
 
 __all__: list[str]

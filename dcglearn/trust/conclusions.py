@@ -33,13 +33,13 @@ EXAMPLES = (
 """How conclusions are written."""
 
 
-ABOUT_RUNS = "better"
-"""The kind of a conclusion about runs."""
+GAIN, DISCOUNT, FOLLOWED, ABOUT_RUNS = "gain of", "discount at", "followed", "better"
+"""Kinds of conclusions."""
 
 _PATTERNS = {
-    "gain of": r"(?:the )?gain of (?:grade )?(.+?) ?([<>]) ?(\S+)",
-    "discount at": r"(?:the )?discount at (?:position )?(\d+) ?([<>]) ?(\S+)",
-    "followed": r"followed rather than (.+)",
+    GAIN: r"(?:the )?gain of (?:grade )?(.+?) ?([<>]) ?(\S+)",
+    DISCOUNT: r"(?:the )?discount at (?:position )?(\d+) ?([<>]) ?(\S+)",
+    FOLLOWED: r"followed rather than (.+)",
     ABOUT_RUNS: r"(.+?) (?:is )?better than (.+)",
 }
 """Patterns of words, by the kind of their conclusion."""
@@ -218,13 +218,22 @@ def _margin(p_value: float, share: float) -> float:
     return (size if share > 0.5 else -size) - normal_quantile(1 - FOLLOWED_LEVEL)
 
 
-def conclusion_in(words: str) -> tuple[str, tuple[str, ...]]:
-    """Return which kind of conclusion words are, and what they name; raise InputError for none."""
+def conclusion_in(words: str, log: Preferences | None = None) -> tuple[str, tuple[Any, ...]]:
+    """Return which kind of conclusion words are, and what they name.
+
+    Of a gain or discount of a log these are its place from 0, its name, the side and the limit.
+    Raise InputError if the words are no conclusion, or not one of this log.
+    """
     text = " ".join(words.split())
     for kind, pattern in _PATTERNS.items():
         found = re.fullmatch(pattern, text, re.IGNORECASE)
-        if found:
+        if not found:
+            continue
+        if kind in (FOLLOWED, ABOUT_RUNS):
             return kind, found.groups()
+        name, side, limit = found.groups()
+        place = 0 if log is None else _place(words, name, _names(kind, log))
+        return kind, (place, name, side, _limit(words, limit))
     raise InputError(f"{words!r} is no conclusion that verdicts decide: write {EXAMPLES}")
 
 
@@ -238,10 +247,10 @@ def conclusion_of(
     random_state: int = 0,
 ) -> Conclusion:
     """Return the conclusion that words name; raise InputError if they name none."""
-    kind, (name, *rest) = conclusion_in(words)
+    kind, (name, *rest) = conclusion_in(words, log)
 
     # whom people follow
-    if kind == "followed":
+    if kind == FOLLOWED:
         comparison = cross_fitted(log, fit, baseline=name, random_state=random_state)
         return OfPeople.of(log, fit, name, comparison, random_state)
 
@@ -252,13 +261,11 @@ def conclusion_of(
         return of_runs(log, fit, name, rest[0], judgements, runs)
 
     # a number of the DCG beside a limit
-    side, limit = rest
-    scale = _grades(log) if kind == "gain of" else [[str(k + 1) for k in range(log.depth)]]
-    numbers = "gains" if kind == "gain of" else "discounts"
-    quantity = partial(_numbers, numbers, _place(words, name, scale))
-    claim = f"the {kind} {name} is {'above' if side == '>' else 'below'} {limit}"
+    place, (shown, side, limit) = name, rest
+    quantity = partial(_numbers, "gains" if kind == GAIN else "discounts", place)
+    claim = f"the {kind} {shown} is {'above' if side == '>' else 'below'} {limit:g}"
     sign = 1.0 if side == ">" else -1.0
-    return OfDCG(claim, log, fit, quantity, sign, _limit(words, limit), LeftOut.of(log, fit))
+    return OfDCG(claim, log, fit, quantity, sign, limit, LeftOut.of(log, fit))
 
 
 def of_runs(
@@ -292,8 +299,10 @@ def _numbers(name: str, index: int, dcgs: Sequence[DCG]) -> Floats:
     return np.array([getattr(dcg, name)[index] for dcg in dcgs])
 
 
-def _grades(log: Preferences) -> list[list[str]]:
-    """Return the names and the numbers of the grades."""
+def _names(kind: str, log: Preferences) -> list[list[str]]:
+    """Return the names and the numbers of the grades, or the numbers of the positions."""
+    if kind != GAIN:
+        return [[str(k + 1) for k in range(log.depth)]]
     numbers = [str(grade) for grade in range(log.n_grades)]
     return [[name.lower() for name in log.grade_names or ()], numbers]
 

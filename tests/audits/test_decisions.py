@@ -17,6 +17,8 @@ from dcglearn.audits.of_decisions import (
     tools_section,
 )
 from dcglearn.audits.of_log import log_section
+from dcglearn.audits.of_metric import curves_section
+from dcglearn.audits.of_verdicts import deciding_section
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import band_draws
@@ -24,6 +26,8 @@ from dcglearn.trust.segments import SegmentTest
 from tests.audits.makers import FLAT, STEEP, judged, known_of
 from tests.makers import noisy_runs, refused
 
+SIDES = judged(120).preferred, judged(120).other
+COINS = np.random.default_rng(0).random(120) < 0.5
 DATES = np.repeat(["2025-11-03", "2026-02-01T10:00"], 60)
 STILL = "the metric of then still holds, as far as these judgements tell: one DCG for all is enough"
 
@@ -54,6 +58,33 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
     )
     assert same.sentence == "the learned DCG keeps the order of all 2 systems under flat"
     assert same.notes[0].startswith("1 of the 1 conclusions under flat survive")
+
+
+def test_verdicts_that_decide_what_the_audit_says(steep):
+    curves, runs = curves_section(steep), {"one": ONE_BEST, "many": MANY_FAIR}
+    systems = systems_section(steep, QRELS, runs)
+    finding = deciding_section(steep, curves, systems, QRELS, runs)
+    followed, furthest, swap = finding["found"]
+    assert finding.sentence == followed["sentence"]
+    assert followed["claim"] == "people follow the learned DCG rather than the metric used now"
+    assert furthest["claim"].startswith(f"the {curves['furthest']['parameter']} is below that of")
+    assert swap["claim"] == "one is better than many by the learned DCG"
+    assert all(one["holds"] and one["n_total"] == 120 for one in finding["found"])
+    assert len(finding.cells) > 1 and finding.notes == [furthest["sentence"], swap["sentence"]]
+
+
+def test_nothing_decides_where_nothing_is_concluded(steep):
+    same = replace(steep, metric=STEEP, baseline=STEEP)
+    none = deciding_section(same, curves_section(same), systems_section(same, None, None), 0, 0)
+    assert none.sentence == "" and none["found"] == []
+    coins = Preferences(
+        *(np.where(COINS[:, None], b, a) for a, b in (SIDES, SIDES[::-1])), n_grades=4
+    )
+    known = known_of(coins)
+    assert known.tells_nothing
+    assert not deciding_section(
+        known, curves_section(steep), systems_section(steep, None, None), 0, 0
+    ).sentence
 
 
 def test_means_of_systems_are_those_of_evaluate(steep):

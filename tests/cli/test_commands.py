@@ -13,7 +13,7 @@ import pytest
 from dcglearn.cli.options import refuse_overwriting
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from tests.makers import refused, write_lines, write_trec
+from tests.makers import random_log, refused, write_lines, write_trec
 
 GOOD = (
     '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "a"}\n'
@@ -108,6 +108,25 @@ def test_the_whole_report_is_written_beside_the_metric(dcglearn, log, tmp_path):
     for text in texts.values():
         assert [fact for fact in facts if fact not in text] == []
         assert f"{report['bands']['table'][-1]['estimate']:.4f}" in text
+
+
+def test_the_report_names_what_decides_a_conclusion(dcglearn, tmp_path):
+    log, page = tmp_path / "log.jsonl", tmp_path / "report.md"
+    random_log(120, noise=0.15, seed=2).changed(rater=np.tile(["ann", "bob", "cy"], 40)).save(log)
+    learn = ("learn", log, "--loss", "logistic", "-o", tmp_path / "dcg.json", "--force")
+    status, out, _ = dcglearn(*learn, "--what-if", "gain of 3 > 0.5", "--report-out", page)
+    assert status == 0
+    assert re.search(r"\nwhat if: .*\d of 120 verdicts .* that the gain of 3 is above 0.5", out)
+    assert re.search(r"\nwhat if, by rater: .* of 3 raters .*", out)
+    assert "| row | rater | preferred |" in page.read_text()
+
+    # as numbers, and where it is false
+    report = json.loads(dcglearn(*learn, "--what-if", "gain of 3 > 0.5", "--json")[1])
+    by = {part["by"]: part["n"] for part in report["what_if"]}
+    assert [*by] == [None, "rater"] and by[None] >= 1
+    assert report["sentences"]["what if"] == report["what_if"][0]["sentence"]
+    out = dcglearn(*learn, "--what-if", "gain of 3 > 0.999")[1]
+    assert "what if: it does not hold now that" in out and "by rater" not in out
 
 
 def test_the_report_says_the_level_of_its_bands(dcglearn, log, tmp_path):
@@ -313,7 +332,7 @@ def test_bad_logs_end_with_status_2_and_nothing_written(misuse, tmp_path, text, 
     assert sorted(item.name for item in tmp_path.iterdir()) == ["bad.jsonl"]
 
 
-OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or strengths")
+OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or strengths", "no '9' in")
 """Refusals that need what was read, which a terminal sees before."""
 
 
@@ -326,7 +345,12 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["learn", "LOG", "--method", "qp", "--C", "much"], "give a positive number, or auto"),
         (["learn", "LOG", "--C", "1"], "--C goes with --method qp"),
         (["learn", "LOG", "--zero", "none", "--ranges"], "leave out --zero none"),
-        (["learn", "LOG", "--no-monotone"], "--no-monotone goes with --method qp"),
+        (["learn", "LOG", "--margin", "log"], "--margin goes with --method qp"),
+        (["learn", "LOG", "--what-if", "gian of 2 > 1"], 'write "gain of 2 > 0.5"'),
+        (["learn", "LOG", "--what-if", "a better than b"], "`dcglearn audit --runs`"),
+        (["learn", "LOG", "--what-if", "gain of 9 > 1"], "no '9' in"),
+        (["learn", "LOG", "--what-if", "gain of 2 > 1", "--method", "qp"], "--what-if goes with"),
+        (["learn", "LOG", "--what-if", "gain of 2 > 1", "--form", "best"], "leave out --form best"),
         (["learn", "LOG", "--method", "qp", "--ridge", "1"], "--ridge goes with --method dcg"),
         (["learn", "LOG", "--method", "qp", "--bands", "9"], "--method dcg"),
         (["learn", "LOG", "--level", "0.9"], "give --bands 200 too, or leave it out"),

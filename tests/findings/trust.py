@@ -61,6 +61,16 @@ def _of_logs():
     yield dl.trust.ridge_path(small, grid=[0.1, 10.0], n_folds=2)
     yield dl.UtilityLearner().fit(small).factor()
 
+    # what decides a conclusion: verdicts, raters, nothing, one that is false, a test
+    judged = small.changed(rater=np.tile(["ann", TAG, "cy"], 50))
+    learner = dl.DCGLearner(loss="logistic").fit(judged)
+    gain = learner.dcg_.gains[1]
+    yield dl.trust.what_if(judged, learner, f"gain of 1 > {gain - 0.1}")
+    yield dl.trust.what_if(judged, learner, f"gain of 1 < {gain + 0.01}", by="rater")
+    yield dl.trust.what_if(judged, learner, "gain of 2 > 0.5")
+    yield dl.trust.what_if(judged, learner, f"discount at 2 > {learner.dcg_.discounts[1] + 0.1}")
+    yield dl.trust.what_if(judged, learner, "followed rather than exponential-log2")
+
     # raters, and a machine beside people
     both = log.changed(rater=named["rater"], swapped=rng.random(120) < 0.5)
     yield dl.rater_agreement(both)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import ceil, comb
@@ -29,7 +30,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.logs.columns import weights_of
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.conclusions import Conclusion, conclusion_of
+from dcglearn.trust.conclusions import Conclusion, conclusion_in, conclusion_of
 from dcglearn.trust.form_choice import fit_in_form
 
 UNITS = {None: "verdicts", "pair": "pairs of lists", "rater": "raters", "query": "queries"}
@@ -86,10 +87,14 @@ class Deciding(Finding):
             still = f": without those that speak most for it, {self.without}" * bool(self.without)
             return f"no set of up to {most} was found that decides {claim}{still}"
         at_most, one = "" if self.smallest else "at most ", self.n == 1
-        but = "" if self.confirmed else f" (but {self.afresh} where all is learned afresh)"
+        but = (
+            ""
+            if self.confirmed
+            else f" (but {self.afresh or 'nothing'} where all is learned afresh)"
+        )
         return (
             f"{at_most}{self.n:,} of {self.n_total:,} {units} decide{'s' * one} {claim}: without "
-            f"{'it' if one else 'them'}, {self.without}{but}"
+            f"{'it' if one else 'them'}, {self.without}{but * (not self.confirmed)}"
         )
 
     @property
@@ -180,6 +185,7 @@ def what_if(
     """
     # what is asked
     log = as_preferences(log)
+    conclusion_in(conclusion, log)
     fit = fit_of(learner)
     if fit is None:
         with stage("learning"):
@@ -202,30 +208,38 @@ def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS
         raise InputError(f"the log has {number_of(search.n_total, UNITS[by])}: leave out others")
 
     # by influence with all else held, then by whole fits
-    taken, without = np.zeros(0, np.int64), ""
-    count, smallest = None, False
+    count: int | None = None
+    order, smallest, turned = np.zeros(0, np.int64), False, []
+    margin = afresh = None
     if conclusion.margin > 0:
         with stage("what if"):
-            order, n, smallest = search.ordered()
-            count, margin = search.confirmed(order, n, max(n_fits // conclusion.cost, 1))
-        without = "" if margin is None else conclusion.shown(margin)
-        taken = order[: count or 0]
-        smallest = count is not None and (count == 1 or (smallest and count == n))
+            order, count, smallest = search.ordered()
+            margins = search.tried(order, count, max(n_fits // conclusion.cost, 1))
+            turned = [tried for tried, found in margins.items() if found <= 0]
+            if turned:
+                smallest = turned == [1] or (smallest and min(turned) == count)
+                count = min(turned)
+                margin = margins[count]
+                afresh = conclusion.afresh(search.left_out(order[:count]))
+            elif count:
+                margin = conclusion.without(search.left_out(order[:count])).margin
+                afresh = margins[count]
+            else:
+                margin = margins.get(len(order))
+    taken = order[: count or 0]
 
-    # a skeptic's fit
     left_out, weight = search.left_out(taken), weights_of(log)
-    afresh = None if count is None else conclusion.afresh(left_out)
     return Deciding(
         claim=conclusion.claim,
         by=by,
         holds=conclusion.margin > 0,
         value=conclusion.shown(conclusion.margin),
-        without=without,
+        without=_said(conclusion, margin),
         n=count,
         n_total=search.n_total,
         share=float(weight[left_out].sum() / weight.sum()),
-        afresh="" if afresh is None else conclusion.shown(afresh),
-        confirmed=count is not None and (afresh is None or afresh <= 0),
+        afresh=_said(conclusion, afresh),
+        confirmed=bool(turned) and (afresh is None or afresh <= 0),
         smallest=smallest,
         rows=np.flatnonzero(left_out),
         units=_table(log, by, search, taken),
@@ -296,31 +310,32 @@ class _Search:
         order = np.argsort(changes, kind="stable")[: self.n_total // 2 - len(taken)]
         return order[changes[order] < 0], changes
 
-    def confirmed(
-        self, order: Indices, n: int | None, n_fits: int
-    ) -> tuple[int | None, float | None]:
-        """Return how many of the units decide by whole fits to the others, and the margin then.
+    def tried(self, order: Indices, n: int | None, n_fits: int) -> dict[int, float]:
+        """Return the margins by whole fits without the first units, by how many these are.
 
-        The number is None where none do; then the margin is that without all that were tried.
+        The first is without n, or without all; then more, or fewer, until one fewer is too few.
         """
         low, high = 0 if n is None else n - 1, 0
-        count, margin = len(order) if n is None else n, None
+        count, margins = len(order) if n is None else n, {}
         while n_fits and low < count <= len(order) and (not high or count < high):
             # fit to the others, if they teach anything
-            try:
-                found = self.conclusion.refitted(self.left_out(order[:count]))
-            except InputError:
-                found = np.inf
+            margins[count] = np.inf
+            with contextlib.suppress(InputError):
+                margins[count] = self.conclusion.refitted(self.left_out(order[:count]))
             n_fits -= 1
 
             # fewer if they decide, else more
-            if found <= 0:
-                high, margin = count, found
+            if margins[count] <= 0:
+                high = count
             else:
                 low = count
-                margin = margin if high or not np.isfinite(found) else found
             count = (low + high) // 2 if high else min(ceil(1.5 * low), len(order))
-        return high or None, margin
+        return margins
+
+
+def _said(conclusion: Conclusion, margin: float | None) -> str:
+    """Return the number of a margin, empty where nothing was learned."""
+    return "" if margin is None or not np.isfinite(margin) else conclusion.shown(margin)
 
 
 def _table(log: Preferences, by: str | None, search: _Search, taken: Indices) -> PolarsFrame:
