@@ -22,7 +22,7 @@ from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.parts.usable_pairs import usable_rows
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.held_out import FOLLOWED_LEVEL, Comparison, cross_fitted, test_of_half
+from dcglearn.trust.held_out import FOLLOWED_LEVEL, Comparison, cross_fitted, half_test
 from dcglearn.trust.left_out import LeftOut, Quantity
 from dcglearn.trust.resampling import FEWEST_UNITS, Clusters, unit_of
 
@@ -177,7 +177,7 @@ class OfPeople:
     @cached_property
     def margin(self) -> float:
         """How far the test is beyond its level, in standard errors."""
-        return _margin(*test_of_half(self.signs, weights_of(self.log), self.clusters))
+        return _margin(*half_test(self.signs, weights_of(self.log), self.clusters))
 
     def shown(self, margin: float) -> str:
         """Return the p-value."""

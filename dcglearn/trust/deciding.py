@@ -178,9 +178,10 @@ def what_if(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1", n_grades=3, depth=3)
-    >>> log = dl.simulate.preference_pairs(truth, 60, n_flips=6, lists="free", random_state=0)
-    >>> found = what_if(log, dl.DCGLearner(loss="logistic"), "gain of 1 > 0.4")
-    >>> found.n < 10
+    >>> how = {"lists": "free", "temperature": 1.0, "random_state": 0}
+    >>> log = dl.simulate.preference_pairs(truth, 60, **how)
+    >>> found = what_if(log, dl.DCGLearner(loss="logistic"), "gain of 1 < 0.6")
+    >>> found.n < 10 and found.confirmed
     True
     """
     # what is asked

@@ -436,7 +436,7 @@ def _compared(
     # the pairs on which the learned metric and the one used now choose different lists
     learned = table[0]
     signs = np.where(learned * verdicts[baseline] < 0, learned, 0.0)
-    p_value, with_learned = test_of_half(signs, weight, frame.clusters)
+    p_value, with_learned = half_test(signs, weight, frame.clusters)
 
     # how far the ceiling is
     ceiling, no_ceiling = ceiling_of(held_out, random_state)
@@ -469,7 +469,7 @@ def _compared(
     )
 
 
-def test_of_half(signs: Floats, weight: Floats, clusters: Clusters) -> tuple[float, float]:
+def half_test(signs: Floats, weight: Floats, clusters: Clusters) -> tuple[float, float]:
     """Return the p-value of signs, shape (n,), and the share of positive ones; 0 is neither."""
     apart = np.flatnonzero(signs)
     if not len(apart):

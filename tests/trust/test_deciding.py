@@ -12,10 +12,8 @@ from dcglearn.learning.descriptions import DirectDescription, fit_of
 from dcglearn.trust.conclusions import OfPeople, conclusion_of
 from dcglearn.trust.deciding import deciding, what_if
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.held_out import cross_fitted, test_of_half
+from dcglearn.trust.held_out import cross_fitted
 from tests.trust.test_left_out import noisy
-
-test_of_half.__test__ = False
 
 SMALL = dl.simulate.ground_truth("D1", n_grades=3, depth=3)
 
