@@ -273,11 +273,19 @@ def known_starts(model: Model) -> list[Floats]:
 
 def log_sharpness(sample: PreferencePairs, prior: DCG | None) -> float:
     """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
-    reference = prior if prior is not None else DCG.standard(sample.n_grades, sample.depth)
+    square = np.average(squared_gaps(sample, prior), weights=sample.weight)
+    return float(np.log(100.0) - np.log(np.sqrt(square) if square > 0 else 0.1))
+
+
+def squared_gaps(pairs: PreferencePairs, prior: DCG | None) -> Floats:
+    """Return squares of the differences of pairs by the prior, or the usual DCG, shape (n,).
+
+    The unit is the largest difference that there can be.
+    """
+    reference = prior if prior is not None else DCG.standard(pairs.n_grades, pairs.depth)
     size = float(reference.discounts.sum() * np.ptp(reference.gains))
-    squares = (reference.score(sample.preferred) - reference.score(sample.other)) ** 2
-    typical = np.sqrt(np.average(squares, weights=sample.weight)) / size
-    return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
+    gaps: Floats = (reference.score(pairs.preferred) - reference.score(pairs.other)) / size
+    return gaps**2
 
 
 @cache

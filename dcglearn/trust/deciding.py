@@ -218,7 +218,7 @@ def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS
             margins = search.tried(order, count, max(n_fits // conclusion.cost, 1))
             turned = [tried for tried, found in margins.items() if found <= 0]
             if turned:
-                smallest = turned == [1] or (smallest and min(turned) == count)
+                smallest = min(turned) == 1 or (smallest and min(turned) == count)
                 count = min(turned)
                 margin = margins[count]
                 afresh = conclusion.afresh(search.left_out(order[:count]))

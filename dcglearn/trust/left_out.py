@@ -16,13 +16,13 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Flags, Floats, Indices, InputError
-from dcglearn.learning.dcg_model import DirectObjective
+from dcglearn.learning.dcg_model import PRIOR, DirectObjective
 from dcglearn.learning.descriptions import DirectFit, Member
 from dcglearn.learning.direct_search import warm_fit
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.learning.starts import WarmStart
+from dcglearn.learning.starts import WarmStart, squared_gaps
 from dcglearn.learning.trust_region import steps
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import DCG
@@ -33,23 +33,107 @@ from dcglearn.trust.blend import mean_dcg
 Quantity = Callable[[Sequence[DCG]], Floats]
 """From D metrics to a number of each, shape (D,)."""
 
-Fitted = tuple[FittedDCG, Indices] | None
-"""A member's parameters and judgements, with the log's row of each; None if it is no fit."""
-
 STEP = 1e-4
 """Largest change of a parameter in a difference quotient."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMember:
+    """A fit to judgements of a log, each as heavy as in the whole log.
+
+    `rows`, shape (m,), are the judgements' rows of the log. The prior of the judges' sharpness
+    depends on the log: its mean is `offset` less half the log of the mean of `squares`, shape (m,).
+    """
+
+    fitted: FittedDCG
+    rows: Indices
+    squares: Floats
+    offset: float
+
+    @classmethod
+    def of(cls, log: PreferencePairs, fit: DirectFit) -> Self:
+        """Return the fit to the judgements of a log that a fit uses."""
+        whole = with_grades(log, fit.dcg.n_grades)
+        fitted = fit_dcg(whole, fit.description, WarmStart.of(fit))[1]
+
+        # only likelihoods use ties
+        rows = np.flatnonzero(usable_rows(log, ties=fitted.model.kind == LIKELIHOOD))
+        assert fitted.pairs is not None
+        prior = fit.description.prior_of(fitted.model.n_grades, fitted.model.depth)
+        part = cls(fitted, rows, squared_gaps(fitted.pairs, prior), 0.0)
+        return replace(part, offset=fitted.model.centre - part.centre)
+
+    @property
+    def weight(self) -> Floats:
+        """The weights, shape (m,)."""
+        return np.broadcast_to(self.fitted.judgements.weight, len(self.rows))
+
+    @property
+    def centre(self) -> float:
+        """The prior mean of the log sharpness."""
+        square = max(float(np.average(self.squares, weights=self.weight)), 1e-300)
+        return self.offset - 0.5 * float(np.log(square))
+
+    def dcg(self, theta: Floats | None = None) -> DCG:
+        """Return the DCG at parameters, by default the fit's."""
+        curves = self.fitted.model.curves(self.fitted.theta if theta is None else theta)
+        return DCG(*curves.scaled)
+
+    def refitted(self) -> Self:
+        """Return the fit by a descent from its parameters."""
+        fitted = self.fitted
+        model = replace(fitted.model, centre=self.centre)
+        start = np.clip(fitted.theta, *model.bounds)
+        end = warm_fit(model, fitted.judgements, fitted.share, [start])
+        moved = replace(fitted, model=model, theta=end.theta, objective=end.objective)
+        return replace(self, fitted=moved)
+
+    def without(self, left_out: Flags) -> Self:
+        """Return the fit to the judgements of the rows that are not left out."""
+        kept = np.flatnonzero(~left_out[self.rows])
+        judgements = self.fitted.judgements.at(kept)
+        fitted = replace(self.fitted, judgements=judgements, pairs=None)
+        part = replace(self, fitted=fitted, rows=self.rows[kept], squares=self.squares[kept])
+        return part.refitted()
+
+    def influence(self, slope: Floats) -> Floats:
+        """Return the changes of a number of this slope, (p,), without each judgement, (m,)."""
+        fitted = self.fitted
+        model, theta, share = fitted.model, fitted.theta, fitted.share
+
+        # the inverse Hessian's product with the slope; parameters at a bound stay
+        local = DirectObjective(model, fitted.judgements, share)(theta[None])
+        low, high = model.bounds
+        room = np.where((theta <= low) | (theta >= high), 0.0, 1e9)[None]
+        of_slope = replace(local, gradient=slope[None])
+        direction = -steps(of_slope, -room, room, np.array([1e9]), np.zeros(1))[0]
+
+        # each judgement's slope along it
+        step = STEP / max(float(np.abs(direction).max()), 1e-300)
+        points = model.points(theta + step * np.outer([1.0, -1.0], direction))
+        losses = JudgedPairs(*fitted.judgements.arrays).losses(points, model.kind)
+        of_loss = share * (losses[:, 0] - losses[:, 1]) / (2 * step)
+
+        # the prior's mean moves with the mean square
+        total = max(float(self.weight @ self.squares), 1e-300)
+        moved = 0.5 * self.weight * (self.squares / total - 1 / self.weight.sum())
+        changes: Floats = (
+            of_loss + direction[model.places.sharpness] * moved / PRIOR.sharpness_spread**2
+        )
+        return changes
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
     """A fit to a log of n verdicts, of which some can be left out.
 
-    `members` are those of a blend, or the fit alone, and `fitted` what each was fitted to.
+    `members` are those of a blend, or the fit alone, and `fitted` the fit of each; None for a
+    member that is none.
     """
 
     n: int
     members: tuple[Member, ...]
-    fitted: tuple[Fitted, ...]
+    fitted: tuple[FittedMember | None, ...]
 
     @classmethod
     def of(cls, log: PreferencePairs, fit: DirectFit) -> Self:
@@ -59,8 +143,10 @@ class LeftOut:
                 f'form="{fit.form}": verdicts are left out of DCGs alone; learn with form="dcg"'
             )
         members = fit.members or (Member(fit.loss, 1.0, np.nan, np.nan, fit.dcg, fit),)
-        fitted = [None if member.fit is None else _fitted(log, member.fit) for member in members]
-        return cls(len(log), members, tuple(fitted))._moved(fitted)
+        with one_blas_thread():
+            fits = [member.fit for member in members]
+            fitted = [None if one is None else FittedMember.of(log, one) for one in fits]
+        return cls(len(log), members, ())._moved(fitted)
 
     @cached_property
     def dcg(self) -> DCG:
@@ -72,31 +158,28 @@ class LeftOut:
         total = np.zeros(self.n)
         with one_blas_thread():
             for place, part in enumerate(self.fitted):
-                if part is not None:
-                    fitted, rows = part
-                    direction = self._slope(quantity, place)
-                    total[rows] += _influence(fitted, direction)
+                slope = None if part is None else self._slope(quantity, place, part)
+                if part is not None and slope is not None and slope.any():
+                    total[part.rows] += part.influence(slope)
         return total
 
     def without(self, left_out: Flags) -> Self:
         """Return the fit without some verdicts, shape (n,): descents from this one."""
         with one_blas_thread():
-            return self._moved([_without(part, left_out) for part in self.fitted])
+            fitted = [None if part is None else part.without(left_out) for part in self.fitted]
+        return self._moved(fitted)
 
-    def _moved(self, fitted: Sequence[Fitted]) -> Self:
+    def _moved(self, fitted: Sequence[FittedMember | None]) -> Self:
         """Return the members at other parameters, with the weights that they have."""
         members = [
-            member if part is None else replace(member, dcg=_dcg(part[0], part[0].theta))
+            member if part is None else replace(member, dcg=part.dcg())
             for member, part in zip(self.members, fitted, strict=True)
         ]
         return replace(self, members=tuple(members), fitted=tuple(fitted))
 
-    def _slope(self, quantity: Quantity, place: int) -> Floats:
+    def _slope(self, quantity: Quantity, place: int, part: FittedMember) -> Floats:
         """Return the slope of a quantity in the parameters of one member, shape (p,)."""
-        part = self.fitted[place]
-        assert part is not None
-        fitted, _ = part
-        at, theta = fitted.model.places, fitted.theta
+        at, theta = part.fitted.model.places, part.fitted.theta
         of_curves = np.r_[: at.delta.stop, at.empty]
 
         # the blend on both sides of each parameter
@@ -106,7 +189,7 @@ class LeftOut:
                 moved = theta.copy()
                 moved[i] += sign * STEP
                 members = [*self.members]
-                members[place] = replace(members[place], dcg=_dcg(fitted, moved))
+                members[place] = replace(members[place], dcg=part.dcg(moved))
                 dcgs.append(mean_dcg(members))
 
         # difference quotients
@@ -114,49 +197,3 @@ class LeftOut:
         slope = np.zeros(len(theta))
         slope[of_curves] = (above - below) / (2 * STEP)
         return slope
-
-
-def _fitted(log: PreferencePairs, fit: DirectFit) -> tuple[FittedDCG, Indices]:
-    """Return the parameters of a fit, and the log's row of each of its judgements."""
-    with one_blas_thread():
-        whole = with_grades(log, fit.dcg.n_grades)
-        fitted = fit_dcg(whole, fit.description, WarmStart.of(fit))[1]
-
-    # only likelihoods use ties
-    return fitted, np.flatnonzero(usable_rows(log, ties=fitted.model.kind == LIKELIHOOD))
-
-
-def _without(part: Fitted, left_out: Flags) -> Fitted:
-    """Return a member fitted to the judgements that are not left out, each as heavy as before."""
-    if part is None:
-        return None
-    start, rows = part
-    kept = ~left_out[rows]
-    judgements = start.judgements.at(np.flatnonzero(kept))
-    end = warm_fit(start.model, judgements, start.share, [start.theta])
-    moved = replace(start, judgements=judgements, theta=end.theta, objective=end.objective)
-    return moved, rows[kept]
-
-
-def _dcg(fitted: FittedDCG, theta: Floats) -> DCG:
-    return DCG(*fitted.model.curves(theta).scaled)
-
-
-def _influence(fitted: FittedDCG, slope: Floats) -> Floats:
-    """Return the changes of a quantity with this slope without each judgement, shape (n,)."""
-    if not slope.any():
-        return np.zeros(len(fitted.judgements))
-    model, theta, share = fitted.model, fitted.theta, fitted.share
-
-    # the inverse Hessian's product with the slope; parameters at a bound stay
-    local = DirectObjective(model, fitted.judgements, share)(theta[None])
-    low, high = model.bounds
-    room = np.where((theta <= low) | (theta >= high), 0.0, 1e9)[None]
-    of_slope = replace(local, gradient=slope[None])
-    direction = -steps(of_slope, -room, room, np.array([1e9]), np.zeros(1))[0]
-
-    # each judgement's slope along it
-    step = STEP / max(float(np.abs(direction).max()), 1e-300)
-    points = model.points(theta + step * np.outer([1.0, -1.0], direction))
-    losses = JudgedPairs(*fitted.judgements.arrays).losses(points, model.kind)
-    return share * (losses[:, 0] - losses[:, 1]) / (2 * step)
