@@ -273,18 +273,16 @@ def known_starts(model: Model) -> list[Floats]:
 
 def log_sharpness(sample: PreferencePairs, prior: DCG | None) -> float:
     """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
-    square = np.average(squared_gaps(sample, prior), weights=sample.weight)
-    return float(np.log(100.0) - np.log(np.sqrt(square) if square > 0 else 0.1))
-
-
-def squared_gaps(pairs: PreferencePairs, prior: DCG | None) -> Floats:
-    """Return squares of the differences of pairs by the prior, or the usual DCG, shape (n,).
-
-    The unit is the largest difference that there can be.
-    """
-    reference = prior if prior is not None else DCG.standard(pairs.n_grades, pairs.depth)
+    reference = prior if prior is not None else DCG.standard(sample.n_grades, sample.depth)
     size = float(reference.discounts.sum() * np.ptp(reference.gains))
-    gaps: Floats = (reference.score(pairs.preferred) - reference.score(pairs.other)) / size
+    squares = squared_gaps(sample, reference)
+    typical = np.sqrt(np.average(squares, weights=sample.weight)) / size
+    return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
+
+
+def squared_gaps(pairs: PreferencePairs, reference: DCG) -> Floats:
+    """Return squares of the differences of pairs by a DCG, shape (n,)."""
+    gaps: Floats = reference.score(pairs.preferred) - reference.score(pairs.other)
     return gaps**2
 
 

@@ -42,6 +42,9 @@ N_FITS = 10
 MOST_SETS = 32
 """All smaller sets are tried where they are at most this many."""
 
+ONE_BY_ONE = 3
+"""Of few units, the first are taken one by one."""
+
 SHOWN = 20
 """Rows of the table that are printed."""
 
@@ -264,6 +267,11 @@ class _Search:
         changes = np.bincount(self.unit, conclusion.influence(), self.n_total)
         return changes.astype(np.float64)
 
+    @property
+    def few(self) -> bool:
+        """Whether the units are so few that each can be left out in turn."""
+        return self.n_total <= MOST_SETS
+
     def holds_without(self, units: ArrayLike) -> bool:
         """Return whether the conclusion holds without some units, with all else held."""
         return self.conclusion.without(self.left_out(units)).margin > 0
@@ -281,6 +289,7 @@ class _Search:
                 break
             ends = state.margin + np.cumsum(changes[more])
             enough = max(int((ends > 0).sum()) + 1, len(taken) // 4)
+            enough = 1 if self.few and len(taken) < ONE_BY_ONE else enough
             before, taken = len(taken), np.concatenate([taken, more[:enough]])
             state = state.without(self.left_out(taken))
 
@@ -305,9 +314,19 @@ class _Search:
         return order, n, n is not None
 
     def _next(self, state: Conclusion, taken: Indices) -> tuple[Indices, Floats]:
-        """Return further units without which the margin falls, most first, and all changes."""
-        changes = self.changes(state)
-        changes[taken] = 0.0
+        """Return further units without which the margin falls, most first, and all changes.
+
+        These are to first order, unless units are few.
+        """
+        if self.few:
+            rest = np.setdiff1d(np.arange(self.n_total), taken)
+            sets = [np.append(taken, unit) for unit in rest]
+            changes = np.zeros(self.n_total)
+            changes[rest] = [state.without(self.left_out(units)).margin for units in sets]
+            changes[rest] -= state.margin
+        else:
+            changes = self.changes(state)
+            changes[taken] = 0.0
         order = np.argsort(changes, kind="stable")[: self.n_total // 2 - len(taken)]
         return order[changes[order] < 0], changes
 

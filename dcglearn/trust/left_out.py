@@ -59,8 +59,9 @@ class FittedMember:
         # only likelihoods use ties
         rows = np.flatnonzero(usable_rows(log, ties=fitted.model.kind == LIKELIHOOD))
         assert fitted.pairs is not None
-        prior = fit.description.prior_of(fitted.model.n_grades, fitted.model.depth)
-        part = cls(fitted, rows, squared_gaps(fitted.pairs, prior), 0.0)
+        shape = fitted.model.n_grades, fitted.model.depth
+        reference = fit.description.prior_of(*shape) or DCG.standard(*shape)
+        part = cls(fitted, rows, squared_gaps(fitted.pairs, reference), 0.0)
         return replace(part, offset=fitted.model.centre - part.centre)
 
     @property
