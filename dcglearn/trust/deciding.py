@@ -30,7 +30,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.logs.columns import weights_of
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.conclusions import Conclusion, conclusion_in, conclusion_of
+from dcglearn.trust.conclusions import Conclusion, OfPeople, conclusion_in, conclusion_of
 from dcglearn.trust.form_choice import fit_in_form
 
 UNITS = {None: "verdicts", "pair": "pairs of lists", "rater": "raters", "query": "queries"}
@@ -269,8 +269,7 @@ class _Search:
 
     @property
     def few(self) -> bool:
-        """Whether the units are so few that each can be left out in turn."""
-        return self.n_total <= MOST_SETS
+        """Whether so few that each can be left out in turn; p-values do not tell them apart."""
 
     def holds_without(self, units: ArrayLike) -> bool:
         """Return whether the conclusion holds without some units, with all else held."""
