@@ -195,9 +195,7 @@ def what_if(
         with stage("learning"):
             fit = fit_in_form(log, DirectDescription.of(learner))
     how: Fields = {"judgements": judgements, "runs": runs, "random_state": random_state}
-    asked = conclusion_of(conclusion, log, fit, **how)
-
-    return deciding(asked, by)
+    return deciding(conclusion_of(conclusion, log, fit, **how), by)
 
 
 def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS) -> Deciding:
@@ -223,15 +221,17 @@ def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS
             if turned:
                 smallest = min(turned) == 1 or (smallest and min(turned) == count)
                 count = min(turned)
-                margin = margins[count]
-                afresh = conclusion.afresh(search.left_out(order[:count]))
+                margin, afresh = margins[count], np.inf
+                with contextlib.suppress(InputError):
+                    afresh = conclusion.afresh(search.left_out(order[:count]))
             elif count:
                 margin = conclusion.without(search.left_out(order[:count])).margin
                 afresh = margins[count]
             else:
                 margin = margins.get(len(order))
-    taken = order[: count or 0]
 
+    # the units, and their share of the log
+    taken = order[: count or 0]
     left_out, weight = search.left_out(taken), weights_of(log)
     return Deciding(
         claim=conclusion.claim,
@@ -270,6 +270,7 @@ class _Search:
     @property
     def few(self) -> bool:
         """Whether so few that each can be left out in turn; p-values do not tell them apart."""
+        return self.n_total <= MOST_SETS and not isinstance(self.conclusion, OfPeople)
 
     def holds_without(self, units: ArrayLike) -> bool:
         """Return whether the conclusion holds without some units, with all else held."""
@@ -317,6 +318,7 @@ class _Search:
 
         These are to first order, unless units are few.
         """
+        # without each in turn, or by influence
         if self.few:
             rest = np.setdiff1d(np.arange(self.n_total), taken)
             sets = [np.append(taken, unit) for unit in rest]
@@ -326,6 +328,8 @@ class _Search:
         else:
             changes = self.changes(state)
             changes[taken] = 0.0
+
+        # those that matter, up to half of all
         order = np.argsort(changes, kind="stable")[: self.n_total // 2 - len(taken)]
         return order[changes[order] < 0], changes
 
@@ -364,12 +368,15 @@ def _table(log: Preferences, by: str | None, search: _Search, taken: Indices) ->
     changes = search.conclusion.sign * search.changes(search.conclusion)
     rows = []
     for unit in taken.tolist():
+        # who judged what
         at = np.flatnonzero(search.unit == unit)
         row: Fields = {"row": int(at[0])} if by is None else {}
         for name in ("rater", "query"):
             labels = getattr(log, name)
             if labels is not None and by in (None, name):
                 row[name] = str(labels[at[0]])
+
+        # the lists, and how it counts
         if by in (None, "pair"):
             sides = log.preferred[at[0]], log.other[at[0]]
             row |= dict(zip(("preferred", "other"), map(_grades, sides), strict=True))
