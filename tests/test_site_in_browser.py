@@ -5,27 +5,16 @@ first page's picture answers and asks nobody.
 they need.
 """
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.browsers import IN_BROWSER, chromium
+
 SITE = Path(__file__).parents[1] / "build" / "site"
 PICTURES = SITE.parent / "first_page"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="the browser tests need playwright: make browser"
-)
-pytestmark = [
-    pytest.mark.skipif(
-        not shutil.which(CHROMIUM), reason=f"no browser at {CHROMIUM}: make browser"
-    ),
-    pytest.mark.skipif(
-        "DCGLEARN_BROWSER" not in os.environ, reason="run by make browser, apart from make test"
-    ),
-]
+pytestmark = IN_BROWSER
 
 SEARCHES = {
     "LLM judge": "tutorials/machine_judges",
@@ -56,12 +45,8 @@ SEARCHES = {
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--allow-file-access-from-files"]
-        )
+    with chromium("--allow-file-access-from-files") as browser:
         yield browser
-        browser.close()
 
 
 def opened(browser, page, width=1280, **options):

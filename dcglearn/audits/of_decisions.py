@@ -80,6 +80,7 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
         "survive": survive,
         "overturned": overturned,
         "people": None if people is None else people.to_dict(),
+        "silent": [] if inputs.tells_nothing else [*order.evaluation.silent],
     }
     return Section(
         *worded("systems", **numbers),

@@ -197,6 +197,7 @@ class SystemOrder(Finding):
         notes.append(f"beats: how many systems each beats under {self.scope}")
         if self.people is not None:
             notes += [self.people.in_brief, *self.people.of_judges]
+        notes += self.evaluation.silent
         queries = number_of(len(self.evaluation.queries), "queries", ",")
         return [*notes, f"means are over {queries}", *self.evaluation.notes]
 

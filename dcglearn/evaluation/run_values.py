@@ -131,6 +131,11 @@ class Evaluation(Finding):
         return np.where(counted.any(axis=2), sums / np.maximum(counted.sum(axis=2), 1), np.nan)
 
     @property
+    def silent(self) -> tuple[str, ...]:
+        """Why nothing can be said of people under metrics that know their judges."""
+        return () if self.shown is None else self.shown.silent(self.metrics)
+
+    @property
     def n_missing(self) -> Indices:
         """Number of judged queries that each run does not have, shape (R,)."""
         return np.isnan(self.values[:, 0]).sum(axis=1)

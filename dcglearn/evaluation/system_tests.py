@@ -449,8 +449,9 @@ def compared(
         table = table.join(_of_people(people), ["run", "baseline", "measure"], "left")
     reversals = tuple(_reversals(evaluation, b))
     notes = evaluation.open.notes if evaluation.open else ()
-    silent = evaluation.shown.silent(evaluation.metrics) if evaluation.shown else ()
-    return SystemComparison(table, level, correction, n, over, reversals, notes, people, silent)
+    return SystemComparison(
+        table, level, correction, n, over, reversals, notes, people, evaluation.silent
+    )
 
 
 def shares_of_people(

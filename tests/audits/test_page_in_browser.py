@@ -5,8 +5,6 @@ nothing sticks out.
 """
 
 import importlib.util
-import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,32 +13,20 @@ import pytest
 from dcglearn.audits.audit import audit
 from dcglearn.readers.read_log import read_preferences
 from tests.audits.makers import judged
+from tests.browsers import IN_BROWSER, chromium
 from tests.makers import noisy_runs
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "build" / "audit"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SMUGGLED = '"><img src=x onerror="window.smuggled=1"><script>window.smuggled=1</script>'
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="the browser tests need playwright: make browser"
-)
-pytestmark = [
-    pytest.mark.skipif(
-        not shutil.which(CHROMIUM), reason=f"no browser at {CHROMIUM}: make browser"
-    ),
-    pytest.mark.skipif(
-        "DCGLEARN_BROWSER" not in os.environ, reason="run by make browser, apart from make test"
-    ),
-]
+pytestmark = IN_BROWSER
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

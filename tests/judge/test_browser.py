@@ -7,11 +7,9 @@ and playwright, and the test of accessibility needs axe-core, which axe-playwrig
 
 import importlib.util
 import json
-import os
 import random
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +26,7 @@ from dcglearn.judge.learned import Chooser, LatestFit
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
+from tests.browsers import IN_BROWSER, chromium
 from tests.judge.makers import lines
 from tests.makers import write_lines
 
@@ -38,22 +37,11 @@ SHOWN = (
     "document.querySelector('#query').textContent + '|' + "
     "document.querySelector('#lists').innerText"
 )
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 TRUTH = DCG([0, 0.2, 0.5, 1], [1, 0.7, 0.5, 0.35, 0.25])
 """What the simulated judge goes by."""
 
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="the browser tests need playwright: make browser"
-)
-pytestmark = [
-    pytest.mark.skipif(
-        not shutil.which(CHROMIUM), reason=f"no browser at {CHROMIUM}: make browser"
-    ),
-    pytest.mark.skipif(
-        "DCGLEARN_BROWSER" not in os.environ, reason="run by make browser, apart from make test"
-    ),
-]
+pytestmark = IN_BROWSER
 
 
 class Server:
@@ -139,10 +127,8 @@ def picture(page, name, **options):
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

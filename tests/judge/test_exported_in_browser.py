@@ -8,8 +8,6 @@ import functools
 import http.server
 import importlib.util
 import json
-import os
-import shutil
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -21,34 +19,22 @@ from dcglearn.judge.exported import asked_by_file, page_of
 from dcglearn.judge.study import Rules, Study
 from dcglearn.judge.verdict_log import FIELDS
 from dcglearn.readers.read_log import read_preferences
+from tests.browsers import IN_BROWSER, chromium
 from tests.judge.makers import candidates, lines
 from tests.makers import write_lines
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "lists_to_judge.jsonl"
 PICTURES = ROOT / "build" / "judge"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SHOWN = "[document.querySelector('#query').textContent, document.querySelector('#lists').innerText]"
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="the browser tests need playwright: make browser"
-)
-pytestmark = [
-    pytest.mark.skipif(
-        not shutil.which(CHROMIUM), reason=f"no browser at {CHROMIUM}: make browser"
-    ),
-    pytest.mark.skipif(
-        "DCGLEARN_BROWSER" not in os.environ, reason="run by make browser, apart from make test"
-    ),
-]
+pytestmark = IN_BROWSER
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
