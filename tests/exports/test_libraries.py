@@ -373,14 +373,16 @@ def test_catboost(dcg):
     # its metric has the values of evaluate, its labels are 32 bits
     scores = np.random.default_rng(1).normal(size=len(grades))
     (value,) = utils.eval_metric(labels, scores, made["eval_metric"], group_id=queries)
-    expected = evaluate_arrays(by_query, scores.reshape(by_query.shape), dcg).mean()
+    expected = evaluate_arrays(by_query, scores.reshape(by_query.shape), metrics=dcg).mean()
     assert value == pytest.approx(expected, abs=1e-6)
 
     # its objective raises it
     tree = {"iterations": 20, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
     told = {"loss_function": made["loss_function"], "eval_metric": made["eval_metric"]}
     ranker = catboost.CatBoostRanker(**told, **tree).fit(features, labels, group_id=queries)
-    trained = evaluate_arrays(by_query, ranker.predict(features).reshape(by_query.shape), dcg)
+    trained = evaluate_arrays(
+        by_query, ranker.predict(features).reshape(by_query.shape), metrics=dcg
+    )
     assert trained.mean() > expected + 0.2
 
 
@@ -419,12 +421,12 @@ def test_weights_for_lambda_loss_are_what_a_swap_changes(dcg):
 
     # brute force: the change of NDCG
     ranks = -np.arange(6.0)
-    before = evaluate_arrays(grades, np.tile(ranks, (5, 1)), dcg)
+    before = evaluate_arrays(grades, np.tile(ranks, (5, 1)), metrics=dcg)
     for i in range(6):
         for j in range(6):
             swapped = grades.copy()
             swapped[:, [i, j]] = swapped[:, [j, i]]
-            after = evaluate_arrays(swapped, np.tile(ranks, (5, 1)), dcg)
+            after = evaluate_arrays(swapped, np.tile(ranks, (5, 1)), metrics=dcg)
             np.testing.assert_allclose(weights[:, i, j], np.abs(after - before), atol=1e-12)
 
 
