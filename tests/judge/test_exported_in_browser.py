@@ -267,7 +267,9 @@ def test_two_tabs_do_not_overwrite_each_other(context, written, tmp_path):
     third = opened(context, path, "window.addEventListener('storage', (event) => "
                                   "event.stopImmediatePropagation(), true)")  # fmt: skip
     named(third, "ann")
+    n = third.evaluate("localStorage.length")
     first.keyboard.press("j")
+    third.wait_for_function("n => localStorage.length > n", arg=n)
     third.keyboard.press("f")
     assert "Judged in another tab already" in third.text_content("#said")
     assert words(third, "#count") == "ann · 5 of 6 judged"
@@ -284,8 +286,11 @@ def test_what_another_page_clears_is_put_back(context, written, tmp_path):
     page = enter(context, path)
     give(page, "fj")
     other = opened(context, written(name="other"))
-    other.evaluate("localStorage.clear()")
+    other.evaluate("localStorage.clear(); localStorage.setItem('cleared', 'yes')")
+    page.wait_for_function("localStorage.getItem('cleared')")
     page.keyboard.press("g")
+    kept = "Object.keys(localStorage).filter((key) => key.includes('.answer.')).length === 3"
+    other.wait_for_function(kept)
     page.reload()
     page.wait_for_selector("#left li")
     assert words(page, "#count").endswith("3 of 6 judged")
