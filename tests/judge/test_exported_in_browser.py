@@ -287,10 +287,10 @@ def test_what_another_page_clears_is_put_back(context, written, tmp_path):
     give(page, "fj")
     other = opened(context, written(name="other"))
     other.evaluate("localStorage.clear(); localStorage.setItem('cleared', 'yes')")
-    page.wait_for_function("localStorage.getItem('cleared')")
+    page.wait_for_function("() => localStorage.getItem('cleared')")
     page.keyboard.press("g")
-    kept = "Object.keys(localStorage).filter((key) => key.includes('.answer.')).length === 3"
-    other.wait_for_function(kept)
+    kept = "Object.keys(localStorage).filter((key) => key.includes('.answer.')).length"
+    other.wait_for_function(f"() => {kept} === 3")
     page.reload()
     page.wait_for_selector("#left li")
     assert words(page, "#count").endswith("3 of 6 judged")
