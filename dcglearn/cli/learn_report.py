@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dcglearn as dl
+from dcglearn.audits.section import Section
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.reading import read_llm
 from dcglearn.cli.report import Report
@@ -122,6 +123,8 @@ def _deciding(log: Preferences, learner: DirectFit, trust: TrustOptions) -> dict
     """Return the verdicts, raters and queries that decide a conclusion, where it is asked for."""
     if trust.what_if is None:
         return {}
+    if tells_nothing(log):
+        return {"what if": Section(f"no verdicts decide it: {NO_SIGNAL}")}
     from dcglearn.trust.conclusions import conclusion_of
     from dcglearn.trust.deciding import deciding
 
@@ -186,7 +189,9 @@ def _judged(
             found = cross_fitted(log, learner, random_state=trust.seed).calibration
         if found is not None:
             judges = replace(judges, slope=found.slope, slope_error=found.error)
-    if comparison is not None and comparison.below_ceiling:
+    if tells_nothing(log):
+        judges = replace(judges, unexplained=NO_SIGNAL)
+    elif comparison is not None and comparison.below_ceiling:
         judges = replace(judges, unexplained=f"grades do not explain all: {comparison.room}")
     return judged_by(learner, judges)
 

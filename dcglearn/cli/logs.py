@@ -139,6 +139,8 @@ def _merge(files: list[str], output: Path | None, *, force: bool) -> None:
     if output is not None:
         suffix_among(output, LINES, "verdicts")
     verdicts, sentences = merged(files)
+    if not verdicts:
+        raise InputError(f"{', '.join(files)}: no verdict; name the files that raters handed over")
     for sentence in sentences:
         say(sentence)
     say(f"merged: {contents(verdicts)}")

@@ -144,27 +144,25 @@ class People(Finding):
     @property
     def sentence(self) -> str:
         """How many of 100 people take the first run, and of those who see a difference."""
+        # what people do
         row = self.table.row(0, named=True)
-        judges = self.judges[row["measure"]]
         see, take = "see both lists", f"would take {row['run']}"
-        if not judges.chose:
+        if not self.judges[row["measure"]].chose:
             see, take = "rate both lists", f"would rate {row['run']} higher"
-        shares = [
-            f"{row[name]:.0f} {words} ({row[f'{name}_low']:.0f} to {row[f'{name}_high']:.0f})"
-            for name, words in (
-                ("take", take),
-                ("keep", row["baseline"]),
-                ("no_difference", "would see no difference"),
-            )
-            if name != "no_difference" or row["no_difference_high"] >= 0.5
-        ]
-        decided = f"{row['decided']:.0f} ({row['decided_low']:.0f} to {row['decided_high']:.0f})"
-        of_decided = f"; of 100 who see a difference, {decided} {take}"
-        if row["no_difference_high"] < 0.5:
-            of_decided = ""
+
+        # shares with intervals; without ties, nobody sees no difference
+        words = {"take": take, "keep": row["baseline"], "decided": take}
+        words["no_difference"] = "would see no difference"
+        shares = {
+            name: f"{row[name]:.0f} {word} ({row[f'{name}_low']:.0f} to {row[f'{name}_high']:.0f})"
+            for name, word in words.items()
+        }
+        told = f"{shares['take']}, {shares['keep']}"
+        if row["no_difference_high"] >= 0.5:
+            told += f", {shares['no_difference']}; of 100 who see a difference, {shares['decided']}"
         depth = number_of(self.depths[row["measure"]], "results")
         return (
-            f"of 100 people who {see} of a query down to {depth}, {listed(shares)}{of_decided} "
+            f"of 100 people who {see} of a query down to {depth}, {told} "
             f"({self.level:.0%} intervals)"
         )
 
@@ -217,7 +215,9 @@ class People(Finding):
             if len(part):
                 top = part.head(SHOWN)
                 pairs = zip(top["query_id"], top[words], strict=True)
-                examples = listed([f"{query} ({share:.0f} of 100)" for query, share in pairs])
+                examples = ", ".join(
+                    f"{listed([query])} ({share:.0f} of 100)" for query, share in pairs
+                )
                 yield f"queries where most would take {name}: {examples}"
 
         # the ceiling, and what lies beyond the log
@@ -252,6 +252,7 @@ PARTS = ("take", "no_difference", "keep")
 
 def _of_judges(judges: Judges) -> Iterator[str]:
     """Yield what the shares of people rest on."""
+    # what the log holds
     if not judges.chose:
         yield (
             "the log holds ratings: nobody chose between two lists, so the shares are of people "
@@ -262,6 +263,8 @@ def _of_judges(judges: Judges) -> Iterator[str]:
             "the interval is by queries alone, since the metric holds no draws of what its log "
             "allows: `learn` and `bands` add them where the log is long enough"
         )
+
+    # what held-out verdicts said
     if judges.slope_error:
         yield (
             f"calibrated: held-out verdicts have a slope of {judges.slope:.2f} ± "
@@ -358,18 +361,16 @@ def _in_hundred(shares: Floats, samples: Floats, level: float) -> dict[str, floa
     `shares`, shape (Q, 3), are by query, `samples`, shape (S, 3), means over samples. An estimate
     beyond the samples, such as that of a blend, is the end of its interval.
     """
+    # the estimate first, then the samples
+    both = np.vstack([shares.mean(axis=0), samples])
+    decided = both[:, 0] / (both[:, 0] + both[:, 2])
+    columns = dict(zip(PARTS, both.T, strict=True)) | {"decided": decided}
+
+    # each with its ends
     numbers: dict[str, float] = {}
-    means = shares.mean(axis=0)
-    for name, estimate, drawn in (
-        *zip(PARTS, means, samples.T, strict=True),
-        (
-            "decided",
-            means[0] / (means[0] + means[2]),
-            samples[:, 0] / (samples[:, 0] + samples[:, 2]),
-        ),
-    ):
+    for name, (estimate, *drawn) in columns.items():
         low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2))
-        ends = {"low": min(low, estimate), "high": max(high, estimate)}
         numbers[name] = 100 * float(estimate)
-        numbers |= {f"{name}_{end}": 100 * float(value) for end, value in ends.items()}
+        numbers[f"{name}_low"] = 100 * float(min(low, estimate))
+        numbers[f"{name}_high"] = 100 * float(max(high, estimate))
     return numbers | {"agree": 100 * float((shares**2).sum(axis=1).mean())}

@@ -89,6 +89,8 @@ class Calibration(Finding):
             verdict = "people are less sure than predicted: --calibrate corrects shares of people"
         elif low > 1:
             verdict = "people are surer than predicted"
+        elif low == 0:
+            verdict = "these pairs cannot tell whether people are as sure as predicted"
         return (
             f"predicted chances of {self.n:,} held-out verdicts have a Brier score of "
             f"{self.brier:.3f} (a coin .250) and a slope of {self.slope:.2f} ({LEVEL:.0%} interval "

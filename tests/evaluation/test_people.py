@@ -162,6 +162,33 @@ def test_what_lies_beyond_the_log_is_marked():
     assert "grades do not explain all" in notes and "by queries alone" in notes
 
 
+def test_long_names_hide_no_number():
+    judged, runs = lists(8)
+    long = {f"{name} {'x' * 90}": run for name, run in runs.items()}
+    judges = Judges(3.0, 0.4, 0.05, largest=9, grades=(0, 1, 2, 3))
+    people = dl.compare_systems(judged, long, {"m": metric(judges)}, n_resamples=100).people
+    row = people.table.row(0, named=True)
+    for part in ("take", "keep", "no_difference", "decided"):
+        assert f"({row[f'{part}_low']:.0f} to {row[f'{part}_high']:.0f})" in people.sentence
+
+
+def test_coins_tell_nothing_of_people(dcglearn, tmp_path):
+    rng = np.random.default_rng(0)
+    log, out = tmp_path / "coins.jsonl", tmp_path / "dcg.json"
+    dl.Preferences(rng.integers(0, 4, (300, 2, 5)), n_grades=4).save(log)
+    asked = ("--holdout", "0.3", "--what-if", "gain of 2 > 0.1")
+    status, words, _ = dcglearn("learn", log, "-o", out, *asked)
+    assert status == 0 and "no verdicts decide it" in words
+    assert "cannot tell whether people are as sure" in words
+
+    # the metric's file says it to whoever compares with it
+    judged, runs = lists()
+    comparison = dl.compare_systems(judged, runs, {"m": dl.DCG.load(out)}, n_resamples=100)
+    assert "no metric orders new pairs" in " ".join(comparison.notes)
+    row = comparison.people.table.row(0, named=True)
+    assert row["take_low"] <= 53 and row["agree"] < 55
+
+
 def test_nothing_is_made_up():
     judged, runs = lists()
     plain = dl.compare_systems(judged, runs, {"m": metric(None)}, n_resamples=100)
