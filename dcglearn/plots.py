@@ -456,9 +456,12 @@ def forest_figure(comparison: SystemComparison) -> Figure:
 
 def _plot_people(axes: Axes, people: People) -> None:
     """Draw a bar of 100 people for each run: those who take it, and those who take the other."""
+    # a row for each run and measure
     table = people.table
     baseline = table["baseline"][0]
     names = [f"{row['run']}, {row['measure']}" for row in table.iter_rows(named=True)]
+
+    # shares end to end, with their numbers where there is room
     left = np.zeros(len(table))
     for part, label, colour in (
         ("take", "take it", _COLOR),
@@ -475,6 +478,8 @@ def _plot_people(axes: Axes, people: People) -> None:
                     start + share / 2, y, f"{share:.0f}", ha="center", va="center", color=dark
                 )
         left = left + shares
+
+    # names of the rows and the parts
     _name_rows(axes, names)
     axes.set(xlim=(0, 100), xlabel="of 100 people who see both lists")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)

@@ -185,11 +185,14 @@ def next_section(inputs: Inputs) -> Section:
 
 def tools_section(inputs: Inputs) -> Section:
     """Return what to paste into other tools for the learned DCG."""
+    # what each tool needs
     dcg = inputs.learned
     paste: dict[str, Any] = {}
     for tool in ("lightgbm", "sql", "ir-measures"):
         made = exported(dcg, "dcg.json", tool)
         paste[tool] = made.settings if made.text is None else made.text
+
+    # the file itself, with few escapes
     text = json.dumps(dcg.to_dict(), separators=(",", ":"))
     file = f"data:application/json,{quote(text, safe=',:[]')}"
     about = "the learned DCG as a file, dcg.json, and what other tools need: paste it there"

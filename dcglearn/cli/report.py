@@ -204,7 +204,8 @@ class Report(Findings):
         parts |= {"ranges": self.ranges, **self.deciding}
         if self.comparison is not None:
             parts["is a DCG enough?"] = self.comparison.lack_of_fit
-            parts["as sure as said?"] = self.comparison.calibration
+            if not self.no_signal:
+                parts["as sure as said?"] = self.comparison.calibration
         if isinstance(self.learner, DirectFit) and self.learner.form_scores:
             parts["form"] = FormChoice(self.learner.form_scores, self.learner.form)
         return {name: part for name, part in parts.items() if part is not None}

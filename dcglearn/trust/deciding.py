@@ -89,15 +89,16 @@ class Deciding(Finding):
             most = f"{self.n_total // 2:,} of {self.n_total:,} {units}"
             still = f": without those that speak most for it, {self.without}" * bool(self.without)
             return f"no set of up to {most} was found that decides {claim}{still}"
-        at_most, one = "" if self.smallest else "at most ", self.n == 1
-        but = (
-            ""
-            if self.confirmed
-            else f" (but {self.afresh or 'nothing'} where all is learned afresh)"
-        )
+
+        # where a fit from nothing disagrees, it is said
+        but = ""
+        if not self.confirmed:
+            but = f" (but {self.afresh or 'nothing'} where all is learned afresh)"
+        at_most = "" if self.smallest else "at most "
+        decide, them = ("decides", "it") if self.n == 1 else ("decide", "them")
         return (
-            f"{at_most}{self.n:,} of {self.n_total:,} {units} decide{'s' * one} {claim}: without "
-            f"{'it' if one else 'them'}, {self.without}{but * (not self.confirmed)}"
+            f"{at_most}{self.n:,} of {self.n_total:,} {units} {decide} {claim}: without "
+            f"{them}, {self.without}{but}"
         )
 
     @property
