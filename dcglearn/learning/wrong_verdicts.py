@@ -20,6 +20,8 @@ def wrong_chances(
     `z` is the difference of a pair's utilities, first less second list, in units of the judges'
     noise, and `pull` what position bias adds to it. `threshold` and `errors` are as in `chances`.
     """
+    # the chance of a right verdict by a rater who is always wrong would be 0
+    errors = np.minimum(errors, 1.0 - np.finfo(float).eps)
     shares = chances(np.sign(z) * (z + pull), threshold, errors)
     wrong: Floats = shares[:, 2] / (shares[:, 0] + shares[:, 2])
     return wrong

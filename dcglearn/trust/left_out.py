@@ -90,8 +90,13 @@ class FittedMember:
         return replace(self, fitted=moved)
 
     def without(self, left_out: Flags) -> Self:
-        """Return the fit to the judgements of the rows that are not left out."""
+        """Return the fit to the rows that are not left out; raise InputError if none is left."""
         kept = np.flatnonzero(~left_out[self.rows])
+        if not len(kept):
+            raise InputError(
+                "the log is too small to leave verdicts out: nothing is left to learn from; "
+                "get more judgements"
+            )
         judgements = self.fitted.judgements.at(kept)
         fitted = replace(self.fitted, judgements=judgements, pairs=None)
         part = replace(self, fitted=fitted, rows=self.rows[kept], squares=self.squares[kept])

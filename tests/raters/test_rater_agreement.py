@@ -125,6 +125,14 @@ def test_a_rater_who_never_errs_or_always_names_the_first_list():
     assert np.isnan(error[0]).all() and np.isfinite(error[1]).all()
 
 
+def test_one_clear_verdict_leaves_every_share_of_errors_possible():
+    one = Observations(
+        np.array([-400.0]), 0.0, np.zeros(1, bool), np.zeros(1), np.ones(1), np.zeros(1, int), 1
+    )
+    assert one.wrong(np.ones(1), np.zeros(1)) == pytest.approx(1)
+    assert one.wrong(np.zeros(1), np.zeros(1)) == 0
+
+
 @pytest.fixture(scope="module")
 def biased_log():
     """Pairs judged by ann, bob, and cy, who leans to the list shown first, each pair shown both

@@ -185,6 +185,14 @@ def test_other_learners_and_too_few_raters_are_refused():
         what_if(log.changed(rater=np.full(40, "ann")), None, "gain of 2 > 0.1", by="rater")
 
 
+@pytest.mark.filterwarnings("ignore:the log tells")
+def test_a_log_with_one_verdict_that_tells_anything_is_too_small():
+    lists = np.array([[1], [1], [1], [1]]), np.array([[0], [1], [1], [1]])
+    log = dl.Preferences(*lists, n_grades=2)
+    with pytest.raises(InputError, match="too small to leave verdicts out"):
+        what_if(log, None, "gain of 1 > 0.5")
+
+
 @pytest.mark.parametrize("loss", ["sigmoid", "squared_hinge"])
 def test_losses_that_are_no_likelihood(loss):
     log = noisy(120).changed(tie=np.arange(120) % 9 == 0)
