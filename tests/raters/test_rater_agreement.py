@@ -130,7 +130,7 @@ def test_one_clear_verdict_leaves_every_share_of_errors_possible():
         np.array([-400.0]), 0.0, np.zeros(1, bool), np.zeros(1), np.ones(1), np.zeros(1, int), 1
     )
     assert one.wrong(np.ones(1), np.zeros(1)) == pytest.approx(1)
-    assert one.wrong(np.zeros(1), np.zeros(1)) == 0
+    assert one.wrong(np.zeros(1), np.zeros(1)) == pytest.approx(0)
 
 
 @pytest.fixture(scope="module")
