@@ -182,6 +182,9 @@ class SystemOrder(Finding):
         # agreement of every two orders
         for i, j in combinations(range(len(metrics)), 2):
             swaps = self.swaps[metrics[i], metrics[j]].sentence
+            if np.isnan(self.tau[i, j]):
+                notes.append(f"{swaps}; to one of them all systems are equal")
+                continue
             taus = f"{self.tau[i, j]:.3f} (tau_AP {self.tau_ap[i, j]:.3f}"
             back = f"{self.tau_ap[j, i]:.3f} with that of {metrics[j]}"
             notes.append(
