@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import dcglearn as dl
 from simulations.claims import CLOSE, PROVED, Claim
+from simulations.findings import headline
 from simulations.run import STYLES, curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_limits", 20, 3, (11.0, 3.7)
@@ -161,9 +162,12 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw the distances from w0 and of the lemma's two sides, and the generalisation gap."""
     limit, both, gap = axes
+    claimed = list(claims(table))
     curves(table.filter(what="far"), limit, "x", "value", lines="line")
     limit.set(yscale="log", xlabel="$\\sigma$", ylabel="$|w - w_0|\\,/\\,|w_0|$")
-    limit.set(title="A large $\\sigma$ leads to $w_0$ (section 5.3)")
+    finding = "A large $\\sigma$ leads to $w_0$"
+    words = headline(claimed, finding, "Distance from $w_0$", "as sigma grows to")
+    limit.set(title=f"{words} (section 5.3)")
     limit.set_xscale("log", base=2)
     legend(limit)
     part = table.filter(what="lemma")
@@ -182,7 +186,8 @@ def plot(table, axes):
         ylim=(1e-17, 1e5),
         ylabel="relative distance, by repeat",
     )
-    both.set(title="Lemma 1 is exact for equal steps")
+    finding, part = "Lemma 1 is exact for equal steps", "w(lambda, sigma) = sqrt(c)"
+    both.set(title=headline(claimed, finding, "Lemma 1", part))
     both.set_xticks(FACTORS, [f"{c:g}" for c in FACTORS])
     both.minorticks_off()
     both.legend(fontsize=6.5, ncols=2, loc="upper center", columnspacing=0.6, handletextpad=0.1)
@@ -195,7 +200,8 @@ def plot(table, axes):
         ylabel="smoothed NDCG@10, training minus test",
         ylim=(0, None),
     )
-    gap.set_title("A small $\\sigma$ overfits more (section 5.2)")
+    finding, part = "A small $\\sigma$ overfits more", "a smaller sigma overfits more"
+    gap.set_title(headline(claimed, finding, "Training minus test", part) + " (section 5.2)")
     gap.invert_xaxis()
     gap.legend(fontsize=7)
 
