@@ -219,8 +219,40 @@ def lemma_distances(table):
     )
 
 
+def slopes(table):
+    """Return the slopes of the gap's logarithm, for each repeat.
+
+    One is in the logarithm of the number of queries at the smallest sigma, the other in that of 1 /
+    sigma with the fewest queries.
+    """
+    gaps = table.filter(what="gap").with_columns(
+        n=pl.col("line").str.replace("n = ", "").cast(pl.Float64),
+        log_gap=pl.col("value").clip(1e-4).log(),
+    )
+    parts = {
+        "n": (pl.col("x") == gaps["x"].min(), pl.col("n").log()),
+        "sigma": (pl.col("n") == gaps["n"].min(), -pl.col("x").log()),
+    }
+    return pl.concat(
+        gaps.filter(where)
+        .group_by("repeat", maintain_order=True)
+        .agg(of=pl.lit(of), slope=pl.cov(x, "log_gap") / x.var())
+        for of, (where, x) in parts.items()
+    )
+
+
+def slope_claims(table):
+    """Yield the claims that the gap changes no worse than its bound, 1 / (sigma sqrt(n))."""
+    claim = partial(Claim, slopes(table), "chapelle-wu", "section 5.2", value="slope")
+    text = f"{DATA}: the gap falls with n queries as fast as its bound: slope of logarithms"
+    yield claim(text, rows={"of": "n"}, high=-0.5)
+    text = f"{DATA}: the gap grows with 1 / sigma no faster than its bound: slope of logarithms"
+    yield claim(text, rows={"of": "sigma"}, high=1.0)
+
+
 def claims(table):
     """Yield the claims of sections 5.1 to 5.3."""
+    yield from slope_claims(table)
     claim = partial(Claim, table, "chapelle-wu")
     far, gaps = table.filter(what="far"), table.filter(what="gap")
     for sigma, words in (

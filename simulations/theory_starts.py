@@ -11,7 +11,7 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
 from simulations.findings import headline
-from simulations.run import curves, forest, legend, main, repeated
+from simulations.run import curves, forest, legend_below, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_starts", 20, 2, (9.0, 3.6)
 ALPHAS, SHARPNESS = (50.0, 100.0, 300.0), (1.0, 3.0, 10.0)
@@ -76,7 +76,7 @@ def plot(table, axes):
     finding = "With many starts sharper trains better"
     words = headline(claimed, finding, "ApproxNDCG", "starts: alpha =")
     starts.set_title(f"{words} (table 5)")
-    legend(starts)
+    legend_below(starts)
     approx, soft = (best(table).filter(method=name) for name in ("ApproxNDCG", "SoftRank"))
     names = {"train": "training queries", "test": "test queries"}
     values = [approx.sort("repeat")[name] - soft.sort("repeat")[name] for name in names]
