@@ -95,7 +95,7 @@ def plot(table, axes):
     draw_means(axes, means.with_columns(x=places), "x", "share", look)
     axes.set_xticks(range(len(KINDS)), KINDS.values(), fontsize=8)
     axes.set(ylabel="draws in which the bound is kept", ylim=(-0.03, 1.05))
-    finding, part = "The bound fails as printed, and holds in expectation", "as printed"
+    finding, part = "The bound fails as printed", "as printed"
     words = headline(claims(table), finding, "The bound of regret", part, verdicts=(FAILS,))
     axes.set_title(f"{words} (Sun et al., theorem 1)")
 

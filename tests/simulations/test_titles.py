@@ -18,7 +18,7 @@ PROGRAMS = sorted(path.stem for path in (ROOT / "figures").glob("*_*.csv"))
 STATES = re.compile(
     r"\b(is|are|do|does|beats?|helps?|falls?|grows?|rises?|pays?|keeps?|costs?|teach(es)?"
     r"|reach(es)?|nears?|stalls?|stays?|moves?|arrives?|exceeds?|makes?|needs?|tells?"
-    r"|agrees?|disagrees?|overfits?|detects?|passe?s?|harms?)\b"
+    r"|agrees?|disagrees?|overfits?|detects?|passe?s?|fails?|holds|harms?)\b"
 )
 """Verbs of sentences, which only findings have."""
 COUNTED = re.compile(r"(?:: ahead of (\d) of 5|, gradients: (\d) of 5 leads hold)")
