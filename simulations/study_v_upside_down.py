@@ -124,7 +124,7 @@ def plot(table, axes):
             outcomes=int(table["logs"].max()),
         )
         panel.set(title=title, xlabel="share of wrong verdicts", ylim=(-0.02, 1.02))
-    finding, part = "Honest logs pass", "honest logs is stopped"
+    finding, part = "Honest logs pass", "honest logs"
     axes[0].set_title(headline(claims(table), finding, KINDS["honest"], part))
     axes[0].set_ylabel("share of logs stopped")
     legend(axes[0], "judgements")
