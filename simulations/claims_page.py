@@ -173,13 +173,7 @@ A time, not a difference over repeats: see
   [benchmarks](benchmarks.md).
 - **Chapelle and Wu, figure 5.** Needs a Gaussian process and an older collection.
 - **Wu et al., figure 2, on a commercial engine's queries.** Not public; \
-the same comparisons on others are above, by
-  NDCG@5, not NDCG@1.
-- **Qin et al., table 5's own settings.** \
-Not run: 100 starts at alpha 50, 100 and 300 take five times as long as
-  the rows above. **Section 5.5.2 (ApproxNDCG trains better than SoftRank).** \
-Not run: SoftRank's time is cubic in
-  the documents of a query.
+the same comparisons on others are above.
 
 Errors in the papers: [reproduce](reproduce.md#errors-in-the-papers).
 """

@@ -10,6 +10,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CONSTRUCTED, PROVED, Claim
+from simulations.findings import headline
 from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_00_coherence", 50, 1, (4.6, 3.4)
@@ -65,9 +66,12 @@ def plot(table, axes):
         ylim=(-0.5, None),
     )
     axes.set_xticks(sorted(table["n_grades"].unique()))
-    axes.set_title(
-        "Two metrics with random gains disagree from\nthree grades on (Zhou et al., section 4)"
+    finding = "Two metrics with random gains disagree from\nthree grades on"
+    parts = "grades: compatible metrics order some", "two grades: compatible metrics"
+    words = headline(
+        claims(table), finding, "How often two metrics with random gains\ndisagree", *parts
     )
+    axes.set_title(f"{words} (Zhou et al., section 4)")
     legend(axes)
 
 

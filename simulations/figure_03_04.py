@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim
+from simulations.claims import FAILS, Claim
+from simulations.findings import headline
 from simulations.run import TRUTH_STYLES, TRUTHS, draw_means, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_03_04", 50, (2, 2), (7.5, 6.0)
@@ -46,6 +47,8 @@ def plot(table, axes):
     means = summary(table, ["truth", "part", "index", "true"], ["estimate"])
     wrong = summary(errors(table), ["truth", "part", "index", "true"], ["absolute"])
     panels = (("discount", "figure 3", "top three"), ("gain", "figure 4", "best two"))
+    claimed = list(claims(table))
+    closer = {"discount": "discounts lie closer", "gain": "the best two gains of D"}
     for line, (part, figure, words) in zip(axes, panels, strict=True):
         line[0].plot(
             [0, 1],
@@ -70,14 +73,14 @@ def plot(table, axes):
             )
             draw_means(line[1], off, "true", "absolute", style, label=truth, lw=1.2)
         label = f"true {part}, scaled to [0, 1]"
-        line[0].set(
-            xlabel=label,
-            ylabel=f"estimated {part}",
-            title=f"Estimated {part}s are nearly linear ({figure})",
-        )
-        line[1].set(
-            xlabel=label, ylabel="mean absolute error", title=f"The {words} do not err less (ours)"
-        )
+        line[0].set(xlabel=label, ylabel=f"estimated {part}")
+        finding, rests_on = f"Estimated {part}s are nearly linear", f"estimated {part}s are nearly"
+        linear = headline(claimed, finding, f"Estimated {part}s", rests_on)
+        line[0].set_title(f"{linear} ({figure})")
+        line[1].set(xlabel=label, ylabel="mean absolute error")
+        finding, rests_on = f"The {words} do not err less", closer[part]
+        wrong_most = headline(claimed, finding, f"Errors of {part}s", rests_on, verdicts=(FAILS,))
+        line[1].set_title(f"{wrong_most} (ours)")
         line[1].set_ylim(bottom=0)
     legend(axes[0][0], "true DCG")
 

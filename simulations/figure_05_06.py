@@ -4,6 +4,7 @@ from functools import partial
 
 import dcglearn as dl
 from simulations.claims import Claim
+from simulations.findings import headline
 from simulations.run import TRUTHS, draw_measures, main, recovery, repeated, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_05_06", 50, 3, (9.5, 3.2)
@@ -31,10 +32,11 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw the paper's two measures and the identifiable similarity."""
+    claimed = list(claims(table))
     titles = (
-        "Precision falls (figure 5)",
-        "Similarity falls, then levels off (figure 6)",
-        "So does what pairs show (ours)",
+        headline(claimed, "Precision falls", "Precision", "precision falls") + " (figure 5)",
+        headline(claimed, "Similarity falls", "Similarity", "similarity falls") + " (figure 6)",
+        "Identifiable similarity (ours)",
     )
     draw_measures(table, axes, "n_flips", "flipped pairs among 200", titles)
 

@@ -5,6 +5,7 @@ The wrong grades are those of training and validation documents.
 
 import dcglearn as dl
 from simulations.claims import Claim
+from simulations.findings import headline
 from simulations.run import TRUTHS, draw_measures, main, recovery, repeated, validated, wrong_grades
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_07_08", 50, 3, (9.5, 3.2)
@@ -36,10 +37,11 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw the paper's two measures and the identifiable similarity."""
+    claimed = list(claims(table))
     titles = (
-        "Precision falls (figure 7)",
-        "Similarity falls (figure 8)",
-        "So does what pairs show (ours)",
+        headline(claimed, "Precision falls", "Precision", "precision falls") + " (figure 7)",
+        headline(claimed, "Similarity falls", "Similarity", "similarity falls") + " (figure 8)",
+        "Identifiable similarity (ours)",
     )
     draw_measures(table, axes, "n_documents", "wrong grades among 4,000", titles)
 

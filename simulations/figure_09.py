@@ -7,6 +7,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim
+from simulations.findings import headline
 from simulations.run import MEASURES, TRUTHS, curves, legend, main, recovery, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_09", 50, 1, (4.4, 3.4)
@@ -38,7 +39,12 @@ def plot(table, axes):
         ylabel=MEASURES["precision"],
         ylim=(0.45, 1.0),
     )
-    axes.set_title("Pairs with the optimal list teach\nnothing more (Zhou et al., figure 9)")
+    finding, neutral = (
+        "Pairs with the optimal list teach\nnothing more",
+        "Pairs with the optimal list\n",
+    )
+    words = headline(claims(table), finding, neutral, "precision does not grow")
+    axes.set_title(f"{words} (Zhou et al., figure 9)")
     legend(axes, "true DCG")
 
 

@@ -6,7 +6,8 @@ Each pair holds the optimal list and a list of other grades.
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim
+from simulations.claims import CONDITION, Claim
+from simulations.findings import headline
 from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_10", 50, 2, (8.0, 3.4)
@@ -42,12 +43,17 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw precision against the number of pairs, one panel per kind of test pairs."""
-    titles = ("Permutations: it teaches less (figure 10)", "Free lists: it teaches more (ours)")
+    claimed, part = list(claims(table)), "with the optimal list teach less"
+    titles = (
+        headline(claimed, "Permutations: it teaches less", "Permutations", part) + " (figure 10)",
+        headline(claimed, "Free lists: it teaches more", "Free lists", part, verdicts=(CONDITION,))
+        + " (ours)",
+    )
     for ax, name, title in zip(axes, TESTED, titles, strict=True):
         curves(table, ax, "n", name, dashes="lists", labels=TRAINED)
         ax.set(xlabel="number of training pairs", ylabel=MEASURES["precision"], title=title)
     share_scale(axes)
-    legend(axes[0], "true DCG, training pairs", fontsize=7)
+    legend(axes[1], "true DCG, training pairs", fontsize=7, loc="lower right")
 
 
 def claims(table):

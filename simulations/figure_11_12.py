@@ -5,6 +5,7 @@ The paper finds no significant difference in similarity or precision.
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
+from simulations.findings import headline
 from simulations.run import (
     TRUTHS,
     against,
@@ -42,14 +43,16 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw the difference of both measures between the margins against the number of pairs."""
-    titles = ("Similarity is no better (figure 11)", "Precision is no better (figure 12)")
-    for ax, measure, title in zip(axes, ("similarity", "precision"), titles, strict=True):
+    claimed = list(claims(table))
+    for ax, measure, number in zip(axes, ("similarity", "precision"), (11, 12), strict=True):
+        name, part = measure.capitalize(), f"does not improve {measure}"
+        words = headline(claimed, f"{name} is no better", name, part)
         curves(against(table, measure, "margin", "unit", ["truth", "n"]), ax, "n", "difference")
         zero_line(ax)
         ax.set(
             xlabel="number of training pairs",
             ylabel=f"{measure}: Hamming minus unit margin",
-            title=title,
+            title=f"{words} (figure {number})",
         )
     share_scale(axes)
     legend(axes[1], "true DCG")

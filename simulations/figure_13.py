@@ -6,6 +6,7 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim
+from simulations.findings import headline
 from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_13", 50, 1, (4.4, 3.4)
@@ -39,7 +40,9 @@ def plot(table, axes):
     curves(table, axes, "n", "precision")
     axes.set(xlabel="number of training pairs", ylabel=MEASURES["precision"], xscale="log")
     axes.set_xticks([20, 100, 1000], ["20", "100", "1,000"])
-    axes.set_title("Weights are learned without grades, from\nmore pairs (Zhou et al., figure 13)")
+    finding = "Weights are learned without grades, from\nmore pairs"
+    words = headline(claims(table), finding, "Weights without\ngrades", "without grades, precision")
+    axes.set_title(f"{words} (Zhou et al., figure 13)")
     legend(axes, "true DCG")
 
 

@@ -16,6 +16,14 @@ import dcglearn as dl
 REAL = "LightGBM example"
 """Name of the real queries in tables."""
 DATA, NO_CONFLICT = ("LETOR-shaped", REAL), "LETOR-shaped, no conflict"
+SPELLED = {DATA[0]: "conflict=1", NO_CONFLICT: "conflict=0", REAL: "LightGBM"}
+"""Names of the queries on pictures and on the page of claims, by those in tables."""
+EXPLAINED = {
+    DATA[0]: "simulated queries on which metrics conflict",
+    NO_CONFLICT: "simulated queries on which they agree",
+    REAL: "its example's 251 queries, split anew",
+}
+"""What the names mean, as pictures say it."""
 PARTS = ("train", "vali", "test")
 RATIOS = {"test": 0.2 / 0.6, "validation and test": 0.4 / 0.6, "train": 0.6 / 0.4}
 """Queries on which a value is measured, per query of the others, by the part of `split` that they
@@ -95,4 +103,10 @@ def overlap(data, part="test"):
 def leave_empty(ax, data):
     """Draw only a title where a data set is not available."""
     ax.set_axis_off()
-    ax.set_title(f"{data}: data not available")
+    ax.set_title(f"{SPELLED.get(data, data)}: data not available")
+
+
+def explain(names, axes):
+    """Say below a picture what the names of its queries mean."""
+    words = "; ".join(f"{SPELLED[name]}: {EXPLAINED[name]}" for name in EXPLAINED if name in names)
+    np.ravel(axes)[0].figure.supxlabel(words, x=0.01, ha="left", fontsize=7, color="0.3")

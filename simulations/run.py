@@ -16,6 +16,7 @@ import polars as pl
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation, Transform
 from tqdm import tqdm
 
 import dcglearn as dl
@@ -48,6 +49,9 @@ TRUTH_STYLES: dict[str, Any] = {
     for truth, style in zip(TRUTHS, STYLES, strict=False)
 }
 """Colours and markers of the true DCGs in every picture."""
+
+APART, WIDEST = 2.5, 10.0
+"""Points between the bars of neighbouring lines at one x, and at most between first and last."""
 
 MEASURES = {
     "precision": "precision on clean test pairs",
@@ -213,25 +217,38 @@ def curves(
     labels: Mapping[str, str] | None = None,
     overlap: float = 0.0,
     outcomes: int = 0,
+    apart: float = APART,
 ) -> None:
     """Draw the mean of `y` against `x` with intervals, in lines that differ by colour and dash.
 
     Each value of the column `lines` has a colour, and each value of the column `dashes` a dash. The
     true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid. `overlap`
-    and `outcomes` are those of `summary`.
+    and `outcomes` are those of `summary`, `apart` that of `beside`.
     """
     by = [lines, *([dashes] if dashes else [])]
     means = summary(table, [*by, x], [y], overlap, outcomes)
     kinds = table[dashes].unique(maintain_order=True).to_list() if dashes else [None]
-    for style, name in zip(STYLES, table[lines].unique(maintain_order=True), strict=False):
-        for dash, kind in zip(DASHES, kinds, strict=False):
+    names = table[lines].unique(maintain_order=True).to_list()
+    for i, (style, name) in enumerate(zip(STYLES, names, strict=False)):
+        for j, (dash, kind) in enumerate(zip(DASHES, kinds, strict=False)):
             part = means.filter(pl.col(lines) == name)
             part = part.filter(pl.col(dashes) == kind) if dashes else part
             words = [
                 (labels or {}).get(str(key), str(key)) for key in (name, kind) if key is not None
             ]
+            place = beside(axes, i * len(kinds) + j, len(names) * len(kinds), apart)
             look = {"color": style["color"], "marker": style["marker"], **dash}
-            draw_means(axes, part, x, y, look, label=", ".join(words))
+            draw_means(axes, part, x, y, look, place, label=", ".join(words))
+
+
+def beside(axes: Axes, i: int, n: int, apart: float = APART) -> Transform:
+    """Return where `draw_means` is to draw line `i` of `n`, off the others' bars.
+
+    Neighbours are `apart` points from each other, or less where there are many.
+    """
+    step = min(apart, WIDEST / max(n - 1, 1))
+    moved = ScaledTranslation(step * (i - (n - 1) / 2) / 72, 0, axes.figure.dpi_scale_trans)
+    return axes.transData + moved
 
 
 def against(
@@ -274,11 +291,23 @@ def forest(
 
 
 def draw_means(
-    axes: Axes, means: pl.DataFrame, x: str, y: str, style: Mapping[str, Any], **options: Any
+    axes: Axes,
+    means: pl.DataFrame,
+    x: str,
+    y: str,
+    style: Mapping[str, Any],
+    place: Transform | None = None,
+    **options: Any,
 ) -> None:
-    """Draw the means that `summary` returns of `y` against `x`, with their intervals."""
+    """Draw the means that `summary` returns of `y` against `x`, with their intervals.
+
+    `place` is what `beside` returns; the limits of the axes do not depend on it.
+    """
     look = {"capsize": 2, "markersize": 4, "lw": 1.3, **style, **options}
-    axes.errorbar(means[x], means[y], bars(means, y), **look)
+    drawn = axes.errorbar(means[x], means[y], bars(means, y), **look)
+    if place is not None:
+        for artist in drawn.get_children():
+            artist.set_transform(place)
 
 
 def bars(means: pl.DataFrame, value: str) -> np.ndarray:
@@ -326,6 +355,11 @@ def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
         title=f"{title}\n({words})" if title else words,
         **{"fontsize": 8, "title_fontsize": 7, **options},
     )
+
+
+def legend_below(axes: Axes, title: str | None = None, **options: Any) -> None:
+    """Draw the legend below the panel, where no bar can run through it."""
+    legend(axes, title, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, **options)
 
 
 def paired(first: pl.Series, second: pl.Series) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
-from simulations.run import STYLES, draw_means, legend, main, repeated, summary
+from simulations.run import STYLES, beside, draw_means, legend, main, repeated, summary
 from simulations.study_q_gate import as_dictionaries
 from simulations.truths_and_judges import WRONG, judged, noise_of, pairs_of, truth_of
 
@@ -98,7 +98,8 @@ def plot(table, axes):
         for i, (judge, queries) in enumerate(lines):
             part = table.filter(judge=judge, queries=queries)
             means = summary(part, ["n"], [value], **shares)
-            draw_means(ax, means, "n", value, STYLES[i], label=f"{judge}, {queries} queries")
+            name = f"{judge}, {queries} queries"
+            draw_means(ax, means, "n", value, STYLES[i], beside(ax, i, 4), label=name)
         ax.set(xlabel="judgements", xscale="log")
         ax.set_xticks(sorted(table["n"].unique()), sorted(table["n"].unique()))
         ax.minorticks_off()

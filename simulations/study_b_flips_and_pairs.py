@@ -5,6 +5,7 @@ Up to 45% of the pairs are flipped.
 
 import dcglearn as dl
 from simulations.claims import Claim
+from simulations.findings import headline
 from simulations.run import (
     MEASURES,
     TRUTHS,
@@ -51,7 +52,8 @@ def plot(table, axes):
     Each line is of one true DCG and number of pairs.
     """
     labels = {str(n): f"{n:,} pairs" for n in SIZES}
-    titles = "More pairs make up for some flips", "So do they for what pairs show"
+    finding, part = "More pairs make up for some flips", "flipped pairs teach as much as"
+    titles = headline(claims(table), finding, "Precision", part), "Identifiable similarity"
     for ax, measure, title in zip(axes, ("precision", "gauge_free"), titles, strict=True):
         curves(
             table.sort("n", descending=True), ax, "flip_rate", measure, dashes="n", labels=labels

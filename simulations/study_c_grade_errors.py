@@ -2,6 +2,7 @@
 
 import dcglearn as dl
 from simulations.claims import Claim
+from simulations.findings import headline
 from simulations.run import (
     MEASURES,
     curves,
@@ -47,7 +48,8 @@ def plot(table, axes):
     Each line is of one size of error.
     """
     labels = {str(size): f"off by at most {size}" for size in STEPS}
-    titles = "Small errors in grades cost less", "The same for what pairs show"
+    finding, part = "Small errors in grades cost less", "grades wrong by one step cost less"
+    titles = headline(claims(table), finding, "Precision", part), "Identifiable similarity"
     for ax, measure, title in zip(axes, ("precision", "gauge_free"), titles, strict=True):
         curves(table, ax, "rate", measure, lines="size", labels=labels)
         ax.set(

@@ -4,6 +4,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
+from simulations.findings import headline
 from simulations.run import MEASURES, TRUTHS, curves, legend, main, recovery, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_d_depth_and_grades", 40, 2, (7.5, 3.2)
@@ -37,15 +38,14 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw precision against the number of parameters, for all depths and all numbers of grades."""
     shaped = table.with_columns(parameters=pl.col("depth") * (pl.col("n_grades") - 1))
-    panels = (
-        (5, "n_grades", "More positions are harder (L = 5)"),
-        (10, "depth", "More grades are harder (K = 10)"),
-    )
-    for ax, (fixed, column, title) in zip(axes, panels, strict=True):
+    panels = ((5, "n_grades", "positions", "L = 5"), (10, "depth", "grades", "K = 10"))
+    claimed = list(claims(table))
+    for ax, (fixed, column, what, rest) in zip(axes, panels, strict=True):
+        falls = "3 to 20 positions" if what == "positions" else "2 to 7 grades"
+        words = headline(claimed, f"More {what} are harder", f"Number of {what}", falls)
         curves(shaped.filter(pl.col(column) == fixed), ax, "parameters", "precision")
-        ax.set(
-            xscale="log", xlabel="parameters K(L - 1)", ylabel=MEASURES["precision"], title=title
-        )
+        ax.set(xscale="log", xlabel="parameters K(L - 1)", ylabel=MEASURES["precision"])
+        ax.set_title(f"{words} ({rest})")
         ticks = sorted(shaped.filter(pl.col(column) == fixed)["parameters"].unique())
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()

@@ -6,6 +6,7 @@ from matplotlib.ticker import NullLocator
 
 import dcglearn as dl
 from simulations.claims import Claim
+from simulations.findings import headline
 from simulations.run import TRUTHS, curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_e_pairs_needed", 20, 1, (4.6, 3.8)
@@ -76,7 +77,8 @@ def plot(table, axes):
         xlabel="parameters K(L - 1)",
         ylabel="pairs needed for a precision of .95",
     )
-    axes.set_title("Pairs needed grow almost\nin proportion to the parameters")
+    finding = "Pairs needed grow almost\nin proportion to the parameters"
+    axes.set_title(headline(claims(table), finding, "Pairs needed", "nearly proportional"))
     for axis, ticks in ((axes.xaxis, (10, 20, 40, 80)), (axes.yaxis, (100, 200, 400, 800))):
         axis.set_ticks(ticks, [str(tick) for tick in ticks])
         axis.set_minor_locator(NullLocator())

@@ -7,6 +7,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
+from simulations.findings import headline
 from simulations.run import TRUTHS, curves, legend, main, recovery, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_f_two_similarities", 20, 2, (7.5, 3.2)
@@ -55,9 +56,11 @@ def plot(table, axes):
         table.select("truth", "lists", "n", value=name, similarity=pl.lit(label), repeat="repeat")
         for name, label in (("similarity", "Zhou et al."), ("gauge_free", "identifiable"))
     )
+    claimed, finding = list(claims(table)), "Free lists: the paper's exceeds .99"
+    stalls = headline(claimed, "Permutations: the paper's stalls", "Permutations", "stalls")
     titles = {
-        "permutations": "Permutations: the paper's stalls",
-        "free": "Free lists: both reach 1",
+        "permutations": stalls,
+        "free": headline(claimed, finding, "Free lists", "on free lists the paper's"),
     }
     for ax, kind in zip(axes, LISTS, strict=True):
         curves(long.filter(pl.col("lists") == kind), ax, "n", "value", dashes="similarity")

@@ -95,7 +95,7 @@ def plot(table, axes):
 
     Each line is of one margin.
     """
-    titles = "Clean pairs: near the truth helps", "10% flipped: it helps less"
+    titles = "No pair flipped", "10% of pairs flipped"
     for ax, rate, title in zip(axes, (0.0, 0.1), titles, strict=True):
         part = table.filter(pl.col("flip_rate") == rate)
         curves(

@@ -5,7 +5,17 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
+from simulations.findings import headline
+from simulations.run import (
+    MEASURES,
+    TRUTHS,
+    curves,
+    legend,
+    legend_below,
+    main,
+    repeated,
+    share_scale,
+)
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 20, (2, 2), (8.5, 6.6)
 SIZES = (20, 40, 60, 80, 100, 140)
@@ -81,8 +91,11 @@ def plot(table, axes):
 
     Precision and share are drawn against the number of judgements.
     """
-    titles = ("No judgement wrong", "10% wrong: chosen pairs help")
-    for ax, rate, title in zip(axes[0], RATES, titles, strict=False):
+    claimed = list(claims(table))
+    for ax, rate in zip(axes[0], RATES, strict=False):
+        wrong = f"{rate:.0%} of judgements wrong" if rate else "No judgement wrong"
+        part = f"judgements, {rate:.0%} wrong"
+        title = headline(claimed, f"{wrong}: chosen pairs help", wrong, part)
         curves(
             table.filter(pl.col("flip_rate") == rate),
             ax,
@@ -104,16 +117,16 @@ def plot(table, axes):
         ylabel=f"share of runs with a precision of {GOAL:g}",
         ylim=(-0.03, 1.03),
     )
-    count.set_title("Worse judges need more judgements")
-    legend(count, fontsize=6.5)
+    count.set_title(f"Runs with a precision of {GOAL:g}")
+    legend_below(count, fontsize=6.5)
     last = table.filter(n=table["n"].max(), how="random").with_columns(
         pl.col("flip_rate", "estimated") * 100
     )
     curves(last, estimate, "flip_rate", "estimated")
     ends = [0, 100 * max(table["flip_rate"])]
-    estimate.plot(ends, ends, color="0.4", lw=0.9, ls=(0, (4, 3)), label="as often as they are")
+    estimate.plot(ends, ends, color="0.4", lw=0.9, ls=(0, (4, 3)), label="estimate = truth")
     estimate.set(xlabel="% of judgements wrong", ylabel="estimated %")
-    estimate.set_title(f"Estimated errors of judges, {table['n'].max()} pairs")
+    estimate.set_title(f"Estimated share of wrong judgements, {table['n'].max()} pairs")
     legend(estimate, fontsize=7)
 
 

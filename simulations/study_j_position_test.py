@@ -49,12 +49,12 @@ def plot(table, axes):
     curves(table.sort("kind", descending=True), axes, "n", "rejected", dashes="kind", labels=labels)
     axes.axhline(LEVEL, color="0.4", lw=0.8, ls=(0, (4, 3)))
     axes.text(
-        table["n"].max(),
+        (table["n"].min() * table["n"].max()) ** 0.5,
         LEVEL + 0.01,
         "level of the test",
         fontsize=7,
         color="0.3",
-        ha="right",
+        ha="center",
         va="bottom",
     )
     axes.set(
@@ -62,7 +62,7 @@ def plot(table, axes):
     )
     axes.set_xticks(sorted(table["n"].unique()), [f"{n:,}" for n in sorted(table["n"].unique())])
     axes.minorticks_off()
-    axes.set_title("The test keeps its level, and detects\nposition-dependent gains")
+    axes.set_title("Logs rejected by the test of\nposition-dependent gains")
     legend(axes, fontsize=7)
 
 

@@ -4,14 +4,13 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
+from simulations.findings import headline
 from simulations.run import against, curves, legend, main, repeated, share_scale, zero_line
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_l_steps", 20, 2, (8.0, 3.4)
 SIZES = (30, 100, 300, 1000)
 KINDS = {"binary2-log2": "binary2-log2", "any shape": "random steps"}
 """Labels of the true DCGs, by their names in the table."""
-TITLES = ("{}: the default prior\ncosts hardly anything", "{}: a weaker prior\nis a little better")
-"""Titles of the panels, with the labels."""
 
 
 def random_steps(rng):
@@ -49,12 +48,17 @@ def plot(table, axes):
     """Draw the difference of each learner from the default one against the number of pairs."""
     default = "direct, ridge 2"
     labels = {name: name.replace("direct, ", "") for name in table["learner"].unique()}
-    for ax, title, (kind, label) in zip(axes, TITLES, KINDS.items(), strict=True):
+    claimed = list(claims(table))
+    for ax, (kind, label) in zip(axes, KINDS.items(), strict=True):
+        finding = f"{label}: the default prior\ncosts hardly anything"
+        rests_on = f"{label}: ridge 2 (default) is no worse"
         part = against(table.filter(kind=kind), "share", "learner", default, ["n"])
         curves(part, ax, "n", "difference", lines="learner", labels=labels)
         zero_line(ax)
         ax.set(
-            xscale="log", xlabel="number of training pairs (10% flipped)", title=title.format(label)
+            xscale="log",
+            xlabel="number of training pairs (10% flipped)",
+            title=headline(claimed, finding, f"{label}: priors\nand the QP", rests_on),
         )
         ax.set_ylabel("share respected minus the default's (ridge 2)")
         ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])

@@ -15,7 +15,16 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, interval
-from simulations.ranking_data import REAL, lambdarank_folder, leave_empty, overlap, split
+from simulations.findings import headline
+from simulations.ranking_data import (
+    REAL,
+    SPELLED,
+    explain,
+    lambdarank_folder,
+    leave_empty,
+    overlap,
+    split,
+)
 from simulations.run import STYLES, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_p_trees_against_lambdarank", 20, 3, (11.5, 3.8)
@@ -154,6 +163,7 @@ def difference(table, name, stop="validation"):
 
 def plot(table, axes):
     """Draw the differences to lambdarank, one panel per data set."""
+    claimed = list(claims(table))
     for ax, (data, label) in zip(axes, DATA.items(), strict=True):
         part = table.filter(data=data)
         if not len(part):
@@ -174,19 +184,15 @@ def plot(table, axes):
         ax.set_xticks(
             range(len(METRICS)), [metric.replace(", ", ",\n") for metric in METRICS], fontsize=8
         )
-        ax.set(title=f"{label}: {_finding(part)}", ylabel="test NDCG minus lambdarank's")
+        name = SPELLED.get(label, label)
+        ahead = headline(
+            claimed, "\nand ahead by the two others", "", f"{label}: trees beat lambdarank"
+        )
+        part = f"{label}: trees are no worse than lambdarank"
+        ax.set_title(headline(claimed, f"{name}: no worse by the textbook{ahead}", name, part))
+        ax.set_ylabel("test NDCG minus lambdarank's")
     legend(axes[0], fontsize=7)
-
-
-def _finding(part):
-    """Return what the default's differences to lambdarank say, in a few words."""
-    found = [difference(part.filter(metric=metric), DEFAULT) for metric in METRICS]
-    ahead, behind = sum(each.low > 0 for each in found), sum(each.high < 0 for each in found)
-    if not ahead and not behind:
-        return "undecided"
-    return ", ".join(
-        f"{word} on {n} of {len(found)}" for word, n in (("ahead", ahead), ("behind", behind)) if n
-    )
+    explain([DATA[data] for data in table["data"].unique()], axes)
 
 
 def claims(table):

@@ -9,7 +9,8 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
-from simulations.run import STYLES, draw_means, legend, main, repeated, share_scale, summary
+from simulations.findings import headline
+from simulations.run import STYLES, beside, draw_means, legend, main, repeated, share_scale, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_r_interleaving", 20, 2, (8.0, 3.6)
 ATTRACTION = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
@@ -72,27 +73,21 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw the errors of gains and discounts, a line per setting, around 0."""
-    labels = {
-        "gains": ("grade", "Gains are near; rankings much alike tell less"),
-        "discounts": ("position", "Discounts of the lower half are too small"),
-    }
+    claimed, finding = list(claims(table)), "Discounts of the lower half are too small"
+    near = headline(claimed, "Gains of grade 1 are near", "Gains", "gain of grade 1 is near")
+    small = headline(claimed, finding, "Discounts", "are too small")
+    labels = {"gains": ("grade", near), "discounts": ("position", small)}
     for ax, (curve, (x, title)) in zip(axes, labels.items(), strict=True):
         part = table.filter(curve=curve)
-        for style, name in zip(STYLES, SETTINGS, strict=False):
-            draw_means(
-                ax,
-                summary(part.filter(setting=name), ["place"], ["error"]),
-                "place",
-                "error",
-                style,
-                label=name,
-            )
+        for i, (style, name) in enumerate(zip(STYLES, SETTINGS, strict=False)):
+            means = summary(part.filter(setting=name), ["place"], ["error"])
+            draw_means(ax, means, "place", "error", style, beside(ax, i, len(SETTINGS)), label=name)
         ax.axhspan(-NEAR, NEAR, color="0.93", zorder=0)
         ax.axhline(0, color="0.2", lw=0.9, zorder=1)
         ax.set(xlabel=x, ylabel="learned minus true", title=title)
         ax.set_xticks(sorted(part["place"].unique()))
     share_scale(axes)
-    legend(axes[1], f"shaded: nearer than {NEAR:g}", loc="upper right")
+    legend(axes[0], f"shaded: nearer than {NEAR:g}", loc="lower left")
 
 
 def claims(table):

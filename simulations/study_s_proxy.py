@@ -13,6 +13,7 @@ from scipy.special import expit
 
 import dcglearn as dl
 from simulations.claims import Claim
+from simulations.findings import headline
 from simulations.run import STYLES, curves, draw_means, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_s_proxy", 20, 2, (9.0, 3.6)
@@ -284,7 +285,9 @@ def plot(table, axes):
     )
     left.set_xticks(SIZES, [str(n) for n in SIZES])
     left.minorticks_off()
-    left.set_title(f"{MACHINE:,} verdicts of a machine help if it agrees")
+    finding, part = "verdicts of a machine help if it agrees", "what the blend gains over people"
+    words = headline(claims(table), finding, "verdicts of a machine, blended with people's", part)
+    left.set_title(f"{MACHINE:,} {words}")
     legend(left, "the machine goes by")
     kinds = [kind for kind in KINDS if kind in table["kind"].unique()]
     places = pl.col("kind").replace_strict(kinds, range(len(kinds)), default=None)
@@ -296,7 +299,7 @@ def plot(table, axes):
         range(len(kinds)), [KINDS[kind].replace(" ", "\n", 1) for kind in kinds], fontsize=8
     )
     right.set(xlabel="what the machine goes by", ylabel="share of new pairs ordered rightly")
-    right.set_title(f"{PEOPLE} verdicts of people keep a machine in check")
+    right.set_title(f"With {PEOPLE} verdicts of people")
     legend(right)
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
+from simulations.findings import headline
 from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_t_answers", 40, 3, (12.0, 3.6)
@@ -115,10 +116,11 @@ def plot(table, axes):
     The third panel is the share of logs whose held-out questions show it.
     """
     best = table.filter((table["reader"] != "lost in the middle") | (table["discounts"] == "free"))
+    part = "distractor's gain"
     panels = {
-        "precision": "Learned DCGs order lists as readers do",
-        "distractor": "A distractor's gain is found",
-        "better": "Held-out questions tell",
+        "precision": "Precision of learned DCGs",
+        "distractor": headline(claims(table), f"A {part} is found", f"A {part}", part),
+        "better": "Logs with a clear lead, held out",
     }
     labels = (
         "precision on new lists",

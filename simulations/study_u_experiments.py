@@ -11,7 +11,8 @@ from scipy.special import ndtr
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import curves, legend, main, repeated
+from simulations.findings import headline
+from simulations.run import curves, legend, legend_below, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_u_experiments", 20, 3, (12.0, 3.6)
 SIZES, QUICK_SIZES = (30, 100), (30,)
@@ -148,18 +149,21 @@ def plot(table, axes):
         kind=pl.col("variable").replace({key: kind for key, (kind, _) in kinds.items()}),
         metric=pl.col("variable").replace({key: name for key, (_, name) in kinds.items()}),
     )
+    claimed, part = list(claims(table)), "A/A tests at 5% alarm"
     titles = {
-        "found": "With more experiments, it finds as much as nDCG",
-        "alarms": "A/A tests alarm in about 5%",
+        "found": "Known outcomes found significant",
+        "alarms": headline(claimed, "A/A tests alarm in about 5%", "A/A tests that alarm", part),
     }
     for ax, (kind, title) in zip(axes, titles.items(), strict=False):
         curves(long.filter(kind=kind), ax, "n", "share", lines="metric", dashes="truth")
         ax.set(title=title, xlabel="experiments learned from", ylabel="share of new experiments")
     axes[1].axhline(0.05, color="0.4", lw=0.8)
     curves(table, axes[2], "n", "users against DCG", lines="truth")
-    title, label = "Fewer users than with nDCG's curves", "users needed, as a share"
-    axes[2].set(title=title, xlabel="experiments learned from", ylabel=label)
-    legend(axes[0], "metric, users", fontsize=7, loc="lower right")
+    part = f"nDCG's curves without the ideal: harmful, {SIZES[-1]}"
+    finding = f"Fewer users than with nDCG's curves,\n{SIZES[-1]} experiments, harmful users"
+    title = headline(claimed, finding, "Users needed, against nDCG's curves", part)
+    axes[2].set(title=title, xlabel="experiments learned from", ylabel="users needed, as a share")
+    legend_below(axes[0], "metric, users", fontsize=7)
     legend(axes[2], "users")
 
 

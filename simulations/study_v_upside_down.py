@@ -7,6 +7,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim, select
+from simulations.findings import headline
 from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_v_upside_down", 4000, 4, (12.0, 3.4)
@@ -18,7 +19,7 @@ logs to show.
 SIZES, WRONG = (50, 100, 200, 500), (0.0, 0.1, 0.2, 0.3, 0.35)
 N_GRADES, DEPTH, RATERS = 5, 10, 5
 KINDS = {
-    "honest": "Honest logs pass",
+    "honest": "Honest logs",
     "winners": "Winners exchanged",
     "grades": "Grades turned round",
     "sides": "Half the winners exchanged",
@@ -123,6 +124,8 @@ def plot(table, axes):
             outcomes=int(table["logs"].max()),
         )
         panel.set(title=title, xlabel="share of wrong verdicts", ylim=(-0.02, 1.02))
+    finding, part = "Honest logs pass", "honest logs"
+    axes[0].set_title(headline(claims(table), finding, KINDS["honest"], part))
     axes[0].set_ylabel("share of logs stopped")
     legend(axes[0], "judgements")
 

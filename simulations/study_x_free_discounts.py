@@ -59,7 +59,8 @@ def plot(table, axes):
     )
     axes.set_xticks(sorted(table["n"].unique()), [f"{n:,}" for n in sorted(table["n"].unique())])
     axes.minorticks_off()
-    legend(axes, fontsize=7)
+    axes.set_title("Logs rejected by the test of\nfalling discounts")
+    legend(axes, "reader starts at", fontsize=7)
 
 
 def claims(table):

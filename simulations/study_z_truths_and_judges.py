@@ -7,7 +7,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
-from simulations.run import STYLES, draw_means, legend, main, repeated, summary
+from simulations.run import STYLES, draw_means, legend, legend_below, main, repeated, summary
 from simulations.study_k_bands import covered
 from simulations.truths_and_judges import JUDGES, KINDS, WRONG, judged, pairs_of, truth_of
 
@@ -119,7 +119,10 @@ def plot(table, axes):
         (bands, distances, errors, leads), ("lower", "upper", "upper", "lower"), strict=True
     ):
         ax.set_xticks(places, KINDS)
-        legend(ax, fontsize=7, loc=f"{corner} right", ncols=2)
+        if ax is leads:
+            legend_below(ax, fontsize=7)
+        else:
+            legend(ax, fontsize=7, loc=f"{corner} right", ncols=2)
 
 
 def claims(table):

@@ -8,6 +8,7 @@ picture (`plot`), and what you claim before you look (`claims`).
 
 import dcglearn as dl
 from simulations.claims import Claim
+from simulations.findings import headline
 from simulations.run import TRUTHS, curves, legend, main, repeated, zero_line
 
 STEM, REPEATS, PANELS, FIGSIZE = "template", 20, 1, (4.5, 3.2)
@@ -39,7 +40,8 @@ def plot(table, axes):
     curves(table, axes, "n", "gain")
     zero_line(axes)
     axes.set(xlabel="judgements, 10% wrong", ylabel="precision: learned minus textbook")
-    axes.set(title="The lead grows with the judgements")
+    finding, part = "The learned DCG beats the textbook", "beats exponential-log2"
+    axes.set_title(headline(claims(table), finding, "Lead over the textbook", part))
     legend(axes, "true DCG")
 
 

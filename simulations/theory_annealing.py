@@ -7,7 +7,8 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.ranking_data import available, overlap, rows, split
+from simulations.findings import headline
+from simulations.ranking_data import DATA, SPELLED, available, explain, overlap, rows, split
 from simulations.run import STYLES, bars, curves, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, (2, 3), (11.5, 6.6)
@@ -93,7 +94,9 @@ def math(power_name):
 
 def plot(table, axes):
     """Draw the objective along a line, its number of peaks, and annealing, one row per data set."""
+    claimed = list(claims(table))
     for data, part, (line, peaks, path) in rows(table, axes):
+        queries = SPELLED[data]
         for style, name in zip(STYLES, LINES, strict=False):
             points = part.filter(what="line", line=name)
             shades = (
@@ -103,7 +106,9 @@ def plot(table, axes):
             )
             line.plot(points["x"], points["value"], label=math(name), **shades)
         line.set(xlabel="t, along $w^* + t\\,w_{rand}$", ylabel="objective, training queries")
-        line.set_title(f"{data}: a small $\\sigma$ is rough (figure 1)")
+        words, of = f"{queries}: a small $\\sigma$ is rough", f"{data}: more local maxima"
+        words = headline(claimed, words, f"{queries}: the objective on a line", of)
+        line.set_title(f"{words} (figure 1)")
         low, high = line.get_ylim()
         line.set_ylim(low, high + 0.28 * (high - low))
         line.legend(fontsize=7, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.5)
@@ -120,7 +125,7 @@ def plot(table, axes):
         peaks.set(
             xlabel="$\\sigma$",
             ylabel=f"local maxima on {POINTS} points",
-            title=f"{data}: roughness (ours)",
+            title=f"{queries}: roughness (ours)",
         )
         labels = {"train": "training queries", "test": "test queries"}
         stages, again = part.filter(pl.col("what").is_in(list(labels))), overlap(data, "train")
@@ -132,8 +137,12 @@ def plot(table, axes):
         path.invert_xaxis()
         path.set_xticks(POWERS[::4], [f"$2^{{{power}}}$" for power in POWERS[::4]])
         path.set(xlabel="$\\sigma$, annealed from left to right", ylabel=f"NDCG@{DEPTH}")
-        path.set_title(f"{data}: training rises (figure 2)")
-        legend(path, fontsize=7)
+        of = f"{data}: training NDCG rises"
+        words = headline(claimed, f"{queries}: training rises", f"{queries}: annealing", of)
+        path.set_title(f"{words} (figure 2)")
+        if data == DATA[0]:
+            legend(path, fontsize=7)
+    explain(table["data"], axes)
 
 
 def claims(table):

@@ -6,7 +6,8 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
-from simulations.ranking_data import available, overlap, split
+from simulations.findings import headline
+from simulations.ranking_data import SPELLED, available, explain, overlap, split
 from simulations.run import curves, main, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_approximation", 20, 3, (11.5, 4.0)
@@ -91,8 +92,10 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw the errors in training; colour is the sharpness, dash the data set."""
     figures = {NDCG: "figure 2", AP_ALPHA: "figure 1a", AP_BETA: "figure 1b"}
+    claimed = list(claims(table))
     for ax, metric in zip(axes, LOSSES, strict=True):
-        curves(table.filter(what=metric), ax, "x", "error", lines="line", dashes="data")
+        part = table.filter(what=metric)
+        curves(part, ax, "x", "error", lines="line", dashes="data", labels=SPELLED, apart=0)
         ax.axhline(0.05, color="0.2", lw=0.9, ls=(0, (4, 3)))
         ax.text(
             table["x"].max(),
@@ -104,10 +107,12 @@ def plot(table, axes):
             va="bottom",
         )
         ax.set(yscale="log", xlabel="passes of algorithm 1", ylabel="mean absolute error")
-        ax.set_title(f"{metric} is close (Qin et al., {figures[metric]})")
+        words = headline(claimed, f"{metric} is close", metric, f"{metric}: error below .05")
+        ax.set_title(f"{words} (Qin et al., {figures[metric]})")
         ax.set_ylim(bottom=3e-5)
         ax.legend(fontsize=6.5, loc="lower left", handlelength=1.6, labelspacing=0.25)
     share_scale(axes)
+    explain(table["data"], axes)
 
 
 def claims(table):

@@ -10,6 +10,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CONSTRUCTED, Claim
+from simulations.findings import headline
 from simulations.run import STYLES, curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_hinge_ranks", 20, (2, 2), (9.0, 6.6)
@@ -126,21 +127,21 @@ def plot(table, axes):
         ax.set_xlabel("score minus the other document's score")
     functions.set(ylabel="contribution to the rank", title="Ranks of a pair (Wu et al., figure 1)")
     functions.legend(fontsize=8)
-    slopes.set(
-        yscale="log",
-        ylim=(1e-4, 1),
-        ylabel="absolute slope",
-        title="Wrong pairs keep a slope (ours)",
-    )
+    slopes.set(yscale="log", ylim=(1e-4, 1), ylabel="absolute slope")
+    claimed, part = list(claims(table)), "on every wrong pair"
+    words = headline(claimed, "Wrong pairs keep a slope", "Slopes", part)
+    slopes.set_title(f"{words} (ours)")
     slopes.text(
         -4, 0.42, "better document below", ha="center", fontsize=8, color=STYLES[1]["color"]
     )
     slopes.text(4, 0.42, "worse document above", ha="center", fontsize=8, color=STYLES[2]["color"])
+    higher = "SHF-SDCG reaches a higher NDCG than SDCG from {}"
     titles = (
-        "From random scores SHF-SDCG arrives first",
-        "From reversed scores only SHF-SDCG moves",
+        ("From random scores", ": SHF-SDCG passes SDCG@10", higher.format("random")),
+        ("From reversed scores", ": SHF-SDCG corrects them", "corrects scores in reverse"),
     )
-    for ax, gap, title in zip((random, reverse), GAPS, titles, strict=True):
+    for ax, gap, (start, finding, part) in zip((random, reverse), GAPS, titles, strict=True):
+        title = headline(claimed, start + finding, start, part)
         curves(table.filter(what="way", gap=gap), ax, "x", "value", lines="line")
         ax.set_xscale("symlog", linthresh=1, linscale=0.35)
         ax.set_xticks(STEPS, [str(step) for step in STEPS])
@@ -151,7 +152,7 @@ def plot(table, axes):
             ylabel=f"NDCG@{DEPTH}",
             title=f"{title} (ours)",
         )
-    legend(random, loc="upper left")
+    legend(reverse, loc="upper left", fontsize=7)
 
 
 def steepness(table):

@@ -10,6 +10,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import PROVED, Claim
+from simulations.findings import headline
 from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_incoherence", 200, 1, (4.8, 3.4)
@@ -70,7 +71,9 @@ def plot(table, axes):
         ylim=(0, None),
     )
     axes.set_xticks(sorted(part["n_grades"].unique()))
-    axes.set_title("A power of the gains reorders lists\n(Zhou et al., section 4.2)")
+    finding, part = "A power of the gains reorders lists", "squared gains order some pair"
+    words = headline(claims(table), finding, "Lists that a power of the gains reorders", part)
+    axes.set_title(f"{words}\n(Zhou et al., section 4.2)")
     legend(axes)
 
 

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import dcglearn as dl
 from simulations.claims import CLOSE, PROVED, Claim
+from simulations.findings import headline
 from simulations.run import STYLES, curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_limits", 20, 3, (11.0, 3.7)
@@ -161,9 +162,12 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw the distances from w0 and of the lemma's two sides, and the generalisation gap."""
     limit, both, gap = axes
+    claimed = list(claims(table))
     curves(table.filter(what="far"), limit, "x", "value", lines="line")
     limit.set(yscale="log", xlabel="$\\sigma$", ylabel="$|w - w_0|\\,/\\,|w_0|$")
-    limit.set(title="A large $\\sigma$ leads to $w_0$ (section 5.3)")
+    finding = "A large $\\sigma$ leads to $w_0$"
+    words = headline(claimed, finding, "Distance from $w_0$", "as sigma grows to")
+    limit.set(title=f"{words} (section 5.3)")
     limit.set_xscale("log", base=2)
     legend(limit)
     part = table.filter(what="lemma")
@@ -182,7 +186,8 @@ def plot(table, axes):
         ylim=(1e-17, 1e5),
         ylabel="relative distance, by repeat",
     )
-    both.set(title="Lemma 1 is exact for equal steps")
+    finding, part = "Lemma 1 is exact for equal steps", "w(lambda, sigma) = sqrt(c)"
+    both.set(title=headline(claimed, finding, "Lemma 1", part))
     both.set_xticks(FACTORS, [f"{c:g}" for c in FACTORS])
     both.minorticks_off()
     both.legend(fontsize=6.5, ncols=2, loc="upper center", columnspacing=0.6, handletextpad=0.1)
@@ -195,7 +200,8 @@ def plot(table, axes):
         ylabel="smoothed NDCG@10, training minus test",
         ylim=(0, None),
     )
-    gap.set_title("A small $\\sigma$ overfits more (section 5.2)")
+    finding, part = "A small $\\sigma$ overfits more", "a smaller sigma overfits more"
+    gap.set_title(headline(claimed, finding, "Training minus test", part) + " (section 5.2)")
     gap.invert_xaxis()
     gap.legend(fontsize=7)
 
@@ -213,8 +219,40 @@ def lemma_distances(table):
     )
 
 
+def slopes(table):
+    """Return the slopes of the gap's logarithm, for each repeat.
+
+    One is in the logarithm of the number of queries at the smallest sigma, the other in that of 1 /
+    sigma with the fewest queries.
+    """
+    gaps = table.filter(what="gap").with_columns(
+        n=pl.col("line").str.replace("n = ", "").cast(pl.Float64),
+        log_gap=pl.col("value").clip(1e-4).log(),
+    )
+    parts = {
+        "n": (pl.col("x") == gaps["x"].min(), pl.col("n").log()),
+        "sigma": (pl.col("n") == gaps["n"].min(), -pl.col("x").log()),
+    }
+    return pl.concat(
+        gaps.filter(where)
+        .group_by("repeat", maintain_order=True)
+        .agg(of=pl.lit(of), slope=pl.cov(x, "log_gap") / x.var())
+        for of, (where, x) in parts.items()
+    )
+
+
+def slope_claims(table):
+    """Yield the claims that the gap changes no worse than its bound, 1 / (sigma sqrt(n))."""
+    claim = partial(Claim, slopes(table), "chapelle-wu", "section 5.2", value="slope")
+    text = f"{DATA}: the gap falls with n queries as fast as its bound: slope of logarithms"
+    yield claim(text, rows={"of": "n"}, high=-0.5)
+    text = f"{DATA}: the gap grows with 1 / sigma no faster than its bound: slope of logarithms"
+    yield claim(text, rows={"of": "sigma"}, high=1.0)
+
+
 def claims(table):
     """Yield the claims of sections 5.1 to 5.3."""
+    yield from slope_claims(table)
     claim = partial(Claim, table, "chapelle-wu")
     far, gaps = table.filter(what="far"), table.filter(what="gap")
     for sigma, words in (

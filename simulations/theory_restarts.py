@@ -5,8 +5,9 @@ from functools import partial
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.ranking_data import available, overlap, rows, split
+from simulations.claims import FAILS, Claim
+from simulations.findings import headline
+from simulations.ranking_data import SPELLED, available, explain, overlap, rows, split
 from simulations.run import curves, legend, main, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_restarts", 20, (2, 2), (9.0, 6.4)
@@ -62,22 +63,25 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw NDCG of the best model against the number of restarts, one line per alpha."""
-    labels = {"train": "the bluntest stays ahead", "test": "and on test queries"}
+    claimed = list(claims(table))
     named = table.with_columns(line=pl.col("line").str.replace("alpha = ", "α = "))
     for data, part, line in rows(named, axes):
-        for ax, (name, words) in zip(line, labels.items(), strict=True):
+        queries, part_of = f"{SPELLED[data]}, training queries", f"{data}: with {RESTARTS} starts"
+        finding = f"{queries}: $\\alpha = 3$ stays ahead of 300"
+        titles = {
+            "train": headline(claimed, finding, queries, part_of, verdicts=(FAILS,)),
+            "test": f"{SPELLED[data]}, test queries",
+        }
+        for ax, (name, title) in zip(line, titles.items(), strict=True):
             curves(part, ax, "restarts", name, lines="line", overlap=overlap(data, name))
-            start = f"{data}, training: " if name == "train" else f"{data}, "
-            ax.set(
-                xscale="log",
-                xlabel="number of random starts (best objective kept)",
-                title=start + words,
-            )
+            xlabel = "number of random starts (best objective kept)"
+            ax.set(xscale="log", xlabel=xlabel, title=title)
             ax.set_ylabel(f"NDCG@{DEPTH} of {'training' if name == 'train' else 'test'} queries")
             ax.set_xticks(KEPT, [str(k) for k in KEPT])
             ax.minorticks_off()
         share_scale(line)
     legend(axes[0][1], ncols=2, fontsize=7)
+    explain(table["data"], axes)
 
 
 def gains(table):

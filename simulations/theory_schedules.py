@@ -7,7 +7,7 @@ from functools import partial
 
 import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
-from simulations.ranking_data import NO_CONFLICT, available, overlap, split
+from simulations.ranking_data import NO_CONFLICT, SPELLED, available, explain, overlap, split
 from simulations.run import STYLES, draw_means, legend, main, repeated, summary, zero_line
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_schedules", 20, 3, (11.0, 3.8)
@@ -103,7 +103,7 @@ def plot(table, axes):
             means = means.with_columns(
                 x=means["name"].replace_strict(names, range(len(names))) + 0.15 * (i - 1)
             )
-            draw_means(ax, means, "x", "ahead", {**style, "linestyle": "none"}, label=data)
+            draw_means(ax, means, "x", "ahead", {**style, "linestyle": "none"}, label=SPELLED[data])
         zero_line(ax)
         words = [
             name.replace("sigma = 2^", "$\\sigma = 2^{") + "}$" if "2^" in name else name
@@ -112,6 +112,7 @@ def plot(table, axes):
         ax.set_xticks(range(len(names)), words)
         ax.set(title=title, ylabel=f"NDCG: {base} minus")
     legend(axes[0], fontsize=7)
+    explain(table["data"], axes)
 
 
 def claims(table):

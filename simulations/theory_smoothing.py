@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import expit
 
 import dcglearn as dl
-from simulations.claims import PROVED, Claim
+from simulations.claims import FAILS, PROVED, Claim
+from simulations.findings import headline
 from simulations.run import STYLES, draw_means, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_smoothing", 100, 2, (8.0, 3.6)
@@ -112,7 +113,10 @@ def plot(table, axes):
         )
     left.set_xticks([0, 1], [f"n = {n},\n$\\alpha = {alpha:g}$" for n, alpha in SETTINGS])
     left.set(yscale="log", ylabel="positions", xlim=(-0.5, 1.5))
-    left.set_title("Random scores are closer than the\nexample's (Qin et al., equation 21)")
+    claimed, part = list(claims(table)), "bound is as small as the example's"
+    finding = "Random scores are closer than the\nexample's"
+    words = headline(claimed, finding, "Positions of random\nscores", part, verdicts=(FAILS,))
+    left.set_title(f"{words} (Qin et al., equation 21)")
     legend(left)
     bins = np.arange(-0.025, 1.05, 0.05)
     for style, (what, label) in zip(
@@ -125,11 +129,9 @@ def plot(table, axes):
             alpha=0.6,
             label=label,
         )
-    right.set(
-        xlabel="best $\\gamma$",
-        ylabel="repeats",
-        title="1/2 is best of whole positions (equation 17)",
-    )
+    right.set(xlabel="best $\\gamma$", ylabel="repeats")
+    finding, part = "1/2 is best of whole positions", "1/2 is the best shift"
+    right.set_title(headline(claimed, finding, "The best shift", part) + " (equation 17)")
     right.legend(title="positions", fontsize=8, title_fontsize=8)
 
 

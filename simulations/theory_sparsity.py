@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim, in_every_cell
-from simulations.ranking_data import available, overlap, split
+from simulations.claims import FAILS, NEGLIGIBLE, Claim, in_every_cell
+from simulations.findings import headline
+from simulations.ranking_data import SPELLED, available, explain, overlap, split
 from simulations.run import (
     STYLES,
     draw_means,
@@ -82,33 +83,32 @@ def plot(table, axes):
 
     Two panels show the whole path, the third the chosen models.
     """
+    claimed, half = list(claims(table)), "half the features cost less than {}% of {}"
+    lost, part = "Training: half cost more than .75%", half.format("0.75", "training")
+    kept = headline(claimed, "Test: half cost less than 2%", "Test", half.format(2, "test"))
     parts = {
-        "train": "Training: more than .75% is lost (figure 4)",
-        "test": "Test: half cost less than 2% (figure 5)",
+        "train": headline(claimed, lost, "Training", part, verdicts=(FAILS,)) + " (figure 4)",
+        "test": f"{kept} (figure 5)",
     }
     path = losses(table).filter(pl.col("what") == "path", pl.col("g") > 0)
-    for ax, (name, title), claimed in zip(axes[:2], parts.items(), (0.75, 2.0), strict=True):
+    for ax, (name, title), most in zip(axes[:2], parts.items(), (0.75, 2.0), strict=True):
         change = path.with_columns(
             change=-100 * pl.col(f"loss_{name}"), kept=100 * pl.col("features")
         )
         for style, data in zip(STYLES, table["data"].unique(maintain_order=True), strict=False):
             part = change.filter(data=data)
             means = summary(part, ["g"], ["change"], overlap(data, name))
-            kept = part.group_by("g").agg(pl.mean("kept"))
+            left = part.group_by("g").agg(pl.mean("kept"))
             draw_means(
-                ax, means.join(kept, on="g").sort("kept"), "kept", "change", style, label=data
+                ax,
+                means.join(left, on="g").sort("kept"),
+                "kept",
+                "change",
+                style,
+                label=SPELLED[data],
             )
-        ax.axhline(-claimed, color="0.4", lw=0.8, ls=(0, (4, 3)))
-        ax.annotate(
-            f"claimed: within {claimed:g}%",
-            (0, -claimed),
-            (0, -4),
-            textcoords="offset points",
-            fontsize=7,
-            color="0.3",
-            ha="right",
-            va="top",
-        )
+        label = f"claimed: within {most:g}%"
+        ax.axhline(-most, color="0.4", lw=0.8, ls=(0, (4, 3)), label=label)
         zero_line(ax)
         queries = "training" if name == "train" else "test"
         ax.set(
@@ -129,16 +129,17 @@ def plot(table, axes):
             "ms": 5,
             "alpha": 0.8,
         }
-        axes[2].plot(points["kept"], points["change"], style["marker"], label=data, **look)
+        axes[2].plot(points["kept"], points["change"], style["marker"], label=SPELLED[data], **look)
     axes[2].axvline(40, color="0.4", lw=0.8, ls=(0, (4, 3)))
     axes[2].axhline(-3, color="0.4", lw=0.8, ls=(0, (4, 3)))
     axes[2].set(
         xlabel="% of features kept (claimed: below 40)",
         ylabel=f"change of test NDCG@{DEPTH}, % (claimed: > -3)",
     )
-    axes[2].set_title("By repeat: seldom below 40% (figure 3)")
+    axes[2].set_title("The chosen models, by repeat (figure 3)")
     axes[2].invert_xaxis()
     axes[2].legend(fontsize=7, title="a point per repeat", title_fontsize=7)
+    explain(table["data"], axes)
 
 
 def losses(table):

@@ -7,7 +7,16 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.ranking_data import DATA, NO_CONFLICT, available, leave_empty, overlap, split
+from simulations.ranking_data import (
+    DATA,
+    NO_CONFLICT,
+    SPELLED,
+    available,
+    explain,
+    leave_empty,
+    overlap,
+    split,
+)
 from simulations.run import curves, legend, main, repeated, share_scale, zero_line
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 20, (2, 3), (11.0, 6.6)
@@ -56,15 +65,15 @@ def plot(table, axes):
             continue
         curves(part, ax, "k", "ahead", lines="judged", labels=labels, overlap=overlap(data))
         zero_line(ax)
-        ax.set(xscale="log", xlabel="depth of training", title=f"{loss}, {data}")
+        ax.set(xscale="log", xlabel="depth of training", title=f"{loss}, {SPELLED[data]}")
         ax.set_xticks(TRAINED, [str(k) for k in TRAINED])
         ax.minorticks_off()
         ax.set_ylabel("NDCG minus that of training\nat the depth of evaluation" if j == 0 else "")
     share_scale([ax for ax in np.ravel(axes) if ax.axison])
     legend(axes[0][0], fontsize=7)
-    axes[0][0].figure.suptitle(
-        "Deeper training helps little, or harms (Chapelle and Wu, table 3)", fontsize=10
-    )
+    title = "NDCG by depth of training and of evaluation (Chapelle and Wu, table 3)"
+    axes[0][0].figure.suptitle(title, fontsize=10)
+    explain(table["data"], axes)
 
 
 def claims(table):

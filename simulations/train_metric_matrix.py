@@ -14,7 +14,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, interval
-from simulations.ranking_data import DATA, available, leave_empty, overlap, split
+from simulations.ranking_data import DATA, SPELLED, available, explain, leave_empty, overlap, split
 from simulations.run import forest, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, (2, 2), (8.5, 6.4)
@@ -103,8 +103,9 @@ def plot(table, axes):
             learned - part.filter(trained=name).sort("repeat")["ndcg"].to_numpy() for name in others
         ]
         forest(ax, ["the true DCG", *(f"{name}" for name in others[1:])], leads, overlap(data))
-        ax.set_title(f"{data}: {_standing(leads[1:], overlap(data))}\n(users: {truth})")
+        ax.set_title(f"{SPELLED[data]}: {_standing(leads[1:], overlap(data))}\n(users: {truth})")
         ax.set_xlabel("NDCG@10 by the true DCG:\ntrained on the learned DCG minus trained on ...")
+    explain(table["data"], axes)
     drawn = [ax for ax in np.ravel(axes) if ax.axison]
     ends = np.array([ax.get_xlim() for ax in drawn])
     for ax in drawn:

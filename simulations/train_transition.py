@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim
+from simulations.claims import FAILS, Claim
+from simulations.findings import headline
 from simulations.ranking_data import WAYS
 from simulations.run import STYLES, main, repeated, share_scale, summary
 
@@ -115,10 +116,10 @@ def plot(table, axes):
                 f"{part} part",
             )
         ax.set(xlabel="tree", yscale="log", ylabel=f"mean absolute {LEGEND[follow][:-1]}")
-    axes[0].set_title(
-        "Gradients: the listwise part takes over\nwith more trees (Wu et al., section 3.4)"
-    )
-    axes[1].set_title("Lambdas: the listwise part\nleads from the start (ours)")
+    axes[0].set_title("Gradients: both parts\n(Wu et al., section 3.4)")
+    claimed, part = list(claims(table)), "with lambdas the listwise part outweighs"
+    words = headline(claimed, "the listwise part\nleads early", "both parts\n", part)
+    axes[1].set_title(f"Lambdas: {words} (ours)")
     share_scale(axes[:2])
     for (follow, line), (style, name) in product(LINES.items(), zip(STYLES, LOSSES, strict=False)):
         part = means.filter(loss=name, follow=follow)
@@ -130,7 +131,12 @@ def plot(table, axes):
             f"{name}, {LEGEND[follow]}",
         )
     axes[2].set(xlabel="tree", yscale="log", ylabel="share of wrongly ordered training pairs")
-    axes[2].set_title("Wrong pairs fall, but not all along\nwith gradients (section 3.4)")
+    fall = headline(
+        claimed, "Wrong pairs fall", "Wrong pairs", "share of wrongly ordered pairs falls"
+    )
+    finding, part = ", but not all along\nwith gradients", "it falls all along"
+    along = headline(claimed, finding, "\n", part, verdicts=(FAILS,))
+    axes[2].set_title(f"{fall}{along} (section 3.4)")
     for ax in axes:
         ax.legend(fontsize=7, title="ribbons: 95% intervals", title_fontsize=7)
 

@@ -14,8 +14,27 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, interval
-from simulations.ranking_data import REAL, WAYS, lambdarank_folder, leave_empty, overlap, split
-from simulations.run import STYLES, draw_means, forest, legend, main, repeated, share_scale, summary
+from simulations.ranking_data import (
+    REAL,
+    SPELLED,
+    WAYS,
+    explain,
+    lambdarank_folder,
+    leave_empty,
+    overlap,
+    split,
+)
+from simulations.run import (
+    STYLES,
+    beside,
+    draw_means,
+    forest,
+    legend,
+    main,
+    repeated,
+    share_scale,
+    summary,
+)
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (13.0, 7.6)
 DATA = {"needs trees": "Nonlinear queries", REAL: REAL}
@@ -173,22 +192,24 @@ def plot(table, axes):
             ax.locator_params(axis="x", nbins=5)
             drawn.append(ax)
             hold = sum(interval(lead, again).low > 0 for lead in leads)
-            title = f"{label}, {words}: {hold} of {len(leads)} leads hold ({whose})"
+            title = f"{SPELLED.get(label, label)}, {words}"
+            if whose != "ours":
+                title += f": {hold} of {len(leads)} leads hold"
+            title += f" ({whose})"
             ax.set(xlabel=f"NDCG@5 after {last} trees", title=title)
-        for style, name in zip(STYLES, CURVES, strict=True):
+        for i, (style, name) in enumerate(zip(STYLES, CURVES, strict=True)):
             of = part.filter(pl.col("method") == name, pl.col("follow") != "gradient")
             curve = summary(
                 of.group_by("trees", "repeat").agg(pl.mean("ndcg")), ["trees"], ["ndcg"], again
             )
-            draw_means(
-                line[2], curve, "trees", "ndcg", {**style, "markersize": 3}, label=CURVES[name]
-            )
+            look, place = {**style, "markersize": 3}, beside(line[2], i, len(CURVES))
+            draw_means(line[2], curve, "trees", "ndcg", look, place, label=CURVES[name])
         line[2].set(
             xscale="log",
             xlabel="number of trees",
             ylabel="NDCG@5 of test queries, mean of 3 metrics",
         )
-        line[2].set_title(f"{label}: trees needed (ours)")
+        line[2].set_title(f"{SPELLED.get(label, label)}: trees needed (ours)")
     ends = np.array([ax.get_xlim() for ax in drawn])
     for ax in drawn:
         ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
@@ -198,6 +219,7 @@ def plot(table, axes):
         "trees follow lambdas",
         fontsize=7,
     )
+    explain(table["data"], axes)
 
 
 def claims(table):

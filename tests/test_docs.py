@@ -553,7 +553,7 @@ def test_the_table_of_trees_is_that_of_its_study():
         ROOT / "figures" / "study_p_trees_against_lambdarank.csv", comment_prefix="#"
     ).sort("repeat")
     names = {
-        "LETOR-shaped, linear": "conflict",
+        "`conflict=1`, linear": "conflict",
         "nonlinear": "needs trees",
         "LightGBM's example": "LightGBM example",
     }
