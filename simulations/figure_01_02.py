@@ -8,7 +8,7 @@ import dcglearn as dl
 from simulations.claims import CLOSE, CONSTRUCTED, Claim
 from simulations.run import TRUTHS, draw_measures, main, recovery, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 50, 3, (9.5, 3.2)
+STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 100, 3, (9.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
 
 
