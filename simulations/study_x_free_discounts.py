@@ -66,7 +66,9 @@ def claims(table):
     """Yield our claims."""
     claim = partial(Claim, table, "ours", "study x")
     for n in SIZES:
-        text = f"a test of falling discounts at 5% rejects at most 8% of readers from the top, {n} pairs"
+        text = (
+            f"a test of falling discounts at 5% rejects at most 8% of the top's readers, {n} pairs"
+        )
         yield claim(text, "rejected", {"reader": "top", "n": n}, high=MOST)
     for n in (200, 500):
         text = f"it detects readers of both ends in over 80% of logs of {n} pairs, a tenth wrong"

@@ -7,7 +7,6 @@ lambda) times its weight in the mixture, and the share of training pairs of diff
 the scores order wrongly. SHF-SDCG alone is the comparison.
 """
 
-from functools import partial
 from itertools import product
 
 import numpy as np
