@@ -166,6 +166,11 @@ def table_of(claims: Mapping[str, Sequence[Claim]], folder: Path) -> pl.DataFram
     return table.with_columns(commit=pl.Series(commits, dtype=pl.String))
 
 
+def old_real_rows(claims: Mapping[str, Sequence[Claim]], folder: Path) -> str:
+    """Return the run of the tables' old rows of real queries, "" without any."""
+    return ", ".join(sorted({kept_rows(folder / f"{stem}.csv") for stem in claims} - {""}))
+
+
 def write_pages(folder: Path) -> list[Path]:
     """Write all pages and pictures of claims from a folder's tables.
 
@@ -175,7 +180,8 @@ def write_pages(folder: Path) -> list[Path]:
     claims = all_claims(folder)
     table = table_of(claims, folder)
     in_project = folder == Path("figures") and Path("docs").is_dir()
-    place, named = Path("docs") if in_project else folder, pages(claims, section(table, folder))
+    place = Path("docs") if in_project else folder
+    named = pages(claims, section(table, folder), old_real_rows(claims, folder))
     texts = {place / name: text for name, text in named.items()}
     for path, text in (*texts.items(), (folder / "claims.csv", table.write_csv())):
         temporary = path.with_suffix(".new")
