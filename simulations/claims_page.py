@@ -33,7 +33,10 @@ SHORT = {"zhou": "Zhou", "qin": "Qin", "chapelle-wu": "Chapelle and Wu", "sun": 
 """Names of the papers in the table of real queries."""
 
 RANKERS, FEW = "rankers", "few"
-"""Tables of our claims on rankers, and of claims on 251 real queries."""
+"""Tables of our claims on rankers and experiments, and of claims on 251 real queries."""
+
+OF_RANKED = ("study_p_", "study_q_", "study_r_", "study_u_")
+"""Beginnings of the names of studies of rankers and of experiments with them."""
 
 TEST, REST, TRAIN = (RATIOS[part] for part in ("test", "validation and test", "train"))
 """Ratios of the correction of Nadeau and Bengio."""
@@ -64,7 +67,7 @@ OURS = """# What we claim beyond the papers
 Our own methods, by \
 [the rule](claims.md#the-rule) and in [the words](claims.md#the-words) of the papers' claims. \
 All judges and users are simulated; \
-[rankers](claims_rankers.md) have a page of their own. \
+[rankers and experiments](claims_rankers.md) have a page of their own. \
 Studies g, i and j answer what Zhou et al. leave open (sections 7, 6.5, 5.2).
 
 - **C** weighs errors against size in the QP; **QP + SVD**: \
@@ -82,7 +85,7 @@ discounts 1 / log2(rank + 1)
 
 """
 
-OF_RANKERS = """# Rankers: our claims, and those on 251 real queries
+OF_RANKERS = """# Rankers and experiments: our claims, and those on 251 real queries
 
 By [the rule](claims.md#the-rule) and in [the words](claims.md#the-words) of the papers' claims.
 
@@ -134,8 +137,9 @@ It cannot fail: the run checks
   the program only.
 
 "Close" means within {CLOSE}, "level" and "no worse" within {NEGLIGIBLE}; "worst of n" rows show,
-of n settings, the one nearest to failing, each at 95%; by Bonferroni's correction, which none \
-has, "team draft: discount 5 is near" would be undecided. Of a hundred verdicts a few are wrong by chance; \
+of n settings, the one nearest to failing, each at 95%;
+by Bonferroni's correction study r's team draft would have been undecided in the run before. \
+Of a hundred verdicts a few are wrong by chance; \
 near a bound, a new
 run may turn "holds" into "undecided" or back. The rule is [one
 function](../simulations/claims.py); \
@@ -249,7 +253,7 @@ def table_of(stem: str, claim: Claim) -> str:
     """Return the key of the table that shows a claim."""
     if REAL in claim.text:
         return FEW
-    of_rankers = stem.startswith(("theory_", "train_", "study_p_"))
+    of_rankers = stem.startswith(("theory_", "train_", *OF_RANKED))
     return RANKERS if claim.paper == "ours" and of_rankers else claim.paper
 
 
@@ -257,7 +261,11 @@ def _scoreboard(claims: Claims) -> Iterator[str]:
     """Yield one row a paper with the numbers of its claims by verdict."""
     names = [*counts({}), "cannot fail"]
     yield f"| paper | claims tested | {' | '.join(names)} |\n|{' --- |' * (len(names) + 2)}\n"
-    titles = {**PAPERS, RANKERS: "Our claims on rankers", FEW: "All of these on 251 real queries"}
+    titles = {
+        **PAPERS,
+        RANKERS: "What we claim of rankers and experiments",
+        FEW: "All of these on 251 real queries",
+    }
     for paper, title in titles.items():
         of_paper = {
             stem: [claim for claim in of if table_of(stem, claim) == paper]
