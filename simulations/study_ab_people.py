@@ -15,7 +15,7 @@ from simulations.run import STYLES, draw_means, legend, main, repeated, summary
 from simulations.study_q_gate import as_dictionaries
 from simulations.truths_and_judges import WRONG, judged, noise_of, pairs_of, truth_of
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_ab_people", 40, (1, 3), (10.5, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_ab_people", 20, (1, 3), (10.5, 3.4)
 SIZES = (50, 100, 300, 1000)
 KINDS = ("flat", "steep", "random", "smooth")
 JUDGES = ("careless", "graded")

@@ -7,7 +7,7 @@ import dcglearn as dl
 from simulations.claims import CLOSE, Claim
 from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 60, (2, 2), (8.5, 6.6)
+STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 32, (2, 2), (8.5, 6.6)
 SIZES = (20, 40, 60, 80, 100, 140)
 BATCH = 10
 RATES = (0.0, 0.1, 0.2, 0.3)

@@ -6,7 +6,7 @@ import dcglearn as dl
 from simulations.claims import MOST, Claim
 from simulations.run import TRUTHS, curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_j_position_test", 200, 1, (5.0, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_j_position_test", 110, 1, (5.0, 3.4)
 SIZES = {"product": (200, 500), "dependent": (200, 500)}
 LEVEL, RESAMPLES, TEMPERATURE = 0.05, 39, 0.1
 

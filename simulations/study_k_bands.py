@@ -11,7 +11,7 @@ from simulations.claims import Claim, in_every_cell
 from simulations.run import STYLES, TRUTHS, draw_means, legend, main, repeated, share_scale, summary
 from simulations.study_h_learners import OTHER, truth_of
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_k_bands", 100, (1, 2), (7.0, 3.6)
+STEM, REPEATS, PANELS, FIGSIZE = "study_k_bands", 60, (1, 2), (7.0, 3.6)
 RATES, SIZES = (0.0, 0.1, 0.2), (50, 200, 1000)
 FORMS = {
     "saturation": dl.ListUtility(

@@ -11,7 +11,7 @@ import dcglearn as dl
 from simulations.claims import MOST, Claim
 from simulations.run import curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_o_segments", 150, 1, (5.0, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_o_segments", 100, 1, (5.0, 3.4)
 SIZES = (50, 150)
 LISTS, DEPTH, TEMPERATURE = "free", 5, 0.1
 FIRST = dl.DCG([0, 0.1, 0.2, 0.6, 1], 1 / np.arange(1, DEPTH + 1))

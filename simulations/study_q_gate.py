@@ -10,7 +10,7 @@ import dcglearn as dl
 from simulations.claims import MOST, Claim
 from simulations.run import curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_q_gate", 4000, 1, (5.0, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_q_gate", 3000, 1, (5.0, 3.4)
 TOPICS = (25, 53, 200)
 LEVEL, RESAMPLES, POWER = 0.9, 1000, 0.8
 POPULATION, DOCUMENTS = 4000, 15

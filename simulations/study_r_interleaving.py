@@ -11,7 +11,7 @@ import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
 from simulations.run import STYLES, draw_means, legend, main, repeated, share_scale, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_r_interleaving", 100, 2, (8.0, 3.6)
+STEM, REPEATS, PANELS, FIGSIZE = "study_r_interleaving", 20, 2, (8.0, 3.6)
 ATTRACTION = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
 EXAMINATION = 1 / np.log2(np.arange(10) + 2)
 HALF = len(EXAMINATION) // 2

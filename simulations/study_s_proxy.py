@@ -15,7 +15,7 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import STYLES, curves, draw_means, legend, main, repeated, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_s_proxy", 70, 2, (9.0, 3.6)
+STEM, REPEATS, PANELS, FIGSIZE = "study_s_proxy", 20, 2, (9.0, 3.6)
 N_GRADES, DEPTH, WRONG, WRONG_MACHINE = 5, 10, 0.1, 0.15
 KINDS = {
     "equal": "people's taste",

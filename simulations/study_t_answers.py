@@ -12,7 +12,7 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_t_answers", 40, 3, (12.0, 3.6)
+STEM, REPEATS, PANELS, FIGSIZE = "study_t_answers", 28, 3, (12.0, 3.6)
 SIZES, QUICK_SIZES = (300, 1000), (300,)
 """Numbers of questions."""
 
@@ -35,7 +35,7 @@ of difficulties.
 KINDS = {"compared": 2, "alone": 1}
 """How often each question is asked, each time with another list of 1 to 5 documents."""
 
-MORE = 6
+MORE = 7
 """How many times more repeats show how rarely a DCG that equals nDCG's curves is said to be worse
 than they are.
 """

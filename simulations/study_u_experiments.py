@@ -13,7 +13,7 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_u_experiments", 100, 3, (12.0, 3.6)
+STEM, REPEATS, PANELS, FIGSIZE = "study_u_experiments", 50, 3, (12.0, 3.6)
 SIZES, QUICK_SIZES = (30, 100), (30,)
 """Numbers of experiments with a known outcome to learn from; half as many A/A tests are beside
 them.

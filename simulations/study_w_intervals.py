@@ -14,7 +14,7 @@ from simulations.run import STYLES, draw_means, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_w_intervals", 400, 1, (6.4, 3.0)
 LEVEL = 0.9
-LISTS, RATINGS, OWN, FEWER = 60, 400, 0.5, 4
+LISTS, RATINGS, OWN, FEWER = 60, 400, 0.5, 8
 """Lists that recur, of which the first are rated most; what a list is worth beyond its grades; and
 how many times fewer repeats these logs have."""
 

@@ -11,7 +11,7 @@ import dcglearn as dl
 from simulations.claims import MOST, Claim
 from simulations.run import curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_x_free_discounts", 100, 1, (5.0, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_x_free_discounts", 70, 1, (5.0, 3.4)
 LEVEL, TEMPERATURE, N_UNSEEN = 0.05, 0.1, 2000
 SIZES = (100, 200, 500)
 FALLING = 1 / np.log2(np.arange(2.0, 12.0))

@@ -13,7 +13,7 @@ from simulations.claims import NEGLIGIBLE, Claim
 from simulations.run import curves, legend, main, repeated, share_scale
 from simulations.study_s_proxy import N_GRADES, drawn, taste
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_y_always_left", 100, 2, (9.0, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_y_always_left", 20, 2, (9.0, 3.4)
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.5)
 N, RATERS, WRONG, N_TEST = 200, 10, 0.1, 5000
 WHO = {"raters": "of the raters always say left", "verdicts": "of everybody's verdicts say left"}

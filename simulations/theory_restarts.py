@@ -9,7 +9,7 @@ from simulations.claims import Claim
 from simulations.ranking_data import available, overlap, rows, split
 from simulations.run import curves, legend, main, repeated, share_scale
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_restarts", 70, (2, 2), (9.0, 6.4)
+STEM, REPEATS, PANELS, FIGSIZE = "theory_restarts", 20, (2, 2), (9.0, 6.4)
 ALPHAS = (3.0, 10.0, 30.0, 100.0, 300.0)
 RESTARTS, DEPTH = 20, 5
 KEPT = (1, 2, 3, 5, 10, 20)

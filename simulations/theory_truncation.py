@@ -18,7 +18,7 @@ from simulations.ranking_data import (
 )
 from simulations.run import curves, legend, main, repeated, share_scale, zero_line
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 50, (2, 3), (11.0, 6.6)
+STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 30, (2, 3), (11.0, 6.6)
 TRAINED, JUDGED = (1, 2, 3, 5, 10, 20, 50), (1, 3, 5, 10)
 LOSSES = {"SmoothNDCG": dl.losses.SmoothNDCG, "ApproxNDCG": dl.losses.ApproxNDCG}
 

@@ -243,10 +243,10 @@ def test_tables_of_different_commits_are_named(monkeypatch, copied):
     other = type("Other", (), {"STEM": "other"})
     for suffix in run.SUFFIXES:
         shutil.copy(folder / f"figure_09{suffix}", folder / f"other{suffix}")
-    (folder / "other.csv").write_text("# seed=1 repeats=2 quick=False\nx\n")
+    (folder / "other.csv").write_text("# seed=1 repeats=2 quick=False commit=abc\nx\n")
     monkeypatch.setattr(simulations.__main__, "programs", lambda kind="all": [module, other])
     lines = simulations.__main__.sources(folder)
-    assert lines[0] == "the tables are of different commits:" and "  unknown: other" in lines
+    assert lines[0] == "the tables are of different commits:" and "  abc: other" in lines
 
 
 def test_times_are_written_of_what_was_made(tmp_path):
@@ -436,7 +436,7 @@ def test_results_of_other_options_are_kept_unless_forced(copied):
     refused("other options", run.produce, module, options(folder, *other))
     assert (folder / "figure_09.csv").read_bytes() == before
     run.produce(module, options(folder, *other, "--force"))
-    assert (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True\n")
+    assert (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True commit=")
 
 
 def test_an_update_keeps_results_of_these_options_and_replaces_others(copied, capsys, monkeypatch):
