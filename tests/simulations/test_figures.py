@@ -436,7 +436,9 @@ def test_results_of_other_options_are_kept_unless_forced(copied):
     refused("other options", run.produce, module, options(folder, *other))
     assert (folder / "figure_09.csv").read_bytes() == before
     run.produce(module, options(folder, *other, "--force"))
-    assert (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True commit=")
+    assert (
+        (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True commit=")
+    )
 
 
 def test_an_update_keeps_results_of_these_options_and_replaces_others(copied, capsys, monkeypatch):
