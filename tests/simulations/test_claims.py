@@ -776,7 +776,7 @@ README_ROWS = {
         "20 to 200 pairs, 20% flipped"
         for which in ("a", "no")
     ),
-    "against the best textbook alone, 20% wrong": tuple(
+    "against the best textbook, 20% wrong": tuple(
         f"{which}: `DCGLearner` beats the best textbook alone, 20 to 200 pairs, 20% flipped"
         for which in ("D1 and D2", "another truth")
     ),
