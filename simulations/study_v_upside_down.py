@@ -10,7 +10,7 @@ from simulations.claims import Claim, select
 from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_v_upside_down", 4000, 4, (12.0, 3.4)
-FEWER = 10
+FEWER = 3
 """How many times fewer repeats the kinds have of which no claim says 1 of 1,000, which takes 3,700
 logs to show.
 """
