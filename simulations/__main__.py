@@ -109,7 +109,9 @@ def record_time(stem: str, seconds: float, arguments: argparse.Namespace) -> Non
     if path.is_file():
         others = pl.read_csv(path, schema_overrides={"jobs": pl.String})
         row = pl.concat([others.filter(pl.col("program") != stem), row])
-    row.sort("program").write_csv(path)
+    temporary = path.with_suffix(".new")
+    row.sort("program").write_csv(temporary)
+    temporary.replace(path)
 
 
 def sources(folder: Path) -> list[str]:

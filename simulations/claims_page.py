@@ -159,7 +159,7 @@ to run all in an hour and a quarter, studies k, n, t, aa and ab have fewer. \
 Of those that need thousands, eight went: \
 study l (random steps, 1,000 pairs), r (rankings alike), s (a machine's worth: three), u (95% of \
 users, 30 experiments), and ab's two worst of 8; restated as levels are D1's gains, \
-study k's forms and raters (at least 85%), the gate (at most 8%) and reversed logs (at least \
+two of study k (at least 85%), the gate (at most 8%) and reversed logs (at least \
 99%). Rows of ours that cannot fail went (opposite machines, raters who always say left, no wrong \
 judgement), and so did one of two rows on one number in study s.
 

@@ -186,13 +186,13 @@ def claims(table):
         low=0.85,
     )
     claim = partial(Claim, table.filter(~of_dcgs), "ours", "study k", value="covered")
-    for text, rows in (
-        ("90% bands of DCGs with random steps", {"truth": OTHER}),
-        ("90% bands, share of the best,", {"truth": "best"}),
-        ("90% bands, saturation,", {"truth": "saturation"}),
-        ("90% bands by rater, of raters who differ,", {"by": "rater"}),
+    for text, rows, most in (
+        ("90% bands of DCGs with random steps cover", {"truth": OTHER}, 0.95),
+        ("coverage of bands at least 85%, share of the best", {"truth": "best"}, np.inf),
+        ("coverage of bands, saturation", {"truth": "saturation"}, 0.95),
+        ("bands by rater, of raters who differ, cover", {"by": "rater"}, 0.95),
     ):
-        yield claim(text=f"{text} cover at least 85%", rows=rows, outcomes=PARAMETERS, low=0.85)
+        yield claim(text=text, rows=rows, outcomes=PARAMETERS, low=0.85, high=most)
 
 
 if __name__ == "__main__":
