@@ -100,7 +100,7 @@ REASONS = {
         "Constant steps along gradients hold it back: on lambdas it ends above GBRank (ours)."
     ),
     "90% bands of D1 and D2 cover, mean of all cells": ("They lie in the middle of a wide prior."),
-    "their coverage: D1, 0% wrong, 200": "As above.",
+    "their coverage: ": "As above.",
     "it leaves the DCG in logs of ERR, 300": (
         "300 judgements with a tenth wrong do not tell ERR from a DCG; 1,000 do."
     ),
