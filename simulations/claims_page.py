@@ -236,7 +236,7 @@ def pages(claims: Claims, changes: str = "", old: str = "") -> dict[str, str]:
     numbers = dict(
         zip(("holds", "condition", "fails", "undecided"), counts(claims).values(), strict=True)
     )
-    few = f"Its rows are old: of the run {old}. " if old else ""
+    few = f"Old rows are of the run {old}. " if old else ""
     head = HEAD.format(
         total=sum(numbers.values()), sure=sum(counts(claims, CANNOT_FAIL).values()), **numbers
     )
