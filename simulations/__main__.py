@@ -22,9 +22,12 @@ import importlib
 import pkgutil
 import re
 import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
+import polars as pl
 from tqdm import tqdm
 
 import dcglearn as dl
@@ -34,9 +37,20 @@ from simulations.changes import section
 from simulations.claims import Claim
 from simulations.claims_page import pages, summary_table
 from simulations.letor import commands
-from simulations.run import Program, complete, parser, produce, rounded, tested
+from simulations.run import (
+    Program,
+    commit_of,
+    complete,
+    kept_rows,
+    parser,
+    produce,
+    rounded,
+    tested,
+)
 
 HERE = Path(__file__).parent
+TIMES = "times.csv"
+"""Name of the table of how long programs took, in seconds."""
 KINDS = {
     "all": ("figure_", "study_", "theory_", "train_"),
     "figures": ("figure_",),
@@ -71,10 +85,50 @@ def run(arguments: argparse.Namespace) -> None:
             )
         )
     for module in tqdm(chosen, disable=not sys.stderr.isatty(), unit="program"):
+        table = arguments.folder / f"{module.STEM}.csv"
+        before, started = written(table), time.monotonic()
         for claim in produce(module, arguments):
             print(claim, flush=True)
+        if written(table) != before and not arguments.redraw:
+            record_time(module.STEM, time.monotonic() - started, arguments)
     for target in write_pages(arguments.folder):
         print(f"wrote: {target}", file=sys.stderr)
+    for line in sources(arguments.folder):
+        print(line, file=sys.stderr)
+
+
+def written(path: Path) -> int:
+    """Return when a file was written, in nanoseconds; 0 if it does not exist."""
+    return path.stat().st_mtime_ns if path.is_file() else 0
+
+
+def record_time(stem: str, seconds: float, arguments: argparse.Namespace) -> None:
+    """Write how long a program took, and with how many processes, into the folder's times."""
+    path, jobs = arguments.folder / TIMES, arguments.dask or arguments.jobs
+    row = pl.DataFrame({"program": [stem], "seconds": [round(seconds)], "jobs": [str(jobs)]})
+    if path.is_file():
+        others = pl.read_csv(path, schema_overrides={"jobs": pl.String})
+        row = pl.concat([others.filter(pl.col("program") != stem), row])
+    temporary = path.with_suffix(".new")
+    row.sort("program").write_csv(temporary)
+    temporary.replace(path)
+
+
+def sources(folder: Path) -> list[str]:
+    """Return lines that say of which commits the tables are, unless all are of one."""
+    stems = [module.STEM for module in programs() if complete(folder, module.STEM)]
+    of_commit: dict[str, list[str]] = {}
+    for stem in stems:
+        of_commit.setdefault(commit_of(folder / f"{stem}.csv"), []).append(stem)
+    lines = [
+        f"old rows of real queries: {stem} ({kept})"
+        for stem in stems
+        if (kept := kept_rows(folder / f"{stem}.csv"))
+    ]
+    if len(of_commit) > 1:
+        lines.append("the tables are of different commits:")
+        lines += [f"  {name}: {', '.join(of)}" for name, of in of_commit.items()]
+    return lines
 
 
 def begin(name: str) -> None:
@@ -107,6 +161,18 @@ def all_claims(folder: Path) -> dict[str, list[Claim]]:
     }
 
 
+def table_of(claims: Mapping[str, Sequence[Claim]], folder: Path) -> pl.DataFrame:
+    """Return the table of all claims, with the commit of each program's table."""
+    table = rounded(summary_table(claims))
+    commits = [commit_of(folder / f"{stem}.csv") for stem in table["program"]]
+    return table.with_columns(commit=pl.Series(commits, dtype=pl.String))
+
+
+def old_real_rows(claims: Mapping[str, Sequence[Claim]], folder: Path) -> str:
+    """Return the run of the tables' old rows of real queries, "" without any."""
+    return ", ".join(sorted({kept_rows(folder / f"{stem}.csv") for stem in claims} - {""}))
+
+
 def write_pages(folder: Path) -> list[Path]:
     """Write all pages and pictures of claims from a folder's tables.
 
@@ -114,9 +180,10 @@ def write_pages(folder: Path) -> list[Path]:
     the pages.
     """
     claims = all_claims(folder)
-    table = rounded(summary_table(claims))
+    table = table_of(claims, folder)
     in_project = folder == Path("figures") and Path("docs").is_dir()
-    place, named = Path("docs") if in_project else folder, pages(claims, section(table, folder))
+    place = Path("docs") if in_project else folder
+    named = pages(claims, section(table, folder), old_real_rows(claims, folder))
     texts = {place / name: text for name, text in named.items()}
     for path, text in (*texts.items(), (folder / "claims.csv", table.write_csv())):
         temporary = path.with_suffix(".new")

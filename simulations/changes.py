@@ -1,4 +1,4 @@
-"""Changes of verdicts from the run before, in ``claims_before.csv``, to the run with new seeds."""
+"""Changes of verdicts from the run before, in ``claims_before.csv``, by what caused them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from simulations.run import SEED, first_line
 
 BEFORE = "claims_before.csv"
 """Name of the table of all claims as it was before this round's run."""
+
+CAUSES = {
+    "moved": "counted for another paper",
+    "rule": "other bounds",
+    "code": "another seed and commit",
+    "seed": "another seed alone",
+}
+"""Causes of a change, the first that applies, and what differs between the runs."""
 
 WORST = r", worst of \d+$"
 """End of the texts of claims made of several settings, of which they name the one that came out
@@ -63,8 +71,15 @@ def described(before: pl.DataFrame, after: pl.DataFrame, again: Collection[str])
     words += (
         f"Of {len(both)} claims tested [before](../figures/{BEFORE}) and after, "
         f"the verdicts of {len(changed)} changed, {near} of them\n"
-        f"from or to undecided; {more} are new, {fewer} gone.\n\n"
+        f"from or to undecided; {more} are new or reworded, {fewer} gone, reworded, "
+        "or shown as ones that cannot fail. By cause:\n"
     )
+    parts = [
+        f"{cause} ({difference}) {changed.filter(cause=cause).height} of "
+        f"{both.filter(cause=cause).height}"
+        for cause, difference in CAUSES.items()
+    ]
+    words += f"{', '.join(parts)}.\n\n"
     head = f"| before, after: | {' | '.join(VERDICTS)} |\n|{' --- |' * (len(VERDICTS) + 1)}\n"
     rows = [
         [both.filter(verdict=old, verdict_after=new).height for new in VERDICTS] for old in VERDICTS
@@ -81,18 +96,40 @@ def compared(
 ) -> tuple[pl.DataFrame, int, int]:
     """Return the claims that these programs tested both before and after, and two counts.
 
-    The counts are of claims tested only before, and of claims tested only after.
+    The claims have their "cause"; the counts are of claims tested only before, and only after.
     """
     old, new = (
         _tested(table).filter(pl.col("program").is_in(list(again))) for table in (before, after)
     )
     keys = ["program", "key"]
-    both = old.join(new.select(*keys, verdict_after="verdict"), on=keys, maintain_order="left")
+    later = ("paper", "above", "below", "commit", "verdict")
+    new_rows = new.select(*keys, pl.col(*later).name.suffix("_after"))
+    both = old.join(new_rows, on=keys, maintain_order="left").with_columns(cause=_cause())
     return both, len(old) - len(both), len(new) - len(both)
+
+
+def _cause() -> pl.Expr:
+    """Return the key of `CAUSES` of each claim of two runs."""
+
+    def differs(name: str) -> pl.Expr:
+        return pl.col(name).ne_missing(pl.col(f"{name}_after"))
+
+    same_code = ~differs("commit") & (pl.col("commit") != "unknown")
+    return (
+        pl.when(differs("paper"))
+        .then(pl.lit("moved"))
+        .when(differs("above") | differs("below"))
+        .then(pl.lit("rule"))
+        .when(same_code)
+        .then(pl.lit("seed"))
+        .otherwise(pl.lit("code"))
+    )
 
 
 def _tested(table: pl.DataFrame) -> pl.DataFrame:
     """Return the claims that can fail, each with a key by which two runs are joined.
+
+    Tables of earlier rounds name no commits.
 
     The key is the claim's text. If the text ends with the worst of several settings, which may
     differ between runs, the key numbers such claims within their program.
@@ -102,6 +139,8 @@ def _tested(table: pl.DataFrame) -> pl.DataFrame:
     )
     worst = pl.col("claim").str.contains(WORST)
     count = worst.cum_sum().over("program").cast(pl.String)
+    if "commit" not in table.columns:
+        rows = rows.with_columns(commit=pl.lit("unknown"))
     return rows.with_columns(
         key=pl.when(worst).then(pl.format("worst {}", count)).otherwise("claim")
     )

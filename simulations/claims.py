@@ -31,6 +31,9 @@ CLOSE, NEGLIGIBLE = 0.02, 0.005
 precision or NDCG.
 """
 
+MOST = 0.08
+"""Largest share of true null hypotheses that a test at 5% may reject, at each size."""
+
 ROUNDING = 1e-12
 """Distance below which an interval's end counts as lying on the edge of the claim."""
 

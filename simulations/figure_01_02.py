@@ -9,7 +9,7 @@ from simulations.claims import CLOSE, CONSTRUCTED, FAILS, Claim
 from simulations.findings import headline
 from simulations.run import TRUTHS, draw_measures, main, recovery, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 50, 3, (9.5, 3.2)
+STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 100, 3, (9.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
 
 

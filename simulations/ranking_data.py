@@ -100,6 +100,16 @@ def overlap(data, part="test"):
     return RATIOS[part] if data == REAL else 0.0
 
 
+def whose(data, place):
+    """Return the paper and the place of a claim of Chapelle and Wu, tested on a data set.
+
+    On queries made so that metrics conflict it is ours: their collections are not.
+    """
+    if data == DATA[0]:
+        return "ours", f"Chapelle and Wu, {place}"
+    return "chapelle-wu", place
+
+
 def leave_empty(ax, data):
     """Draw only a title where a data set is not available."""
     ax.set_axis_off()

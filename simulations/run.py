@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -22,12 +23,15 @@ from tqdm import tqdm
 import dcglearn as dl
 from dcglearn.foundation.processes import in_processes
 from simulations.claims import LEVEL, Claim, interval, measured
+from simulations.ranking_data import REAL
 
 CONNECT = 10.0
 """Seconds to wait for a Dask scheduler to answer."""
-SEED = 2026
+SEED = 2027
 """Seed of this round: that of every program, unless --seed gives another."""
 STYLES = dl.plots.LINE_STYLES
+KEPT = "# old rows of real queries: "
+"""Beginning of the second line of a table whose rows of real queries are of an older run."""
 SUFFIXES = (".csv", ".png", ".pdf")
 TRUTHS = ("D1", "D2")
 """Names of the true DCGs of `dcglearn.simulate.ground_truth`."""
@@ -498,6 +502,7 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
     )
     head = f"# seed={options.seed} repeats={repeats} quick={options.quick}"
     existing = complete(options.folder, module.STEM)
+    existing = existing and options_of(existing)
     replace = options.force or options.update
     if existing is not None and existing != head and not replace:
         raise dl.InputError(
@@ -505,9 +510,12 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
             "give another --folder, or --update to replace them"
         )
     if options.force or existing != head:
+        head = f"{head} commit={commit()}"
         size = {"seed": options.seed, "repeats": repeats, "quick": options.quick}
         records = module.simulate(**size, jobs=options.dask or options.jobs)
         table = rounded(pl.DataFrame(list(records), infer_schema_length=None))
+        if not options.quick:
+            head, table = with_real_rows(head, table, options.folder / f"{module.STEM}.csv")
         _save(module, f"{head}\n{table.write_csv()}", options.folder)
     else:
         print(
@@ -561,6 +569,61 @@ def first_line(path: Path) -> str:
     """Return the first line of a file."""
     with path.open() as file:
         return file.readline().rstrip("\n")
+
+
+def options_of(line: str) -> str:
+    """Return the first line of a table without the commit."""
+    return line.partition(" commit=")[0]
+
+
+def commit_of(path: Path) -> str:
+    """Return the commit that a table's first line names, "unknown" if it names none."""
+    return first_line(path).partition(" commit=")[2] or "unknown"
+
+
+def commit() -> str:
+    """Return the checked-out commit, with "+" if the code differs from it.
+
+    "unknown" if this is no checkout of git.
+    """
+    root = Path(__file__).parents[1]
+
+    def git(*words: str) -> str:
+        call = ["git", "-C", str(root), *words]
+        return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--", "simulations", "dcglearn")
+        return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def with_real_rows(head: str, table: pl.DataFrame, path: Path) -> tuple[str, pl.DataFrame]:
+    """Return the head and the table with the old rows of real queries, if the run had none.
+
+    A second line of the head, which begins with `KEPT`, says of which run the old rows are.
+    """
+    if "data" not in table.columns or REAL in table["data"] or not path.is_file():
+        return head, table
+    old = read(path.parent, path.stem)
+    old = old.filter(data=REAL) if "data" in old.columns else old.clear()
+    if old.is_empty():
+        return head, table
+    of_run = kept_rows(path) or first_line(path).removeprefix("# ")
+    print(
+        f"{path}: DCGLEARN_LAMBDARANK names no folder; the rows of the {REAL} are old ({of_run})",
+        file=sys.stderr,
+    )
+    return f"{head}\n{KEPT}{of_run}", pl.concat([table, old], how="diagonal_relaxed")
+
+
+def kept_rows(path: Path) -> str:
+    """Return the options and the commit of the run of a table's old rows, "" without any."""
+    with path.open() as file:
+        file.readline()
+        second = file.readline()
+    return second.removeprefix(KEPT).strip() if second.startswith(KEPT) else ""
 
 
 def read(folder: Path, stem: str) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from simulations.claims import Claim, in_every_cell
 from simulations.run import STYLES, draw_means, legend, main, repeated, summary
 from simulations.study_q_gate import as_dictionaries
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_aa_these_topics", 1000, 2, (9.0, 3.6)
+STEM, REPEATS, PANELS, FIGSIZE = "study_aa_these_topics", 500, 2, (9.0, 3.6)
 TOPICS, DOCUMENTS, LEVEL = 53, 12, 0.9
 SIZES = (10, 15, 25)
 """Numbers of topics that people judged, of 53."""

@@ -7,7 +7,7 @@ from functools import partial
 
 import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
-from simulations.ranking_data import NO_CONFLICT, SPELLED, available, explain, overlap, split
+from simulations.ranking_data import NO_CONFLICT, SPELLED, available, explain, overlap, split, whose
 from simulations.run import STYLES, draw_means, legend, main, repeated, summary, zero_line
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_schedules", 20, 3, (11.0, 3.8)
@@ -134,11 +134,20 @@ def claims(table):
                 for power in FIXED
             ]
             yield in_every_cell(each)
+        paper, place = whose(data, "figure 3")
         method = {"what": "method", "name": "SmoothNDCG"}
         for rival in ("least squares", "RankSVM"):
             text = f"{data}: SmoothNDCG beats {rival}{', its start' if rival != 'RankSVM' else ''}"
-            yield claim(
-                "figure 3", text, "test", method, {**method, "name": rival}, overlap=overlap(data)
+            sides = (method, {**method, "name": rival})
+            yield Claim(
+                table.filter(data=data),
+                paper,
+                place,
+                text,
+                "test",
+                *sides,
+                low=0.0,
+                overlap=overlap(data),
             )
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import dcglearn as dl
 import simulations.__main__
-from simulations import run
+from simulations import ranking_data, run
 from simulations.claims import HOLDS
 from tests.makers import cluster_of, refused
 
@@ -220,6 +220,47 @@ def test_real_queries_come_from_the_folder_of_the_environment(tmp_path, monkeypa
     assert [part.shape[1] for part in parts] == [2, 2, 2]
 
 
+def test_without_their_folder_rows_of_real_queries_are_kept_and_said_to_be_old(tmp_path, capsys):
+    table = pl.DataFrame({"data": ["LETOR-shaped", ranking_data.REAL], "x": [1.0, 2.0]})
+    path = tmp_path / "study.csv"
+    head = "# seed=1 repeats=2 quick=False commit=abc"
+    path.write_text(f"{head}\n{table.write_csv()}")
+    new = pl.DataFrame({"data": ["LETOR-shaped"], "x": [3.0]})
+    for seed in (2, 3):  # again: the rows are still of the first run
+        line, both = run.with_real_rows(f"# seed={seed}", new, path)
+        assert line == f"# seed={seed}\n{run.KEPT}seed=1 repeats=2 quick=False commit=abc"
+        assert both["x"].to_list() == [3.0, 2.0]
+        path.write_text(f"{line}\n{both.write_csv()}")
+        assert run.read(tmp_path, "study").equals(both)
+        assert run.kept_rows(path) == "seed=1 repeats=2 quick=False commit=abc"
+    assert "are old (seed=1 repeats=2" in capsys.readouterr().err
+    assert run.with_real_rows("#", table, path) == ("#", table)
+    others = new.drop("data")
+    assert run.with_real_rows("#", others, path)[0] == "#"
+    assert run.with_real_rows("#", new, tmp_path / "none.csv") == ("#", new)
+
+
+def test_tables_of_different_commits_are_named(monkeypatch, copied):
+    module, folder = copied
+    monkeypatch.setattr(simulations.__main__, "programs", lambda kind="all": [module])
+    assert simulations.__main__.sources(folder) == []
+    other = type("Other", (), {"STEM": "other"})
+    for suffix in run.SUFFIXES:
+        shutil.copy(folder / f"figure_09{suffix}", folder / f"other{suffix}")
+    (folder / "other.csv").write_text("# seed=1 repeats=2 quick=False commit=abc\nx\n")
+    monkeypatch.setattr(simulations.__main__, "programs", lambda kind="all": [module, other])
+    lines = simulations.__main__.sources(folder)
+    assert lines[0] == "the tables are of different commits:" and "  abc: other" in lines
+
+
+def test_times_are_written_of_what_was_made(tmp_path):
+    arguments = options(tmp_path)
+    for stem, seconds in (("b", 3.4), ("a", 2.0), ("b", 5.0)):
+        simulations.__main__.record_time(stem, seconds, arguments)
+    written = (tmp_path / simulations.__main__.TIMES).read_text()
+    assert written == "program,seconds,jobs\na,2,1\nb,5,1\n"
+
+
 def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     real_logs = importlib.import_module("simulations.real_logs")
     rng = np.random.default_rng(0)
@@ -399,14 +440,18 @@ def test_results_of_other_options_are_kept_unless_forced(copied):
     refused("other options", run.produce, module, options(folder, *other))
     assert (folder / "figure_09.csv").read_bytes() == before
     run.produce(module, options(folder, *other, "--force"))
-    assert (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True\n")
+    assert (
+        (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True commit=")
+    )
 
 
 def test_an_update_keeps_results_of_these_options_and_replaces_others(copied, capsys, monkeypatch):
     module, folder = copied
     other = ("--quick", "--repeats", "2", "--seed", "1", "--update")
     run.produce(module, options(folder, *other))
-    assert run.first_line(folder / "figure_09.csv") == "# seed=1 repeats=2 quick=True"
+    head = run.first_line(folder / "figure_09.csv")
+    assert run.options_of(head) == "# seed=1 repeats=2 quick=True"
+    assert run.commit_of(folder / "figure_09.csv") == run.commit()
     monkeypatch.setattr(module, "simulate", None)
     run.produce(module, options(folder, *other))
     assert "kept: " in capsys.readouterr().err
@@ -461,7 +506,7 @@ FEWER = {"train_trees": 6}
 def test_committed_tables_have_full_repeats(name):
     module = importlib.import_module(f"simulations.{name}")
     assert FEWER.get(name, 20) <= module.REPEATS
-    head = run.first_line(ROOT / "figures" / f"{name}.csv")
+    head = run.options_of(run.first_line(ROOT / "figures" / f"{name}.csv"))
     if this_round(name):
         assert head == f"# seed={run.SEED} repeats={module.REPEATS} quick=False"
     repeats = int(re.fullmatch(r"# seed=\d+ repeats=(\d+) quick=False", head)[1])
