@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -196,6 +196,7 @@ class DCGLearner(PairLearner):
         form: str = "dcg",
         zero: int | str = 0,
         discounts: str = "falling",
+        candidates: Sequence[MetricLike] = (),
     ) -> None:
         self.loss = loss
         self.ridge = ridge
@@ -206,6 +207,7 @@ class DCGLearner(PairLearner):
         self.form = form
         self.zero = zero
         self.discounts = discounts
+        self.candidates = candidates
 
     def fit(
         self,

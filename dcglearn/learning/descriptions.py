@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -22,7 +22,7 @@ from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, is_metric_word, metric_or_name
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, is_metric_word, labelled, metric_or_name
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import textbook_formula
 
@@ -135,6 +135,7 @@ class DirectDescription(Description):
     form: str = "dcg"
     zero: int | str = 0
     discounts: str = "falling"
+    candidates: Sequence[MetricLike] = ()
 
     def __post_init__(self) -> None:
         """Raise InputError if a parameter has no meaning."""
@@ -170,6 +171,19 @@ class DirectDescription(Description):
             return None
         return read_metric(self.prior, n_grades, depth, accept=ONLY_DCG, name="prior")
 
+    def candidates_of(self, n_grades: int, depth: int) -> tuple[tuple[str, DCG], ...]:
+        """Return the DCGs that stand beside the textbooks, with their names.
+
+        Unless discounts are free, those that rise are cut to those above them.
+        """
+        further = []
+        for label, candidate in labelled(self.candidates).items():
+            dcg = read_metric(candidate, n_grades, depth, accept=ONLY_DCG, name="candidate")
+            if self.discounts == "falling":
+                dcg = DCG(dcg.gains, np.minimum.accumulate(dcg.discounts))
+            further.append((f"{label}", dcg))
+        return tuple(further)
+
     def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
         """Raise InputError if a parameter has no meaning for a log of this shape."""
         # what the form allows
@@ -199,6 +213,10 @@ class DirectDescription(Description):
         if prior is not None and (prior.n_grades, prior.depth) != (n_grades, depth):
             shape = f"{prior.n_grades} grades and {prior.depth} positions"
             raise InputError(f"prior has {shape}, the log has {n_grades} and {depth}")
+        for name, dcg in self.candidates_of(n_grades, depth):
+            if (dcg.n_grades, dcg.depth) != (n_grades, depth):
+                shape = f"{dcg.n_grades} grades and {dcg.depth} positions"
+                raise InputError(f"candidate {name} has {shape}, the log {n_grades} and {depth}")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,300 @@
+"""Readers of real logs: the gains and discounts that each follows, side by side.
+
+python -m simulations.readers ../shared/data news
+python -m simulations.readers ../shared/data news --names dcglearn/metrics/readers.json --force
+
+PATH is a folder, or a file, of published data (see `simulations.reader_logs`): people in web
+search, in search of news, with music and in a news feed; language models that answer from passages.
+What is not there is left out. For each reader the program learns a DCG with bands, with free
+discounts where the log speaks against falling ones; tests discounts and products; and compares
+shares of held-out preferences with textbooks', by person, query or list, with intervals corrected
+for splits that share their training data (Nadeau and Bengio).
+
+Last, each reader is left out in turn: do the readers known by name, but itself, help as further
+candidates beside the textbooks? The default learner is taught 20 to 60 judgements, with these
+candidates and without. What was decided before any run: they belong among the default's candidates
+only if the mean lead over all readers left out is above 0, with its whole interval, and none has an
+interval, not corrected, that lies below 0.
+
+The program writes readers.csv, .png and .pdf, and with --names the file of the names.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import polars as pl
+from tqdm import tqdm
+
+import dcglearn as dl
+from simulations.claims import Claim, Interval, interval
+from simulations.reader_logs import PASSAGES, SOURCES, exposure, found, passages_of
+from simulations.run import Program, mapped, parser, produce, read
+
+SHARE = 0.8
+"""Share of people, queries or lists in training."""
+
+OVERLAP = (1 - SHARE) / SHARE
+"""Ratio of test to training units, for the correction of intervals."""
+
+SIZES = (20, 30, 40, 60)
+"""Numbers of judgements at which candidates are compared."""
+
+LEFT_OUT = 5
+"""Repeats of a reader left out, for each split of its shares."""
+
+FEWEST_PEOPLE = 30
+"""With fewer people, or questions, the picture shows bands without the curve."""
+
+LEVEL = 0.9
+"""Level of bands."""
+
+USUAL = "exponential-log2"
+TEXTBOOKS = (USUAL, "linear-log2", "exponential-flat")
+"""Textbooks that stand beside what is learned; the first is the usual choice."""
+
+
+@dataclass(frozen=True)
+class Readers:
+    """The study, as `simulations.run.produce` takes it, of the files of some readers."""
+
+    files: Mapping[str, Path]
+
+    STEM: ClassVar = "readers"
+    REPEATS: ClassVar = 20
+    PANELS: ClassVar = (3, 5)
+    FIGSIZE: ClassVar = (11.0, 7.2)
+
+    def simulate(self, seed: int, repeats: int, quick: bool, jobs: int | str) -> Iterator[Any]:
+        """Yield the records of all parts."""
+        tasks: list[tuple[Any, ...]] = []
+        for name in self.files:
+            tasks.append(("curves", name, seed, quick))
+            if SOURCES[name].unit == "question":
+                continue
+            tasks += [("shares", name, seed, repeat) for repeat in range(repeats)]
+            times = repeats if quick else LEFT_OUT * repeats
+            tasks += [("left out", name, seed, repeat) for repeat in range(times)]
+        with closing(mapped(partial(work, dict(self.files)), tasks, jobs)) as results:
+            for records in tqdm(results, total=len(tasks), disable=None, leave=False):
+                yield from records
+
+    def plot(self, table: pl.DataFrame, axes: Any) -> None:
+        """Draw the readers side by side."""
+
+    def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
+        """Yield no claim: the program compares what it is given."""
+        return iter(())
+
+
+def work(files: Mapping[str, Path], task: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Return the records of a task: a part of the study of one reader."""
+    part, name, seed, which = task
+    parts = {"curves": curves, "shares": shares, "left out": left_out}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        records = [*parts[part](name, files[name], seed, which)]
+    return [{"reader": name, **record} for record in records]
+
+
+def curves(name: str, path: Path, seed: int, quick: bool) -> Iterator[dict[str, Any]]:
+    """Yield a reader's size, tests, and gains and discounts with their bands."""
+    log, source = SOURCES[name].read(path), SOURCES[name]
+    if source.unit == "question":
+        yield from of_answers(name, path, log, seed, quick)
+        return
+
+    # how large the log is
+    n_lists = log.n_lists if log.ratings is None else int(log.ratings.weight.sum())
+    kind = "verdicts" if log.ratings is None else "rated lists"
+    yield {"part": "size", "metric": kind, "value": len(log) if log.ratings is None else n_lists}
+    labels = {"rater": log.rater, "query": log.query}.get(source.unit)
+    if labels is not None:
+        of = {"rater": "people", "query": "queries"}[source.unit]
+        yield {"part": "size", "metric": of, "value": len(np.unique(labels))}
+    yield {"part": "size", "metric": "preferences", "value": len(log.decided)}
+
+    # the nested tests
+    rising = dl.trust.rising_discounts(log)
+    tested = dl.trust.position_dependence(log, n_resamples=39 if quick else 199, random_state=seed)
+    yield {"part": "test", "metric": "rising discounts", "value": rising.p_value}
+    yield {"part": "test", "metric": "position dependence", "value": tested.p_value}
+
+    # the curves of both shapes, and bands of the one that the log supports
+    own = "free" if rising.p_value <= 0.05 else "falling"
+    for shape in ("falling", "free"):
+        learner = dl.DCGLearner(discounts=shape)
+        drawn = None
+        if shape == own:
+            drawn = dl.bands(log, learner, random_state=seed, n_resamples=20 if quick else 200)
+        dcg = learner.fit(log).dcg_
+        part = "curve" if shape == own else "other shape"
+        yield from curve_rows(part, shape, dcg, drawn)
+
+    # where people look
+    if name == "news-feed":
+        seen = exposure(path)
+        for (position,), rows in seen.group_by("position", maintain_order=True):
+            share = interval(rows["share"])
+            ends = {"value": share.mean, "low": share.low, "high": share.high}
+            yield {"part": "exposure", "at": position, **ends}
+
+
+def curve_rows(part: str, shape: str, dcg: dl.DCG, drawn: Any) -> Iterator[dict[str, Any]]:
+    """Yield a row for each gain and discount, with the ends of its band where there is one."""
+    usual = dl.DCG.standard(dcg.n_grades, dcg.depth).normalised()
+    for side in ("gain", "discount"):
+        values, textbook = getattr(dcg, f"{side}s"), getattr(usual, f"{side}s")
+        low, high = (None, None) if drawn is None else getattr(drawn, f"{side}_band")
+        for i, value in enumerate(values.tolist()):
+            row = {"part": part, "metric": shape, "curve": side, "textbook": textbook[i]}
+            ends = {} if low is None else {"low": low[i], "high": high[i]}
+            yield {**row, "at": i + (side == "discount"), "value": value, **ends}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Bands of draws: the lower and the upper ends, shape (2, L) and (2, K)."""
+
+    gain_band: np.ndarray
+    discount_band: np.ndarray
+
+    @classmethod
+    def of(cls, dcgs: Sequence[dl.DCG]) -> Drawn:
+        """Return the percentiles of draws."""
+        ends = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
+        sides = ([getattr(dcg, side) for dcg in dcgs] for side in ("gains", "discounts"))
+        return cls(*(np.percentile(side, ends, axis=0) for side in sides))
+
+
+def of_answers(
+    name: str, path: Path, answers: Any, seed: int, quick: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the size, test, curves and shares of a language model's answers."""
+    # as it is learned
+    fit = dl.learn_from_answers(answers, random_state=seed)
+    for fact in ("answers", "questions"):
+        yield {"part": "size", "metric": fact, "value": fit.facts[fact]}
+    test = dl.trust.rising_discounts(answers, dl.DCGLearner(zero="none"))
+    yield {"part": "test", "metric": "rising discounts", "value": test.p_value}
+    for rows in fit.held_out.values():
+        for row in rows:
+            lead = {"lead": row.difference, "low": row.low, "high": row.high}
+            yield {"part": "held out", "metric": row.name, "value": row.share, **lead}
+
+    # bands by drawing questions
+    rng = np.random.default_rng(seed)
+    rows_of = [np.flatnonzero(answers.question == one) for one in np.unique(answers.question)]
+    draws = []
+    for _ in range(3 if quick else 100):
+        chosen = rng.integers(0, len(rows_of), len(rows_of))
+        lines = [
+            {"question": i, "list": answers.lists[row][answers.lists[row] > -2].tolist(),
+             "right": float(answers.right[row])}
+            for i, question in enumerate(chosen) for row in rows_of[question]
+        ]
+        draws.append(dl.learn_from_answers(dl.io.read_answers(lines)).dcg)
+    yield from curve_rows("curve", "free", fit.dcg, Drawn.of(draws))
+
+    # what is left of the gain by place, for all numbers of passages
+    model = name
+    for passages in passages_of(path, model):
+        asked = SOURCES[name].read(path, passages=passages)
+        by_place = dl.learn_from_answers(asked, random_state=seed).by_place
+        for row in by_place:
+            if row["of_the_gain_from"] == "the first place":
+                ends = {"value": row["share"], "low": row["share_low"], "high": row["share_high"]}
+                place = {"at": row["place"], "n": passages, "right": row["right"]}
+                yield {"part": "place", "metric": "share of gain", **place, **ends}
+
+
+def shares(name: str, path: Path, seed: int, repeat: int) -> Iterator[dict[str, Any]]:
+    """Yield the shares of the preferences of a split's held-out people, queries or lists."""
+    log, source = SOURCES[name].read(path), SOURCES[name]
+    train, test = log.split(SHARE, random_state=seed + repeat, by=source.unit)
+    default = dl.DCGLearner().fit(train)
+    textbook = dl.textbook_dcgs(log.n_grades, log.depth)
+    best = max(textbook.values(), key=lambda dcg: train.agreement(dcg).share)
+    metrics = {
+        "default": default.dcg_,
+        "free discounts": dl.DCGLearner(discounts="free").fit(train).dcg_,
+        "best textbook in training": best,
+        **{word: textbook[word] for word in TEXTBOOKS},
+    }
+
+    # discounts as people's time
+    if name == "news-feed":
+        people = exposure(path).filter(pl.col("userid").cast(pl.String).is_in(np.unique(train.rater)))
+        seen = people.group_by("position").agg(pl.col("share").mean()).sort("position")["share"]
+        prior = dl.DCG(textbook["linear-flat"].gains, (seen / seen[0]).to_numpy())
+        metrics["exposure as prior"] = dl.DCGLearner(prior=prior).fit(train).dcg_
+        metrics["exposure as discounts"] = prior
+    for metric, dcg in metrics.items():
+        share = test.agreement(dcg).share
+        yield {"part": "share", "metric": metric, "repeat": repeat, "value": share}
+
+
+def left_out(name: str, path: Path, seed: int, repeat: int) -> Iterator[dict[str, Any]]:
+    """Yield held-out shares after few judgements, without the other readers and with them."""
+    log, source = SOURCES[name].read(path), SOURCES[name]
+    train, test = log.split(SHARE, random_state=seed + repeat, by=source.unit)
+    others = [f"reader:{other}" for other in SOURCES if other != name]
+    weight = np.ones(len(train)) if train.weight is None else np.asarray(train.weight)
+    rng = np.random.default_rng([seed, repeat])
+    for n in SIZES:
+        drawn = rng.choice(len(train), n, p=weight / weight.sum())
+        few = train.reweighted(np.bincount(drawn, minlength=len(train)))
+        row = {"part": "left out", "repeat": repeat, "n": n}
+        for metric, candidates in (("textbooks", ()), ("and readers", others)):
+            dcg = dl.DCGLearner(candidates=candidates).fit(few).dcg_
+            yield {**row, "metric": metric, "value": test.agreement(dcg).share}
+
+
+def leads(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the mean lead of further candidates by reader left out, and over all readers.
+
+    The interval of a reader is not corrected for what splits share, that over all readers is.
+    """
+    rows = table.filter(part="left out")
+    both = rows.pivot(on="metric", index=["reader", "repeat", "n"], values="value")
+    by_repeat = both.group_by("reader", "repeat", maintain_order=True).agg(
+        pl.col("textbooks", "and readers").mean(),
+        lead=(pl.col("and readers") - pl.col("textbooks")).mean(),
+    )
+    records = []
+    for (name,), part in by_repeat.group_by("reader", maintain_order=True):
+        records.append(_lead_row(name, part, interval(part["lead"])))
+    every = by_repeat.group_by("repeat", maintain_order=True).agg(
+        pl.col("textbooks", "and readers", "lead").mean()
+    )
+    records.append(_lead_row("all", every, interval(every["lead"], OVERLAP)))
+    return pl.DataFrame(records)
+
+
+def _lead_row(name: str, part: pl.DataFrame, lead: Interval) -> dict[str, Any]:
+    means = {column: part[column].mean() for column in ("textbooks", "and readers")}
+    return {"left_out": name, **means, "lead": lead.mean, "low": lead.low, "high": lead.high}
+
+
+def verdict(table: pl.DataFrame) -> str:
+    """Return whether readers belong among the default's candidates, by the rule stated above."""
+    rows = leads(table)
+    rises = rows.filter(left_out="all")["low"][0] > 0
+    fall = rows.filter((pl.col("left_out") != "all") & (pl.col("high") < 0))["left_out"].to_list()
+    if rises and not fall:
+        return "by the rule, readers belong among the default's candidates"
+    reason = "" if rises else "the share does not rise clearly"
+    worse = f"it falls on {', '.join(fall)}" if fall else ""
+    reasons = " and ".join(filter(None, [reason, worse]))
+    return f"by the rule, readers do not belong among the default's candidates: {reasons}"
