@@ -102,10 +102,13 @@ def exposure(path: Path) -> pl.DataFrame:
     return seen.select("userid", position="imp_position", share=share).sort("userid", "position")
 
 
-def of_answers(path: Path, model: str, passages: int = PASSAGES) -> Any:
+def of_answers(
+    path: Path, model: str, passages: int = PASSAGES, places: Sequence[int] | None = None
+) -> Any:
     """Read answers of a language model to questions whose right passage stood at several places.
 
-    Those given without any passage, and with the right one alone, belong to them.
+    Those given without any passage, and with the right one alone, belong to them. Lists hold all
+    passages, or those at some `places`, from 0, alone.
     """
     columns = ["model", "condition", "num_documents", "gold_index", "question", "right"]
     every = read_table(path, columns).filter(pl.col("model") == model)
@@ -120,16 +123,19 @@ def of_answers(path: Path, model: str, passages: int = PASSAGES) -> Any:
     for row in pl.concat([asked, others]).iter_rows(named=True):
         grades = {"oracle": [1], "closedbook": []}.get(row["condition"])
         if grades is None:
-            grades = [int(place == row["gold_index"]) for place in range(passages)]
+            shown = range(passages) if places is None else places
+            grades = [int(place == row["gold_index"]) for place in shown]
         right = bool(row["right"])
         lines.append({"question": row["question"], "list": grades, "right": right})
     return dl.io.read_answers(lines)
 
 
-def passages_of(path: Path, model: str) -> list[int]:
-    """Return the numbers of passages from which a language model answered."""
-    every = read_table(path, ["model", "num_documents"]).filter(pl.col("model") == model)
-    return every["num_documents"].drop_nulls().unique().sort().to_list()
+def places_of(path: Path, model: str) -> dict[int, list[int]]:
+    """Return the places of the right passage, from 0, by number of passages."""
+    every = read_table(path, ["model", "num_documents", "gold_index"]).drop_nulls()
+    own = every.filter(pl.col("model") == model).sort("num_documents", "gold_index")
+    places = own.group_by("num_documents", maintain_order=True).agg(pl.col("gold_index").unique())
+    return {n: sorted(asked) for n, asked in places.iter_rows()}
 
 
 def read_table(path: Path, columns: list[str], separator: str = ",") -> pl.DataFrame:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,11 +36,12 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import polars as pl
+from matplotlib.ticker import MaxNLocator
 from tqdm import tqdm
 
 import dcglearn as dl
 from simulations.claims import Claim, Interval, interval
-from simulations.reader_logs import PASSAGES, SOURCES, exposure, found, passages_of
+from simulations.reader_logs import PASSAGES, SOURCES, exposure, found, places_of
 from simulations.run import Program, mapped, parser, produce, read
 
 SHARE = 0.8
@@ -59,6 +61,9 @@ FEWEST_PEOPLE = 30
 
 LEVEL = 0.9
 """Level of bands."""
+
+COLOUR, TIME = (style["color"] for style in dl.plots.LINE_STYLES[:2])
+"""Colours of what is learned, and of time in view."""
 
 USUAL = "exponential-log2"
 TEXTBOOKS = (USUAL, "linear-log2", "exponential-flat")
@@ -91,11 +96,84 @@ class Readers:
                 yield from records
 
     def plot(self, table: pl.DataFrame, axes: Any) -> None:
-        """Draw the readers side by side."""
+        """Draw people's discounts and gains, then exposure, and language models by place."""
+        known = [name for name in SOURCES if name in table["reader"].unique()]
+        people = [name for name in known if SOURCES[name].unit != "question"]
+        models = [name for name in known if SOURCES[name].unit == "question"]
+        for column, name in zip(axes.T, people, strict=False):
+            draw_curve(column[0], table, name, "discount")
+            draw_curve(column[1], table, name, "gain")
+
+        # the last row, and places without a panel
+        last = iter(axes[2])
+        if "news-feed" in people:
+            draw_exposure(next(last), table)
+        for name in models:
+            places = table.filter(part="place", metric="log odds", reader=name)
+            lengths = places["n"].unique().sort().to_list()
+            for chosen in (lengths[:3], lengths[4:]):
+                if chosen:
+                    draw_places(next(last), places, name, chosen)
+        for panel in axes.flat:
+            panel.set_axis_on() if panel.has_data() else panel.set_axis_off()
 
     def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
         """Yield no claim: the program compares what it is given."""
         return iter(())
+
+
+def few(table: pl.DataFrame, name: str) -> bool:
+    """Return whether a reader's people, or questions, are too few for a curve without its band."""
+    counted = pl.col("metric").is_in(["people", "queries", "questions"])
+    sizes = table.filter(counted, part="size", reader=name)["value"]
+    return bool(len(sizes)) and sizes.min() < FEWEST_PEOPLE
+
+
+def draw_curve(axes: Any, table: pl.DataFrame, name: str, side: str) -> None:
+    """Draw a reader's gains or discounts with their band, and the usual ones behind."""
+    rows = table.filter(part="curve", reader=name, curve=side)
+    axes.plot(rows["at"], rows["textbook"], color="0.6", lw=1.2, ls=(0, (4, 2)))
+    axes.fill_between(rows["at"], rows["low"], rows["high"], color=COLOUR, alpha=0.2, lw=0)
+    if not few(table, name):
+        axes.plot(rows["at"], rows["value"], color=COLOUR, marker="o", markersize=3, lw=1.4)
+    mark = "*" if SOURCES[name].halo else ""
+    axes.set_title(f"{SOURCES[name].title}{mark}")
+    top = 1.05 * max(1.0, rows["value"].max())
+    axes.set(ylim=(min(0.0, rows["value"].min()), top))
+    axes.set(xlabel="position" if side == "discount" else "grade")
+    if axes.get_subplotspec().is_first_col():
+        axes.set_ylabel(f"{side}, share of the {'first' if side == 'discount' else 'best'}")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+
+
+def draw_exposure(axes: Any, table: pl.DataFrame) -> None:
+    """Draw the share of time by position in the news feed, in units of the first place's."""
+    rows = table.filter(part="exposure").sort("at")
+    first = rows["value"][0]
+    axes.fill_between(
+        rows["at"], rows["low"] / first, rows["high"] / first, color=TIME, alpha=0.2, lw=0
+    )
+    axes.plot(rows["at"], rows["value"] / first, color=TIME, marker="s", markersize=3, lw=1.4)
+    usual = 1 / np.log2(rows["at"].to_numpy() + 1)
+    axes.plot(rows["at"], usual, color="0.6", lw=1.2, ls=(0, (4, 2)))
+    axes.set(ylim=(0, None), xlabel="position", ylabel="share of the first")
+    axes.set_title("news feed: time in view")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+
+
+def draw_places(axes: Any, places: pl.DataFrame, name: str, lengths: Sequence[int]) -> None:
+    """Draw what is left of the first place's gain, by the place's share of the passages."""
+    for style, n in zip(dl.plots.LINE_STYLES, lengths, strict=False):
+        rows = places.filter(n=n).sort("at")
+        x = np.append(0.0, (rows["at"].to_numpy() - 1) / (n - 1))
+        y, low, high = (np.append(1.0, rows[key].to_numpy()) for key in ("value", "low", "high"))
+        axes.plot(x, y, label=f"of {n}", lw=1.3, markersize=3.5, **style)
+        axes.fill_between(x, low, high, color=style["color"], alpha=0.1, lw=0)
+    axes.axhline(1.0, color="0.6", lw=0.8)
+    axes.set(ylim=(0, 1.5), xlabel="place among the passages", xticks=[0, 0.5, 1])
+    axes.set_xticklabels(["first", "middle", "last"])
+    axes.set_title(SOURCES[name].title)
+    axes.legend(fontsize=7, loc="lower left", ncols=len(lengths), columnspacing=0.8, handlelength=1.6)
 
 
 def work(files: Mapping[str, Path], task: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -208,15 +286,15 @@ def of_answers(
     yield from curve_rows("curve", "free", fit.dcg, Drawn.of(draws))
 
     # what is left of the gain by place, for all numbers of passages
-    model = name
-    for passages in passages_of(path, model):
-        asked = SOURCES[name].read(path, passages=passages)
-        by_place = dl.learn_from_answers(asked, random_state=seed).by_place
-        for row in by_place:
+    for passages, places in places_of(path, name).items():
+        asked = SOURCES[name].read(path, passages=passages, places=places)
+        for row in dl.learn_from_answers(asked, random_state=seed).by_place:
             if row["of_the_gain_from"] == "the first place":
-                ends = {"value": row["share"], "low": row["share_low"], "high": row["share_high"]}
-                place = {"at": row["place"], "n": passages, "right": row["right"]}
-                yield {"part": "place", "metric": "share of gain", **place, **ends}
+                place = {"at": places[row["place"] - 1] + 1, "n": passages}
+                for metric, key in (("log odds", "share"), ("probability", "in_probability")):
+                    ends = {end: row[f"{key}_{end}"] for end in ("low", "high")}
+                    more = {"value": row[key], "right": row["right"], **ends}
+                    yield {"part": "place", "metric": metric, **place, **more}
 
 
 def shares(name: str, path: Path, seed: int, repeat: int) -> Iterator[dict[str, Any]]:
@@ -267,6 +345,8 @@ def leads(table: pl.DataFrame) -> pl.DataFrame:
     The interval of a reader is not corrected for what splits share, that over all readers is.
     """
     rows = table.filter(part="left out")
+    if rows.is_empty():
+        raise dl.InputError("no reader was left out: only logs of people are; name one")
     both = rows.pivot(on="metric", index=["reader", "repeat", "n"], values="value")
     by_repeat = both.group_by("reader", "repeat", maintain_order=True).agg(
         pl.col("textbooks", "and readers").mean(),
@@ -298,3 +378,109 @@ def verdict(table: pl.DataFrame) -> str:
     worse = f"it falls on {', '.join(fall)}" if fall else ""
     reasons = " and ".join(filter(None, [reason, worse]))
     return f"by the rule, readers do not belong among the default's candidates: {reasons}"
+
+
+def held_out_shares(table: pl.DataFrame) -> pl.DataFrame:
+    """Return each metric's mean share by reader, and the default's lead over it with its interval.
+
+    Of language models, shares are those of held-out comparisons within questions.
+    """
+    records = []
+    rows = table.filter(part="share")
+    for (name,), part in rows.group_by("reader", maintain_order=True):
+        own = part.filter(metric="default").sort("repeat")["value"]
+        for (metric,), one in part.group_by("metric", maintain_order=True):
+            values = one.sort("repeat")["value"]
+            lead = interval(own - values, OVERLAP)
+            ends = (None, None, None) if metric == "default" else (lead.mean, lead.low, lead.high)
+            records.append((name, metric, float(values.mean()), *ends))
+    for row in table.filter(part="held out").iter_rows(named=True):
+        ends = (row["lead"], row["low"], row["high"]) if row["lead"] else (None, None, None)
+        records.append((row["reader"], row["metric"], row["value"], *ends))
+    columns = ["reader", "metric", "share", "lead", "low", "high"]
+    return pl.DataFrame(records, schema=columns, orient="row", infer_schema_length=None)
+
+
+def names_of(table: pl.DataFrame, date: str) -> dict[str, Any]:
+    """Return the file of readers by name: their curves, bands, sizes and sources."""
+    readers = {}
+    for (name,), rows in table.filter(part="curve").group_by("reader", maintain_order=True):
+        sizes = table.filter(part="size", reader=name)
+        free = rows["metric"][0] == "free"
+        entry: dict[str, Any] = {
+            "title": SOURCES[name].title,
+            "source": SOURCES[name].cite,
+            "size": ", ".join(f"{n:,.0f} {kind}" for kind, n in sizes.select("metric", "value").rows()),
+            "learned": f"{'free' if free else 'falling'} discounts",
+            "date": date,
+        }
+        for side in ("gain", "discount"):
+            own = rows.filter(curve=side).sort("at")
+            entry[f"{side}s"] = [round(x, 4) for x in own["value"]]
+            entry[f"{side}_band"] = [[round(x, 4) for x in own[end]] for end in ("low", "high")]
+        if SOURCES[name].unit == "question":
+            entry["learned"] += f", {PASSAGES} passages of which one is right"
+        readers[name] = entry
+    return {"format": "dcglearn.readers", "version": 1, "readers": readers}
+
+
+def write_names(table: pl.DataFrame, path: Path, *, force: bool) -> None:
+    """Write the file of names, whole or not at all; raise InputError if it exists, or cannot be."""
+    if path.exists() and not force:
+        raise dl.InputError(f"{path} exists; --force replaces it")
+    text = json.dumps(names_of(table, datetime.date.today().isoformat()), indent=1)
+    text = re.sub(r"\[\s+([^][]*?)\s+\]", lambda row: f"[{' '.join(row[1].split())}]", text)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise dl.InputError(f"{path}: not written ({error.strerror})") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _refuse_others(study: Readers, chosen: Any) -> None:
+    """Raise InputError if the table that would be kept is of other readers."""
+    if chosen.force or chosen.redraw or not (chosen.folder / f"{study.STEM}.csv").is_file():
+        return
+    kept = set(read(chosen.folder, study.STEM)["reader"])
+    if kept != set(study.files):
+        raise dl.InputError(
+            f"{chosen.folder / study.STEM}.csv holds {', '.join(sorted(kept))}; give another "
+            "--folder, or --force to replace it"
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the logs, make table and picture, and print shares and the result for candidates."""
+    options = parser(__doc__ or "")
+    options.add_argument("paths", type=Path, nargs="+", metavar="PATH")
+    options.add_argument("--names", type=Path, metavar="FILE", help="write the readers' names here")
+    chosen = options.parse_args(arguments)
+    study = Readers(found(chosen.paths))
+    if chosen.names is not None and chosen.names.exists() and not chosen.force:
+        raise dl.InputError(f"{chosen.names} exists; --force replaces it")
+    missing = [name for name in SOURCES if name not in study.files]
+    if missing:
+        print(f"left out, since no PATH holds them: {', '.join(missing)}", file=sys.stderr)
+    _refuse_others(study, chosen)
+    produce(cast(Program, study), chosen)
+
+    # what was found
+    table = read(chosen.folder, study.STEM)
+    tests = table.filter(pl.col("part").is_in(["size", "test"])).select("reader", "metric", "value")
+    with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_hide_dataframe_shape=True, float_precision=4):
+        print(tests, held_out_shares(table), sep="\n")
+        if "left out" in table["part"]:
+            print(leads(table), verdict(table), sep="\n")
+    if chosen.names is not None:
+        write_names(table, chosen.names, force=chosen.force)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except dl.InputError as error:
+        print(f"readers: {error}", file=sys.stderr)
+        sys.exit(2)

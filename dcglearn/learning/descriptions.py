@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -22,7 +22,14 @@ from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, is_metric_word, labelled, metric_or_name
+from dcglearn.metrics.reading import (
+    ONLY_DCG,
+    MetricLike,
+    MetricsLike,
+    is_metric_word,
+    labelled,
+    metric_or_name,
+)
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import textbook_formula
 
@@ -37,13 +44,16 @@ LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squ
 MACHINE = "machine"
 """Name of the member of a blend that is the DCG of an LLM judge."""
 
+CANDIDATE = "candidate "
+"""Beginning of the names of members of a blend that are candidates beside the textbooks."""
+
 OF_MEMBERS = {
     "robust": "learned, allowing for wrong verdicts (robust)",
     "sigmoid": "learned, with the fewest pairs ordered wrongly (sigmoid)",
     "prior": "the metric given as prior",
     MACHINE: "the LLM judge's DCG",
 }
-"""Members of a blend, by name; the others are textbook DCGs and fits near the LLM judge's."""
+"""Members of a blend, by name; others are textbooks, candidates and fits near the LLM judge's."""
 
 FORMS = ("dcg", "saturation", "best")
 """Forms of the value of a list, the simplest first."""
@@ -135,7 +145,7 @@ class DirectDescription(Description):
     form: str = "dcg"
     zero: int | str = 0
     discounts: str = "falling"
-    candidates: Sequence[MetricLike] = ()
+    candidates: MetricsLike = ()
 
     def __post_init__(self) -> None:
         """Raise InputError if a parameter has no meaning."""
@@ -172,7 +182,7 @@ class DirectDescription(Description):
         return read_metric(self.prior, n_grades, depth, accept=ONLY_DCG, name="prior")
 
     def candidates_of(self, n_grades: int, depth: int) -> tuple[tuple[str, DCG], ...]:
-        """Return the DCGs that stand beside the textbooks, with their names.
+        """Return the DCGs that stand beside the textbooks, with the names of members.
 
         Unless discounts are free, those that rise are cut to those above them.
         """
@@ -181,7 +191,7 @@ class DirectDescription(Description):
             dcg = read_metric(candidate, n_grades, depth, accept=ONLY_DCG, name="candidate")
             if self.discounts == "falling":
                 dcg = DCG(dcg.gains, np.minimum.accumulate(dcg.discounts))
-            further.append((f"{label}", dcg))
+            further.append((f"{CANDIDATE}{label}", dcg))
         return tuple(further)
 
     def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
@@ -216,7 +226,7 @@ class DirectDescription(Description):
         for name, dcg in self.candidates_of(n_grades, depth):
             if (dcg.n_grades, dcg.depth) != (n_grades, depth):
                 shape = f"{dcg.n_grades} grades and {dcg.depth} positions"
-                raise InputError(f"candidate {name} has {shape}, the log {n_grades} and {depth}")
+                raise InputError(f"{name} has {shape}, the log has {n_grades} and {depth}")
 
 
 @dataclass(frozen=True)
@@ -243,7 +253,8 @@ class FormScore:
 class Member:
     """A member of a blend.
 
-    `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; "prior";
+    `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG, or "candidate "
+    and that of a further one; "prior";
     "machine", the DCG of an LLM judge, or "near machine 4" and so on, fits that have it as their
     prior, and the prior's strength. `weight` is its share of the blend; `share` the share of
     preferences that it respects where it was learned or chosen without them, ties half, and `error`
@@ -263,6 +274,8 @@ class Member:
         """What the member is, in words."""
         if self.name in OF_MEMBERS:
             return OF_MEMBERS[self.name]
+        if self.name.startswith(CANDIDATE):
+            return f"the {self.name}"
         if self.fit is not None:
             ridge = self.fit.description.ridge
             return f"learned, drawn to the LLM judge's DCG with strength {ridge:g}"

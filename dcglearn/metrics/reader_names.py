@@ -133,19 +133,23 @@ class ReaderName(NamedMetric):
         return cls(match[1], depth)
 
     @property
-    def n_grades(self) -> int:
+    def n_grades(self) -> int:  # type: ignore[override]
         """Its own number of grades."""
-        return readers()[self.name].dcg.n_grades
+        return self._own.n_grades
+
+    @property
+    def _own(self) -> DCG:
+        return readers()[self.name].dcg
 
     def deep(self, depth: int | None) -> int:
-        """Return K, or `depth` where the name has none; its own number of positions without."""
-        return super().deep(depth or readers()[self.name].dcg.depth)
+        """Return K, or where the name has none its own number of positions, up to `depth`."""
+        return self.depth or min(depth or self._own.depth, self._own.depth)
 
     def at(self, depth: int) -> str:
-        """Return the name with its depth; `depth` where it has none."""
-        return f"reader:{self.name}@{self.depth or depth}"
+        """Return the name with its depth."""
+        return f"reader:{self.name}@{self.deep(depth)}"
 
     def metric(self, n_grades: int | None = None, depth: int | None = None) -> DCG:
         """Return its DCG for L grades and K positions; by default its own."""
         n_grades = whole_number(n_grades or self.n_grades, "n_grades")
-        return readers()[self.name].at(n_grades, self.deep(depth))
+        return readers()[self.name].at(n_grades, self.depth or depth or self._own.depth)
