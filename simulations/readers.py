@@ -36,6 +36,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import polars as pl
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from tqdm import tqdm
 
@@ -62,8 +63,15 @@ FEWEST_PEOPLE = 30
 LEVEL = 0.9
 """Level of bands."""
 
+SIDES = ("gains", "discounts")
+
 COLOUR, TIME = (style["color"] for style in dl.plots.LINE_STYLES[:2])
 """Colours of what is learned, and of time in view."""
+
+BEHIND: dict[str, Any] = {"color": "0.55", "lw": 1.2, "ls": (0, (4, 2))}
+"""Look of the usual metric."""
+
+HALO = "* the people who grade the items\nalso rate the list (halo)"
 
 USUAL = "exponential-log2"
 TEXTBOOKS = (USUAL, "linear-log2", "exponential-flat")
@@ -101,13 +109,11 @@ class Readers:
         people = [name for name in known if SOURCES[name].unit != "question"]
         models = [name for name in known if SOURCES[name].unit == "question"]
         for column, name in zip(axes.T, people, strict=False):
-            draw_curve(column[0], table, name, "discount")
+            draw_curve(column[0], table, name, "share")
             draw_curve(column[1], table, name, "gain")
 
         # the last row, and places without a panel
         last = iter(axes[2])
-        if "news-feed" in people:
-            draw_exposure(next(last), table)
         for name in models:
             places = table.filter(part="place", metric="log odds", reader=name)
             lengths = places["n"].unique().sort().to_list()
@@ -116,6 +122,18 @@ class Readers:
                     draw_places(next(last), places, name, chosen)
         for panel in axes.flat:
             panel.set_axis_on() if panel.has_data() else panel.set_axis_off()
+
+        # what the lines are
+        key = axes[2, 4]
+        key.set_axis_off()
+        lines = {
+            "learned, with its 90% band": {"color": COLOUR, "marker": "o"},
+            f"usual: {USUAL}": BEHIND,
+            "share of time in view": {"color": TIME, "marker": "s", "ls": "--"},
+        }
+        handles = [Line2D([], [], **{"markersize": 4, **look}) for look in lines.values()]
+        key.legend(handles, lines, loc="upper left", bbox_to_anchor=(-0.75, 1.0), fontsize=9)
+        key.text(-0.7, 0.3, HALO, transform=key.transAxes, va="top", fontsize=9)
 
     def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
         """Yield no claim: the program compares what it is given."""
@@ -130,34 +148,27 @@ def few(table: pl.DataFrame, name: str) -> bool:
 
 
 def draw_curve(axes: Any, table: pl.DataFrame, name: str, side: str) -> None:
-    """Draw a reader's gains or discounts with their band, and the usual ones behind."""
+    """Draw a reader's gains, or its discounts as shares of their sum, with their band.
+
+    The usual ones stand behind; the share of time by position beside the discounts, where it is
+    known.
+    """
     rows = table.filter(part="curve", reader=name, curve=side)
-    axes.plot(rows["at"], rows["textbook"], color="0.6", lw=1.2, ls=(0, (4, 2)))
+    axes.plot(rows["at"], rows["textbook"], **BEHIND)
     axes.fill_between(rows["at"], rows["low"], rows["high"], color=COLOUR, alpha=0.2, lw=0)
     if not few(table, name):
         axes.plot(rows["at"], rows["value"], color=COLOUR, marker="o", markersize=3, lw=1.4)
+    time = table.filter(part="exposure", reader=name) if side == "share" else rows.clear()
+    if len(time):
+        axes.plot(time["at"], time["value"], color=TIME, marker="s", markersize=3, lw=1.2, ls="--")
+
+    # words
     mark = "*" if SOURCES[name].halo else ""
     axes.set_title(f"{SOURCES[name].title}{mark}")
-    top = 1.05 * max(1.0, rows["value"].max())
-    axes.set(ylim=(min(0.0, rows["value"].min()), top))
-    axes.set(xlabel="position" if side == "discount" else "grade")
+    axes.set_ylim(0, None)
+    axes.set_xlabel("grade" if side == "gain" else "position")
     if axes.get_subplotspec().is_first_col():
-        axes.set_ylabel(f"{side}, share of the {'first' if side == 'discount' else 'best'}")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
-
-
-def draw_exposure(axes: Any, table: pl.DataFrame) -> None:
-    """Draw the share of time by position in the news feed, in units of the first place's."""
-    rows = table.filter(part="exposure").sort("at")
-    first = rows["value"][0]
-    axes.fill_between(
-        rows["at"], rows["low"] / first, rows["high"] / first, color=TIME, alpha=0.2, lw=0
-    )
-    axes.plot(rows["at"], rows["value"] / first, color=TIME, marker="s", markersize=3, lw=1.4)
-    usual = 1 / np.log2(rows["at"].to_numpy() + 1)
-    axes.plot(rows["at"], usual, color="0.6", lw=1.2, ls=(0, (4, 2)))
-    axes.set(ylim=(0, None), xlabel="position", ylabel="share of the first")
-    axes.set_title("news feed: time in view")
+        axes.set_ylabel("gain" if side == "gain" else "discount, share of their sum")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
 
 
@@ -201,7 +212,7 @@ def curves(name: str, path: Path, seed: int, quick: bool) -> Iterator[dict[str, 
     if labels is not None:
         of = {"rater": "people", "query": "queries"}[source.unit]
         yield {"part": "size", "metric": of, "value": len(np.unique(labels))}
-    yield {"part": "size", "metric": "preferences", "value": len(log.decided)}
+    yield {"part": "size", "metric": "different pairs", "value": len(log.decided)}
 
     # the nested tests
     rising = dl.trust.rising_discounts(log)
@@ -213,12 +224,13 @@ def curves(name: str, path: Path, seed: int, quick: bool) -> Iterator[dict[str, 
     own = "free" if rising.p_value <= 0.05 else "falling"
     for shape in ("falling", "free"):
         learner = dl.DCGLearner(discounts=shape)
-        drawn = None
+        draws = ()
         if shape == own:
             drawn = dl.bands(log, learner, random_state=seed, n_resamples=20 if quick else 200)
+            draws = (drawn.gains, drawn.discounts)
         dcg = learner.fit(log).dcg_
         part = "curve" if shape == own else "other shape"
-        yield from curve_rows(part, shape, dcg, drawn)
+        yield from curve_rows(part, shape, dcg, *draws)
 
     # where people look
     if name == "news-feed":
@@ -229,31 +241,26 @@ def curves(name: str, path: Path, seed: int, quick: bool) -> Iterator[dict[str, 
             yield {"part": "exposure", "at": position, **ends}
 
 
-def curve_rows(part: str, shape: str, dcg: dl.DCG, drawn: Any) -> Iterator[dict[str, Any]]:
-    """Yield a row for each gain and discount, with the ends of its band where there is one."""
+def curve_rows(part: str, shape: str, dcg: dl.DCG, *draws: Any) -> Iterator[dict[str, Any]]:
+    """Yield rows of gains, of discounts, and of discounts as shares of their sum.
+
+    `draws` are gains, shape (B, L), and discounts, shape (B, K). A band that the curve lies beyond
+    ends there.
+    """
     usual = dl.DCG.standard(dcg.n_grades, dcg.depth).normalised()
-    for side in ("gain", "discount"):
-        values, textbook = getattr(dcg, f"{side}s"), getattr(usual, f"{side}s")
-        low, high = (None, None) if drawn is None else getattr(drawn, f"{side}_band")
-        for i, value in enumerate(values.tolist()):
-            row = {"part": part, "metric": shape, "curve": side, "textbook": textbook[i]}
-            ends = {} if low is None else {"low": low[i], "high": high[i]}
-            yield {**row, "at": i + (side == "discount"), "value": value, **ends}
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Bands of draws: the lower and the upper ends, shape (2, L) and (2, K)."""
-
-    gain_band: np.ndarray
-    discount_band: np.ndarray
-
-    @classmethod
-    def of(cls, dcgs: Sequence[dl.DCG]) -> Drawn:
-        """Return the percentiles of draws."""
-        ends = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
-        sides = ([getattr(dcg, side) for dcg in dcgs] for side in ("gains", "discounts"))
-        return cls(*(np.percentile(side, ends, axis=0) for side in sides))
+    first = (dcg.gains, usual.gains, *draws[:1])
+    second = (dcg.discounts, usual.discounts, *draws[1:])
+    share = tuple(curve / curve.sum(axis=-1, keepdims=True) for curve in second)
+    sides = {"gain": first, "discount": second, "share": share}
+    for side, (values, textbook, *drawn) in sides.items():
+        ends = {}
+        if drawn:
+            low, high = np.percentile(drawn[0], [50 * (1 - LEVEL), 50 * (1 + LEVEL)], axis=0)
+            ends = {"low": np.minimum(low, values), "high": np.maximum(high, values)}
+        columns = {"value": values, "textbook": textbook, **ends}
+        for i in range(len(values)):
+            row = {"part": part, "metric": shape, "curve": side, "at": i + (side != "gain")}
+            yield row | {name: float(column[i]) for name, column in columns.items()}
 
 
 def of_answers(
@@ -283,7 +290,8 @@ def of_answers(
             for i, question in enumerate(chosen) for row in rows_of[question]
         ]
         draws.append(dl.learn_from_answers(dl.io.read_answers(lines)).dcg)
-    yield from curve_rows("curve", "free", fit.dcg, Drawn.of(draws))
+    gains, discounts = (np.array([getattr(x, side) for x in draws]) for side in SIDES)
+    yield from curve_rows("curve", "free", fit.dcg, gains, discounts)
 
     # what is left of the gain by place, for all numbers of passages
     for passages, places in places_of(path, name).items():
@@ -414,14 +422,17 @@ def names_of(table: pl.DataFrame, date: str) -> dict[str, Any]:
             "learned": f"{'free' if free else 'falling'} discounts",
             "date": date,
         }
-        for side in ("gain", "discount"):
-            own = rows.filter(curve=side).sort("at")
-            entry[f"{side}s"] = [round(x, 4) for x in own["value"]]
-            entry[f"{side}_band"] = [[round(x, 4) for x in own[end]] for end in ("low", "high")]
+        for side, band in (("gain", "gain"), ("discount", "share")):
+            entry[f"{side}s"] = _rounded(rows, side, "value")
+            entry[f"{band}_band"] = [_rounded(rows, band, end) for end in ("low", "high")]
         if SOURCES[name].unit == "question":
             entry["learned"] += f", {PASSAGES} passages of which one is right"
         readers[name] = entry
     return {"format": "dcglearn.readers", "version": 1, "readers": readers}
+
+
+def _rounded(rows: pl.DataFrame, curve: str, column: str) -> list[float]:
+    return [round(x, 4) for x in rows.filter(curve=curve).sort("at")[column]]
 
 
 def write_names(table: pl.DataFrame, path: Path, *, force: bool) -> None:

@@ -26,8 +26,10 @@ were learned, and when.
 """
 
 CURVES = ("gains", "discounts")
-BANDS = tuple(f"{side[:-1]}_band" for side in CURVES)
-"""An entry's curves, and their bands: the lower and the upper ends."""
+BANDS = ("gain_band", "share_band")
+"""An entry's curves, and the 90% bands of gains, and of discounts as shares of their sum: the lower
+and the upper ends.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,8 @@ class Reader:
         # bands are as long as their curves
         dcg = DCG(own["gains"], own["discounts"])
         for curve, band in zip((dcg.gains, dcg.discounts), BANDS, strict=True):
-            if np.shape(own[band]) != (2, len(curve)):
+            ends = own[band] if isinstance(own[band], list) else []
+            if [len(end) for end in ends if isinstance(end, list)] != [len(curve)] * 2:
                 raise InputError(f'"{band}" must hold 2 lists of {len(curve)} numbers')
         return cls(dcg, own)
 
@@ -61,11 +64,10 @@ class Reader:
             f"{about['title']}; {about['size']}; learned {about['date']}, {about['learned']}",
             f"source: {about['source']}",
         ]
-        for curve, band in zip(CURVES, BANDS, strict=True):
-            ends = ", ".join(
-                f"{low:.2f} to {high:.2f}" for low, high in zip(*about[band], strict=True)
-            )
-            notes.append(f"90% band of its own {curve}, the first first: {ends}")
+        words = ("gains, the worst grade first", "discounts as shares of their sum")
+        for word, band in zip(words, BANDS, strict=True):
+            ends = [f"{low:.2f} to {high:.2f}" for low, high in zip(*about[band], strict=True)]
+            notes.append(f"90% band of its {word}: {', '.join(ends)}")
         return tuple(notes)
 
     def at(self, n_grades: int, depth: int) -> DCG:
