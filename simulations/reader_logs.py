@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -153,18 +154,13 @@ def read_table(path: Path, columns: list[str], separator: str = ",") -> pl.DataF
     return table.select(columns)
 
 
-class errors_of:
-    """Context that puts a file before the message of an InputError."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if isinstance(error, dl.InputError):
-            raise dl.InputError(f"{self.path}: {error}") from error
+@contextmanager
+def errors_of(path: Path) -> Iterator[None]:
+    """Put a file before the message of an InputError."""
+    try:
+        yield
+    except dl.InputError as error:
+        raise dl.InputError(f"{path}: {error}") from error
 
 
 THUIR = "TianGong, after Chen and others, CIKM 2021"
@@ -172,28 +168,54 @@ LOST = "repository zhs2326/lost-in-the-middle-2026, after Liu and others, TACL 2
 
 SOURCES = {
     "web-search-fsd": Source(
-        "web search (FSD)", "fsd_train.txt", "list", THUIR, True, partial(of_satisfaction, n_grades=5)
+        "web search (FSD)",
+        "fsd_train.txt",
+        "list",
+        THUIR,
+        True,
+        partial(of_satisfaction, n_grades=5),
     ),
     "web-search-qref": Source(
-        "web search (QRef)", "qref_train.txt", "list", THUIR, True, partial(of_satisfaction, n_grades=4)
+        "web search (QRef)",
+        "qref_train.txt",
+        "list",
+        THUIR,
+        True,
+        partial(of_satisfaction, n_grades=4),
     ),
     "news-search": Source(
-        "search of news", "derived_lists_core18grades.tsv", "rater",
-        "Pathak, Azzopardi and Halvey, CHIIR 2024", False, of_shuffled,
+        "search of news",
+        "derived_lists_core18grades.tsv",
+        "rater",
+        "Pathak, Azzopardi and Halvey, CHIIR 2024",
+        False,
+        of_shuffled,
     ),
     "music": Source(
-        "similar music", "side_by_side.jsonl", "query", "Urbano and Marrero, ECIR 2015", False,
+        "similar music",
+        "side_by_side.jsonl",
+        "query",
+        "Urbano and Marrero, ECIR 2015",
+        False,
         dl.read_preferences,
     ),
     "news-feed": Source(
         "news feed", "logs.csv", "rater", "Lu, Zhang and Ma, SIGIR 2018", True, of_feed
     ),
     "claude-sonnet-4-6": Source(
-        "Claude Sonnet 4.6", "answers.csv.xz", "question", LOST, False,
+        "Claude Sonnet 4.6",
+        "answers.csv.xz",
+        "question",
+        LOST,
+        False,
         partial(of_answers, model="claude-sonnet-4-6"),
     ),
     "deepseek-chat": Source(
-        "DeepSeek chat", "answers.csv.xz", "question", LOST, False,
+        "DeepSeek chat",
+        "answers.csv.xz",
+        "question",
+        LOST,
+        False,
         partial(of_answers, model="deepseek-chat"),
     ),
 }
@@ -203,7 +225,8 @@ SOURCES = {
 def found(paths: Sequence[Path]) -> dict[str, Path]:
     """Return the file of each reader that is in the folders, or is one of the files.
 
-    Raises InputError for a path that does not exist, or holds none of the files.
+    A language model without answers in its file is left out. Raises InputError for a path that does
+    not exist, or holds none of the files.
     """
     by_file: dict[str, Path] = {}
     names = sorted({source.file for source in SOURCES.values()})
@@ -215,6 +238,11 @@ def found(paths: Sequence[Path]) -> dict[str, Path]:
         if not here:
             raise dl.InputError(f"{path} holds none of {', '.join(names)}")
         by_file |= here
-    return {
+    files = {
         name: by_file[source.file] for name, source in SOURCES.items() if source.file in by_file
+    }
+    return {
+        name: file
+        for name, file in files.items()
+        if SOURCES[name].unit != "question" or places_of(file, name)
     }

@@ -184,7 +184,9 @@ def draw_places(axes: Any, places: pl.DataFrame, name: str, lengths: Sequence[in
     axes.set(ylim=(0, 1.5), xlabel="place among the passages", xticks=[0, 0.5, 1])
     axes.set_xticklabels(["first", "middle", "last"])
     axes.set_title(SOURCES[name].title)
-    axes.legend(fontsize=7, loc="lower left", ncols=len(lengths), columnspacing=0.8, handlelength=1.6)
+    axes.legend(
+        fontsize=7, loc="lower left", ncols=len(lengths), columnspacing=0.8, handlelength=1.6
+    )
 
 
 def work(files: Mapping[str, Path], task: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -285,9 +287,13 @@ def of_answers(
     for _ in range(3 if quick else 100):
         chosen = rng.integers(0, len(rows_of), len(rows_of))
         lines = [
-            {"question": i, "list": answers.lists[row][answers.lists[row] > -2].tolist(),
-             "right": float(answers.right[row])}
-            for i, question in enumerate(chosen) for row in rows_of[question]
+            {
+                "question": i,
+                "list": answers.lists[row][answers.lists[row] > -2].tolist(),
+                "right": float(answers.right[row]),
+            }
+            for i, question in enumerate(chosen)
+            for row in rows_of[question]
         ]
         draws.append(dl.learn_from_answers(dl.io.read_answers(lines)).dcg)
     gains, discounts = (np.array([getattr(x, side) for x in draws]) for side in SIDES)
@@ -321,7 +327,9 @@ def shares(name: str, path: Path, seed: int, repeat: int) -> Iterator[dict[str, 
 
     # discounts as people's time
     if name == "news-feed":
-        people = exposure(path).filter(pl.col("userid").cast(pl.String).is_in(np.unique(train.rater)))
+        people = exposure(path).filter(
+            pl.col("userid").cast(pl.String).is_in(np.unique(train.rater))
+        )
         seen = people.group_by("position").agg(pl.col("share").mean()).sort("position")["share"]
         prior = dl.DCG(textbook["linear-flat"].gains, (seen / seen[0]).to_numpy())
         metrics["exposure as prior"] = dl.DCGLearner(prior=prior).fit(train).dcg_
@@ -418,7 +426,9 @@ def names_of(table: pl.DataFrame, date: str) -> dict[str, Any]:
         entry: dict[str, Any] = {
             "title": SOURCES[name].title,
             "source": SOURCES[name].cite,
-            "size": ", ".join(f"{n:,.0f} {kind}" for kind, n in sizes.select("metric", "value").rows()),
+            "size": ", ".join(
+                f"{n:,.0f} {kind}" for kind, n in sizes.select("metric", "value").rows()
+            ),
             "learned": f"{'free' if free else 'falling'} discounts",
             "date": date,
         }

@@ -538,8 +538,8 @@ def named(
 
     # names of other tools
     forms = (ListMetricName, ReaderName)
-    ours = is_metric_file(word) or any(form.is_one(name) for form in forms)
-    ours = ours or re.match(r"[a-z0-9.]+-", name)
+    is_one = is_metric_file(word) or any(form.is_one(name) for form in forms)
+    ours = is_one or re.match(r"[a-z0-9.]+-", name)
     if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
         usual = usual_name(name)
         return name, usual if usual == name else named(usual, judgements, runs)[1]

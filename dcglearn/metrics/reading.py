@@ -120,17 +120,17 @@ def metric(
     """
     # objects and files have their own scale
     named: Any = metric_or_name(metric, accept=accept, name=name)
-    if not isinstance(named, NamedMetric):
-        return named
     if isinstance(named, ReaderName):
         return named.metric(n_grades, depth)
+    if not isinstance(named, (MetricName, ListMetricName)):
+        return named
 
     # names are taken at the scale of the data
     if n_grades is None:
         word = named.at(10)
         remedy = f"give dl.metric({word!r}, n_grades=5)"
         raise InputError(f"{name}: nothing says how many grades {word} has; {remedy}")
-    if isinstance(named, ListMetricName):
+    if not isinstance(named, MetricName):
         return named.metric(n_grades, depth)
     deep = named.deep(depth)
     with errors_in(f"{name} {named.word!r}"):

@@ -44,7 +44,7 @@ def textbook_scores(
     dcgs = textbook_dcgs(n_grades, depth)
     gains = {name.partition("-")[0]: np.append(dcg.gains, 0.0) for name, dcg in dcgs.items()}
     discounts = {name.partition("-")[2]: dcg.discounts for name, dcg in dcgs.items()}
-    curves = (frozen(np.array([*values.values()])) for values in (gains, discounts))
+    rows, columns = (frozen(np.array([*values.values()])) for values in (gains, discounts))
     others = tuple(dcg for _, dcg in further)
     every = {**dcgs, **dict(further)}
-    return TextbookDCGs(tuple(every), tuple(every.values()), *curves, others)
+    return TextbookDCGs(tuple(every), tuple(every.values()), rows, columns, others)

@@ -158,14 +158,23 @@ def test_the_study_runs_and_its_names_are_read(feed, answers, tmp_path, capsys):
 
 def test_too_few_people_are_seen():
     sizes = {"part": ["size"] * 3, "reader": ["a", "b", "c"]}
-    table = pl.DataFrame({**sizes, "metric": ["people", "people", "rated lists"], "value": [29, 30, 9]})
+    table = pl.DataFrame(
+        {**sizes, "metric": ["people", "people", "rated lists"], "value": [29, 30, 9]}
+    )
     assert [study.few(table, name) for name in "abc"] == [True, False, False]
 
 
 def rows_of(leads):
     """Return rows of one judgement size in which candidates lead by these, by reader."""
     return pl.DataFrame(
-        {"part": "left out", "reader": reader, "repeat": i, "n": 20, "metric": metric, "value": value}
+        {
+            "part": "left out",
+            "reader": reader,
+            "repeat": i,
+            "n": 20,
+            "metric": metric,
+            "value": value,
+        }
         for reader, values in leads.items()
         for i, lead in enumerate(values)
         for metric, value in (("textbooks", 0.5), ("and readers", 0.5 + lead))
