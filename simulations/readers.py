@@ -71,7 +71,8 @@ COLOUR, TIME = (style["color"] for style in dl.plots.LINE_STYLES[:2])
 BEHIND: dict[str, Any] = {"color": "0.55", "lw": 1.2, "ls": (0, (4, 2))}
 """Look of the usual metric."""
 
-HALO = "* the people who grade the items\nalso rate the list (halo)"
+NOTE = "* the people who grade the items\nalso rate the list (halo)\n"
+"""What a star at a title means."""
 
 USUAL = "exponential-log2"
 TEXTBOOKS = (USUAL, "linear-log2", "exponential-flat")
@@ -124,16 +125,15 @@ class Readers:
             panel.set_axis_on() if panel.has_data() else panel.set_axis_off()
 
         # what the lines are
-        key = axes[2, 4]
-        key.set_axis_off()
+        key = axes[2, 3]
         lines = {
             "learned, with its 90% band": {"color": COLOUR, "marker": "o"},
             f"usual: {USUAL}": BEHIND,
             "share of time in view": {"color": TIME, "marker": "s", "ls": "--"},
         }
         handles = [Line2D([], [], **{"markersize": 4, **look}) for look in lines.values()]
-        key.legend(handles, lines, loc="upper left", bbox_to_anchor=(-0.75, 1.0), fontsize=9)
-        key.text(-0.7, 0.3, HALO, transform=key.transAxes, va="top", fontsize=9)
+        legend = key.legend(handles, lines, loc="upper left", title=NOTE, title_fontsize=9)
+        legend.set_in_layout(False)
 
     def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
         """Yield no claim: the program compares what it is given."""
@@ -178,15 +178,17 @@ def draw_places(axes: Any, places: pl.DataFrame, name: str, lengths: Sequence[in
         rows = places.filter(n=n).sort("at")
         x = np.append(0.0, (rows["at"].to_numpy() - 1) / (n - 1))
         y, low, high = (np.append(1.0, rows[key].to_numpy()) for key in ("value", "low", "high"))
-        axes.plot(x, y, label=f"of {n}", lw=1.3, markersize=3.5, **style)
+        axes.plot(x, y, label=f"{n}", lw=1.3, markersize=3.5, **style)
         axes.fill_between(x, low, high, color=style["color"], alpha=0.1, lw=0)
     axes.axhline(1.0, color="0.6", lw=0.8)
     axes.set(ylim=(0, 1.5), xlabel="place among the passages", xticks=[0, 0.5, 1])
     axes.set_xticklabels(["first", "middle", "last"])
     axes.set_title(SOURCES[name].title)
-    axes.legend(
-        fontsize=7, loc="lower left", ncols=len(lengths), columnspacing=0.8, handlelength=1.6
-    )
+    if axes.get_subplotspec().is_first_col():
+        axes.set_ylabel("share of the first place's gain")
+    room = {"columnspacing": 0.8, "handlelength": 1.4, "handletextpad": 0.4, "borderpad": 0.1}
+    legend = {"fontsize": 7.5, "title": "passages", "title_fontsize": 7.5, "loc": "lower left"}
+    axes.legend(ncols=len(lengths), **legend, **room)
 
 
 def work(files: Mapping[str, Path], task: tuple[Any, ...]) -> list[dict[str, Any]]:

@@ -188,7 +188,7 @@ class DirectDescription(Description):
         """
         further = []
         for label, candidate in labelled(self.candidates).items():
-            dcg = read_metric(candidate, n_grades, depth, accept=ONLY_DCG, name="candidate")
+            dcg = read_metric(candidate, n_grades, depth, accept=ONLY_DCG, name="candidates")
             if self.discounts == "falling":
                 dcg = DCG(dcg.gains, np.minimum.accumulate(dcg.discounts))
             further.append((f"{CANDIDATE}{label}", dcg))
