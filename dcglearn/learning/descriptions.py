@@ -12,6 +12,7 @@ import numpy as np
 from dcglearn.foundation.validation import (
     Floats,
     InputError,
+    InputTypeError,
     flag,
     one_of,
     scale_size,
@@ -159,6 +160,11 @@ class DirectDescription(Description):
         else:
             whole_number(self.zero, "zero", 0)
         one_of(self.discounts, "discounts", DISCOUNTS)
+        if not isinstance(self.candidates, (str, list, tuple, Mapping)):
+            raise InputTypeError(
+                f"candidates is a {type(self.candidates).__name__}; give a list of DCGs, files or "
+                "names, or a mapping from names to them"
+            )
 
         # check how it is solved
         whole_number(self.n_starts, "n_starts")
