@@ -346,7 +346,7 @@ def letters(axes: Iterable[Axes]) -> None:
     """Set the titles of all drawn panels to the left, after a letter if there are several."""
     panels = list(axes)
     drawn = [ax for ax in panels if ax.axison]
-    for letter, ax in zip("abcdefghijkl", drawn, strict=False):
+    for letter, ax in zip("abcdefghijklmnopqrst", drawn, strict=False):
         title = ax.get_title()
         ax.set_title("")
         ax.set_title(f"({letter}) {title}" if len(panels) > 1 else title, loc="left", fontsize=9)

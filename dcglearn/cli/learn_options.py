@@ -33,7 +33,7 @@ class CurveOptions(RidgeOption):
     )
     prior: str | None = model_row(
         None,
-        "Start from this file or GAIN-DISCOUNT, and leave it as far as the log says; "
+        "Start from this file, GAIN-DISCOUNT or reader:NAME, and leave it as far as the log says; "
         "for small logs.",
         metavar="METRIC",
     )

@@ -13,7 +13,7 @@ from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SAVED, SCORING, metric_or_name, resolved
 from dcglearn.metrics.scales import ScaleWarning, example_map, grades_of
-from dcglearn.metrics.textbook import NamedMetric, is_metric_file
+from dcglearn.metrics.textbook import is_metric_file
 
 Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
@@ -105,9 +105,9 @@ def files_and_names(
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> Fields:
-    """Return metrics by name; names take the files' grades (5 without a file) and largest depth."""
+    """Return metrics by name; names take the files' or readers' grades, or 5, and largest depth."""
     parsed = [metric_or_name(name, accept=SAVED) for name in names]
-    if all(isinstance(metric, NamedMetric) for metric in parsed):
+    if all(metric.n_grades is None for metric in parsed):
         n_grades = n_grades or 5
     metrics, labels = resolved(parsed, names, n_grades=n_grades)
     return {

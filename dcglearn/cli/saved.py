@@ -29,13 +29,14 @@ from dcglearn.plots import dcg_figure
 @examples(
     "dcglearn show dcg.json",
     "dcglearn show dcg.json exponential-log2@10 --plot both.png",
+    "dcglearn show reader:news-feed",
     "dcglearn show model  # is it whole, and what is in it?",
 )
 def show(
     *,
     shown: list[str] = argument_row(
         ...,
-        "Files of metrics, names GAIN-DISCOUNT[@K]; folders of models, checkpoints.",
+        "Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME; folders of models, checkpoints.",
         metavar="METRIC|MODEL...",
     ),
     grades: Grades = None,

@@ -17,12 +17,19 @@ from dcglearn.foundation.inputs import is_path, read_json_object
 from dcglearn.foundation.validation import Floats, InputError, PathLike, finite_array
 from dcglearn.learning.checkpoint import Checkpointing
 from dcglearn.learning.dcg_model import Curves
-from dcglearn.learning.descriptions import FORMS, DirectDescription, DirectFit, FormScore, Member
+from dcglearn.learning.descriptions import (
+    CANDIDATE,
+    FORMS,
+    DirectDescription,
+    DirectFit,
+    FormScore,
+    Member,
+)
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, MetricsLike
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.saved_metric import check_format, check_numbers, fields_of, read_saved
 from dcglearn.metrics.textbook import is_metric_file
@@ -104,6 +111,10 @@ class DCGLearner(PairLearner):
     discounts : {"falling", "free"}
         "free" lets discounts rise too, for readers that need not start at the top, such as language
         models.
+    candidates : sequence or mapping of DCG, file or name
+        Metrics that stand beside the textbook DCGs in the blend, such as ``["reader:news-feed"]``:
+        its textbook member is that which respects most of the log. Unless discounts are free,
+        theirs are cut where they rise.
 
     Attributes
     ----------
@@ -196,6 +207,7 @@ class DCGLearner(PairLearner):
         form: str = "dcg",
         zero: int | str = 0,
         discounts: str = "falling",
+        candidates: MetricsLike = (),
     ) -> None:
         self.loss = loss
         self.ridge = ridge
@@ -206,6 +218,7 @@ class DCGLearner(PairLearner):
         self.form = form
         self.zero = zero
         self.discounts = discounts
+        self.candidates = candidates
 
     def fit(
         self,
@@ -315,9 +328,18 @@ def save_fit(fit: DirectFit, path: PathLike, *, force: bool = True) -> None:
 
 def _fields(fit: DirectFit) -> dict[str, Any]:
     """Return the fields of a file."""
-    # the prior as a DCG, the curves as numbers, thresholds without the infinite one
-    prior = fit.description.prior_of(fit.dcg.n_grades, fit.dcg.depth)
-    description = {**vars(fit.description), "prior": _dict_of(prior)}
+    # the prior and candidates as DCGs
+    shape = fit.dcg.n_grades, fit.dcg.depth
+    description = {**vars(fit.description), "prior": _dict_of(fit.description.prior_of(*shape))}
+    further = {
+        name.removeprefix(CANDIDATE): dcg.to_dict()
+        for name, dcg in fit.description.candidates_of(*shape)
+    }
+    description.pop("candidates")
+    if further:
+        description["candidates"] = further
+
+    # the curves as numbers, thresholds without the infinite one
     curves = {key: np.asarray(getattr(fit.curves, key)).tolist() for key in OF_CURVES}
     curves["thresholds"] = curves["thresholds"][1:-1]
 
@@ -366,10 +388,13 @@ def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
     # read what other classes hold
     prior = values["description"].get("prior")
     prior = None if prior is None else DCG.from_dict(prior)
+    further = values["description"].get("candidates", {})
 
     # their errors are those of the file
     try:
-        description = DirectDescription(**{**values["description"], "prior": prior})
+        candidates = {name: DCG.from_dict(dcg) for name, dcg in further.items()}
+        own = {"prior": prior, "candidates": candidates or ()}
+        description = DirectDescription(**{**values["description"], **own})
         scores = {form: FormScore(**score) for form, score in values["form_scores"].items()}
         members = tuple(map(_member, values["members"]))
         utility = None if utility is None else ListUtility.from_dict(utility)

@@ -47,6 +47,7 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.metrics.dcg import normalised_values
+from dcglearn.metrics.reader_names import ReaderName
 from dcglearn.metrics.reading import EVALUATED, SCORING, MetricsLike, labelled, metric_or_name
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.scales import grades_of, warn_of_scale
@@ -536,7 +537,9 @@ def named(
         )
 
     # names of other tools
-    ours = is_metric_file(word) or ListMetricName.is_one(name) or re.match(r"[a-z0-9.]+-", name)
+    forms = (ListMetricName, ReaderName)
+    is_one = is_metric_file(word) or any(form.is_one(name) for form in forms)
+    ours = is_one or re.match(r"[a-z0-9.]+-", name)
     if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
         usual = usual_name(name)
         return name, usual if usual == name else named(usual, judgements, runs)[1]
@@ -545,7 +548,7 @@ def named(
     parsed = metric_or_name(word, accept=EVALUATED)
     if not isinstance(parsed, NamedMetric):
         return name, parsed
-    depth = parsed.depth or longest_list(judgements, *runs)
+    depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
     n_grades = max(judgements.n_grades, 2)
     return parsed.at(depth), read_metric(parsed, n_grades, depth, accept=EVALUATED)
 

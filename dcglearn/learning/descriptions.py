@@ -12,6 +12,7 @@ import numpy as np
 from dcglearn.foundation.validation import (
     Floats,
     InputError,
+    InputTypeError,
     flag,
     one_of,
     scale_size,
@@ -22,7 +23,14 @@ from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, is_metric_word, metric_or_name
+from dcglearn.metrics.reading import (
+    ONLY_DCG,
+    MetricLike,
+    MetricsLike,
+    is_metric_word,
+    labelled,
+    metric_or_name,
+)
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import textbook_formula
 
@@ -37,13 +45,16 @@ LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squ
 MACHINE = "machine"
 """Name of the member of a blend that is the DCG of an LLM judge."""
 
+CANDIDATE = "candidate "
+"""Beginning of the names of members of a blend that are candidates beside the textbooks."""
+
 OF_MEMBERS = {
     "robust": "learned, allowing for wrong verdicts (robust)",
     "sigmoid": "learned, with the fewest pairs ordered wrongly (sigmoid)",
     "prior": "the metric given as prior",
     MACHINE: "the LLM judge's DCG",
 }
-"""Members of a blend, by name; the others are textbook DCGs and fits near the LLM judge's."""
+"""Members of a blend, by name; others are textbooks, candidates and fits near the LLM judge's."""
 
 FORMS = ("dcg", "saturation", "best")
 """Forms of the value of a list, the simplest first."""
@@ -135,6 +146,7 @@ class DirectDescription(Description):
     form: str = "dcg"
     zero: int | str = 0
     discounts: str = "falling"
+    candidates: MetricsLike = ()
 
     def __post_init__(self) -> None:
         """Raise InputError if a parameter has no meaning."""
@@ -148,6 +160,11 @@ class DirectDescription(Description):
         else:
             whole_number(self.zero, "zero", 0)
         one_of(self.discounts, "discounts", DISCOUNTS)
+        if not isinstance(self.candidates, (str, list, tuple, Mapping)):
+            raise InputTypeError(
+                f"candidates is a {type(self.candidates).__name__}; give a list of DCGs, files or "
+                "names, or a mapping from names to them"
+            )
 
         # check how it is solved
         whole_number(self.n_starts, "n_starts")
@@ -169,6 +186,19 @@ class DirectDescription(Description):
         if self.prior is None:
             return None
         return read_metric(self.prior, n_grades, depth, accept=ONLY_DCG, name="prior")
+
+    def candidates_of(self, n_grades: int, depth: int) -> tuple[tuple[str, DCG], ...]:
+        """Return the DCGs that stand beside the textbooks, with the names of members.
+
+        Unless discounts are free, those that rise are cut to those above them.
+        """
+        further = []
+        for label, candidate in labelled(self.candidates).items():
+            dcg = read_metric(candidate, n_grades, depth, accept=ONLY_DCG, name="candidates")
+            if self.discounts == "falling":
+                dcg = DCG(dcg.gains, np.minimum.accumulate(dcg.discounts))
+            further.append((f"{CANDIDATE}{label}", dcg))
+        return tuple(further)
 
     def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
         """Raise InputError if a parameter has no meaning for a log of this shape."""
@@ -199,6 +229,10 @@ class DirectDescription(Description):
         if prior is not None and (prior.n_grades, prior.depth) != (n_grades, depth):
             shape = f"{prior.n_grades} grades and {prior.depth} positions"
             raise InputError(f"prior has {shape}, the log has {n_grades} and {depth}")
+        for name, dcg in self.candidates_of(n_grades, depth):
+            if (dcg.n_grades, dcg.depth) != (n_grades, depth):
+                shape = f"{dcg.n_grades} grades and {dcg.depth} positions"
+                raise InputError(f"{name} has {shape}, the log has {n_grades} and {depth}")
 
 
 @dataclass(frozen=True)
@@ -225,7 +259,8 @@ class FormScore:
 class Member:
     """A member of a blend.
 
-    `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; "prior";
+    `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG, or "candidate "
+    and that of a further one; "prior";
     "machine", the DCG of an LLM judge, or "near machine 4" and so on, fits that have it as their
     prior, and the prior's strength. `weight` is its share of the blend; `share` the share of
     preferences that it respects where it was learned or chosen without them, ties half, and `error`
@@ -245,6 +280,8 @@ class Member:
         """What the member is, in words."""
         if self.name in OF_MEMBERS:
             return OF_MEMBERS[self.name]
+        if self.name.startswith(CANDIDATE):
+            return f"the {self.name}"
         if self.fit is not None:
             ridge = self.fit.description.ridge
             return f"learned, drawn to the LLM judge's DCG with strength {ridge:g}"

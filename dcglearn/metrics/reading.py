@@ -14,6 +14,7 @@ from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, InputTypeError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reader_names import ReaderName
 from dcglearn.metrics.saved_metric import SavedMetric, load_metric
 from dcglearn.metrics.textbook import (
     DISCOUNTS,
@@ -58,7 +59,7 @@ SAVED = (DCG, ListUtility, Utility)
 METRICS = (DCG, ListUtility, AdaptiveMetric, Utility)
 """Metrics of all kinds."""
 
-FORMS = (ListMetricName, MetricName)
+FORMS = (ListMetricName, ReaderName, MetricName)
 """Forms of names."""
 
 
@@ -80,7 +81,8 @@ def metric(
     metric : str, path, DCG, ListUtility, AdaptiveMetric or Utility
         A textbook DCG, ``GAIN-DISCOUNT[@K]`` with a gain and a discount of `DCG.standard`, such as
         ``exponential-log2@10``; ``nDCG[@K]``, which is ``linear-log2[@K]``, as in trec_eval; one of
-        `textbook_list_metrics`, such as ``ERR@5`` or ``RBP(p=0.8)@10``; the file of a saved metric,
+        `textbook_list_metrics`, such as ``ERR@5`` or ``RBP(p=0.8)@10``; ``reader:NAME[@K]``, what
+        was learned from a real log, such as ``reader:news-feed``; the file of a saved metric,
         which a word is if it ends in ``.json``, contains a path separator, or names a file that
         exists; or a metric, which is returned as it is.
     n_grades : int, optional
@@ -118,6 +120,8 @@ def metric(
     """
     # objects and files have their own scale
     named: Any = metric_or_name(metric, accept=accept, name=name)
+    if isinstance(named, ReaderName):
+        return named.metric(n_grades, depth)
     if not isinstance(named, (MetricName, ListMetricName)):
         return named
 
@@ -228,6 +232,11 @@ def resolved(
     if grades is not None:
         depths = depths or [np.size(grades)]
         sizes = sizes or [int(np.max(grades, initial=1)) + 1]
+
+    # else those of readers
+    own = [one.metric() for one in read if isinstance(one, ReaderName)]
+    depths = depths or [one.depth for one in own]
+    sizes = sizes or [one.n_grades for one in own]
     size = n_grades or max(sizes, default=None)
     deepest = depth or max(depths, default=None)
 

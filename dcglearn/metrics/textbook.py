@@ -36,7 +36,7 @@ MAX_DEPTH = 9_999_999
 """Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory.
 """
 
-NAMES = "GAIN-DISCOUNT[@K], such as exponential-log2@10, nor nDCG[@K]"
+NAMES = "GAIN-DISCOUNT[@K], such as exponential-log2@10, nor nDCG[@K], nor reader:NAME[@K]"
 """For messages: names that stand for a DCG."""
 
 
@@ -98,9 +98,13 @@ def textbook_discounts(name: str, depth: int) -> Floats:
 
 
 class NamedMetric:
-    """A metric by name, for any number of grades; `depth` is K, or None where there is none."""
+    """A metric by name, for any number of grades; `depth` is K, or None where there is none.
+
+    `n_grades` is a number of grades of its own, for names that have one.
+    """
 
     depth: int | None
+    n_grades: int | None = None
 
     _pattern: ClassVar[str]
 

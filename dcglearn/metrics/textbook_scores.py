@@ -1,4 +1,4 @@
-"""All textbook DCGs scored at once."""
+"""All textbook DCGs, and further ones, scored at once."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -12,29 +12,39 @@ from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 @dataclass(frozen=True, eq=False)
 class TextbookDCGs:
-    """The M textbook DCGs of `textbook_dcgs`, in their order, as one metric of M scores.
+    """The textbook DCGs of `textbook_dcgs`, in their order, and further ones, as one metric.
 
-    `gains`, shape (G, L + 1), end with the gain of an unknown grade, 0; `discounts` have the shape
-    (D, K), and M is G D.
+    It has M scores. `gains`, shape (G, L + 1), end with the gain of an unknown grade, 0;
+    `discounts` have the shape (D, K), and M is G D, and one more for each of `further`.
     """
 
     names: tuple[str, ...]
     dcgs: tuple[DCG, ...]
     gains: Floats
     discounts: Floats
+    further: tuple[DCG, ...] = ()
 
     def score(self, lists: ArrayLike) -> Floats:
         """Return the score of each list, shape (n, K), under each DCG; shape (M, n)."""
         grades = graded_lists(lists, n_grades=self.gains.shape[1] - 1)
         scores = self.discounts @ self.gains[:, grades].swapaxes(1, 2)
-        return scores.reshape(len(self.names), len(grades))
+        scores = scores.reshape(-1, len(grades))
+        others = [dcg.score(grades) for dcg in self.further]
+        return np.vstack([scores, *others]) if others else scores
 
 
 @cache
-def textbook_scores(n_grades: int, depth: int) -> TextbookDCGs:
-    """Return the textbook DCGs for L grades and lists of K positions, to be scored at once."""
+def textbook_scores(
+    n_grades: int, depth: int, further: tuple[tuple[str, DCG], ...] = ()
+) -> TextbookDCGs:
+    """Return the textbook DCGs for L grades and lists of K positions, to be scored at once.
+
+    `further` are other DCGs of this size with their names.
+    """
     dcgs = textbook_dcgs(n_grades, depth)
     gains = {name.partition("-")[0]: np.append(dcg.gains, 0.0) for name, dcg in dcgs.items()}
     discounts = {name.partition("-")[2]: dcg.discounts for name, dcg in dcgs.items()}
-    curves = (frozen(np.array([*values.values()])) for values in (gains, discounts))
-    return TextbookDCGs(tuple(dcgs), tuple(dcgs.values()), *curves)
+    rows, columns = (frozen(np.array([*values.values()])) for values in (gains, discounts))
+    others = tuple(dcg for _, dcg in further)
+    every = {**dcgs, **dict(further)}
+    return TextbookDCGs(tuple(every), tuple(every.values()), rows, columns, others)

@@ -232,7 +232,8 @@ def _members(
         prior = description.prior_of(pairs.n_grades, pairs.depth)
         if prior is not None:
             fixed["prior"] = prior
-        name, textbook = best_textbook(pairs)
+        further = description.candidates_of(pairs.n_grades, pairs.depth)
+        name, textbook = best_textbook(pairs, further)
         fixed[name] = textbook
 
     members = [Member(name, 1.0, math.nan, math.nan, fit.dcg, fit) for name, fit in fits.items()]
@@ -251,9 +252,11 @@ def _zeroed(dcg: DCG, zero: int) -> DCG:
     return replace(metric, gains=metric.gains - nothing)
 
 
-def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
-    """Return the textbook DCG that respects most of the preferences, and its name."""
-    textbooks = textbook_scores(pairs.n_grades, pairs.depth)
+def best_textbook(
+    pairs: PreferencePairs, further: tuple[tuple[str, DCG], ...] = ()
+) -> tuple[str, DCG]:
+    """Return the textbook DCG, or further one, that respects most of the preferences; its name."""
+    textbooks = textbook_scores(pairs.n_grades, pairs.depth, further)
     best = int(np.argmax(pairs.verdicts(textbooks) @ weights_of(pairs)))
     return textbooks.names[best], textbooks.dcgs[best]
 
@@ -298,7 +301,9 @@ def held_out_shares(
         return None
     unit = unit_of(pairs, fewest=FEWEST_UNITS)
     folds = folds_of(pairs, unit, random_state=0, fewest=0)
-    weight, textbooks = weights_of(pairs), textbook_scores(pairs.n_grades, pairs.depth)
+    shape = pairs.n_grades, pairs.depth
+    weight = weights_of(pairs)
+    textbooks = textbook_scores(*shape, description.candidates_of(*shape))
     of_textbooks = pairs.verdicts(textbooks)
     fits = [member.fit for member in members if member.fit is not None]
 
@@ -349,9 +354,10 @@ def chance_of_fixed(fitted: FittedDCG, description: DirectDescription) -> float:
     """
     # textbook DCGs are as probable as each other, together as the prior
     model = fitted.model
-    metrics = [*textbook_scores(model.n_grades, model.depth).dcgs]
+    shape = model.n_grades, model.depth
+    metrics = [*textbook_scores(*shape, description.candidates_of(*shape)).dcgs]
     shares = np.full(len(metrics), 1 / len(metrics))
-    prior = description.prior_of(model.n_grades, model.depth)
+    prior = description.prior_of(*shape)
     if prior is not None:
         metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
 

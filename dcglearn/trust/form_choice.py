@@ -81,6 +81,10 @@ def _in_form(
         raise InputError(
             'llm= goes with loss="auto" and form="dcg": the LLM judge is a member of the blend'
         )
+    if description.candidates and (loss, form) != ("auto", "dcg"):
+        raise InputError(
+            'candidates= goes with loss="auto" and form="dcg": a candidate is a member of the blend'
+        )
 
     # a form that is given
     if form != "auto" and (loss, form) != ("auto", "dcg"):

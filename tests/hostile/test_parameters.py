@@ -80,6 +80,7 @@ def meaningful(estimator, name: str) -> set[str]:
     values = {"too large"} if name in COUNTS else set()
     values |= {"bool"} if name in ("monotone", "reweighted", "both_signs") else set()
     values |= {"array", "list"} if name == "annealing" else set()
+    values |= {"dict"} if name == "candidates" else set()  # a mapping without any
     default = inspect.signature(estimator).parameters[name].default
     return values | ({"None"} if name in OPTIONAL and default in (None, "auto") else set())
 
