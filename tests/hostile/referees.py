@@ -153,6 +153,10 @@ def csv_table(data: bytes) -> list:
     except csv.Error as error:
         raise Refused from error
     names = [name.strip(" \t\n\r\v\f") for name in parsed[0]]
+
+    # rows of blank cells at the end, as spreadsheets write them, are left out
+    while len(parsed) > 1 and not "".join(parsed[-1]).strip(" \t\n\r\v\f"):
+        parsed.pop()
     if any(len(fields) != len(names) for fields in parsed[1:]):
         raise Refused
     lower = [name.lower() for name in names]
