@@ -1,13 +1,14 @@
 """The loader of the C kernels, and checked arguments for their functions.
 
 A kernel is called through `function`, with whole numbers and arrays; `floats`, `int8s` and their
-like refuse an array of another type, order or length, because C would read past its end. Arrays
-that stay are `Bound` once.
+like, by which it checks them, refuse an array of another type, order or length, because C would
+read past its end. Arrays that stay are `Bound` once.
 """
 
 import ctypes
 import math
 import os
+import re
 import sys
 import warnings
 from array import array as numbers
@@ -29,12 +30,56 @@ BASELINE, AVX2 = "kernels.lib", "kernels.avx2.lib"
 COUNT, ARRAY, NUMBER = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 """Types of parameters: a whole number, the address of an array, and a number."""
 
+Kernel = Callable[..., Any]
 
-def function(name: str, *parameters: Any, result: Any = None) -> Callable[..., Any]:
-    """Return a C function by its name, from the types of its parameters and of its result."""
+
+def function(prototype: str) -> Kernel:
+    """Return a C function, called with whole numbers, numbers and arrays, which are checked.
+
+    The prototype is its name, its parameters in order, and ``-> n`` or ``-> #`` if it returns a
+    whole number or a number. A parameter is ``n`` for a whole number, ``#x`` for a number,
+    ``f[n*p]`` for an array of which C touches ``n*p`` entries (a formula of the whole numbers),
+    with ``?`` behind it where None may stand for it, and ``*`` for an address. Arrays are ``f``
+    (float64), ``b`` (int8), ``i`` (int32) or ``l`` (int64). C is not given a whole number in
+    parentheses, ``(n)``, which only formulas need.
+    """
+    head, _, result = prototype.partition(" -> ")
+    name, *parameters = head.split()
+    types, names, arguments = [], [], []
+    for i, parameter in enumerate(parameters):
+        array = re.fullmatch(r"([fbil])\[(.+)\](\??)", parameter)
+        names.append(f"array_{i}" if array or parameter == "*" else parameter.strip("#()"))
+        if parameter.startswith("("):
+            continue
+        types.append(ARRAY if array or parameter == "*" else _number_type(parameter))
+
+        # arrays are checked
+        argument = names[-1]
+        if array:
+            argument = f"{_CHECKS[array[1]]}({argument}, {array[2]})"
+            argument += f" if {names[-1]} is not None else None" if array[3] else ""
+        arguments.append(argument)
+
+    # as fast as a call that is written out
+    kernel = plain_function(name, types, _number_type(result) if result else None)
+    code = f"lambda kernel: lambda {', '.join(names)}: kernel({', '.join(arguments)})"
+    checked: Kernel = eval(code, globals())(kernel)
+    return checked
+
+
+_CHECKS = {"f": "floats", "b": "int8s", "i": "int32s", "l": "int64s"}
+"""Names of the checks of arrays, by the letters of `function`."""
+
+
+def _number_type(parameter: str) -> Any:
+    return NUMBER if parameter.startswith("#") else COUNT
+
+
+def plain_function(name: str, types: Sequence[Any], result: Any) -> Kernel:
+    """Return a C function by its name, the types of its parameters and of its result."""
     found = getattr(library(), name)
-    found.argtypes, found.restype = parameters, result
-    kernel: Callable[..., Any] = found
+    found.argtypes, found.restype = types, result
+    kernel: Kernel = found
     return kernel
 
 

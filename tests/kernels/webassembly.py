@@ -116,9 +116,9 @@ class Bound(Argument):
 def replace_library(machine: Machine) -> None:
     """Let the loader's functions call the machine."""
 
-    def function(name, *parameters, result=None):
+    def plain_function(name, types, result):
         def kernel(*values):
-            assert len(values) == len(parameters)
+            assert len(values) == len(types)
             return machine.call(name, result, values)
 
         return kernel
@@ -130,7 +130,7 @@ def replace_library(machine: Machine) -> None:
 
         return argument
 
-    library.function, library.Bound = function, Bound
+    library.plain_function, library.Bound = plain_function, Bound
     for name in ("floats", "int8s", "int32s", "int64s"):
         setattr(library, name, checked(getattr(library, name)))
 
