@@ -45,30 +45,31 @@ def function(prototype: str) -> Kernel:
     """
     head, _, result = prototype.partition(" -> ")
     name, *parameters = head.split()
-    types, names, arguments = [], [], []
+    types, names, arguments, scope = [], [], [], {"view_": _from_buffer}
     for i, parameter in enumerate(parameters):
         array = re.fullmatch(r"([fbil])\[(.+)\](\??)", parameter)
         names.append(f"array_{i}" if array or parameter == "*" else parameter.strip("#()"))
         if parameter.startswith("("):
             continue
         types.append(ARRAY if array or parameter == "*" else _number_type(parameter))
-
-        # arrays are checked
-        argument = names[-1]
-        if array:
-            argument = f"{_CHECKS[array[1]]}({argument}, {array[2]})"
-            argument += f" if {names[-1]} is not None else None" if array[3] else ""
-        arguments.append(argument)
+        arguments.append(_check_of(names[-1], array, scope) if array else names[-1])
 
     # as fast as a call that is written out
-    kernel = plain_function(name, types, _number_type(result) if result else None)
-    code = f"lambda kernel: lambda {', '.join(names)}: kernel({', '.join(arguments)})"
-    checked: Kernel = eval(code, globals())(kernel)
+    scope["kernel_"] = plain_function(name, types, _number_type(result) if result else None)
+    checked: Kernel = eval(f"lambda {', '.join(names)}: kernel_({', '.join(arguments)})", scope)
     return checked
 
 
-_CHECKS = {"f": "floats", "b": "int8s", "i": "int32s", "l": "int64s"}
-"""Names of the checks of arrays, by the letters of `function`."""
+def _check_of(name: str, array: re.Match[str], scope: dict[str, Any]) -> str:
+    """Return the check of an array in Python, of which most arrays need the first line alone."""
+    letter, size, optional = array.groups()
+    argument, dtype = _TYPES[letter]
+    scope |= {f"{argument}_": globals()[argument], f"{letter}_": dtype}
+    check = (
+        f"(view_({name}) if {name}.flags.carray and {name}.dtype is {letter}_ "
+        f"and {name}.size >= ({size}) else {argument}_({name}, {size}))"
+    )
+    return f"None if {name} is None else {check}" if optional else check
 
 
 def _number_type(parameter: str) -> Any:
@@ -183,6 +184,14 @@ def _argument(dtype: Any) -> Argument:
 
 
 floats, int8s, int32s, int64s = map(_argument, (np.float64, np.int8, np.int32, np.int64))
+
+_TYPES = {
+    "f": ("floats", np.dtype(np.float64)),
+    "b": ("int8s", np.dtype(np.int8)),
+    "i": ("int32s", np.dtype(np.int32)),
+    "l": ("int64s", np.dtype(np.int64)),
+}
+"""The checks of arrays, and their types, by the letters of `function`."""
 
 
 class Bound:

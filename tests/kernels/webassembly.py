@@ -131,8 +131,9 @@ def replace_library(machine: Machine) -> None:
         return argument
 
     library.plain_function, library.Bound = plain_function, Bound
-    for name in ("floats", "int8s", "int32s", "int64s"):
+    for letter, (name, _) in library._TYPES.items():
         setattr(library, name, checked(getattr(library, name)))
+        library._TYPES[letter] = name, None  # every array goes through its check
 
 
 def main(path: str, *n_cases: str) -> None:
