@@ -184,6 +184,6 @@ def _made(log: Preferences, random_state: int, more: Mapping[str, str], numbers:
         numbers=facts,
         heading="How this page was made",
         caption="Versions, seed and digests",
-        shown=cells(["what", "value"], facts.items()),
-        held={FILE: f"data:application/json,{quote(json.dumps(numbers))}"},
+        cells=cells(["what", "value"], facts.items()),
+        files={FILE: f"data:application/json,{quote(json.dumps(numbers))}"},
     )
