@@ -12,6 +12,7 @@ from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Cells, Section, cells
 from dcglearn.coherence.pair_shares import disagreement_matrix
 from dcglearn.coherence.verdict import coherence
+from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades, InputError
 from dcglearn.logs.columns import ties_of, weights_of
@@ -125,7 +126,7 @@ def curves_section(inputs: Inputs) -> Section:
     }
     caption = "Gains and discounts"
     if bands is not None:
-        caption += f", with {bands.level:.0%} bands by {bands.by}"
+        caption += f", with {percent(bands.level)} bands by {bands.by}"
     return Section.told(
         "curves",
         numbers,

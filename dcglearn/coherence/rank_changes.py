@@ -23,7 +23,7 @@ from dcglearn.evaluation.tables import (
     read_runs,
 )
 from dcglearn.foundation.finding import Cells, Finding, table_of
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
@@ -191,7 +191,7 @@ class SystemOrder(Finding):
 
         # what is chance, and what every DCG says
         if notes:
-            share = f"at least {self.level:.0%} of the bootstrap samples of the topics"
+            share = f"at least {percent(self.level)} of the bootstrap samples of the topics"
             notes.append(f"beyond chance: both metrics keep their order in {share}")
             notes.append(self._decided)
         notes.append(f"beats: how many systems each beats under {self.scope}")

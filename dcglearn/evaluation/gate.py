@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import normal_quantile
-from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.plain_text import one_line, percent
 from dcglearn.foundation.validation import Fields, InputError, PolarsFrame, one_of, within
 
 UNMEASURED = (
@@ -137,7 +137,7 @@ class Gate(Finding):
             )
         if row.verdict == "too few":
             relation = f"too few people are shown to take {row.run} rather than {row.baseline}"
-        interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
+        interval = f"{percent(self.level)} interval {row.low:+.4f} to {row.high:+.4f}"
         counted = f"margin {self._margin}; {row.n_measured} of {row.n_topics} topics count"
         relation += f" under {row.measure}"
         if row.people is not None:
@@ -147,7 +147,7 @@ class Gate(Finding):
     @property
     def _rule(self) -> str:
         """The rule, with its error rate."""
-        rule = f"a run fails if the upper limit of its {100 * self.level:g}% interval is below"
+        rule = f"a run fails if the upper limit of its {percent(self.level)} interval is below"
         if self.rule == "non-inferior":
             rule = rule.replace("fails if the upper", "passes only if the lower")
             rule = rule.replace("below", "above")

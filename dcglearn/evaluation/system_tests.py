@@ -24,7 +24,7 @@ from dcglearn.evaluation.tables import (
     read_runs,
 )
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.plain_text import number_of, one_line, percent
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     Fields,
@@ -161,7 +161,7 @@ class SystemComparison(Finding):
         relation = "not shown to differ from"
         if best["p_corrected"] < 1 - self.level:
             relation = "better than" if best["difference"] > 0 else "worse than"
-        interval = f"{self.level:.0%} interval {best['low']:+.4f} to {best['high']:+.4f}"
+        interval = f"{percent(self.level)} interval {best['low']:+.4f} to {best['high']:+.4f}"
         over = f" over {self.over}" if self.over else ""
         clearest = (
             f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} "
@@ -185,7 +185,7 @@ class SystemComparison(Finding):
         by_machine = "worth" in self.table.columns
         test = "t" if by_machine else "permutation"
         notes = [
-            f"{number_of(self.n_queries, 'queries')}; {self.level:.0%} intervals; {test} test "
+            f"{number_of(self.n_queries, 'queries')}; {percent(self.level)} intervals; {test} test "
             f"{how}; a difference is beyond chance if this p is below {1 - self.level:.2g}"
         ]
         if self.of_people is not None:
@@ -219,7 +219,7 @@ class SystemComparison(Finding):
             (f"{run}, {measure}", *(number for number in numbers if number is not None))
             for run, measure, *numbers in self.table.select("run", "measure", *names).rows()
         ]
-        title = f"difference from {self.table['baseline'][0]}, {self.level:.0%} intervals"
+        title = f"difference from {self.table['baseline'][0]}, {percent(self.level)} intervals"
         pictures = [{"title": title, "rows": rows}] if rows else []
         return pictures + ([] if self.of_people is None else self.of_people.pictures)
 

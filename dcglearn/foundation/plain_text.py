@@ -55,6 +55,11 @@ def number_of(n: int, things: str, form: str = "") -> str:
     return f"{n:{form}} {things}"
 
 
+def percent(share: float) -> str:
+    """Return a share as a percentage, with the digits that it has: "90%" of .9, "97.5%" of .975."""
+    return f"{100 * share:.6g}%"
+
+
 def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> list[str]:
     """Return a table's lines: `n_left` columns flush left, others right, at least `least` wide."""
     rows = [[one_line(cell) for cell in row] for row in rows]

@@ -13,7 +13,7 @@ import numpy as np
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import normal_quantile
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import (
@@ -216,8 +216,8 @@ class Bands(Finding):
         alike = f"; grades {pairs} may be worth nearly the same" if pairs else ""
         return (
             f"a gain or discount is uncertain by ±{np.mean(widths) / 2:.2f} on average, half the "
-            f"width of its {self.level:.0%} band; the least sure is the {widest['parameter']}, "
-            f"between {widest['low']:.2f} and {widest['high']:.2f}{alike}"
+            f"width of its {percent(self.level)} band; the least sure is the "
+            f"{widest['parameter']}, between {widest['low']:.2f} and {widest['high']:.2f}{alike}"
         )
 
     @property
@@ -273,8 +273,8 @@ class Bands(Finding):
 
         # what they mean
         notes = [
-            f"the band of each holds the true number in {self.level:.0%} of such logs, the band of "
-            "all at once all of them together",
+            f"the band of each holds the true number in {percent(self.level)} of such logs, the "
+            "band of all at once all of them together",
             f"from {len(self.gains):,} {drawn}: {units} are taken as independent{together}",
         ]
         if self.failed:
@@ -371,7 +371,8 @@ def bands(
     llm = None if fit is None or fit.machine is None else fit.machine.dcg
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
     whole = fit_in_form(log, description, llm=llm)
-    warn_of(whole)
+    if fit is None:
+        warn_of(whole)
 
     # draw: draws of the posterior cost less than samples, and neighbours are alike
     method, metric = method or ("posterior" if whole.is_likelihood else "bootstrap"), whole.metric
