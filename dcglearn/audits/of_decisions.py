@@ -15,7 +15,7 @@ from dcglearn.coherence.rank_changes import SystemOrder, system_order
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.system_tests import interval_of_mean, shares_of_people
-from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
+from dcglearn.evaluation.tables import read_both
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
 from dcglearn.foundation.plain_text import aligned
@@ -39,10 +39,8 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
         return Section.told("systems", {"systems": []}, heading=OF_SYSTEMS)
 
     # the order under both metrics
-    with judgements_first(
-        judgements, runs, "audit(log, judgements=..., runs=...)", ("judgements=", "runs=")
-    ):
-        judged, systems = read_judgements(judgements), read_runs(runs)
+    call = "audit(log, judgements=..., runs=...)"
+    judged, systems = read_both(judgements, runs, call, "judgements=", "runs=")
     baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
     metrics = {inputs.name: baseline, LEARNED: inputs.learned}
     with stage("systems"):

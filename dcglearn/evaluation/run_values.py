@@ -23,13 +23,7 @@ from dcglearn.evaluation.ranked import (
     valued_grades,
 )
 from dcglearn.evaluation.recall_paired import companion_of
-from dcglearn.evaluation.tables import (
-    JudgementsLike,
-    RunsLike,
-    judgements_first,
-    read_judgements,
-    read_runs,
-)
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
@@ -374,9 +368,8 @@ def evaluate(
     _check_settings(unjudged, missing, ideal, ties, unseen, bounds=bounds)
     if residuals and unjudged != "worst":
         raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
-    with judgements_first(judgements, runs, "evaluate(judgements, runs)"):
-        judged = read_judgements(judgements, duplicates=duplicates)
-        systems = read_runs(runs, duplicates=duplicates)
+    call = "evaluate(judgements, runs)"
+    judged, systems = read_both(judgements, runs, call, duplicates=duplicates)
 
     # our metrics, and those of ir_measures
     by_name = as_metrics(metrics, judged, systems)

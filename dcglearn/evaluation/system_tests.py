@@ -16,13 +16,7 @@ from dcglearn.evaluation.people import People, people_of
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
-from dcglearn.evaluation.tables import (
-    JudgementsLike,
-    RunsLike,
-    judgements_first,
-    read_judgements,
-    read_runs,
-)
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, one_line, percent
 from dcglearn.foundation.signatures import spelled_out
@@ -57,6 +51,9 @@ NO_PEOPLE = (
     "list; learn a DCG from preferences, or learn again where a file is of an earlier version"
 )
 """Why a comparison says nothing of people."""
+
+CALL = "compare_systems(judgements, runs)"
+"""How the comparison is called."""
 
 Topics = Literal["all", "these"]
 
@@ -315,10 +312,7 @@ def compare_systems(
     known(settings, signature(compare_systems).parameters, "compare_systems", "option")
     one_of(correction, "correction", ("holm", "bh", "none"))
     metrics = labelled(metrics)
-    duplicates = settings.get("duplicates", "error")
-    with judgements_first(judgements, runs, "compare_systems(judgements, runs)"):
-        judged = read_judgements(judgements, duplicates=duplicates)
-        systems = read_runs(runs, duplicates=duplicates)
+    judged, systems = read_both(judgements, runs, CALL, **settings)
 
     # by people's judgements, and by the machine's
     if llm is not None and settings.get("bounds"):
@@ -347,9 +341,7 @@ def evaluated_and_paired(
         )
 
     # evaluate by the metrics, if there are any
-    duplicates = settings.get("duplicates", "error")
-    judged = read_judgements(judgements, duplicates=duplicates)
-    systems = read_runs(runs, duplicates=duplicates)
+    judged, systems = read_both(judgements, runs, CALL, **settings)
     others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
     evaluation = evaluate(judged, systems, others or "nDCG@1", **settings)
     if not others:
