@@ -17,7 +17,7 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades, InputError
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.metrics.dcg import as_curves
+from dcglearn.metrics.dcg import as_curves, parameter_names
 from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.misfit import lack_of_fit
@@ -151,8 +151,7 @@ def _curves_table(inputs: Inputs, in_use: list[float]) -> Cells:
         return cells([*head, "band of each", "band of all at once"], rows)
 
     # without bands
-    names = [f"gain of grade {g}" for g in range(learned.n_grades)]
-    names += [f"discount at {r}" for r in range(1, learned.depth + 1)]
+    names = parameter_names(learned.n_grades, learned.depth)
     values = [*learned.gains.tolist(), *learned.discounts.tolist()]
     return cells(head, zip(names, in_use, values, strict=True))
 

@@ -43,7 +43,7 @@ class PairLearner(BaseEstimator):
         check_is_fitted(self)
         metric = self.fit_.metric
         log = as_preferences(X, metric.n_grades)
-        return metric.score(log.preferred) - metric.score(log.other)
+        return log.gaps(metric)
 
     def predict(self, X: Preferences | ArrayLike) -> Grades:
         """Return 1 where a pair's first list is better, -1 for the second, 0 for a tie; (n,)."""

@@ -387,7 +387,7 @@ class DirectFit:
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
-        return self.scale * (self.metric.score(log.preferred) - self.metric.score(log.other))
+        return self.scale * log.gaps(self.metric)
 
     def probabilities(self, log: PreferencePairs) -> Floats:
         """Return the probabilities of a win of the first list, a tie, and its loss; shape (n, 3).

@@ -117,7 +117,7 @@ def _n_unseen(log: PreferencePairs) -> int:
 def margins(log: PreferencePairs, margin: Any) -> Floats:
     """Return margins by name, or by a metric, shape (n,) or (1,); or raise InputError."""
     if not isinstance(margin, str):
-        return np.abs(margin.score(log.preferred) - margin.score(log.other))
+        return np.abs(log.gaps(margin))
     if margin == "unit":
         return np.ones(1)
     if margin == "hamming":

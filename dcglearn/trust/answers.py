@@ -294,8 +294,7 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
 
         # the pairs of comparable answers
         lists = filled(answers.lists, zero_of(log, description.zero)[0] or UNKNOWN)
-        one_judge = np.ones(1, np.int8), np.zeros(1, np.int32)
-        pairs = JudgedPairs(lists[rows], lists[wrong], *one_judge, weight)
+        pairs = JudgedPairs.plain(lists[rows], lists[wrong], weight)
 
         # questions that were asked with one list
         _, first, number = np.unique(answers.number[alone], return_index=True, return_inverse=True)

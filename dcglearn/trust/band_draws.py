@@ -34,7 +34,7 @@ from dcglearn.learning.descriptions import (
 )
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.fit_form import parameters_of
-from dcglearn.metrics.dcg import DCG, as_curves
+from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.usable_pairs import usable_pairs
@@ -242,8 +242,7 @@ class Bands(Finding):
         simultaneous one.
         """
         # name the parameters
-        names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
-        names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
+        names = parameter_names(self.dcg.n_grades, self.dcg.depth)
         if self.form == "best":
             names.append("share of the best")
         elif self.further_learned is not None:
@@ -252,10 +251,9 @@ class Bands(Finding):
         # a row each
         errors = self._draws.std(axis=0, ddof=1)
         pointwise = replace(self, kind="pointwise")._ends
-        columns = np.array([self._estimates, errors, *pointwise, *self.simultaneous._ends])
+        columns = names, self._estimates, errors, *pointwise, *self.simultaneous._ends
         keys = ("parameter", "estimate", "standard_error", "low", "high", "all_low", "all_high")
-        rows = zip(names, *columns.tolist(), strict=True)
-        return table_of(dict(zip(keys, row, strict=True)) for row in rows)
+        return table_of(dict(zip(keys, columns, strict=True)))
 
     @property
     def pictures(self) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ def with_judges(fit: DirectFit, log: OpenLog) -> DirectFit:
     sample = log.thinned(SAMPLE)
     lists = np.concatenate([sample.preferred, sample.other])
     grades = np.unique(lists)
-    gaps = np.abs(fit.metric.score(sample.preferred) - fit.metric.score(sample.other))
+    gaps = np.abs(sample.gaps(fit.metric))
     judges = Judges(
         scale=fit.scale,
         tie_threshold=fit.tie_threshold,
