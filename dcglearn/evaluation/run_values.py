@@ -416,6 +416,8 @@ def evaluate(
         is_judged = ranked.grades >= 0
         if shown is not None:
             shown.ranked.append(ranked)
+
+        # which queries count under each metric
         for m, is_informative in enumerate(informative):
             deepest = None if m in others else dcgs[m].depth
             n_shown = ranked.ranked[:, :deepest].sum()
@@ -431,6 +433,8 @@ def evaluate(
                 top = ideals[m] if ideals else ranked.own_ideal(divided[m], unjudged)
                 value = normalised_values(value, top, empty)
                 more = normalised_values(more, top, 0.0)
+
+            # a query that the run lacks has no value
             values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
             if added is not None:
                 added[r, m] = more

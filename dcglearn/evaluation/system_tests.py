@@ -397,6 +397,8 @@ def compared(
                 powered_mean(*outcomes, these=topics == "these")
                 for outcomes in zip(values[:, kept], shared, further, strict=True)
             ]
+
+            # means, and what the test says of the first
             means = [mean.mean for mean in powered]
             spread, tests = powered[0].error * powered[0].n ** 0.5, powered[0].tests(level)
         else:
@@ -405,9 +407,10 @@ def compared(
 
         # what judging the rest could make of them
         if evaluation.open is not None:
-            ends = _open_ends(evaluation, measure, (r, b), kept)
+            m = evaluation.metrics.index(measure) if measure in evaluation.metrics else -1
+            ends = _open_ends(evaluation, m, (r, b), kept)
             tests |= _bounds_of_interval(ends, level, n_resamples, random_state)
-            tests["judged"] = _share_judged(evaluation, measure, (r, b))
+            tests["judged"] = None if m < 0 else 1 - float(evaluation.unjudged[[r, b], m].mean())
 
         # with the numbers of queries
         names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
@@ -535,7 +538,7 @@ def _tests(
     from scipy.stats import permutation_test, ttest_1samp
 
     mean = float(differences.mean())
-    low, high = _interval(differences, level, n_resamples, random_state)
+    low, high = interval_of_mean(differences, level, n_resamples, random_state)
     if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
         p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
@@ -596,19 +599,8 @@ def turning_queries(divided: Floats, plain: Floats) -> list[int]:
     return min(turning, key=len)
 
 
-def _share_judged(evaluation: Evaluation, measure: str, pair: tuple[int, int]) -> float | None:
-    """Return the share of the positions looked at in two runs whose document is judged."""
-    if measure not in evaluation.metrics:
-        return None
-    m = evaluation.metrics.index(measure)
-    return 1 - float(np.mean([evaluation.unjudged[r, m] for r in pair]))
-
-
-def _open_ends(
-    evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags
-) -> Floats | None:
+def _open_ends(evaluation: Evaluation, m: int, pair: tuple[int, int], kept: Flags) -> Floats | None:
     """Return the least and the most of differences by query, (n, 2); None where nobody knows."""
-    m = evaluation.metrics.index(measure) if measure in evaluation.metrics else -1
     if evaluation.open is None or m not in evaluation.open.metrics:
         return None
     return evaluation.open.differences(*pair, m)[kept]
@@ -625,26 +617,22 @@ def _bounds_of_interval(
     if ends is None:
         return dict.fromkeys(names)
     draws = n_resamples, random_state
-    (low, high), (low_most, high_most) = (_interval(end, level, *draws) for end in ends.T)
+    (low, high), (low_most, high_most) = (interval_of_mean(end, level, *draws) for end in ends.T)
     least, most = ends.mean(axis=0).tolist()
     return dict(zip(names, (least, most, low, low_most, high, high_most), strict=True))
-
-
-def _interval(
-    differences: Floats, level: float, n_resamples: int, random_state: int
-) -> tuple[float, float]:
-    """Return the interval of the mean; the mean itself where all differences are alike."""
-    if np.ptp(differences) <= 1e-12:
-        return float(differences.mean()), float(differences.mean())
-    return interval_of_mean(differences, level, n_resamples, random_state)
 
 
 def interval_of_mean(
     differences: Floats, level: float, n_resamples: int, random_state: int
 ) -> tuple[float, float]:
-    """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,)."""
+    """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,).
+
+    It is the mean itself where all differences are alike.
+    """
     from scipy.stats import bootstrap
 
+    if np.ptp(differences) <= 1e-12:
+        return float(differences.mean()), float(differences.mean())
     draws = _draws(differences, n_resamples, random_state)
     result = bootstrap(
         (differences,), np.mean, confidence_level=level, method="percentile", **draws

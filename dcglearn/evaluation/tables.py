@@ -191,7 +191,7 @@ def judgements_first(
 
     Both are read within the context. Their order is wrong if the reading fails, and succeeds the
     other way round. Dictionaries can be read either way: there, grades that are floats beside
-    scores that are integers are refused. `call` and `places` are for the message.
+    scores that are integers are refused. `call` and the places are for the message.
     """
     swapped = f"{first} holds runs, {second} judgements; give judgements first: {call}"
     sources = runs if isinstance(runs, (list, tuple)) else [runs]

@@ -334,6 +334,11 @@ class DirectFit:
         return next((member for member in self.members if member.name == MACHINE), None)
 
     @property
+    def llm(self) -> DCG | None:
+        """The DCG of an LLM judge among the members; None without one."""
+        return None if self.machine is None else self.machine.dcg
+
+    @property
     def metric(self) -> DCG | ListUtility:
         """The DCG or, in another form, the list utility."""
         return self.dcg if self.list_utility is None else self.list_utility

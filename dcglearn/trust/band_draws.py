@@ -366,7 +366,7 @@ def bands(
 
     # fit the whole log
     fit = fit_of(learner)
-    llm = None if fit is None or fit.machine is None else fit.machine.dcg
+    llm = None if fit is None else fit.llm
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
     whole = fit_in_form(log, description, llm=llm)
     if fit is None:
@@ -436,6 +436,14 @@ def why_no_bands(log: Preferences, by: str | None = None) -> str:
             f"more{remedy}"
         )
     return ""
+
+
+def bands_or_why(
+    log: Preferences, learner: DirectLearner | None = None, **how: Any
+) -> tuple[Bands | None, str]:
+    """Return the bands of a log, or why it is too short for any."""
+    reason = why_no_bands(log)
+    return (None if reason else bands(log, learner, **how)), reason
 
 
 def _n_units(log: Preferences, by: str) -> int:
