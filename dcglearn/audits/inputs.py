@@ -10,8 +10,7 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
 from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.parts.coin_test import tells_nothing
 from dcglearn.parts.open_log import check_log

@@ -22,7 +22,7 @@ from dcglearn.foundation.plain_text import aligned
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import read_metric
 from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.parts.parted_log import joined
 from dcglearn.readers.preferences import Preferences

@@ -32,8 +32,8 @@ from dcglearn.metrics.reading import (
     MetricsLike,
     labelled,
     metric_or_name,
+    read_metric,
 )
-from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.metrics.textbook_lists import ListMetric
 

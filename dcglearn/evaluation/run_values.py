@@ -41,8 +41,14 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.metrics.dcg import normalised_values
-from dcglearn.metrics.reading import EVALUATED, SCORING, MetricsLike, labelled, metric_or_name
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import (
+    EVALUATED,
+    SCORING,
+    MetricsLike,
+    labelled,
+    metric_or_name,
+    read_metric,
+)
 from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import NamedMetric, is_metric_file
 from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName

@@ -60,13 +60,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
-def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> list[str]:
-    """Return a table's lines: `n_left` columns flush left, others right, at least `least` wide."""
+def aligned(rows: Sequence[Sequence[str]], n_left: int = 1) -> list[str]:
+    """Return a table's lines: `n_left` columns flush left, the others right."""
     rows = [[one_line(cell) for cell in row] for row in rows]
 
     # width of each column
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widths[n_left:] = [max(width, least) for width in widths[n_left:]]
 
     # cells padded to it
     lines = []

@@ -22,8 +22,13 @@ from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, is_metric_word, metric_or_name
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import (
+    ONLY_DCG,
+    MetricLike,
+    is_metric_word,
+    metric_or_name,
+    read_metric,
+)
 from dcglearn.metrics.textbook import textbook_formula
 
 if TYPE_CHECKING:

@@ -30,8 +30,7 @@ from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
 from dcglearn.readers.answers import Answers
 from dcglearn.trust.answer_level import gain_by_place, left_by_place
 from dcglearn.trust.falling_test import rising_discounts
