@@ -6,8 +6,6 @@ threshold steps; then it names the first threshold that is a parameter, and coun
 judges' logits, which follow.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Fits of a utility to a log: the paper's QP and its margins, in memory, in parts, on a cluster."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import fields
 from functools import partial

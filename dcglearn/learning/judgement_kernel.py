@@ -7,8 +7,6 @@ list instead: ``(1 - e) P(z) + e P(-z)``. Without strengths, ties and errors thi
 Terry's ``sigma(z)``.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Conclusions of a learned metric, in words, and how far verdicts of the log carry them."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Sequence

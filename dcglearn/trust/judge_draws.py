@@ -1,7 +1,5 @@
 """Judges of a learned metric, and draws of both from the posterior of a log."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 

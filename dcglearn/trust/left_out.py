@@ -5,8 +5,6 @@ move by H^-1 s where the judgement is left out, and a function q of them by grad
 (Broderick, Giordano and Meager 2020). A blend moves with its members, whose weights are held.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
