@@ -171,9 +171,8 @@ class People(Finding):
         """What the shares rest on, how far people agree, and the queries that move them most."""
         notes = []
         for row in self.table.iter_rows(named=True):
-            judges, measure = self.judges[row["measure"]], row["measure"]
-            names = f"{row['run']}, {measure}: " if len(self.table) > 1 else ""
-            notes += [f"{names}{note}" for note in self._of_row(row, judges)]
+            names = f"{row['run']}, {row['measure']}: " if len(self.table) > 1 else ""
+            notes += [f"{names}{note}" for note in self._of_row(row)]
 
         return [*notes, *self.of_judges]
 
@@ -199,7 +198,7 @@ class People(Finding):
             f"({percent(self.level)} intervals)"
         )
 
-    def _of_row(self, row: Fields, judges: Judges) -> Iterator[str]:
+    def _of_row(self, row: Fields) -> Iterator[str]:
         """Yield notes on one comparison."""
         queries = self.by_query.filter(
             run=row["run"], measure=row["measure"], baseline=row["baseline"]
