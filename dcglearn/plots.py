@@ -13,7 +13,7 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
-from dcglearn.foundation.plain_text import escaped
+from dcglearn.foundation.plain_text import escaped, percent
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
@@ -266,7 +266,7 @@ def banded_figure(
         parts = [] if bands is None else [(bands.simultaneous, "all", 0.15), (bands, "each", 0.25)]
         for part, which, alpha in parts:
             look = {"color": _COLOR, "lw": 0, "alpha": alpha}
-            look["label"] = f"{part.level:.0%} band of {which}"
+            look["label"] = f"{percent(part.level)} band of {which}"
             gains.fill_between(range(part.gain_band.shape[1]), *part.gain_band, **look)
             places = range(1, part.discount_band.shape[1] + 1)
             discounts.fill_between(places, *part.discount_band, **look)
@@ -444,7 +444,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
         # runs by name, and what they are compared with
         _zero_line(axes)
         _name_rows(axes, runs)
-        bars = f"{comparison.level:.0%} interval"
+        bars = f"{percent(comparison.level)} interval"
         if comparison.open:
             bars += "; dotted: any grades of the unjudged"
         axes.set_xlabel(f"difference from {table['baseline'][0]} ({bars})")

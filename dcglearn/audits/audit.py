@@ -139,8 +139,7 @@ def audit(
 
     # what would let them say more, and how the page was made
     asks = [ask for part in findings.values() for ask in getattr(part, "asks", ())]
-    more = "this page can say more" if asks else ""
-    findings["more"] = Section(more, asks, heading="What would tell more")
+    findings["more"] = Section("".join(asks[:1]), asks[1:], heading="What would tell more")
     about = ""
     if inputs.name.partition("@")[0] == BASELINE:
         about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
@@ -184,6 +183,6 @@ def _made(log: Preferences, random_state: int, more: Mapping[str, str], numbers:
         numbers=facts,
         heading="How this page was made",
         caption="Versions, seed and digests",
-        shown=cells(["what", "value"], facts.items()),
-        held={FILE: f"data:application/json,{quote(json.dumps(numbers))}"},
+        cells=cells(["what", "value"], facts.items()),
+        files={FILE: f"data:application/json,{quote(json.dumps(numbers))}"},
     )

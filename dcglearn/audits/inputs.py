@@ -10,15 +10,13 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
 from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.parts.coin_test import tells_nothing
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust import band_draws
-from dcglearn.trust.band_draws import Bands, why_no_bands
+from dcglearn.trust.band_draws import Bands, bands_or_why
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out import Comparison, cross_fitted
 
@@ -113,8 +111,6 @@ class Inputs:
         warn_of(fit)
 
         # its bands, as `learn` has them
-        bands, no_bands = None, why_no_bands(log)
         with stage("bands"):
-            if not no_bands:
-                bands = band_draws.bands(log, fit, random_state=random_state)
+            bands, no_bands = bands_or_why(log, fit, random_state=random_state)
         return cls(log, in_use, name, baseline, fit, bands, no_bands, random_state)

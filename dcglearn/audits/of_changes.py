@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from dcglearn.audits.section import Section, cells, interval, worded
+from dcglearn.audits.section import Section, cells, interval
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import Fields, InputError, PathLike
@@ -69,7 +69,7 @@ def changes_section(now: Mapping[str, Finding], before: Fields | None) -> Sectio
     at once for gains and discounts, 90% and 95% intervals for the lead and the raters' agreement.
     """
     if before is None:
-        return Section(*worded("changes", before=None))
+        return Section.told("changes", {})
 
     changes, numbers = _compared(before, {name: part.to_dict() for name, part in now.items()})
     beyond = [change for change in changes if change.is_beyond]
@@ -79,13 +79,13 @@ def changes_section(now: Mapping[str, Finding], before: Fields | None) -> Sectio
     for change in changes:
         differs = "beyond chance" if change in beyond else ""
         rows.append([change.name, interval(change.then), interval(change.now), differs])
-    return Section(
-        *worded("changes", before=before, **numbers),
+    return Section.told(
+        "changes",
         numbers,
         heading="What has changed since the earlier audit",
         caption=f"{len(changes)} numbers with their intervals, then and now",
-        shown=cells(["", "then", "now", "change"], rows),
-        drawn=_drawn(beyond),
+        cells=cells(["", "then", "now", "change"], rows),
+        pictures=_drawn(beyond),
     )
 
 

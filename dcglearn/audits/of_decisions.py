@@ -10,19 +10,19 @@ from urllib.parse import quote
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Section, cells, interval, worded
+from dcglearn.audits.section import Section, cells, interval
 from dcglearn.coherence.rank_changes import SystemOrder, system_order
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.system_tests import interval_of_mean, shares_of_people
-from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
+from dcglearn.evaluation.tables import read_both
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
 from dcglearn.foundation.plain_text import aligned
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import read_metric
 from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.parts.parted_log import joined
 from dcglearn.readers.preferences import Preferences
@@ -36,13 +36,11 @@ OF_SYSTEMS = "Would the leaderboard change?"
 def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
     """Return the systems' order under both metrics, its swaps, and what all allowed DCGs share."""
     if judgements is None or runs is None:
-        return Section(*worded("systems", systems=[]), {"systems": []}, heading=OF_SYSTEMS)
+        return Section.told("systems", {"systems": []}, heading=OF_SYSTEMS)
 
     # the order under both metrics
-    with judgements_first(
-        judgements, runs, "audit(log, judgements=..., runs=...)", ("judgements=", "runs=")
-    ):
-        judged, systems = read_judgements(judgements), read_runs(runs)
+    call = "audit(log, judgements=..., runs=...)"
+    judged, systems = read_both(judgements, runs, call, "judgements=", "runs=")
     baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
     metrics = {inputs.name: baseline, LEARNED: inputs.learned}
     with stage("systems"):
@@ -79,17 +77,17 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
         "swaps": shown,
         "survive": survive,
         "overturned": overturned,
-        "people": None if people is None else people.to_dict(),
+        "people": people,
         "silent": [] if inputs.tells_nothing else [*order.evaluation.silent],
     }
-    return Section(
-        *worded("systems", **numbers),
+    return Section.told(
+        "systems",
         numbers,
         heading=OF_SYSTEMS,
         caption="All systems",
-        shown=order.cells,
-        drawn=_swaps_drawn(shown) + ([] if people is None else people.pictures),
-        longer=_swaps_told(shown),
+        cells=order.cells,
+        pictures=_swaps_drawn(shown) + ([] if people is None else people.pictures),
+        texts=_swaps_told(shown),
     )
 
 
@@ -173,13 +171,13 @@ def next_section(inputs: Inputs) -> Section:
         (str(i), *(" ".join(map(str, grades)) for grades in pair))
         for i, pair in enumerate(questions, 1)
     ]
-    return Section(
-        *worded("next", **numbers),
+    return Section.told(
+        "next",
         numbers,
         heading="What to judge next",
         caption="The pairs, by their grades",
-        shown=cells(["", "first list", "second list"], rows),
-        held={"questions.jsonl": numbers["file"]} if questions else {},
+        cells=cells(["", "first list", "second list"], rows),
+        files={"questions.jsonl": numbers["file"]} if questions else {},
     )
 
 
@@ -200,8 +198,8 @@ def tools_section(inputs: Inputs) -> Section:
         about,
         numbers={"file": file, "paste": paste},
         heading="What to paste where",
-        longer={tool: _pasted(made) for tool, made in paste.items()},
-        held={"dcg.json": file},
+        texts={tool: _pasted(made) for tool, made in paste.items()},
+        files={"dcg.json": file},
     )
 
 
@@ -268,11 +266,10 @@ def drift_section(both: Preferences | None, random_state: int) -> Section:
     rows = []
     for part in () if test is None else test.segments:
         rows.append((part.name, str(part.n_pairs), part.own, part.common))
-    told = None if test is None else {"sentence": test.sentence, "found": test.found}
-    return Section(
-        *worded("drift", test=told, reason=reason),
-        {"test": None if test is None else test.to_dict(), "reason": reason},
+    return Section.told(
+        "drift",
+        {"test": test, "reason": reason},
         heading="Does it still hold?",
         caption="Shares of held-out judgements respected",
-        shown=cells(["judged", "pairs", "by a DCG of its own", "by one for both"], rows),
+        cells=cells(["judged", "pairs", "by a DCG of its own", "by one for both"], rows),
     )

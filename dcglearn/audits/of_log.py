@@ -74,8 +74,8 @@ def log_section(inputs: Inputs) -> Section:
         numbers,
         heading="The log",
         caption="Raters",
-        shown=_raters_table(raters, numbers["influence"]),
-        drawn=_pictures(raters, numbers["over_time"]),
+        cells=_raters_table(raters, numbers["influence"]),
+        pictures=_pictures(raters, numbers["over_time"]),
     )
 
 

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Cells, Section, cells, worded
+from dcglearn.audits.section import Cells, Section, cells
 from dcglearn.coherence.pair_shares import disagreement_matrix
 from dcglearn.coherence.verdict import coherence
+from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades, InputError
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.metrics.dcg import as_curves
+from dcglearn.metrics.dcg import as_curves, parameter_names
 from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.misfit import lack_of_fit
@@ -46,12 +47,12 @@ def verdict_section(inputs: Inputs) -> Section:
         "name": inputs.name,
         "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
         "followed": followed,
-        "row": None if row is None else vars(row),
+        "row": row,
         "why": _followed(inputs),
         "date": _today(),
         "last": last,
     }
-    return Section(*worded("verdict", **numbers), numbers)
+    return Section.told("verdict", numbers)
 
 
 def _followed(inputs: Inputs) -> str:
@@ -115,8 +116,8 @@ def curves_section(inputs: Inputs) -> Section:
         "no_bands": inputs.no_bands,
         "no_signal": inputs.tells_nothing,
         "in_use": {"name": inputs.name, **inputs.baseline.to_dict()},
-        "learned": learned.to_dict(),
-        "bands": None if bands is None else bands.to_dict(),
+        "learned": learned,
+        "bands": bands,
         # where they differ
         "free": len(rows),
         "outside": outside,
@@ -125,14 +126,14 @@ def curves_section(inputs: Inputs) -> Section:
     }
     caption = "Gains and discounts"
     if bands is not None:
-        caption += f", with {bands.level:.0%} bands by {bands.by}"
-    return Section(
-        *worded("curves", **numbers),
+        caption += f", with {percent(bands.level)} bands by {bands.by}"
+    return Section.told(
+        "curves",
         numbers,
         heading="What a grade is worth, and a position",
         caption=caption,
-        shown=_curves_table(inputs, in_use),
-        drawn=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
+        cells=_curves_table(inputs, in_use),
+        pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
     )
 
 
@@ -150,8 +151,7 @@ def _curves_table(inputs: Inputs, in_use: list[float]) -> Cells:
         return cells([*head, "band of each", "band of all at once"], rows)
 
     # without bands
-    names = [f"gain of grade {g}" for g in range(learned.n_grades)]
-    names += [f"discount at {r}" for r in range(1, learned.depth + 1)]
+    names = parameter_names(learned.n_grades, learned.depth)
     values = [*learned.gains.tolist(), *learned.discounts.tolist()]
     return cells(head, zip(names, in_use, values, strict=True))
 
@@ -166,7 +166,7 @@ def held_out_section(inputs: Inputs) -> Section:
     comparison = inputs.comparison
     if isinstance(comparison, str):
         numbers: Fields = {"held_out": None, "reason": comparison}
-        return Section(*worded("held_out", **numbers), numbers, heading=OF_HELD_OUT)
+        return Section.told("held_out", numbers, heading=OF_HELD_OUT)
 
     # below the noise ceiling, ask what a DCG cannot express
     if comparison.below_ceiling and not inputs.tells_nothing:
@@ -191,11 +191,11 @@ def held_out_section(inputs: Inputs) -> Section:
     has_textbook = comparison.textbook != comparison.baseline
     sure = None if inputs.tells_nothing else comparison.calibration
     numbers = {
-        "held_out": comparison.to_dict(),
+        "held_out": comparison,
         "share": drawn[comparison.baseline].share,
         "intervals": rows,
         "why": _followed(inputs),
-        "textbook": vars(drawn[comparison.textbook]) if has_textbook else None,
+        "textbook": drawn[comparison.textbook] if has_textbook else None,
         "about": "" if ceiling is None else ceiling.about,
         "room": "" if inputs.tells_nothing else comparison.room,
         "sure": sure.sentence if sure else "",
@@ -203,13 +203,13 @@ def held_out_section(inputs: Inputs) -> Section:
 
     # every metric that was compared is in the table
     held, trained = comparison.n_held_out, comparison.n_train
-    return Section(
-        *worded("held_out", **numbers),
+    return Section.told(
+        "held_out",
         numbers,
         heading=OF_HELD_OUT,
         caption=f"{held} judgements, each held out from about {trained}",
-        shown=comparison.cells,
-        drawn=[
+        cells=comparison.cells,
+        pictures=[
             {"title": "how far the learned DCG is ahead (90% intervals)", "rows": rows},
             *(sure.pictures if sure else []),
         ],
@@ -243,12 +243,12 @@ def disagreement_section(inputs: Inputs) -> Section:
         "pairs": pairs,
         "proof": str(proof),
     }
-    return Section(
-        *worded("disagreement", **numbers),
+    return Section.told(
+        "disagreement",
         numbers,
         heading="Where the two metrics disagree",
-        drawn=[_drawn(pair, learned.n_grades) for pair in pairs],
-        longer={"The largest disagreement of all lists": str(proof)},
+        pictures=[_drawn(pair, learned.n_grades) for pair in pairs],
+        texts={"The largest disagreement of all lists": str(proof)},
     )
 
 

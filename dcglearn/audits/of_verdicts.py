@@ -28,7 +28,7 @@ def deciding_section(
         numbers={"found": [_numbers(one) for one in found]},
         heading="What would change our mind?",
         caption="The verdicts",
-        shown=found[0].cells if found else [],
+        cells=found[0].cells if found else [],
     )
 
 

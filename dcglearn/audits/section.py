@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from dcglearn.foundation.finding import Cells, Finding, plain, table_of
 from dcglearn.foundation.markup import rendered
@@ -15,65 +15,39 @@ from dcglearn.foundation.validation import Fields, PolarsFrame
 class Section(Finding):
     """A part of a report: sentences, numbers by name, and what a page shows of them.
 
-    `said` is the sentence, empty if the section cannot say anything, `also` are the notes, and
-    `asks` tells what would let it say more. `shown` is the table as text, the head first, `drawn`
-    are the pictures, `longer` the texts and `held` the files.
+    The sentence is empty if the section cannot say anything, and `asks` tells what would let it say
+    more. `cells` are the table as text, the head first.
     """
 
-    said: str
-    also: Sequence[str] = ()
+    sentence: str
+    notes: Sequence[str] = ()
     asks: Sequence[str] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
     heading: str = ""
     caption: str = ""
-    shown: Cells = field(default_factory=list)
-    drawn: list[Fields] = field(default_factory=list)
-    longer: Mapping[str, str] = field(default_factory=dict)
-    held: Mapping[str, str] = field(default_factory=dict)
+    cells: Cells = field(default_factory=list)
+    pictures: list[Fields] = field(default_factory=list)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def told(cls, part: str, numbers: Mapping[str, Any], **shown: Any) -> Self:
+        """Return a section whose sentences the template of a part makes of its numbers."""
+        return cls(*worded(part, **numbers), numbers, **shown)
 
     def __getitem__(self, name: str) -> Any:
         """Return the number, or numbers, of this name."""
-        return self.numbers[name]
-
-    @property
-    def sentence(self) -> str:
-        """What was found, in words."""
-        return self.said
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Further sentences."""
-        return self.also
-
-    @property
-    def pictures(self) -> list[Fields]:
-        """Arguments of each picture."""
-        return self.drawn
-
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """Longer texts, by title."""
-        return self.longer
-
-    @property
-    def files(self) -> Mapping[str, str]:
-        """Addresses that hold files, by name."""
-        return self.held
-
-    @property
-    def cells(self) -> Cells:
-        """The table as text."""
-        return self.shown
+        return plain(self.numbers[name])
 
     @property
     def table(self) -> PolarsFrame:
         """The table as it is shown."""
-        head, *rows = self.shown or [[]]
+        head, *rows = self.cells or [[]]
         return table_of(dict(zip(head, row, strict=True)) for row in rows)
 
     def to_dict(self) -> Fields:
         """Return the sentences and the numbers as plain values."""
-        sentences = {"sentence": self.said, "notes": [*self.also], "asks": [*self.asks]}
+        sentences = {"sentence": self.sentence, "notes": [*self.notes], "asks": [*self.asks]}
         return sentences | plain(self.numbers)
 
 

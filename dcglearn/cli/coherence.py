@@ -67,7 +67,6 @@ def coherence(
     check_outputs(force=force, picture=plot, inputs=[a, b])
     ranked = None if documents is None else _numbers(documents)
     (first, second), names = _two_metrics(a, b, ranked, grades, depth, scale)
-    from dcglearn.coherence.regret import quiet_solver
 
     # a list utility has no certificate
     certified = all(isinstance(metric, (DCG, Utility)) for metric in (first, second))
@@ -77,10 +76,7 @@ def coherence(
 
     # prove, or only count
     if certified:
-        with quiet_solver():
-            verdict = dl.coherence(
-                first, second, ranked, margin, time_limit=time_limit, names=names
-            )
+        verdict = dl.coherence(first, second, ranked, margin, time_limit=time_limit, names=names)
     often = dl.disagreement(first, second, ranked, names=names)
     values: Fields = {"disagreement": often.to_dict()}
     if not certified:

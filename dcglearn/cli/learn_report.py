@@ -142,18 +142,14 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
     """Return the bands that are asked for, or why there are none."""
     if not trust.bands:
         return None, ""
-    from dcglearn.trust.band_draws import why_no_bands
-
-    reason = why_no_bands(log)
-    if reason:
-        return None, reason
+    from dcglearn.trust.band_draws import bands_or_why
 
     # as many samples and of the level that are asked for
     how: Fields = {"n_resamples": trust.bands, "random_state": trust.seed}
     if trust.level is not None:
         how["level"] = trust.level
     with stage("bands"):
-        return dl.bands(log, learner, **how), ""
+        return bands_or_why(log, learner, **how)
 
 
 def _judged(

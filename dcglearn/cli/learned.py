@@ -53,7 +53,7 @@ def learned_section(fit: DirectFit) -> Section:
     if fit.form != "dcg":
         notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
         texts["Learned metric"] = str(fit.utility)
-    return Section(_in_words(fit.metric), notes, shown=_table(fit.dcg), longer=texts)
+    return Section(_in_words(fit.metric), notes, cells=_table(fit.dcg), texts=texts)
 
 
 def _in_words(metric: DCG | ListUtility) -> str:

@@ -325,7 +325,7 @@ def simulate(
 ) -> None:
     """Write a log of preferences whose true DCG is known."""
     check_outputs(truth_out, force=force, log=output)
-    from dcglearn.metrics.reading import metric as read_metric
+    from dcglearn.metrics.reading import read_metric
     from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
     # options of one kind of judge refuse the other

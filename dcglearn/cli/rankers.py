@@ -41,8 +41,7 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name, read_metric
 from dcglearn.metrics.scales import warn_of_scale
 from dcglearn.metrics.textbook import NamedMetric, has_textbook_gains
 

@@ -14,8 +14,7 @@ from dcglearn.coherence.rankings import Rankings, list_values, padded_weights, w
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, whole_number
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, resolved
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric, resolved
 
 
 def is_compatible(a: MetricLike, b: MetricLike) -> bool:

@@ -29,7 +29,7 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.metrics.dcg import DCG, as_curves
+from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
 from dcglearn.metrics.textbook import textbook_discounts
 from dcglearn.parts.usable_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -235,9 +235,13 @@ class Dominance(Finding):
         if self.deciding is not None and len(self.deciding):
             n = number_of(len(self.deciding), "judgements")
             notes.append(f"decided by {n}; strength: what the lead loses if one is violated by 1")
-        if self.used < 0.9995:
-            notes.append(f"the pairs used hold {self.used:.1%} of the weight of the log")
-        return notes
+        return notes + _of_weight(self.used)
+
+
+def _of_weight(used: float) -> list[str]:
+    """Return a note on the pairs of a log that are used, unless these are all."""
+    share = f"the pairs used hold {used:.1%} of the weight of the log"
+    return [] if used >= 0.9995 else [share]
 
 
 def _numbers(values: Any) -> str:
@@ -493,8 +497,7 @@ class Ranges(Finding):
     @property
     def table(self) -> PolarsFrame:
         """Least and largest value of every parameter."""
-        names = [f"gain of grade {grade}" for grade in range(self.gains.shape[1])]
-        names += [f"discount at {k}" for k in range(1, self.discounts.shape[1] + 1)]
+        names = parameter_names(self.gains.shape[1], self.discounts.shape[1])
         low, high = np.hstack([self.gains, self.discounts])
         return table_of({"parameter": names, "low": low, "high": high})
 
@@ -529,9 +532,7 @@ class Ranges(Finding):
             "gains are 0 for the worst grade and 1 for the best one, the discount at 1 is 1; the "
             f"DCG that follows the log best has a mean violation of {self.violation:.3g}"
         )
-        if self.used < 0.9995:
-            notes.append(f"the pairs used hold {self.used:.1%} of the weight of the log")
-        return notes
+        return notes + _of_weight(self.used)
 
 
 def consistent_ranges(

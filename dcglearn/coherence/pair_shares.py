@@ -32,13 +32,13 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     whole_number,
 )
-from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
+from dcglearn.kernels.library import function
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import AnyMetric, MetricLike, MetricsLike, as_weights, labelled
 from dcglearn.metrics.textbook_lists import AdaptiveMetric
 
-_inversions_of = function("inversions", COUNT, *[ARRAY] * 4, result=NUMBER)
+_inversions_of = function("inversions n l[n] f[n] l[n] f[n] -> #")
 
 
 @dataclass(frozen=True)
@@ -383,6 +383,5 @@ def _pairs_in_runs(keys: Integers, size: Floats) -> float:
 
 def _inversions(keys: Integers, size: Floats) -> float:
     """Sort both arrays by key, in place; return the inversions, weighted by products of sizes."""
-    n, other_keys, other_size = len(keys), np.empty_like(keys), np.empty_like(size)
-    arrays = int64s(keys, n), floats(size, n), int64s(other_keys, n), floats(other_size, n)
-    return float(_inversions_of(n, *arrays))
+    work = np.empty_like(keys), np.empty_like(size)
+    return float(_inversions_of(len(keys), keys, size, *work))

@@ -15,15 +15,9 @@ from dcglearn.evaluation.people import People
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.system_tests import MAX_RESAMPLES, shares_of_people
-from dcglearn.evaluation.tables import (
-    JudgementsLike,
-    RunsLike,
-    judgements_first,
-    read_judgements,
-    read_runs,
-)
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, table_of
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
@@ -194,7 +188,7 @@ class SystemOrder(Finding):
 
         # what is chance, and what every DCG says
         if notes:
-            share = f"at least {self.level:.0%} of the bootstrap samples of the topics"
+            share = f"at least {percent(self.level)} of the bootstrap samples of the topics"
             notes.append(f"beyond chance: both metrics keep their order in {share}")
             notes.append(self._decided)
         notes.append(f"beats: how many systems each beats under {self.scope}")
@@ -266,8 +260,7 @@ def system_order(
     whole_number(random_state, "random_state", 0)
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
-    with judgements_first(judgements, runs, "system_order(judgements, runs, metrics)"):
-        judged, systems = read_judgements(judgements), read_runs(runs)
+    judged, systems = read_both(judgements, runs, "system_order(judgements, runs, metrics)")
     if len(systems) < 2:
         raise InputError("an order needs two systems or more; give another run")
     by_name = as_metrics(metrics, judged, systems)

@@ -20,10 +20,15 @@ TIE = 1e-12
 
 @contextmanager
 def quiet_solver() -> Iterator[None]:
-    """Suppress the debugging output of HiGHS: all standard output of the process, in programs."""
-    sys.stdout.flush()
-    stdout, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    """Suppress the debugging output of HiGHS, which goes past Python to standard output."""
     try:
+        stdout, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # standard output is closed
+        yield
+        return
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
         os.dup2(null, 1)
         yield
     finally:
@@ -122,13 +127,14 @@ class IntegerProgramme:
         a, b = self.weights[first].ravel(), self.weights[1 - first].ravel()
         gap = csr_array(np.concatenate([a, -a])[None])
         rows, low, high = vstack([self.rows, gap]), [*self.low, least], [*self.high, most]
-        solution: Any = milp(
-            np.concatenate([b, -b]),
-            integrality=np.ones(2 * a.size),
-            bounds=Bounds(0, 1),
-            constraints=LinearConstraint(rows, low, high),
-            options={"time_limit": self.time_limit, "mip_rel_gap": 1e-9},
-        )
+        with quiet_solver():
+            solution: Any = milp(
+                np.concatenate([b, -b]),
+                integrality=np.ones(2 * a.size),
+                bounds=Bounds(0, 1),
+                constraints=LinearConstraint(rows, low, high),
+                options={"time_limit": self.time_limit, "mip_rel_gap": 1e-9},
+            )
 
         # what is proved about all pairs
         if solution.status == 2:  # infeasible: no pair of lists has such a difference

@@ -29,8 +29,7 @@ from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, MetricsLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, MetricsLike, read_metric
 from dcglearn.metrics.saved_metric import check_format, check_numbers, fields_of, read_saved
 from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.parts.open_log import Log, check_log, opened_log

@@ -18,8 +18,7 @@ from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.reading import MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import MetricLike, read_metric
 from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -43,7 +42,7 @@ class PairLearner(BaseEstimator):
         check_is_fitted(self)
         metric = self.fit_.metric
         log = as_preferences(X, metric.n_grades)
-        return metric.score(log.preferred) - metric.score(log.other)
+        return log.gaps(metric)
 
     def predict(self, X: Preferences | ArrayLike) -> Grades:
         """Return 1 where a pair's first list is better, -1 for the second, 0 for a tie; (n,)."""

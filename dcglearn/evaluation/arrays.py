@@ -23,7 +23,7 @@ from dcglearn.foundation.validation import (
     query_labels,
     similar_sizes,
 )
-from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
+from dcglearn.kernels.library import function
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.reading import (
     EVALUATED,
@@ -32,13 +32,16 @@ from dcglearn.metrics.reading import (
     MetricsLike,
     labelled,
     metric_or_name,
+    read_metric,
 )
-from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.metrics.textbook_lists import ListMetric
 
-_shares_of_grades = function("grade_shares", *[COUNT] * 5, *[ARRAY] * 5)
-_work_of_shares = function("work_of_shares", COUNT, COUNT, result=COUNT)
+_shares_of_grades = function(
+    "grade_shares start stop width depth grades f[stop*width] b[stop*width] f[stop*depth*grades] "
+    "f[stop*grades] f[0]"
+)
+_work_of_shares = function("work_of_shares depth width -> n")
 
 
 def evaluate_arrays(
@@ -324,17 +327,6 @@ def _grade_shares(
     and `counts`, (Q, L), are written to. Documents with equal scores have equal shares of their
     positions.
     """
-    n, width = scores.shape
-    n_grades, work = counts.shape[1], np.empty(_work_of_shares(depth, width))
-    _shares_of_grades(
-        start,
-        stop,
-        width,
-        depth,
-        n_grades,
-        floats(scores, n * width),
-        int8s(grades, n * width),
-        floats(shares, n * depth * n_grades),
-        floats(counts, n * n_grades),
-        floats(work, work.size),
-    )
+    width, n_grades = scores.shape[1], counts.shape[1]
+    sizes, work = (start, stop, width, depth, n_grades), np.empty(_work_of_shares(depth, width))
+    _shares_of_grades(*sizes, scores, grades, shares, counts, work)

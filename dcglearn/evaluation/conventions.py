@@ -19,13 +19,7 @@ from dcglearn.evaluation.run_values import (
     evaluate,
     longest_list,
 )
-from dcglearn.evaluation.tables import (
-    JudgementsLike,
-    RunsLike,
-    judgements_first,
-    read_judgements,
-    read_runs,
-)
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.inputs import is_path
@@ -190,15 +184,8 @@ def explain_values(
     (0, True, ('gain 2^g - 1 (exponential) in place of gain g (linear)',))
     """
     known(settings, EvaluateOptions.__annotations__, "evaluate", "option")
-    duplicates = settings.get("duplicates", "error")
-    with judgements_first(
-        judgements,
-        runs,
-        "explain_values(values, judgements, runs)",
-        ("the second argument", "the third"),
-    ):
-        judged = read_judgements(judgements, duplicates=duplicates)
-        systems = read_runs(runs, duplicates=duplicates)
+    call, places = "explain_values(values, judgements, runs)", ("the second argument", "the third")
+    judged, systems = read_both(judgements, runs, call, *places, **settings)
     evaluation = evaluate(judged, systems, metric, **settings)
     own = next(iter(as_metrics(metric, judged, systems).values()))
     if len(evaluation.metrics) > 1 or not isinstance(own, DCG):

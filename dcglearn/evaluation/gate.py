@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import normal_quantile
-from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.plain_text import one_line, percent
 from dcglearn.foundation.validation import Fields, InputError, PolarsFrame, one_of, within
 
 UNMEASURED = (
@@ -127,27 +127,27 @@ class Gate(Finding):
 
     def _verdict(self, row: Verdict) -> str:
         """Return a verdict with its numbers, in words."""
-        relation = f"{row.run} is {row.verdict} than {row.baseline}"
-        if row.verdict == "undecided":
-            relation = f"it is undecided whether {row.run} is worse than {row.baseline}"
-        if row.verdict == "open":
-            relation = (
-                f"documents without a judgement decide whether {row.run} passes against "
-                f"{row.baseline}"
-            )
-        if row.verdict == "too few":
-            relation = f"too few people are shown to take {row.run} rather than {row.baseline}"
-        interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
+        # how the run stands to the other
+        run, other = row.run, row.baseline
+        relations = {
+            "undecided": f"it is undecided whether {run} is worse than {other}",
+            "open": f"documents without a judgement decide whether {run} passes against {other}",
+            "too few": f"too few people are shown to take {run} rather than {other}",
+        }
+        relation = relations.get(row.verdict, f"{run} is {row.verdict} than {other}")
+
+        # by how much, and what counts
+        interval = f"{percent(self.level)} interval {row.low:+.4f} to {row.high:+.4f}"
         counted = f"margin {self._margin}; {row.n_measured} of {row.n_topics} topics count"
-        relation += f" under {row.measure}"
         if row.people is not None:
             counted += f"; of 100 people who see a difference at least {row.people:.1f} take it"
-        return f"{relation} (difference {row.difference:+.4f}, {interval}, {counted})"
+        numbers = f"difference {row.difference:+.4f}, {interval}, {counted}"
+        return f"{relation} under {row.measure} ({numbers})"
 
     @property
     def _rule(self) -> str:
         """The rule, with its error rate."""
-        rule = f"a run fails if the upper limit of its {100 * self.level:g}% interval is below"
+        rule = f"a run fails if the upper limit of its {percent(self.level)} interval is below"
         if self.rule == "non-inferior":
             rule = rule.replace("fails if the upper", "passes only if the lower")
             rule = rule.replace("below", "above")

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.evaluation.ranked import RankedGrades
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Flags, Floats, Integers, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import JudgeDraws, Judges
@@ -163,7 +163,7 @@ class People(Finding):
         depth = number_of(self.depths[row["measure"]], "results")
         return (
             f"of 100 people who {see} of a query down to {depth}, {told} "
-            f"({self.level:.0%} intervals)"
+            f"({percent(self.level)} intervals)"
         )
 
     @property
@@ -171,9 +171,8 @@ class People(Finding):
         """What the shares rest on, how far people agree, and the queries that move them most."""
         notes = []
         for row in self.table.iter_rows(named=True):
-            judges, measure = self.judges[row["measure"]], row["measure"]
-            names = f"{row['run']}, {measure}: " if len(self.table) > 1 else ""
-            notes += [f"{names}{note}" for note in self._of_row(row, judges)]
+            names = f"{row['run']}, {row['measure']}: " if len(self.table) > 1 else ""
+            notes += [f"{names}{note}" for note in self._of_row(row)]
 
         return [*notes, *self.of_judges]
 
@@ -196,10 +195,10 @@ class People(Finding):
         ]
         return (
             f"of 100 people who see both lists of a query, {'; '.join(shares)} "
-            f"({self.level:.0%} intervals)"
+            f"({percent(self.level)} intervals)"
         )
 
-    def _of_row(self, row: Fields, judges: Judges) -> Iterator[str]:
+    def _of_row(self, row: Fields) -> Iterator[str]:
         """Yield notes on one comparison."""
         queries = self.by_query.filter(
             run=row["run"], measure=row["measure"], baseline=row["baseline"]

@@ -1,7 +1,5 @@
 """Runs joined with judgements: grades in the order in which a run ranks, values of every query."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 

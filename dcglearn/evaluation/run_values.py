@@ -23,13 +23,7 @@ from dcglearn.evaluation.ranked import (
     valued_grades,
 )
 from dcglearn.evaluation.recall_paired import companion_of
-from dcglearn.evaluation.tables import (
-    JudgementsLike,
-    RunsLike,
-    judgements_first,
-    read_judgements,
-    read_runs,
-)
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
@@ -48,8 +42,14 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.metrics.dcg import normalised_values
 from dcglearn.metrics.reader_names import ReaderName
-from dcglearn.metrics.reading import EVALUATED, SCORING, MetricsLike, labelled, metric_or_name
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import (
+    EVALUATED,
+    SCORING,
+    MetricsLike,
+    labelled,
+    metric_or_name,
+    read_metric,
+)
 from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import NamedMetric, is_metric_file
 from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName
@@ -375,9 +375,8 @@ def evaluate(
     _check_settings(unjudged, missing, ideal, ties, unseen, bounds=bounds)
     if residuals and unjudged != "worst":
         raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
-    with judgements_first(judgements, runs, "evaluate(judgements, runs)"):
-        judged = read_judgements(judgements, duplicates=duplicates)
-        systems = read_runs(runs, duplicates=duplicates)
+    call = "evaluate(judgements, runs)"
+    judged, systems = read_both(judgements, runs, call, duplicates=duplicates)
 
     # our metrics, and those of ir_measures
     by_name = as_metrics(metrics, judged, systems)
@@ -424,6 +423,8 @@ def evaluate(
         is_judged = ranked.grades >= 0
         if shown is not None:
             shown.ranked.append(ranked)
+
+        # which queries count under each metric
         for m, is_informative in enumerate(informative):
             deepest = None if m in others else dcgs[m].depth
             n_shown = ranked.ranked[:, :deepest].sum()
@@ -439,6 +440,8 @@ def evaluate(
                 top = ideals[m] if ideals else ranked.own_ideal(divided[m], unjudged)
                 value = normalised_values(value, top, empty)
                 more = normalised_values(more, top, 0.0)
+
+            # a query that the run lacks has no value
             values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
             if added is not None:
                 added[r, m] = more

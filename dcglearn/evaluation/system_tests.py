@@ -16,15 +16,9 @@ from dcglearn.evaluation.people import People, people_of
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
-from dcglearn.evaluation.tables import (
-    JudgementsLike,
-    RunsLike,
-    judgements_first,
-    read_judgements,
-    read_runs,
-)
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.plain_text import number_of, one_line, percent
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     Fields,
@@ -57,6 +51,9 @@ NO_PEOPLE = (
     "list; learn a DCG from preferences, or learn again where a file is of an earlier version"
 )
 """Why a comparison says nothing of people."""
+
+CALL = "compare_systems(judgements, runs)"
+"""How the comparison is called."""
 
 Topics = Literal["all", "these"]
 
@@ -161,7 +158,7 @@ class SystemComparison(Finding):
         relation = "not shown to differ from"
         if best["p_corrected"] < 1 - self.level:
             relation = "better than" if best["difference"] > 0 else "worse than"
-        interval = f"{self.level:.0%} interval {best['low']:+.4f} to {best['high']:+.4f}"
+        interval = f"{percent(self.level)} interval {best['low']:+.4f} to {best['high']:+.4f}"
         over = f" over {self.over}" if self.over else ""
         clearest = (
             f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} "
@@ -185,7 +182,7 @@ class SystemComparison(Finding):
         by_machine = "worth" in self.table.columns
         test = "t" if by_machine else "permutation"
         notes = [
-            f"{number_of(self.n_queries, 'queries')}; {self.level:.0%} intervals; {test} test "
+            f"{number_of(self.n_queries, 'queries')}; {percent(self.level)} intervals; {test} test "
             f"{how}; a difference is beyond chance if this p is below {1 - self.level:.2g}"
         ]
         if self.of_people is not None:
@@ -219,7 +216,7 @@ class SystemComparison(Finding):
             (f"{run}, {measure}", *(number for number in numbers if number is not None))
             for run, measure, *numbers in self.table.select("run", "measure", *names).rows()
         ]
-        title = f"difference from {self.table['baseline'][0]}, {self.level:.0%} intervals"
+        title = f"difference from {self.table['baseline'][0]}, {percent(self.level)} intervals"
         pictures = [{"title": title, "rows": rows}] if rows else []
         return pictures + ([] if self.of_people is None else self.of_people.pictures)
 
@@ -315,10 +312,7 @@ def compare_systems(
     known(settings, signature(compare_systems).parameters, "compare_systems", "option")
     one_of(correction, "correction", ("holm", "bh", "none"))
     metrics = labelled(metrics)
-    duplicates = settings.get("duplicates", "error")
-    with judgements_first(judgements, runs, "compare_systems(judgements, runs)"):
-        judged = read_judgements(judgements, duplicates=duplicates)
-        systems = read_runs(runs, duplicates=duplicates)
+    judged, systems = read_both(judgements, runs, CALL, **settings)
 
     # by people's judgements, and by the machine's
     if llm is not None and settings.get("bounds"):
@@ -347,9 +341,7 @@ def evaluated_and_paired(
         )
 
     # evaluate by the metrics, if there are any
-    duplicates = settings.get("duplicates", "error")
-    judged = read_judgements(judgements, duplicates=duplicates)
-    systems = read_runs(runs, duplicates=duplicates)
+    judged, systems = read_both(judgements, runs, CALL, **settings)
     others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
     evaluation = evaluate(judged, systems, others or "nDCG@1", **settings)
     if not others:
@@ -405,6 +397,8 @@ def compared(
                 powered_mean(*outcomes, these=topics == "these")
                 for outcomes in zip(values[:, kept], shared, further, strict=True)
             ]
+
+            # means, and what the test says of the first
             means = [mean.mean for mean in powered]
             spread, tests = powered[0].error * powered[0].n ** 0.5, powered[0].tests(level)
         else:
@@ -413,9 +407,10 @@ def compared(
 
         # what judging the rest could make of them
         if evaluation.open is not None:
-            ends = _open_ends(evaluation, measure, (r, b), kept)
+            m = evaluation.metrics.index(measure) if measure in evaluation.metrics else -1
+            ends = _open_ends(evaluation, m, (r, b), kept)
             tests |= _bounds_of_interval(ends, level, n_resamples, random_state)
-            tests["judged"] = _share_judged(evaluation, measure, (r, b))
+            tests["judged"] = None if m < 0 else 1 - float(evaluation.unjudged[[r, b], m].mean())
 
         # with the numbers of queries
         names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
@@ -543,7 +538,7 @@ def _tests(
     from scipy.stats import permutation_test, ttest_1samp
 
     mean = float(differences.mean())
-    low, high = _interval(differences, level, n_resamples, random_state)
+    low, high = interval_of_mean(differences, level, n_resamples, random_state)
     if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
         p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
@@ -604,19 +599,8 @@ def turning_queries(divided: Floats, plain: Floats) -> list[int]:
     return min(turning, key=len)
 
 
-def _share_judged(evaluation: Evaluation, measure: str, pair: tuple[int, int]) -> float | None:
-    """Return the share of the positions looked at in two runs whose document is judged."""
-    if measure not in evaluation.metrics:
-        return None
-    m = evaluation.metrics.index(measure)
-    return 1 - float(np.mean([evaluation.unjudged[r, m] for r in pair]))
-
-
-def _open_ends(
-    evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags
-) -> Floats | None:
+def _open_ends(evaluation: Evaluation, m: int, pair: tuple[int, int], kept: Flags) -> Floats | None:
     """Return the least and the most of differences by query, (n, 2); None where nobody knows."""
-    m = evaluation.metrics.index(measure) if measure in evaluation.metrics else -1
     if evaluation.open is None or m not in evaluation.open.metrics:
         return None
     return evaluation.open.differences(*pair, m)[kept]
@@ -633,26 +617,22 @@ def _bounds_of_interval(
     if ends is None:
         return dict.fromkeys(names)
     draws = n_resamples, random_state
-    (low, high), (low_most, high_most) = (_interval(end, level, *draws) for end in ends.T)
+    (low, high), (low_most, high_most) = (interval_of_mean(end, level, *draws) for end in ends.T)
     least, most = ends.mean(axis=0).tolist()
     return dict(zip(names, (least, most, low, low_most, high, high_most), strict=True))
-
-
-def _interval(
-    differences: Floats, level: float, n_resamples: int, random_state: int
-) -> tuple[float, float]:
-    """Return the interval of the mean; the mean itself where all differences are alike."""
-    if np.ptp(differences) <= 1e-12:
-        return float(differences.mean()), float(differences.mean())
-    return interval_of_mean(differences, level, n_resamples, random_state)
 
 
 def interval_of_mean(
     differences: Floats, level: float, n_resamples: int, random_state: int
 ) -> tuple[float, float]:
-    """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,)."""
+    """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,).
+
+    It is the mean itself where all differences are alike.
+    """
     from scipy.stats import bootstrap
 
+    if np.ptp(differences) <= 1e-12:
+        return float(differences.mean()), float(differences.mean())
     draws = _draws(differences, n_resamples, random_state)
     result = bootstrap(
         (differences,), np.mean, confidence_level=level, method="percentile", **draws

@@ -184,15 +184,16 @@ def judgements_first(
     judgements: Any,
     runs: Any,
     call: str,
-    places: tuple[str, str] = ("the first argument", "the second"),
+    first: str = "the first argument",
+    second: str = "the second",
 ) -> Iterator[None]:
     """Raise InputError if runs stand where judgements belong, and judgements where runs do.
 
     Both are read within the context. Their order is wrong if the reading fails, and succeeds the
     other way round. Dictionaries can be read either way: there, grades that are floats beside
-    scores that are integers are refused. `call` and `places` are for the message.
+    scores that are integers are refused. `call` and the places are for the message.
     """
-    swapped = f"{places[0]} holds runs, {places[1]} judgements; give judgements first: {call}"
+    swapped = f"{first} holds runs, {second} judgements; give judgements first: {call}"
     sources = runs if isinstance(runs, (list, tuple)) else [runs]
     n_levels, grade = _first_number(judgements)
     scores = [_first_number(source) for source in sources]
@@ -210,6 +211,23 @@ def judgements_first(
         if alike or not (_is_read(judgements, read_runs) and any(map(_is_read, sources))):
             raise
         raise InputError(swapped) from error
+
+
+def read_both(
+    judgements: JudgementsLike,
+    runs: RunsLike,
+    call: str,
+    *places: str,
+    duplicates: Duplicates = "error",
+    **_: Any,
+) -> tuple[Judgements, list[Run]]:
+    """Return judgements and runs, reading them if paths are given; see `judgements_first`.
+
+    Of the settings of an evaluation, reading knows `duplicates` alone.
+    """
+    with judgements_first(judgements, runs, call, *places):
+        read = read_judgements(judgements, duplicates=duplicates)
+        return read, read_runs(runs, duplicates=duplicates)
 
 
 def _first_number(values: Any) -> tuple[int, Any]:

@@ -10,8 +10,7 @@ import numpy as np
 from dcglearn.foundation.validation import Fields, InputError, whole_number
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SAVED, MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import SAVED, MetricLike, read_metric
 from dcglearn.metrics.textbook import textbook_discounts
 
 HOLDS_LISTS = ("ir_measures", "ir-measures")

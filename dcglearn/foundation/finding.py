@@ -43,12 +43,12 @@ class Finding(Shown):
     caption = ""
     """What the table holds, where a page shows it only on request."""
 
-    @property
+    # cached, so that a data class may have fields of these names
+    @cached_property
     def sentence(self) -> str:
         """What was found, in words."""
         raise NotImplementedError
 
-    # cached, so that a data class may have a field of this name
     @cached_property
     def table(self) -> PolarsFrame:
         """The numbers, as a frame; without columns where there are none."""
@@ -59,7 +59,7 @@ class Finding(Shown):
         """Sentences on how to read the numbers."""
         return ()
 
-    @property
+    @cached_property
     def pictures(self) -> list[Fields]:
         """Arguments of each picture, as ``foundation/pictures.html`` takes them."""
         table = self.table
@@ -76,17 +76,17 @@ class Finding(Shown):
         title = self._labels.get(value, value.replace("_", " "))
         return [{"title": title, "rows": rows}] if rows else []
 
-    @property
+    @cached_property
     def texts(self) -> Mapping[str, str]:
         """Longer texts that a page shows on request, by title."""
         return {}
 
-    @property
+    @cached_property
     def files(self) -> Mapping[str, str]:
         """Files that a page holds: addresses with their contents, by name."""
         return {}
 
-    @property
+    @cached_property
     def cells(self) -> Cells:
         """The table as text: names of the columns, then a row each; ends of intervals together."""
         return cells_of(self.table, self._formats, self._labels)

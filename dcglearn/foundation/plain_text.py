@@ -55,13 +55,17 @@ def number_of(n: int, things: str, form: str = "") -> str:
     return f"{n:{form}} {things}"
 
 
-def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> list[str]:
-    """Return a table's lines: `n_left` columns flush left, others right, at least `least` wide."""
+def percent(share: float) -> str:
+    """Return a share as a percentage, with the digits that it has: "90%" of .9, "97.5%" of .975."""
+    return f"{100 * share:.6g}%"
+
+
+def aligned(rows: Sequence[Sequence[str]], n_left: int = 1) -> list[str]:
+    """Return a table's lines: `n_left` columns flush left, the others right."""
     rows = [[one_line(cell) for cell in row] for row in rows]
 
     # width of each column
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widths[n_left:] = [max(width, least) for width in widths[n_left:]]
 
     # cells padded to it
     lines = []

@@ -235,7 +235,7 @@ def preferences_from_runs(
     joining = Joining(depth, unjudged, missing, n_grades)
     one_of(ties, "ties", ("docno-desc", "stable"))
     call = "preferences_from_runs(judgements, first, second, verdicts)"
-    with judgements_first(judgements, [first, second], call, ("the first argument", "another")):
+    with judgements_first(judgements, [first, second], call, second="another"):
         judged = read_judgements(judgements, duplicates=duplicates)
         runs = [_one_run(first, "first", duplicates), _one_run(second, "second", duplicates)]
 

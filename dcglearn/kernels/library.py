@@ -1,13 +1,14 @@
 """The loader of the C kernels, and checked arguments for their functions.
 
 A kernel is called through `function`, with whole numbers and arrays; `floats`, `int8s` and their
-like refuse an array of another type, order or length, because C would read past its end. Arrays
-that stay are `Bound` once.
+like, by which it checks them, refuse an array of another type, order or length, because C would
+read past its end. Arrays that stay are `Bound` once.
 """
 
 import ctypes
 import math
 import os
+import re
 import sys
 import warnings
 from array import array as numbers
@@ -29,12 +30,57 @@ BASELINE, AVX2 = "kernels.lib", "kernels.avx2.lib"
 COUNT, ARRAY, NUMBER = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 """Types of parameters: a whole number, the address of an array, and a number."""
 
+Kernel = Callable[..., Any]
 
-def function(name: str, *parameters: Any, result: Any = None) -> Callable[..., Any]:
-    """Return a C function by its name, from the types of its parameters and of its result."""
+
+def function(prototype: str) -> Kernel:
+    """Return a C function, called with whole numbers, numbers and arrays, which are checked.
+
+    The prototype is its name, its parameters in order, and ``-> n`` or ``-> #`` if it returns a
+    whole number or a number. A parameter is ``n`` for a whole number, ``#x`` for a number,
+    ``f[n*p]`` for an array of which C touches ``n*p`` entries (a formula of the whole numbers),
+    with ``?`` behind it where None may stand for it, and ``*`` for an address. Arrays are ``f``
+    (float64), ``b`` (int8), ``i`` (int32) or ``l`` (int64). C is not given a whole number in
+    parentheses, ``(n)``, which only formulas need.
+    """
+    head, _, result = prototype.partition(" -> ")
+    name, *parameters = head.split()
+    types, names, arguments, scope = [], [], [], {"view_": _from_buffer}
+    for i, parameter in enumerate(parameters):
+        array = re.fullmatch(r"([fbil])\[(.+)\](\??)", parameter)
+        names.append(f"array_{i}" if array or parameter == "*" else parameter.strip("#()"))
+        if parameter.startswith("("):
+            continue
+        types.append(ARRAY if array or parameter == "*" else _number_type(parameter))
+        arguments.append(_check_of(names[-1], array, scope) if array else names[-1])
+
+    # as fast as a call that is written out
+    scope["kernel_"] = plain_function(name, types, _number_type(result) if result else None)
+    checked: Kernel = eval(f"lambda {', '.join(names)}: kernel_({', '.join(arguments)})", scope)
+    return checked
+
+
+def _check_of(name: str, array: re.Match[str], scope: dict[str, Any]) -> str:
+    """Return the check of an array in Python, of which most arrays need the first line alone."""
+    letter, size, optional = array.groups()
+    argument, dtype = _TYPES[letter]
+    scope |= {f"{argument}_": globals()[argument], f"{letter}_": dtype}
+    check = (
+        f"(view_({name}) if {name}.flags.carray and {name}.dtype is {letter}_ "
+        f"and {name}.size >= ({size}) else {argument}_({name}, {size}))"
+    )
+    return f"None if {name} is None else {check}" if optional else check
+
+
+def _number_type(parameter: str) -> Any:
+    return NUMBER if parameter.startswith("#") else COUNT
+
+
+def plain_function(name: str, types: Sequence[Any], result: Any) -> Kernel:
+    """Return a C function by its name, the types of its parameters and of its result."""
     found = getattr(library(), name)
-    found.argtypes, found.restype = parameters, result
-    kernel: Callable[..., Any] = found
+    found.argtypes, found.restype = types, result
+    kernel: Kernel = found
     return kernel
 
 
@@ -138,6 +184,14 @@ def _argument(dtype: Any) -> Argument:
 
 
 floats, int8s, int32s, int64s = map(_argument, (np.float64, np.int8, np.int32, np.int64))
+
+_TYPES = {
+    "f": ("floats", np.dtype(np.float64)),
+    "b": ("int8s", np.dtype(np.int8)),
+    "i": ("int32s", np.dtype(np.int32)),
+    "l": ("int64s", np.dtype(np.int64)),
+}
+"""The checks of arrays, and their types, by the letters of `function`."""
 
 
 class Bound:

@@ -6,21 +6,28 @@ threshold steps; then it names the first threshold that is a parameter, and coun
 judges' logits, which follow.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats
-from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
+from dcglearn.kernels.library import function
 
 Layout = NDArray[np.int64]
 """Eight counts and a flag, see above."""
 
-_fill_points = function("fill_points", ARRAY, *[COUNT] * 5, *[ARRAY] * 5)
-_add_prior = function("add_prior", *[COUNT] * 5, NUMBER, NUMBER, *[ARRAY] * 8)
-_add_in_parameters = function("add_in_parameters", ARRAY, *[COUNT] * 5, NUMBER, *[ARRAY] * 9)
-_work_of_parameters = function("work_of_parameters", *[COUNT] * 3, result=COUNT)
+_fill_points = function(
+    "fill_points l[9] n p gains thresholds judges f[n*p] f[n*gains] f[0] f[n*thresholds] "
+    "f[n*judges]"
+)
+_add_prior = function(
+    "add_prior n p d linear curves #ridge #knee f[linear*d] f[curves] f[p] f[p] f[n*p] f[n] f[n*p] "
+    "f[n*d*d]"
+)
+_add_in_parameters = function(
+    "add_in_parameters l[9] n p d m gains #share f[n*p] f[0] f[0] f[n*m] f[n*m*m]? f[n*m*d] f[n*p] "
+    "f[n*d*d] f[0]"
+)
+_work_of_parameters = function("work_of_parameters depth d m -> n")
 
 
 def fill_points(
@@ -36,12 +43,8 @@ def fill_points(
     What is not a parameter stays as it is: the gain of the worst grade, other thresholds, errors
     without logits. The gain of an empty place, if it is one, follows those of the grades.
     """
-    n, p = thetas.shape
-    n_gains, n_thresholds, n_judges = gains.shape[1], thresholds.shape[1], errors.shape[1]
-    curves = floats(gains, n * n_gains), floats(discounts, discounts.size)
-    judges = floats(thresholds, n * n_thresholds), floats(errors, n * n_judges)
-    sizes = n, p, n_gains, n_thresholds, n_judges
-    _fill_points(int64s(layout, 9), *sizes, floats(thetas, n * p), *curves, *judges)
+    sizes = *thetas.shape, gains.shape[1], thresholds.shape[1], errors.shape[1]
+    _fill_points(layout, *sizes, thetas, gains, discounts, thresholds, errors)
 
 
 def add_prior(
@@ -62,12 +65,9 @@ def add_prior(
     curvatures, less `centre`; `normals` holds precision and pull, (p,) each, and `size` the ridge
     and the knee.
     """
-    (n, p), (n_linear, d), (precision, pull) = thetas.shape, linear.shape, normals
-    charged = floats(linear, n_linear * d), floats(centre, len(centre))
-    normal = floats(precision, p), floats(pull, p)
-    sums = floats(values, n), floats(gradients, n * p), floats(dense, n * d * d)
-    sizes = n, p, d, n_linear, len(centre)
-    _add_prior(*sizes, *size, *charged, *normal, floats(thetas, n * p), *sums)
+    n_linear, d = linear.shape
+    sizes = *thetas.shape, d, n_linear, len(centre)
+    _add_prior(*sizes, *size, linear, centre, *normals, thetas, values, gradients, dense)
 
 
 def add_in_parameters(
@@ -88,14 +88,9 @@ def add_in_parameters(
     the first d parameters is returned, shape (B, m, d).
     """
     (n, p), d, m, (gains, discounts) = thetas.shape, dense.shape[1], slopes.shape[1], points
-    at = floats(thetas, n * p), floats(gains, gains.size), floats(discounts, discounts.size)
-    of_loss = floats(slopes, n * m), None if joint is None else floats(joint, n * m * m)
 
     # room for the Jacobian and for the kernel's own work
     jacobian, work = np.empty((n, m, d)), np.empty(_work_of_parameters(discounts.shape[1], d, m))
-    sums = floats(jacobian, n * m * d), floats(gradient, n * p), floats(dense, n * d * d)
-    sizes = n, p, d, m, gains.shape[1]
-    _add_in_parameters(
-        int64s(layout, 9), *sizes, share, *at, *of_loss, *sums, floats(work, work.size)
-    )
+    sizes, at = (n, p, d, m, gains.shape[1]), (thetas, gains, discounts, slopes, joint)
+    _add_in_parameters(layout, *sizes, share, *at, jacobian, gradient, dense, work)
     return jacobian

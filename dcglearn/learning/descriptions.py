@@ -30,8 +30,8 @@ from dcglearn.metrics.reading import (
     is_metric_word,
     labelled,
     metric_or_name,
+    read_metric,
 )
-from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import textbook_formula
 
 if TYPE_CHECKING:
@@ -371,6 +371,11 @@ class DirectFit:
         return next((member for member in self.members if member.name == MACHINE), None)
 
     @property
+    def llm(self) -> DCG | None:
+        """The DCG of an LLM judge among the members; None without one."""
+        return None if self.machine is None else self.machine.dcg
+
+    @property
     def metric(self) -> DCG | ListUtility:
         """The DCG or, in another form, the list utility."""
         return self.dcg if self.list_utility is None else self.list_utility
@@ -424,7 +429,7 @@ class DirectFit:
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
-        return self.scale * (self.metric.score(log.preferred) - self.metric.score(log.other))
+        return self.scale * log.gaps(self.metric)
 
     def probabilities(self, log: PreferencePairs) -> Floats:
         """Return the probabilities of a win of the first list, a tie, and its loss; shape (n, 3).

@@ -16,7 +16,6 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.dcg_model import Curves, DirectObjective, Model
 from dcglearn.learning.judgement_kernel import SIGMOID
-from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.trust_region import Descents, descend
 from dcglearn.metrics.list_utility import ListUtility
 
@@ -90,13 +89,7 @@ class Fit:
 
 
 def fit(
-    model: Model,
-    judgements: JudgementSource,
-    share: float,
-    starts: Sequence[Floats],
-    *,
-    n_starts: int = 2,
-    max_iter: int = 2000,
+    whole: DirectObjective, starts: Sequence[Floats], *, n_starts: int = 2, max_iter: int = 2000
 ) -> Fit:
     """Descend from the best of several starts; no descent ends below the result's objective.
 
@@ -106,8 +99,7 @@ def fit(
     and its start is where the last one ended.
     """
     # samples that grow, each weighing as much as the log
-    whole = DirectObjective(model, judgements, share)
-    objectives = [*map(whole.thinned, _sample_sizes(len(judgements)))]
+    objectives = [*map(whole.thinned, _sample_sizes(len(whole.judgements)))]
 
     # search on the smallest
     thetas = _chosen(objectives[0], starts, n_starts)
@@ -119,32 +111,23 @@ def fit(
     for objective in counted(larger, len(larger), "larger samples"):
         thetas = np.array([_softened(objective, ends.theta[i]) for i in _distinct(ends)])
         tol = SCHEDULE.exact if objective is objectives[-1] else SCHEDULE.exact**0.5
-        ends = descend(objective, thetas, model.bounds, max_iter=max_iter, tol=tol)
-    return _fit_of(model, ends)
+        ends = descend(objective, thetas, whole.model.bounds, max_iter=max_iter, tol=tol)
+    return _fit_of(whole.model, ends)
 
 
-def warm_fit(
-    model: Model,
-    judgements: JudgementSource,
-    share: float,
-    starts: Sequence[Floats],
-    *,
-    max_iter: int = 2000,
-) -> Fit:
+def warm_fit(objective: DirectObjective, starts: Sequence[Floats], *, max_iter: int = 2000) -> Fit:
     """Descend from a few starts near the optimum, over all judgements, and keep the best end."""
-    objective = DirectObjective(model, judgements, share)
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": SCHEDULE.exact}
     if len(starts) > 1:
         limits["to_beat"] = np.inf
-    return _fit_of(model, descend(objective, np.array(starts), model.bounds, **limits))
+    bounds = objective.model.bounds
+    return _fit_of(objective.model, descend(objective, np.array(starts), bounds, **limits))
 
 
 def fit_from(
     near: Sequence[Floats] | None,
     starts_of: Callable[[], Sequence[Floats]],
-    model: Model,
-    judgements: JudgementSource,
-    share: float,
+    objective: DirectObjective,
     *,
     n_starts: int,
     max_iter: int,
@@ -154,20 +137,19 @@ def fit_from(
     # from nearby alone
     warm = None
     if near is not None:
-        warm = warm_fit(model, judgements, share, near, max_iter=max_iter)
+        warm = warm_fit(objective, near, max_iter=max_iter)
         if not if_worse:
             return warm, True
 
     # no start is lower than the end, on all judgements
     starts = starts_of()
     if warm is not None:
-        objective = DirectObjective(model, judgements, share)
         lowest = _chosen(objective, [np.concatenate(starts)], 1)  # of all starts, on a few pairs
         if warm.objective <= objective.values(lowest)[0]:
             return warm, True
 
     # from all starts
-    cold = fit(model, judgements, share, starts, n_starts=n_starts, max_iter=max_iter)
+    cold = fit(objective, starts, n_starts=n_starts, max_iter=max_iter)
     if warm is not None and warm.objective <= cold.objective:
         return warm, True
     return cold, False

@@ -23,7 +23,7 @@ from dcglearn.foundation.validation import (
     pointer,
 )
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
-from dcglearn.learning.dcg_model import Model, empty_gain, log_curves
+from dcglearn.learning.dcg_model import DirectObjective, Model, empty_gain, log_curves
 from dcglearn.learning.descriptions import FORMS, LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.direct_search import Fit, fit, fit_from
 from dcglearn.learning.fit_form import bases_near, fit_form
@@ -61,17 +61,22 @@ class FittedDCG:
     n_starts: int
     max_iter: int
 
+    @property
+    def function(self) -> DirectObjective:
+        """What was minimised."""
+        return DirectObjective(self.model, self.judgements, self.share)
+
     def with_form(self, form: str, start: Floats | None = None) -> Fit:
         """Return the fit of a form to the same judgements; `start` is as in `fit_form`."""
-        model, bases = replace(self.model, form=form), bases_near(self.model, self.theta)
-        limits: dict[str, Any] = {"start": start, "max_iter": self.max_iter}
-        return fit_form(model, self.judgements, self.share, bases, **limits)
+        function = replace(self.function, model=replace(self.model, form=form))
+        bases = bases_near(self.model, self.theta)
+        return fit_form(function, bases, start=start, max_iter=self.max_iter)
 
     def on(self, judgements: JudgementSource, share: float) -> Self:
         """Return the DCG fitted to other judgements, from this one and from the starts."""
         starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
         limits = {"n_starts": self.n_starts, "max_iter": self.max_iter}
-        again = fit(self.model, judgements, share, starts, **limits)
+        again = fit(DirectObjective(self.model, judgements, share), starts, **limits)
         end: dict[str, Any] = {"theta": again.theta, "objective": again.objective}
         return replace(self, judgements=judgements, pairs=None, share=share, **end)
 
@@ -169,11 +174,12 @@ def fit_dcg(
     prior = description.prior_of(log.n_grades, log.depth)
     model = _model(log, description, verdicts, prior, n_raters, zero)
     near = None if warm is None else warm.parameters(model, raters)
-    cold, source = partial(cold_starts, model, verdicts, prior), checkpointed(distinct(judgements))
+    cold = partial(cold_starts, model, verdicts, prior)
+    function = DirectObjective(model, checkpointed(distinct(judgements)), share)
     limits: dict[str, Any]
     limits = {"n_starts": description.n_starts, "max_iter": description.max_iter}
     worse = refit == "if_worse"
-    result, is_warm = fit_from(near, cold, model, source, share, if_worse=worse, **limits)
+    result, is_warm = fit_from(near, cold, function, if_worse=worse, **limits)
 
     level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
     message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"

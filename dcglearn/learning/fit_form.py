@@ -20,9 +20,7 @@ from dcglearn.metrics.list_utility import ListUtility
 
 
 def fit_form(
-    model: Model,
-    judgements: JudgedPairs,
-    share: float,
+    objective: DirectObjective,
     bases: Sequence[Floats],
     *,
     start: Floats | None = None,
@@ -35,7 +33,9 @@ def fit_form(
     parameters of a fit to nearly the same log, is the only start where it is given. A long log is
     learned from a sample first.
     """
-    objective = DirectObjective(model, ListedJudgements.of(judgements).merged(), share)
+    model, judgements = objective.model, objective.judgements
+    assert isinstance(judgements, JudgedPairs)
+    objective = replace(objective, judgements=ListedJudgements.of(judgements).merged())
     if start is None:
         start = _best_start(objective, bases)
     end = _descended(objective, np.clip(start, *model.bounds), max_iter)

@@ -1,7 +1,5 @@
 """Fits of a utility to a log: the paper's QP and its margins, in memory, in parts, on a cluster."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import fields
 from functools import partial
@@ -117,7 +115,7 @@ def _n_unseen(log: PreferencePairs) -> int:
 def margins(log: PreferencePairs, margin: Any) -> Floats:
     """Return margins by name, or by a metric, shape (n,) or (1,); or raise InputError."""
     if not isinstance(margin, str):
-        return np.abs(margin.score(log.preferred) - margin.score(log.other))
+        return np.abs(log.gaps(margin))
     if margin == "unit":
         return np.ones(1)
     if margin == "hamming":

@@ -13,7 +13,7 @@ from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePairs) -> Floats:
     """Return how far a metric respects each held-out pair, and its log probability, (2, n)."""
     # differences of training pairs in units of their root mean square
-    trained = metric.score(train.preferred) - metric.score(train.other)
+    trained = train.gaps(metric)
     weight = weights_of(train)
     weight = weight / weight.sum()
     unit = max(float(np.sqrt(np.average(trained**2, weights=weight))), 1e-12)
@@ -24,9 +24,8 @@ def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePair
 
     # the link of the training pairs, on the held-out ones
     link = minimised(loss, np.array([0.0, -2.0]), (-10.0, 10.0)).x
-    held_out = metric.score(test.preferred) - metric.score(test.other)
     right = (test.verdicts(metric) + 1) / 2
-    return np.stack([right, _predicted(link, held_out / unit)[0]])
+    return np.stack([right, _predicted(link, test.gaps(metric) / unit)[0]])
 
 
 def _predicted(link: Floats, difference: Floats) -> tuple[Floats, Floats]:

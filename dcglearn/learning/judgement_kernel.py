@@ -7,8 +7,6 @@ list instead: ``(1 - e) P(z) + e P(-z)``. Without strengths, ties and errors thi
 Terry's ``sigma(z)``.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 
@@ -17,9 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.kernels.library import (
-    ARRAY,
-    COUNT,
-    NUMBER,
     Argument,
     Bound,
     Stretch,
@@ -37,12 +32,18 @@ LIKELIHOOD, SIGMOID, HINGE = 0, 1, 2
 VALUE, SLOPES, CURVATURE = 0, 1, 2
 """What is computed: the loss alone, its slopes too, or its second derivatives too."""
 
-_verdicts = function("verdicts", COUNT, *[ARRAY] * 8)
-_log_chances = function("log_chances", COUNT, ARRAY, NUMBER, *[ARRAY] * 3)
-_chances = function("chances", COUNT, ARRAY, NUMBER, *[ARRAY] * 2)
-_add_judgements = function("add_judgements", ARRAY, *[COUNT] * 9, *[ARRAY] * 6)
-_add_listed = function("add_listed_judgements", ARRAY, *[COUNT] * 10, *[ARRAY] * 6)
-_work_of_judgements = function("work_of_judgements", *[COUNT] * 5, result=COUNT)
+_verdicts = function("verdicts n f[n] f[n] f[n] b[n] f[n] f[n] f[4*n] f[9*n]")
+_log_chances = function("log_chances n f[n] #error f[n] f[n] f[n]")
+_chances = function("chances n f[n] #threshold f[n] f[3*n]")
+_add_judgements = function(
+    "add_judgements * start stop n grades thresholds judges free kind order f[n*grades]? f[n]? "
+    "f[n]? f[n*thresholds] f[n*free] f[0]"
+)
+_add_listed = function(
+    "add_listed_judgements * start stop n m size thresholds judges free kind order f[n*m] "
+    "f[n*m*size*(order>1)] f[n*thresholds] f[n*free] f[n] f[2*judges+size]"
+)
+_work_of_judgements = function("work_of_judgements depth grades thresholds judges free -> n")
 
 
 def verdicts(
@@ -59,11 +60,8 @@ def verdicts(
     # columns of equal length
     columns = np.array(np.broadcast_arrays(z, low, high, tie, error), np.float64)
     n, is_tie = columns.shape[1], columns[3].astype(np.int8)
-    of_z, of_low, of_high, _, of_error = (floats(column, n) for column in columns)
-
     logs, slopes, second = np.empty(n), np.empty((n, 4)), np.empty((n, 9))
-    at = of_z, of_low, of_high, int8s(is_tie, n), of_error
-    _verdicts(n, *at, floats(logs, n), floats(slopes, 4 * n), floats(second, 9 * n))
+    _verdicts(n, *columns[:3], is_tie, columns[4], logs, slopes, second)
     return logs, slopes, second
 
 
@@ -72,7 +70,7 @@ def log_chances(z: Floats, error: float) -> tuple[Floats, Floats, Floats]:
     z = np.ascontiguousarray(z, np.float64)
     n = len(z)
     logs, of_z, of_error = np.empty(n), np.empty(n), np.empty(n)
-    _log_chances(n, floats(z, n), error, floats(logs, n), floats(of_z, n), floats(of_error, n))
+    _log_chances(n, z, error, logs, of_z, of_error)
     return logs, of_z, of_error
 
 
@@ -84,7 +82,7 @@ def chances(z: Floats, threshold: float = 0.0, errors: Floats | float = 0.0) -> 
     """
     z, n = np.ascontiguousarray(z, np.float64), len(z)
     errors, shares = np.full(n, errors, np.float64), np.empty((n, 3))
-    _chances(n, floats(z, n), threshold, floats(errors, n), floats(shares, 3 * n))
+    _chances(n, z, threshold, errors, shares)
     return shares
 
 
@@ -138,20 +136,11 @@ def judgement_sums(
         assert gains is not None and discounts is not None
         depth, n_grades = discounts.shape[1], gains.shape[1]
 
-    # what the sums are at
-    at = (
-        None if gains is None else floats(gains, n * n_grades),
-        None if discounts is None else floats(discounts, n * depth),
-        None if weights is None else floats(weights, n * depth * n_grades),
-        floats(thresholds, n * n_thresholds),
-        floats(free, n * n_free),
-    )
-
     # all sums and the kernel's work in one piece of memory
     sizes = n, n_grades, n_thresholds, n_judges, n_free
     shapes, n_work = _shapes(depth, *sizes, order)
     memory = np.empty(shapes[-1].stop + n_work)
-    _add_judgements(log.address, *rows, *sizes, kind, order, *at, floats(memory, memory.size))
+    _add_judgements(log.address, *rows, *sizes, kind, order, *utilities, thresholds, free, memory)
     return pieces(memory, shapes)
 
 
@@ -194,10 +183,6 @@ def listed_sums(
     n_thresholds, n_free = thresholds.shape[1], free.shape[1]
     sloped, curved = int(order > VALUE), int(order == CURVATURE)
 
-    # what the sums are at
-    of_lists = floats(values, n * m), floats(factors, n * curved * m * size)
-    of_judges = floats(thresholds, n * n_thresholds), floats(free, n * n_free)
-
     # all sums in one piece of memory
     slopes = (n, sloped * m), (n, sloped * n_thresholds), (n, sloped * n_free)
     second = (
@@ -210,7 +195,6 @@ def listed_sums(
 
     # and the kernel's own work
     sums, work = np.empty(shapes[-1].stop), np.empty(2 * n_judges + size)
-    memory = floats(sums, sums.size), floats(work, work.size)
     sizes = n, m, size, n_thresholds, n_judges, n_free
-    _add_listed(log.address, *rows, *sizes, kind, order, *of_lists, *of_judges, *memory)
+    _add_listed(log.address, *rows, *sizes, kind, order, *lists, *judges, sums, work)
     return pieces(sums, shapes)

@@ -5,22 +5,33 @@ x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``; with no stop and no share of the b
 a DCG's. Tables of grades have an entry for -1, the unknown grade, in front.
 """
 
-from typing import Any
-
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Grades, filled
-from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int8s
+from dcglearn.kernels.library import function
 from dcglearn.metrics.list_utility import ListUtility
 
 Tables = tuple[Floats, Floats, Floats, Floats]
 """Gains, shape (B, L + 1), discounts, (B, K), stops, (B, L + 1), and shares of the best, (B,)."""
 
-_fill_values = function("fill_values", *[COUNT] * 4, *[ARRAY] * 6)
-_spread_slopes = function("spread_slopes", *[COUNT] * 4, *[ARRAY] * 10)
-_fill_slopes = function("fill_slopes", *[COUNT] * 3, *[ARRAY] * 4, NUMBER, *[ARRAY] * 4)
-_fill_factors = function("fill_factors", *[COUNT] * 4, *[ARRAY] * 4)
-_add_curvatures = function("add_curvatures", *[COUNT] * 5, *[ARRAY] * 5)
+_fill_values = function(
+    "fill_values n m depth width b[m*depth] f[n*width] f[n*depth] f[n*width] f[n] f[n*m]"
+)
+_spread_slopes = function(
+    "spread_slopes n m depth width b[m*depth] f[n*m] f[n*width] f[n*depth] f[n*width] f[n] "
+    "f[n*depth*width] f[n*width]? f[n] f[depth]"
+)
+_fill_slopes = function(
+    "fill_slopes n depth width b[n*depth] f[width] f[depth] f[width] #best f[n*depth*width] "
+    "f[n*width] f[n] f[depth]"
+)
+_fill_factors = function(
+    "fill_factors n m depth width b[m*depth] f[n*width] f[n*depth] f[n*m*(width-1+depth)]"
+)
+_add_curvatures = function(
+    "add_curvatures n m size free columns f[n*m] f[n*m] f[n*m*size] f[n*free*columns] "
+    "f[n*columns*columns]"
+)
 
 
 def value_slopes(utility: ListUtility, lists: Grades) -> Floats:
@@ -37,22 +48,20 @@ def value_slopes(utility: ListUtility, lists: Grades) -> Floats:
     grades = np.array(filled(lists), np.int8)
     gains, stops = np.append(0.0, utility.gains), np.append(0.0, utility.stops)
     discounts = np.ascontiguousarray(utility.discounts, np.float64)
-    tables = floats(gains, width), floats(discounts, depth), floats(stops, width)
 
     # slopes of each list
     moment, of_stops, of_best = np.zeros((n, depth, width)), np.zeros((n, width)), np.zeros(n)
-    slopes = floats(moment, moment.size), floats(of_stops, n * width), floats(of_best, n)
-    columns = int8s(grades, n * depth), *tables, float(utility.best), *slopes
-    _fill_slopes(n, depth, width, *columns, floats(np.empty(depth), depth))
+    tables, sums = (gains, discounts, stops, float(utility.best)), (moment, of_stops, of_best)
+    _fill_slopes(n, depth, width, grades, *tables, *sums, np.empty(depth))
     further = of_best if utility.form == "best" else of_stops[:, 1:]
     return np.column_stack([moment[:, :, 1:].reshape(n, -1), further])
 
 
 def list_values(lists: Grades, tables: Tables) -> Floats:
     """Return the values of m lists at B points, shape (B, m)."""
-    sizes, listed, of_grades = _arguments(lists, tables)
+    sizes = _sizes(lists, tables)
     values = np.empty(sizes[:2])
-    _fill_values(*sizes, listed, *of_grades, floats(values, values.size))
+    _fill_values(*sizes, lists, *tables, values)
     return values
 
 
@@ -73,10 +82,9 @@ def list_slopes(
 
 def list_factors(lists: Grades, tables: Tables) -> Floats:
     """Return the slopes of a DCG's values in its gains and discounts, shape (B, m, L + K)."""
-    sizes, listed, (gains, discounts, *_) = _arguments(lists, tables)
-    n, m, depth, width = sizes
+    n, m, depth, width = sizes = _sizes(lists, tables)
     factors = np.zeros((n, m, width - 1 + depth))
-    _fill_factors(*sizes, listed, gains, discounts, floats(factors, factors.size))
+    _fill_factors(*sizes, lists, *tables[:2], factors)
     return factors
 
 
@@ -97,30 +105,20 @@ def spread_slopes(
     times the value of a unit of discount times gain there. `of_stops` has shape (B, L + 1), or (B,
     0) where it is not wanted, `of_best` (B,).
     """
-    sizes, listed, tables = _arguments(lists, (gains, discounts, stops, best))
-    n, m, depth, width = sizes
-    sums = (
-        floats(moment, n * depth * width),
-        floats(of_stops, n * width) if of_stops.shape[1] else None,
-        floats(of_best, n),
-    )
-    survival = floats(np.empty(depth), depth)
-    _spread_slopes(*sizes, listed, floats(slopes, n * m), *tables, *sums, survival)
+    tables, stopped = (gains, discounts, stops, best), of_stops if of_stops.shape[1] else None
+    work, sizes = np.empty(lists.shape[1]), _sizes(lists, tables)
+    _spread_slopes(*sizes, lists, slopes, *tables, moment, stopped, of_best, work)
 
 
-def _arguments(lists: Grades, tables: Tables) -> tuple[tuple[int, ...], Any, list[Any]]:
-    """Return sizes, lists and tables as the kernels take them."""
+def _sizes(lists: Grades, tables: Tables) -> tuple[int, int, int, int]:
+    """Return the numbers of points, lists, positions and entries of a table of gains."""
     (n, width), (m, depth) = tables[0].shape, lists.shape
-    lengths = n * width, n * depth, n * width, n
-    checked = [floats(table, length) for table, length in zip(tables, lengths, strict=True)]
-    return (n, m, depth, width), int8s(lists, m * depth), checked
+    return n, m, depth, width
 
 
 def add_curvatures(
     with_error: Floats, curvatures: Floats, factors: Floats, crossed: Floats, joint: Floats
 ) -> None:
     """Add second derivatives in the values, with the error rate and alone, to the parameters'."""
-    (n, m, size), (_, n_free, columns) = factors.shape, crossed.shape
-    of_values = floats(with_error, n * m), floats(curvatures, n * m), floats(factors, factors.size)
-    sums = floats(crossed, n * n_free * columns), floats(joint, n * columns * columns)
-    _add_curvatures(n, m, size, n_free, columns, *of_values, *sums)
+    sizes = *factors.shape, *crossed.shape[1:]
+    _add_curvatures(*sizes, with_error, curvatures, factors, crossed, joint)

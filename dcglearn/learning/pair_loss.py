@@ -108,6 +108,11 @@ class JudgedPairs(Weighted):
     weight: Floats
     way: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, np.int8))
 
+    @classmethod
+    def plain(cls, first: Grades, second: Grades, weight: Floats) -> JudgedPairs:
+        """Return preferences of one judge, without strengths."""
+        return JudgedPairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
+
     def __len__(self) -> int:
         return len(self.first)
 
@@ -144,15 +149,11 @@ class JudgedPairs(Weighted):
         Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
         other points.
         """
-        utilities = np.ascontiguousarray(points.gains), np.ascontiguousarray(points.discounts), None
-        judges = np.ascontiguousarray(points.thresholds), points.judges
-        return _sums(self, utilities, judges, points.errors.shape[1], kind, order)
+        return _sums(self, *_at(points), kind, order)
 
     def losses(self, points: Points, kind: int) -> Floats:
         """Return the loss of each judgement at the points, shape (n, B)."""
-        utilities = np.ascontiguousarray(points.gains), np.ascontiguousarray(points.discounts), None
-        judges = np.ascontiguousarray(points.thresholds), points.judges
-        rest = utilities, judges, points.errors.shape[1], kind, VALUE
+        rest = *_at(points), kind, VALUE
         rows = [judgement_sums(self.bound, (i, i + 1), *rest)[0] for i in range(len(self))]
         return np.array(rows).reshape(len(self), len(points))
 
@@ -197,6 +198,13 @@ class LossSums:
 
     def __add__(self, other: LossSums) -> LossSums:
         return LossSums(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
+
+
+def _at(points: Points) -> tuple[Any, Any, int]:
+    """Return points as `judgement_sums` takes them: utilities, judges and their number."""
+    gains, discounts = np.ascontiguousarray(points.gains), np.ascontiguousarray(points.discounts)
+    judges = np.ascontiguousarray(points.thresholds), points.judges
+    return (gains, discounts, None), judges, points.errors.shape[1]
 
 
 def pair_loss(

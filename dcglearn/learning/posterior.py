@@ -198,8 +198,7 @@ def dispersion(fitted: FittedDCG, cluster: Indices, random_state: int) -> float:
     n_groups = 64
 
     # units in which the curvature is 1
-    objective = DirectObjective(fitted.model, fitted.judgements, fitted.share)
-    curvature = objective(fitted.theta[None]).dense[0]
+    curvature = fitted.function(fitted.theta[None]).dense[0]
     values, vectors = np.linalg.eigh(curvature)
     root = vectors / np.sqrt(np.maximum(values, 1e-6 * values.max()))
 
@@ -214,12 +213,12 @@ def dispersion(fitted: FittedDCG, cluster: Indices, random_state: int) -> float:
 
 def _slopes(fitted: FittedDCG, group: Indices) -> Floats:
     """Return the slopes of each group's loss at the fit, shape (G, p)."""
-    judgements, theta, model = fitted.judgements, fitted.theta, fitted.model
+    judgements, theta = fitted.judgements, fitted.theta
     weight = np.broadcast_to(judgements.weight, len(judgements))
-    of_prior = model.prior.at(theta[None])[1][0]
+    of_prior = fitted.model.prior.at(theta[None])[1][0]
     slopes = []
     for g in range(group.max() + 1):
         part = replace(judgements, weight=np.where(group == g, weight, 0.0))
-        whole = DirectObjective(model, part, fitted.share).with_gradient(theta)[1]
+        whole = replace(fitted.function, judgements=part).with_gradient(theta)[1]
         slopes.append(whole - of_prior)
     return np.array(slopes)

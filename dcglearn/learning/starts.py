@@ -282,8 +282,7 @@ def log_sharpness(sample: PreferencePairs, prior: DCG | None) -> float:
 
 def squared_gaps(pairs: PreferencePairs, reference: DCG) -> Floats:
     """Return squares of the differences of pairs by a DCG, shape (n,)."""
-    gaps: Floats = reference.score(pairs.preferred) - reference.score(pairs.other)
-    return gaps**2
+    return pairs.gaps(reference) ** 2
 
 
 @cache

@@ -13,9 +13,11 @@ from typing import Self
 import numpy as np
 
 from dcglearn.foundation.validation import Flags, Floats, Indices
-from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int64s
+from dcglearn.kernels.library import function
 
-_dense_steps = function("dense_steps", *[COUNT] * 4, *[ARRAY] * 9)
+_dense_steps = function(
+    "dense_steps n p d columns f[n*p] f[n*d*d] f[n*d] f[n*d] f[n] f[n] f[n*columns] f[d*(d+1)] l[d]"
+)
 
 
 @dataclass(frozen=True)
@@ -279,10 +281,9 @@ def dense_steps(
     `rooms`, the bounds of the steps, (B, d) each; the `dampings`, (B,), are those of the steps
     before, and are updated to these steps'.
     """
-    (n, p), d, (low, high) = gradients.shape, hessians.shape[1], rooms
-    quadratics = floats(gradients, n * p), floats(hessians, n * d * d)
-    bounds = floats(low, n * d), floats(high, n * d)
-    damped = floats(radii, n), floats(dampings, n)
-    memory, free = np.empty((d + 1) * d), np.empty(d, np.int64)
-    work = floats(memory, memory.size), int64s(free, d)
-    _dense_steps(n, p, d, out.shape[1], *quadratics, *bounds, *damped, floats(out, out.size), *work)
+    d = hessians.shape[1]
+    sizes, work = (
+        (*gradients.shape, d, out.shape[1]),
+        (np.empty((d + 1) * d), np.empty(d, np.int64)),
+    )
+    _dense_steps(*sizes, gradients, hessians, *rooms, radii, dampings, out, *work)

@@ -14,11 +14,18 @@ import numpy as np
 
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.foundation.validation import Floats, Grades
-from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
+from dcglearn.kernels.library import function
 
-_add_pairs = function("add_pairs", *[COUNT] * 8, *[ARRAY] * 10)
-_add_wide_pairs = function("add_wide_pairs", *[COUNT] * 6, *[ARRAY] * 6)
-_work_of_pairs = function("work_of_pairs", COUNT, COUNT, result=COUNT)
+_add_pairs = function(
+    "add_pairs start stop depth width counted block margins weights b[stop*depth] b[stop*depth] "
+    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[2] f[depth*width**2] "
+    "f[counted*width**2] f[(counted>0)*depth*(depth-1)//2*width**4] f[0]"
+)
+_add_wide_pairs = function(
+    "add_wide_pairs start stop depth width margins weights b[stop*depth] b[stop*depth] "
+    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[(depth*width)**2]"
+)
+_work_of_pairs = function("work_of_pairs depth block -> n")
 
 BLOCK = 2048
 """Pairs that are gathered before they are counted."""
@@ -78,19 +85,9 @@ def pair_sums(
     sign = (unit[:, None, :] - unit[None, :, :]).reshape(n_codes, width)
 
     # margins and weights are one for all pairs, or one a pair
-    flat = table.ravel()
-    first = np.ascontiguousarray(first)
-    second = np.ascontiguousarray(second)
     varies = int(len(margin) > 1), int(len(weight) > 1)
-
-    # arguments of the kernel
-    columns = (
-        int8s(first, n * depth),
-        int8s(second, n * depth),
-        floats(margin, n if varies[0] else 1),
-        floats(weight, n if varies[1] else 1),
-        floats(flat, flat.size),
-    )
+    first, second = map(np.ascontiguousarray, (first, second))
+    columns = first, second, margin, weight, table.ravel()
 
     def part(start: int, stop: int) -> PairSums:
         # count the codes at each position and at pairs of positions
@@ -100,8 +97,8 @@ def pair_sums(
         joint = np.zeros((n_joint if counted else 0, n_codes, n_codes))
         work = np.empty(_work_of_pairs(depth, BLOCK))
 
-        sums = (floats(array, array.size) for array in (totals, shortfalls, single, joint, work))
-        _add_pairs(start, stop, depth, width, len(single), BLOCK, *varies, *columns, *sums)
+        sizes, sums = (start, stop, depth, width), (totals, shortfalls, single, joint, work)
+        _add_pairs(*sizes, len(single), BLOCK, *varies, *columns, *sums)
 
         # the Hessian, without the columns of unknown grades
         hessian = np.zeros((0, 0))
@@ -110,8 +107,7 @@ def pair_sums(
                 both = _contract(single, joint, sign)
             else:
                 both = np.zeros((depth * width, depth * width))
-                target = floats(both, both.size)
-                _add_wide_pairs(start, stop, depth, width, *varies, *columns, target)
+                _add_wide_pairs(*sizes, *varies, *columns, both)
             graded = np.arange(depth * width) % width > 0
             hessian = both[np.ix_(graded, graded)]
         return PairSums(float(totals[0]), float(totals[1]), (shortfalls @ sign)[:, 1:], hessian)

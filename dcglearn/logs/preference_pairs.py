@@ -382,6 +382,11 @@ class PreferencePairs(Columns, Weighted):
 
         return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
 
+    def gaps(self, metric: Metric) -> Floats:
+        """Return by how much a metric scores a pair's first list higher than the second, (n,)."""
+        gaps: Floats = metric.score(self.preferred) - metric.score(self.other)
+        return gaps
+
     def verdicts(self, metric: Metric) -> Grades:
         """Return 1 where a metric scores a pair's first list higher, -1 the second, 0 a tie; (n,).
 

@@ -14,23 +14,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Integers
-from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
+from dcglearn.kernels.library import function
 from dcglearn.losses.objective import Batch
-from dcglearn.losses.rank_kernel import block_arguments, prepare, sorted_queries
+from dcglearn.losses.rank_kernel import prepare, sorted_queries
 
-_by_class = function("by_class", COUNT, COUNT, *[ARRAY] * 7)
-_sums_from_top = function("sums_from_top", COUNT, *[ARRAY] * 3)
-_sums_from_bottom = function("sums_from_bottom", COUNT, *[ARRAY] * 3)
-_widest_ranks = function("widest_ranks", *[COUNT] * 3, *[ARRAY] * 4)
-_hinge_ranks = function("hinge_ranks", *[COUNT] * 4, NUMBER, *[ARRAY] * 11)
-_hinge_ranks_vjp = function("hinge_ranks_vjp", *[COUNT] * 4, NUMBER, *[ARRAY] * 10)
-_work_of_classes = function("work_of_classes", COUNT, result=COUNT)
+_by_class = function(
+    "by_class (n) (grades) m classes l[n] l[m+1] l[n] l[grades] l[m*classes+1] l[n] l[classes]"
+)
+_sums_from_top = function("sums_from_top (n) segments l[segments+1] f[n] f[n+segments+1]")
+_sums_from_bottom = function("sums_from_bottom (n) segments l[segments+1] f[n] f[n+segments+1]")
+_widest_ranks = function("widest_ranks (n) m classes k f[n] l[m+1] l[m*classes+1] f[m]")
+_hinge_ranks = function(
+    "hinge_ranks (n) first last segments classes #alpha f[n] l[segments+1] f[segments] f[segments] "
+    "f[n+segments] f[n+segments] f[n] l[n] l[n] f[n] l[0]"
+)
+_hinge_ranks_vjp = function(
+    "hinge_ranks_vjp (n) first last segments classes #alpha f[n] l[segments+1] f[n] f[n+segments] "
+    "f[n+segments] f[n] l[n] l[n] f[n] l[0]"
+)
+_work_of_classes = function("work_of_classes classes -> n")
 
 
 @dataclass(frozen=True)
@@ -83,36 +90,17 @@ class Classes:
         """Return running sums, shape (n + n_segments + 1,)."""
         n, m = len(values), len(self.segments)
         sums = np.empty(n + m)
-        kernel(m - 1, int64s(self.segments, m), floats(values, n), floats(sums, n + m))
+        kernel(n, m - 1, self.segments, values, sums)
         return sums
-
-    @property
-    def arguments(self) -> tuple[Any, Any]:
-        """Scores and segments, as arguments of a kernel."""
-        return floats(self.f, len(self.f)), int64s(self.segments, len(self.segments))
-
-    @property
-    def extremes(self) -> tuple[Any, Any]:
-        """Largest and smallest scores of classes, as arguments of a kernel."""
-        n_segments = len(self.segments) - 1
-        return floats(self.tops, n_segments), floats(self.bottoms, n_segments)
 
     def widest_ranks(self, ranks: Floats, offsets: Integers, k: int, shift: float) -> Floats:
         """Return `shift` plus the largest rank of each query's k most relevant documents.
 
         Of equally relevant ones, those scored higher count.
         """
-        n_queries = len(offsets) - 1
-        edges = np.full(n_queries, shift)
-        _widest_ranks(
-            n_queries,
-            self.n_classes,
-            k,
-            floats(ranks, len(self.f)),
-            int64s(offsets, n_queries + 1),
-            int64s(self.segments, n_queries * self.n_classes + 1),
-            floats(edges, n_queries),
-        )
+        edges = np.full(len(offsets) - 1, shift)
+        sizes = len(self.f), len(edges), self.n_classes
+        _widest_ranks(*sizes, k, ranks, offsets, self.segments, edges)
         return edges
 
 
@@ -122,19 +110,8 @@ def by_class(
     """Return `Classes.segments`, and the new position of each document of `order`."""
     n, n_queries = len(order), len(offsets) - 1
     segments, places = np.empty(n_queries * n_classes + 1, np.int64), np.empty(n, np.int64)
-    counts = np.empty(n_classes, np.int64)
-    _by_class(
-        n_queries,
-        n_classes,
-        int64s(order, n),
-        int64s(offsets, n_queries + 1),
-        int64s(grades, n),
-        int64s(classes, len(classes)),
-        # results, and room for counts
-        int64s(segments, len(segments)),
-        int64s(places, n),
-        int64s(counts, n_classes),
-    )
+    sizes, counts = (n, len(classes), n_queries, n_classes), np.empty(n_classes, np.int64)
+    _by_class(*sizes, order, offsets, grades, classes, segments, places, counts)
     return segments, places
 
 
@@ -146,8 +123,7 @@ class HingeRanks:
         self.n_chunks = n_chunks
         self._sizes = len(c.segments) - 1, c.n_classes, float(alpha)
         points_pay = len(c.f) + 1  # every document is a point
-        *_, ratio, head, tail = prepare(c.f, c.segments, alpha, points_pay)
-        self._blocks = block_arguments(ratio, head, tail)
+        self._blocks = prepare(c.f, c.segments, alpha, points_pay)[-3:]
 
     def ranks(self) -> Floats:
         """Return the ranks, shape (n,).
@@ -156,28 +132,26 @@ class HingeRanks:
         minus the smallest from the bottom, so that no sum is a difference of two larger ones.
         """
         c = self.documents
-        return self._filled(
-            _hinge_ranks, c.extremes, c.from_top(c.below_top()), c.from_bottom(c.above_bottom())
+        extremes, running = (
+            (c.tops, c.bottoms),
+            (c.from_top(c.below_top()), c.from_bottom(c.above_bottom())),
         )
+        return self._filled(_hinge_ranks, *extremes, *running)
 
     def vjp(self, w: Floats) -> Floats:
         """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
         c = self.documents
-        weights = (floats(w, len(c.f)),)
-        return self._filled(_hinge_ranks_vjp, weights, c.from_top(w), c.from_bottom(w))
+        return self._filled(_hinge_ranks_vjp, w, c.from_top(w), c.from_bottom(w))
 
-    def _filled(
-        self, kernel: Callable[..., None], arguments: tuple[Any, ...], down: Floats, up: Floats
-    ) -> Floats:
+    def _filled(self, kernel: Callable[..., None], *arrays: Floats) -> Floats:
         """Return an array, shape (n,), that a kernel fills from running sums."""
         c, n = self.documents, len(self.documents.f)
-        out, size = np.empty(n), n + len(c.segments) - 1
-        arrays = *c.arguments, *arguments, floats(down, size), floats(up, size), *self._blocks
+        out = np.empty(n)
 
         def fill(_: int, first: int, last: int) -> None:
             work = np.empty(_work_of_classes(c.n_classes), np.int64)
-            results = floats(out, n), int64s(work, len(work))
-            kernel(first, last, *self._sizes, *arrays, *results)
+            documents = c.f, c.segments, *arrays, *self._blocks
+            kernel(n, first, last, *self._sizes, *documents, out, work)
 
         in_chunks(fill, n, self.n_chunks)
         return out

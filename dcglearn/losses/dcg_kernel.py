@@ -5,16 +5,28 @@ from collections.abc import Callable
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Integers
-from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
+from dcglearn.kernels.library import function
 from dcglearn.losses.objective import Batch, ValueAndGradient
 from dcglearn.metrics.smooth_discount import SmoothDiscount
 
-_truncated_sums = function("truncated_sums", *[COUNT] * 3, *[NUMBER] * 2, *[ARRAY] * 2)
-_over_soft_rank_ideals = function("over_soft_rank_ideals", *[COUNT] * 2, *[ARRAY] * 8)
-_over_whole_rank_ideals = function("over_whole_rank_ideals", *[COUNT] * 3, *[ARRAY] * 9)
-_dcg_of_ranks = function("dcg_of_ranks", *[COUNT] * 4, NUMBER, *[ARRAY] * 9, result=NUMBER)
-_find_relevant = function("find_relevant", *[COUNT] * 2, *[ARRAY] * 5, result=COUNT)
-_average_precision = function("average_precision", COUNT, *[ARRAY] * 7, result=NUMBER)
+_truncated_sums = function("truncated_sums kind size longest #edge #beta f[size] f[longest+1]")
+_over_soft_rank_ideals = function(
+    "over_soft_rank_ideals (n) (longest) m grades l[n] l[m+1] f[grades] l[grades] f[longest+1] "
+    "f[m] f[m] l[grades]"
+)
+_over_whole_rank_ideals = function(
+    "over_whole_rank_ideals (n) (longest) m grades depth l[n] l[m+1] f[grades] l[grades] f[depth] "
+    "f[m] f[m] l[grades] f[max(longest,depth)]"
+)
+_dcg_of_ranks = function(
+    "dcg_of_ranks (n) (grades) m edges kind size #beta f[n] l[n] l[n] l[m+1] f[grades] f[size] "
+    "f[m**(edges>1)] f[m] f[n] -> #"
+)
+_find_relevant = function("find_relevant (n) m min_grade l[n] l[n] l[m+1] l[n] l[m+1] -> n")
+_average_precision = function(
+    "average_precision (n) (relevant) m f[n] l[relevant] f[relevant] l[m+1] f[m] f[n] f[relevant] "
+    "-> #"
+)
 
 
 def truncated_sums(discount: SmoothDiscount, edge: float, beta: float, longest: int) -> Floats:
@@ -22,9 +34,8 @@ def truncated_sums(discount: SmoothDiscount, edge: float, beta: float, longest: 
 
     The shape is (longest + 1,). There is no truncation if `edge` is infinite.
     """
-    size, sums = len(discount.numbers), np.empty(longest + 1)
-    numbers = floats(discount.numbers, size)
-    _truncated_sums(discount.kind, size, longest, edge, beta, numbers, floats(sums, longest + 1))
+    numbers, sums = discount.numbers, np.empty(longest + 1)
+    _truncated_sums(discount.kind, len(numbers), longest, edge, beta, numbers, sums)
     return sums
 
 
@@ -35,8 +46,7 @@ def over_soft_rank_ideals(
 
     `sums` add up the discounts of ranks, `by_gain` are grades by falling gain.
     """
-    curve = floats(sums, batch.longest + 1)
-    return _over_ideals(_over_soft_rank_ideals, (), batch, weight, gains, by_gain, curve)
+    return _over_ideals(_over_soft_rank_ideals, (), batch, weight, gains, by_gain, sums)
 
 
 def over_whole_rank_ideals(
@@ -47,11 +57,9 @@ def over_whole_rank_ideals(
     Discounts fall. Positive ones take the largest gains above 0, negative ones the smallest below;
     other positions stay empty.
     """
-    depth = len(discounts)
-    falling, size = floats(discounts, depth), max(batch.longest, depth)
-    work = floats(np.empty(size), size)
+    sizes, work = (len(discounts),), np.empty(max(batch.longest, len(discounts)))
     return _over_ideals(
-        _over_whole_rank_ideals, (depth,), batch, weight, gains, by_gain, falling, work
+        _over_whole_rank_ideals, sizes, batch, weight, gains, by_gain, discounts, work
     )
 
 
@@ -62,18 +70,16 @@ def _over_ideals(
     weight: Floats,
     gains: Floats,
     by_gain: Integers,
-    curve: object,
-    *work: object,
+    *curve_and_work: Floats,
 ) -> Floats:
     """Return each query's weight over the ideal value that a kernel finds, shape (n_queries,)."""
-    n, n_queries, n_grades = len(batch.grades), batch.n_queries, len(gains)
-    queries = int64s(batch.grades, n), int64s(batch.offsets, n_queries + 1)
-    grades = floats(gains, n_grades), int64s(by_gain, n_grades)
+    curve, *work = curve_and_work
+    sizes = len(batch.grades), batch.longest, batch.n_queries, len(gains), *sizes
 
     # room for the factors and for counts of grades
-    factors, counts = np.empty(n_queries), np.empty(n_grades, np.int64)
-    results = floats(weight, n_queries), floats(factors, n_queries), int64s(counts, n_grades)
-    kernel(n_queries, n_grades, *sizes, *queries, *grades, curve, *results, *work)
+    factors, counts = np.empty(batch.n_queries), np.empty(len(gains), np.int64)
+    documents = batch.grades, batch.offsets, gains, by_gain
+    kernel(*sizes, *documents, curve, weight, factors, counts, *work)
     return factors
 
 
@@ -92,17 +98,11 @@ def dcg_of_ranks(
     Ranks are those of the documents `order`, sorted by query. `edges` holds one value for each
     query, or one for all.
     """
-    n, n_queries, size = len(ranks), batch.n_queries, len(discount.numbers)
-    slope, n_edges = np.empty(n), len(edges)
-    queries = int64s(batch.grades, n), int64s(batch.offsets, n_queries + 1)
-    documents = floats(ranks, n), int64s(order, n), *queries
-
-    # gains, discounts and the truncation
-    curves = floats(gains, len(gains)), floats(discount.numbers, size)
-    truncation = floats(edges, n_queries if n_edges > 1 else 1)
-    weights = truncation, floats(factor, n_queries)
-    sizes = n_queries, n_edges, discount.kind, size
-    value: float = _dcg_of_ranks(*sizes, beta, *documents, *curves, *weights, floats(slope, n))
+    slope = np.empty(len(ranks))
+    documents = ranks, order, batch.grades, batch.offsets
+    sizes = len(ranks), len(gains), batch.n_queries, len(edges), discount.kind
+    curves = gains, discount.numbers, edges, factor, slope
+    value: float = _dcg_of_ranks(*sizes, len(discount.numbers), beta, *documents, *curves)
     return value, slope
 
 
@@ -110,15 +110,8 @@ def relevant_of(order: Integers, batch: Batch, min_grade: int) -> tuple[Integers
     """Return the positions of relevant documents in the sorted `order`, and queries' offsets."""
     n, n_queries = len(order), batch.n_queries
     relevant, ends = np.empty(n, np.int64), np.empty(n_queries + 1, np.int64)
-    n_relevant: int = _find_relevant(
-        n_queries,
-        min_grade,
-        int64s(order, n),
-        int64s(batch.grades, n),
-        int64s(batch.offsets, n_queries + 1),
-        int64s(relevant, n),
-        int64s(ends, n_queries + 1),
-    )
+    documents = order, batch.grades, batch.offsets
+    n_relevant: int = _find_relevant(n, n_queries, min_grade, *documents, relevant, ends)
     return relevant[:n_relevant].copy(), ends
 
 
@@ -131,18 +124,8 @@ def average_precision(
     sorted document ``relevant[m]`` has the latter rank ``ranks[relevant[m]]``, to which the first
     slope belongs, and the former ``among[m]``, to which the second does.
     """
-    n, m, n_queries = len(ranks), len(relevant), len(weight)
-    slope, inner = np.zeros(n), np.empty(m)
-
-    # add up over the queries
-    value: float = _average_precision(
-        n_queries,
-        floats(ranks, n),
-        int64s(relevant, m),
-        floats(among, m),
-        int64s(ends, n_queries + 1),
-        floats(weight, n_queries),
-        floats(slope, n),
-        floats(inner, m),
-    )
+    slope, inner = np.zeros(len(ranks)), np.empty(len(relevant))
+    sizes = len(ranks), len(relevant), len(weight)
+    arrays = ranks, relevant, among, ends, weight, slope, inner
+    value: float = _average_precision(*sizes, *arrays)
     return value, slope, inner

@@ -10,7 +10,6 @@ import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError, Integers
-from dcglearn.kernels.library import floats, int64s
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, ValueAndGradient, positive
 from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
@@ -140,18 +139,15 @@ class WholeRankObjective(DCGObjective):
         n_chunks = n_chunks_of(n_pairs)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
-        n, m, depth = len(f), batch.n_queries, len(discounts)
-        gain = self.dcg.gains[batch.grades[order]]
-        documents = floats(f, n), floats(gain, n), int64s(batch.offsets, m + 1)
-        arrays = *documents, floats(discounts, depth), floats(factor, m)
+        n, sizes = len(f), (len(f), batch.n_queries, len(discounts), setting)
+        arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, factor
 
         # each chunk adds to slopes of its own
         slopes = np.zeros((n_chunks, n))
 
         def part(i: int, first: int, last: int) -> float:
-            work = [floats(np.empty(memory), memory)] if memory else []
-            sizes = m, depth, setting, first, last
-            return kernel(*sizes, number, *arrays, floats(slopes[i], n), *work)
+            work = [np.empty(memory)] if memory else []
+            return kernel(*sizes, first, last, number, *arrays, slopes[i], *work)
 
         value = sum(in_chunks(part, n, n_chunks))
         return value, unsorted(order, slopes.sum(axis=0))

@@ -21,8 +21,7 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.metrics.reading import ONLY_DCG, metric_or_name
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import ONLY_DCG, metric_or_name, read_metric
 from dcglearn.metrics.textbook import NamedMetric
 
 ValueAndGradient: TypeAlias = tuple[float, Floats]

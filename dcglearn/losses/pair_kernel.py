@@ -6,17 +6,25 @@ import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Grades, Integers
-from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int8s, int64s
+from dcglearn.kernels.library import function
 from dcglearn.losses.class_kernel import Classes
 from dcglearn.losses.objective import Batch, ValueAndGradient
 
-_over_pairs = function("over_pairs", *[COUNT] * 2, *[ARRAY] * 3)
-_hinge = function("hinge", *[COUNT] * 5, NUMBER, *[ARRAY] * 9, result=NUMBER)
-weighted_pairs = function("weighted_pairs", *[COUNT] * 5, NUMBER, *[ARRAY] * 6, result=NUMBER)
+_over_pairs = function("over_pairs m classes l[m*classes+1] f[m] f[m]")
+_hinge = function(
+    "hinge (n) segments classes squared first last #margin f[n] l[segments+1] f[segments] "
+    "f[segments] f[n+segments] f[n+segments] f[n+segments] f[segments//classes] f[n] -> #"
+)
+weighted_pairs = function(
+    "weighted_pairs (n) m depth kind first last #alpha f[n] f[n] l[m+1] f[depth] f[m] f[n] -> #"
+)
 """``sum |(G_a - G_b)(D_a - D_b)| phi(alpha (f_a - f_b))``; see `WholeRankObjective._summed`."""
-_lambdas = function("lambdas", *[COUNT] * 6, NUMBER, *[ARRAY] * 9)
-_work_of_lambdas = function("work_of_lambdas", COUNT, COUNT, result=COUNT)
-_sweep_pairs = function("sweep", *[COUNT] * 2, NUMBER, *[ARRAY] * 6, result=NUMBER)
+_lambdas = function(
+    "lambdas (n) (m) classes longest step damped first last #alpha f[n] l[n] f[n] l[m+1] "
+    "f[longest] f[m] f[n] f[n] f[0]"
+)
+_work_of_lambdas = function("work_of_lambdas classes longest -> n")
+_sweep_pairs = function("sweep (n) m grades #margin f[n] f[n] b[n] l[m+1] l[n] f[n] -> #")
 
 
 class PairLoss(IntEnum):
@@ -36,14 +44,8 @@ class PairStep(IntEnum):
 
 def over_pairs(segments: Integers, n_classes: int, weight: Floats) -> Floats:
     """Return each query's weight over its number of pairs of different classes, at least 1."""
-    n_queries, factors = len(weight), np.empty(len(weight))
-    _over_pairs(
-        n_queries,
-        n_classes,
-        int64s(segments, n_queries * n_classes + 1),
-        floats(weight, n_queries),
-        floats(factors, n_queries),
-    )
+    factors = np.empty(len(weight))
+    _over_pairs(len(weight), n_classes, segments, weight, factors)
     return factors
 
 
@@ -61,14 +63,11 @@ def hinge(
     # running sums of scores and squares from each end of a class
     below = c.below_top()
     sums = c.from_top(below), c.from_top(below * below), c.from_bottom(c.above_bottom())
-    size = n + n_segments
-    running = floats(sums[0], size), floats(sums[1], size), floats(sums[2], size)
-    arrays = *c.arguments, *c.extremes, *running
-    factors = floats(factor, n_segments // c.n_classes)
+    arrays = c.f, c.segments, c.tops, c.bottoms, *sums, factor, slope
 
     def part(_: int, first: int, last: int) -> float:
-        sizes = n_segments, c.n_classes, squared, first, last
-        value: float = _hinge(*sizes, margin, *arrays, factors, floats(slope, n))
+        sizes = n, n_segments, c.n_classes, squared, first, last
+        value: float = _hinge(*sizes, margin, *arrays)
         return value
 
     return sum(in_chunks(part, n, n_chunks)), slope
@@ -95,26 +94,16 @@ def lambdas(
     by_grade, n_classes = classes
     n, n_queries = len(batch.scores), batch.n_queries
     out, curvature = np.empty(n), np.empty(n)
-    arrays = (
-        floats(batch.scores, n),
-        int64s(by_grade[batch.grades], n),
-        floats(gains[batch.grades], n),
-        int64s(batch.offsets, n_queries + 1),
-    )
+    documents = batch.scores, by_grade[batch.grades], gains[batch.grades], batch.offsets
+    arrays = *documents, discounts, factor, out, curvature
 
     def fill(_: int, first: int, last: int) -> None:
         # memory for the longest query
-        longest = batch.longest
-        work = np.empty(_work_of_lambdas(n_classes, longest))
-        _lambdas(
-            *(n_classes, longest, step, damped, first, last, alpha),
-            *arrays,
-            floats(discounts, longest),
-            floats(factor, n_queries),
-            floats(out, n),
-            floats(curvature, n),
-            floats(work, work.size),
+        sizes, work = (
+            (n_classes, batch.longest),
+            np.empty(_work_of_lambdas(n_classes, batch.longest)),
         )
+        _lambdas(n, n_queries, *sizes, step, damped, first, last, alpha, *arrays, work)
 
     in_chunks(fill, n_queries, min(n_chunks, n_queries))
     return out, curvature
@@ -169,9 +158,7 @@ def _sweep(
     pairs in O(n log n). Returns the sum of ``(values_i - values_j - margin)^2``, the sum of
     squared hinges if values are scores.
     """
-    n, n_queries, n_grades = len(scores), len(offsets) - 1, int(grades.max(initial=0)) + 1
-    documents = floats(scores, n), floats(values, n), int8s(grades, n)
-    sorted_queries = int64s(offsets, n_queries + 1), int64s(order, n)
-    sizes = n_queries, n_grades
-    total: float = _sweep_pairs(*sizes, margin, *documents, *sorted_queries, floats(slope, n))
+    sizes = len(scores), len(offsets) - 1, int(grades.max(initial=0)) + 1
+    arrays = scores, values, grades, offsets, order, slope
+    total: float = _sweep_pairs(*sizes, margin, *arrays)
     return total

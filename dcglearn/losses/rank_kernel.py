@@ -19,14 +19,26 @@ import numpy as np
 
 from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Integers
-from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
+from dcglearn.kernels.library import function
 
-_sort_queries = function("sort_queries", COUNT, COUNT, *[ARRAY] * 5)
-_fill_cosines = function("fill_cosines", ARRAY)
-_prepare = function("prepare", COUNT, COUNT, NUMBER, *[ARRAY] * 10)
-_condense = function("condense", COUNT, COUNT, *[ARRAY] * 6)
-_soft_ranks = function("soft_ranks", *[COUNT] * 3, NUMBER, NUMBER, *[ARRAY] * 12)
-_soft_ranks_vjp = function("soft_ranks_vjp", *[COUNT] * 3, NUMBER, *[ARRAY] * 14)
+_sort_queries = function("sort_queries (n) (m) first last f[n] l[m+1] l[n] f[n] f[0]")
+_fill_cosines = function("fill_cosines f[512]")
+_prepare = function(
+    "prepare (n) segments points_pay #alpha f[n] l[segments+1] l[n+1] l[n+1] l[segments+1] f[n] "
+    "f[n] l[n] l[n] l[2]"
+)
+_condense = function(
+    "condense (n) (boxes) (points) first last f[512] f[n] l[boxes] l[boxes] f[n] f[points]"
+)
+_soft_ranks = function(
+    "soft_ranks (n) (boxes) (points) first last segments #alpha #most f[512] f[n] l[boxes] "
+    "l[boxes] l[segments+1] l[segments+1] f[points] f[points] l[points] l[points] f[points]? f[n]"
+)
+_soft_ranks_vjp = function(
+    "soft_ranks_vjp (n) (boxes) (points) first last segments #alpha f[512] f[n] l[boxes] l[boxes] "
+    "l[segments+1] l[segments+1] f[points] f[points] l[points] l[points] f[points]? f[n] f[points] "
+    "f[n]"
+)
 
 NODES = 32
 """Chebyshev points of a box."""
@@ -38,8 +50,7 @@ CHUNK_PAIRS = 1 << 24
 """Pairs of documents in a chunk: some milliseconds of work, where starting threads takes one."""
 
 _COSINES = np.empty((NODES, NODES // 2))
-_OF_COSINES = floats(_COSINES, _COSINES.size)
-_fill_cosines(_OF_COSINES)
+_fill_cosines(_COSINES)
 
 
 def n_chunks_of(n_pairs: float) -> int:
@@ -54,11 +65,10 @@ def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[In
     """
     n, n_queries = len(scores), len(offsets) - 1
     order, f = np.empty(n, np.int64), np.empty(n)
-    arrays = floats(scores, n), int64s(offsets, n_queries + 1), int64s(order, n), floats(f, n)
 
     def sort(_: int, first: int, last: int) -> None:
         work = np.empty(4 * (offsets[last] - offsets[first]))
-        _sort_queries(first, last, *arrays, floats(work, work.size))
+        _sort_queries(n, n_queries, first, last, scores, offsets, order, f, work)
 
     in_chunks(sort, n_queries, min(n_chunks, n_queries))
     return order, f
@@ -82,20 +92,15 @@ class SoftRanks:
         n_chunks: int,
         points_pay: int = POINTS_PAY,
     ) -> None:
-        boxes_and_points = prepare(f, segments, alpha, points_pay)
-        starts, slots, cuts, self.points, ratio, head, tail = boxes_and_points
+        starts, slots, cuts, self.points, *blocks = prepare(f, segments, alpha, points_pay)
         self.f, self.n_chunks, self._n_boxes = f, n_chunks, len(starts) - 1
         n, n_points = len(f), len(self.points)
+        self._lengths = n, len(starts), n_points
 
-        # arguments of all kernels: boxes, segments, points
-        boxes = floats(f, n), int64s(starts, len(starts)), int64s(slots, len(starts))
-        ends = int64s(segments, len(cuts)), int64s(cuts, len(cuts))
-        points = floats(self.points, n_points), *block_arguments(ratio, head, tail)
-
-        # documents that each point stands for
-        self._boxes = boxes
-        counts = floats(self._condensed(np.ones(n)), n_points) if n_points < n else None
-        self._sums = *boxes, *ends, *points, counts
+        # arguments of all kernels: boxes, segments, points, and how many each point stands for
+        self._boxes = f, starts, slots
+        counts = self._condensed(np.ones(n)) if n_points < n else None
+        self._sums = *self._boxes, segments, cuts, self.points, *blocks, counts
         self._sizes = len(cuts) - 1, float(alpha)
 
     @classmethod
@@ -111,29 +116,28 @@ class SoftRanks:
 
         Of a rank above `most`, it is a lower bound.
         """
-        arguments = *self._sizes, float(most), _OF_COSINES, *self._sums
-        return self._filled(len(self.f), _soft_ranks, *arguments)
+        return self._filled(
+            len(self.f), _soft_ranks, *self._sizes, float(most), _COSINES, *self._sums
+        )
 
     def vjp(self, w: Floats) -> Floats:
         """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
-        n, condensed = len(self.f), self._condensed(w)
-        weights = floats(w, n), floats(condensed, len(self.points))
-        return self._filled(n, _soft_ranks_vjp, *self._sizes, _OF_COSINES, *self._sums, *weights)
+        arguments = *self._sizes, _COSINES, *self._sums, w, self._condensed(w)
+        return self._filled(len(w), _soft_ranks_vjp, *arguments)
 
     def _condensed(self, values: Floats) -> Floats:
         """Return weights of points for documents with values, shape (n_points,)."""
         n, n_points = len(self.f), len(self.points)
         if n_points == n:
             return values
-        return self._filled(n_points, _condense, _OF_COSINES, *self._boxes, floats(values, n))
+        return self._filled(n_points, _condense, _COSINES, *self._boxes, values)
 
     def _filled(self, size: int, kernel: Callable[..., None], *arguments: Any) -> Floats:
         """Return an array of a size that a kernel fills box by box."""
         out = np.empty(size)
-        last_argument = floats(out, size)
 
         def fill(_: int, first: int, last: int) -> None:
-            kernel(first, last, *arguments, last_argument)
+            kernel(*self._lengths, first, last, *arguments, out)
 
         in_chunks(fill, self._n_boxes, self.n_chunks)
         return out
@@ -159,27 +163,9 @@ def prepare(
     points, ratio = np.empty(n), np.empty(n)
     head, tail = np.empty(n, np.int64), np.empty(n, np.int64)
 
-    _prepare(
-        m - 1,
-        points_pay,
-        float(alpha),
-        floats(f, n),
-        int64s(segments, m),
-        int64s(starts, n + 1),
-        int64s(slots, n + 1),
-        int64s(cuts, m),
-        # of each point
-        floats(points, n),
-        *block_arguments(ratio, head, tail),
-        int64s(sizes, 2),
-    )
+    boxes, of_points = (starts, slots, cuts), (points, ratio, head, tail)
+    _prepare(n, m - 1, points_pay, float(alpha), f, segments, *boxes, *of_points, sizes)
 
     # keep what is used of it
     b, k = sizes
     return starts[: b + 1], slots[: b + 1], cuts, points[:k], ratio[:k], head[:k], tail[:k]
-
-
-def block_arguments(ratio: Floats, head: Integers, tail: Integers) -> tuple[Any, Any, Any]:
-    """Return the blocks of n points, see `prepare`, as arguments of a kernel."""
-    n = len(ratio)
-    return floats(ratio, n), int64s(head, n), int64s(tail, n)

@@ -13,17 +13,24 @@ import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Integers
-from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
+from dcglearn.kernels.library import function
 from dcglearn.losses.objective import ValueAndGradient
 
-_soft_positions = function("soft_positions", *[COUNT] * 4, NUMBER, *[ARRAY] * 6)
-_soft_positions_vjp = function("soft_positions_vjp", *[COUNT] * 4, NUMBER, *[ARRAY] * 8)
-_dcg_of_means = function("dcg_of_means", *[COUNT] * 2, *[ARRAY] * 5, result=NUMBER)
-_precision_of_means = function("precision_of_means", COUNT, *[ARRAY] * 5, result=NUMBER)
-expected_dcg = function("expected_dcg", *[COUNT] * 5, NUMBER, *[ARRAY] * 7, result=NUMBER)
+_soft_positions = function(
+    "soft_positions (n) m depth first last #s f[n] f[n] l[m+1] f[n] f[n] f[n]"
+)
+_soft_positions_vjp = function(
+    "soft_positions_vjp (n) m depth first last #s f[n] f[n] l[m+1] f[n] f[n] f[n] f[n] f[n]"
+)
+_dcg_of_means = function("dcg_of_means (n) m depth l[m+1] f[depth] f[m] f[n] f[n] -> #")
+_precision_of_means = function("precision_of_means (n) m l[m+1] f[n] f[m] f[n] f[n] -> #")
+expected_dcg = function(
+    "expected_dcg (n) m depth longest first last #sigma f[n] f[n] l[m+1] f[depth] f[m] f[n] f[0] "
+    "-> #"
+)
 """``sum_i factor G_i E D(r_i)`` over sorted documents; see `WholeRankObjective._summed`."""
 
-memory_of_noise = function("work_of_expected_dcg", COUNT, COUNT, result=COUNT)
+memory_of_noise = function("work_of_expected_dcg depth longest -> n")
 
 
 class SoftPositions:
@@ -35,21 +42,21 @@ class SoftPositions:
     def __init__(
         self, f: Floats, gain: Floats, offsets: Integers, s: float, depth: int, n_chunks: int
     ) -> None:
-        n, n_queries = len(f), len(offsets) - 1
+        n = len(f)
         self.n_chunks, self._number = n_chunks, s
-        self._sizes = n_queries, depth
-        self._documents = floats(f, n), floats(gain, n), int64s(offsets, n_queries + 1)
+        self._sizes = n, len(offsets) - 1, depth
+        self._documents = f, gain, offsets
 
         # mass_j = sum_i exp(-u_ij^2/s), mean_j = sum_i h_ij G_i,
         # turn_j = sum_i h_ij u_ij (G_i - mean_j)
         mass, self.mean, turn = np.empty(n), np.empty(n), np.empty(n)
-        self._sums = floats(mass, n), floats(self.mean, n), floats(turn, n)
+        self._sums = mass, self.mean, turn
         self._over_chunks(_soft_positions, *self._sums)
 
     def vjp(self, w: Floats) -> Floats:
         """Return the derivative of ``sum_j w_j mean_j`` in each score, shape (n,)."""
-        n, out = len(w), np.empty(len(w))
-        self._over_chunks(_soft_positions_vjp, floats(w, n), *self._sums, floats(out, n))
+        out = np.empty(len(w))
+        self._over_chunks(_soft_positions_vjp, w, *self._sums, out)
         return out
 
     def _over_chunks(self, kernel: Callable[..., None], *arrays: Any) -> None:
@@ -63,17 +70,8 @@ def dcg_of_means(
     offsets: Integers, discounts: Floats, factor: Floats, mean: Floats
 ) -> ValueAndGradient:
     """Return ``sum_q factor_q sum_j D_j mean_j``, and its derivative in each mean."""
-    n, n_queries, depth = len(mean), len(offsets) - 1, len(discounts)
-    slope = np.empty(n)
-    value: float = _dcg_of_means(
-        n_queries,
-        depth,
-        int64s(offsets, n_queries + 1),
-        floats(discounts, depth),
-        floats(factor, n_queries),
-        floats(mean, n),
-        floats(slope, n),
-    )
+    sizes, slope = (len(mean), len(offsets) - 1, len(discounts)), np.empty(len(mean))
+    value: float = _dcg_of_means(*sizes, offsets, discounts, factor, mean, slope)
     return value, slope
 
 
@@ -81,14 +79,6 @@ def precision_of_means(
     offsets: Integers, gain: Floats, weight: Floats, mean: Floats
 ) -> ValueAndGradient:
     """Return the weighted sum of ``1/R sum_j mean_j Prec@j`` (see `SmoothAP`), and its slope."""
-    n, n_queries = len(mean), len(offsets) - 1
-    slope = np.empty(n)
-    value: float = _precision_of_means(
-        n_queries,
-        int64s(offsets, n_queries + 1),
-        floats(gain, n),
-        floats(weight, n_queries),
-        floats(mean, n),
-        floats(slope, n),
-    )
+    sizes, slope = (len(mean), len(offsets) - 1), np.empty(len(mean))
+    value: float = _precision_of_means(*sizes, offsets, gain, weight, mean, slope)
     return value, slope

@@ -320,11 +320,8 @@ class DCG(NormalisedMetric):
     @property
     def table(self) -> PolarsFrame:
         """The gain of each grade and the discount of each position, a row each."""
-        names = self.grade_names or ("",) * self.n_grades
-        grades = [f"gain of grade {grade} {name}".rstrip() for grade, name in enumerate(names)]
-        positions = [f"discount at {k}" for k in range(1, self.depth + 1)]
-        values = np.concatenate([self.gains, self.discounts])
-        return table_of({"parameter": [*grades, *positions], "value": values})
+        names = parameter_names(self.n_grades, self.depth, self.grade_names)
+        return table_of({"parameter": names, "value": [*self.gains, *self.discounts]})
 
     def __str__(self) -> str:
         # gains, the best grade first
@@ -348,6 +345,13 @@ class DCG(NormalisedMetric):
     def __repr__(self) -> str:
         more = ", plain=True" if self.plain else ""
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
+
+
+def parameter_names(n_grades: int, depth: int, grades: Sequence[str] | None = None) -> list[str]:
+    """Return what gains and discounts are called, where grades may have names."""
+    names = grades or [""] * n_grades
+    gains = [f"gain of grade {grade} {name}".rstrip() for grade, name in enumerate(names)]
+    return gains + [f"discount at {k}" for k in range(1, depth + 1)]
 
 
 def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:

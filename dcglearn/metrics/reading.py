@@ -286,6 +286,10 @@ def _label(metric: Any, taken: Mapping[Any, Any]) -> Any:
     return next(label for label in labels if label not in taken)
 
 
+read_metric = metric
+"""`metric`, for modules in which a metric has that name."""
+
+
 def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     """Raise InputError for a metric, or another object, of a kind that is not accepted."""
     given = f"{name} is {'an' if kind is AdaptiveMetric else 'a'} {kind.__name__}"

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Fields, Floats, InputError, finite_array, frozen
-from dcglearn.kernels.library import ARRAY, COUNT, floats, function
+from dcglearn.kernels.library import function
 from dcglearn.metrics.textbook import textbook_discounts
 
-_fill_discounts = function("fill_discounts", COUNT, COUNT, ARRAY, COUNT, *[ARRAY] * 3)
+_fill_discounts = function("fill_discounts kind size f[size] n f[n] f[n] f[n]")
 
 
 class Curve(IntEnum):
@@ -72,10 +72,9 @@ class SmoothDiscount:
         """Return the discounts and their derivatives at real-valued ranks >= 1, any shape."""
         ranks = np.asarray(ranks, dtype=np.float64)
         flat = np.ascontiguousarray(ranks).ravel()
-        n, size = len(flat), len(self.numbers)
+        n = len(flat)
         value, slope = np.empty(n), np.empty(n)
-        columns = floats(flat, n), floats(value, n), floats(slope, n)
-        _fill_discounts(self.kind, size, floats(self.numbers, size), n, *columns)
+        _fill_discounts(self.kind, len(self.numbers), self.numbers, n, flat, value, slope)
         return value.reshape(ranks.shape)[()], slope.reshape(ranks.shape)[()]
 
     def vector(self, depth: int) -> Floats:

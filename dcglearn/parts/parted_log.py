@@ -20,8 +20,7 @@ from dcglearn.logs.pair_sums import PairSums
 from dcglearn.logs.preference_pairs import Agreement, AnyLog, Metric, PreferencePairs
 from dcglearn.logs.thinning import Marks, marks_of_parts
 from dcglearn.logs.unique_rows import packed
-from dcglearn.metrics.reading import MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import MetricLike, read_metric
 
 SAMPLE = 1 << 15
 """Approximate number of pairs in a sample of a log."""

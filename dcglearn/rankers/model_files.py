@@ -18,8 +18,7 @@ from dcglearn.foundation.files import try_to_write, write_json, written_beside
 from dcglearn.foundation.inputs import read_bytes, read_json_object
 from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns
 
 CHECKPOINT = "training.checkpoint"

@@ -30,8 +30,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SCORING, MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import SCORING, MetricLike, read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 
 LARGEST_FEATURE = 1e100

@@ -24,8 +24,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.losses import Objective
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 from dcglearn.rankers.model_files import read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, has_missing

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import percentile_interval, wilson
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import (
     Fields,
     Indices,
@@ -173,7 +173,11 @@ class RaterAgreement(Finding):
 
         # what the columns mean
         columns = [OF_COLUMNS[name] for name in self.known]
-        return [*notes, *columns, *[f"intervals are {self.level:.0%} intervals"] * bool(columns)]
+        return [
+            *notes,
+            *columns,
+            *[f"intervals are {percent(self.level)} intervals"] * bool(columns),
+        ]
 
     @property
     def pictures(self) -> list[Fields]:
@@ -188,7 +192,9 @@ class RaterAgreement(Finding):
 
 def _in_words(estimate: Estimate, level: float) -> str:
     """Return a value with its interval, in words."""
-    return f"{estimate.value:.3f}, {level:.0%} interval {estimate.low:.3f} to {estimate.high:.3f}"
+    return (
+        f"{estimate.value:.3f}, {percent(level)} interval {estimate.low:.3f} to {estimate.high:.3f}"
+    )
 
 
 def rater_agreement(

@@ -27,8 +27,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.columns import COLUMNS, ColumnValues
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
-from dcglearn.metrics.reading import MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import MetricLike, read_metric
 from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.frames import from_arrays, named
 from dcglearn.readers.mapping import LogMapping, ReadingOptions, TableOptions

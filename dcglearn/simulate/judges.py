@@ -37,8 +37,7 @@ from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import AnyMetric, MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import AnyMetric, MetricLike, read_metric
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate.lists import (
     PAPER_LIST,

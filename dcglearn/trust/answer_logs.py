@@ -67,5 +67,4 @@ class LogsOfAnswers:
     def _compared(self, right: Floats) -> JudgedPairs:
         """Return the comparisons within questions of answers that are so right."""
         better, worse, weight = replace(self.answers, right=right).within_questions
-        one_judge = np.ones(1, np.int8), np.zeros(1, np.int32)
-        return JudgedPairs(self.lists[better], self.lists[worse], *one_judge, weight).merged()
+        return JudgedPairs.plain(self.lists[better], self.lists[worse], weight).merged()

@@ -30,8 +30,7 @@ from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
 from dcglearn.readers.answers import Answers
 from dcglearn.trust.answer_level import gain_by_place, left_by_place
 from dcglearn.trust.falling_test import rising_discounts
@@ -294,8 +293,7 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
 
         # the pairs of comparable answers
         lists = filled(answers.lists, zero_of(log, description.zero)[0] or UNKNOWN)
-        one_judge = np.ones(1, np.int8), np.zeros(1, np.int32)
-        pairs = JudgedPairs(lists[rows], lists[wrong], *one_judge, weight)
+        pairs = JudgedPairs.plain(lists[rows], lists[wrong], weight)
 
         # questions that were asked with one list
         _, first, number = np.unique(answers.number[alone], return_index=True, return_inverse=True)

@@ -13,7 +13,7 @@ import numpy as np
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import normal_quantile
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import (
@@ -34,7 +34,7 @@ from dcglearn.learning.descriptions import (
 )
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.fit_form import parameters_of
-from dcglearn.metrics.dcg import DCG, as_curves
+from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.usable_pairs import usable_pairs
@@ -216,8 +216,8 @@ class Bands(Finding):
         alike = f"; grades {pairs} may be worth nearly the same" if pairs else ""
         return (
             f"a gain or discount is uncertain by ±{np.mean(widths) / 2:.2f} on average, half the "
-            f"width of its {self.level:.0%} band; the least sure is the {widest['parameter']}, "
-            f"between {widest['low']:.2f} and {widest['high']:.2f}{alike}"
+            f"width of its {percent(self.level)} band; the least sure is the "
+            f"{widest['parameter']}, between {widest['low']:.2f} and {widest['high']:.2f}{alike}"
         )
 
     @property
@@ -242,8 +242,7 @@ class Bands(Finding):
         simultaneous one.
         """
         # name the parameters
-        names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
-        names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
+        names = parameter_names(self.dcg.n_grades, self.dcg.depth)
         if self.form == "best":
             names.append("share of the best")
         elif self.further_learned is not None:
@@ -252,10 +251,9 @@ class Bands(Finding):
         # a row each
         errors = self._draws.std(axis=0, ddof=1)
         pointwise = replace(self, kind="pointwise")._ends
-        columns = np.array([self._estimates, errors, *pointwise, *self.simultaneous._ends])
+        columns = names, self._estimates, errors, *pointwise, *self.simultaneous._ends
         keys = ("parameter", "estimate", "standard_error", "low", "high", "all_low", "all_high")
-        rows = zip(names, *columns.tolist(), strict=True)
-        return table_of(dict(zip(keys, row, strict=True)) for row in rows)
+        return table_of(dict(zip(keys, columns, strict=True)))
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
@@ -273,8 +271,8 @@ class Bands(Finding):
 
         # what they mean
         notes = [
-            f"the band of each holds the true number in {self.level:.0%} of such logs, the band of "
-            "all at once all of them together",
+            f"the band of each holds the true number in {percent(self.level)} of such logs, the "
+            "band of all at once all of them together",
             f"from {len(self.gains):,} {drawn}: {units} are taken as independent{together}",
         ]
         if self.failed:
@@ -368,10 +366,11 @@ def bands(
 
     # fit the whole log
     fit = fit_of(learner)
-    llm = None if fit is None or fit.machine is None else fit.machine.dcg
+    llm = None if fit is None else fit.llm
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
     whole = fit_in_form(log, description, llm=llm)
-    warn_of(whole)
+    if fit is None:
+        warn_of(whole)
 
     # draw: draws of the posterior cost less than samples, and neighbours are alike
     method, metric = method or ("posterior" if whole.is_likelihood else "bootstrap"), whole.metric
@@ -437,6 +436,14 @@ def why_no_bands(log: Preferences, by: str | None = None) -> str:
             f"more{remedy}"
         )
     return ""
+
+
+def bands_or_why(
+    log: Preferences, learner: DirectLearner | None = None, **how: Any
+) -> tuple[Bands | None, str]:
+    """Return the bands of a log, or why it is too short for any."""
+    reason = why_no_bands(log)
+    return (None if reason else bands(log, learner, **how)), reason
 
 
 def _n_units(log: Preferences, by: str) -> int:

@@ -269,7 +269,7 @@ def _weighed(
 ) -> list[Member]:
     """Return the members with their weights."""
     # by how many held-out preferences they respect
-    shares = held_out_shares(members, pairs, description)
+    shares = held_out_shares(members, pairs)
     weights = np.ones(len(members)) / len(members)
     if shares is not None:
         weights = shares.chances() + 1e-6
@@ -290,9 +290,7 @@ def _weighed(
     return [replace(member, weight=float(x)) for member, x in zip(members, weights, strict=True)]
 
 
-def held_out_shares(
-    members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription
-) -> Shares | None:
+def held_out_shares(members: Sequence[Member], pairs: PreferencePairs) -> Shares | None:
     """Return the shares of held-out preferences that members respect.
 
     Each fold has a textbook DCG of its own. The result is None if nothing can be held out.
@@ -362,26 +360,19 @@ def chance_of_fixed(fitted: FittedDCG, description: DirectDescription) -> float:
         metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
 
     # fit judges to the eight likeliest
-    few = _thinned_objective(fitted, 1 << 12)
-    judgements, share = few.judgements, few.share
-    thetas = _with_curves(fitted, metrics)
-    judges_alone = DirectObjective(replace(model, ridge=0.0), judgements, share)
+    few, thetas = fitted.function.thinned(1 << 12), _with_curves(fitted, metrics)
+    judges_alone = replace(few, model=replace(model, ridge=0.0))
     promising = np.argsort(judges_alone.values(thetas), kind="stable")[:8]
     values = judges_alone.values(_judged(judges_alone, thetas[promising]))
     fixed = float(np.logaddexp.reduce(np.log(shares[promising]) - values))
 
     # charge free curves .6 (log n)^2 for n independent judgements
-    free = -float(DirectObjective(model, judgements, share).values(fitted.theta[None])[0])
+    free = -float(few.values(fitted.theta[None])[0])
     free -= 0.6 * math.log(max(fitted.share * fitted.judgements.total_weight, 1.0)) ** 2
 
     # neither is less probable than 5%
     chance = (1 + math.tanh(0.25 * fitted.share * (fixed - free))) / 2
     return float(np.clip(chance, 0.05, 0.95))
-
-
-def _thinned_objective(fitted: FittedDCG, most: int) -> DirectObjective:
-    """Return the objective of a fit on about `most` of its judgements."""
-    return DirectObjective(fitted.model, fitted.judgements, fitted.share).thinned(most)
 
 
 def _with_curves(fitted: FittedDCG, metrics: Sequence[DCG]) -> Floats:
@@ -429,10 +420,10 @@ def _blended(
     gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
 
     # refit the judges to these curves
-    sample = _thinned_objective(fitted, SAMPLE)
+    sample = fitted.function.thinned(SAMPLE)
     theta = _judged(sample, _with_curves(fitted, [blend]))
     curves = fitted.model.curves(theta[0])
-    objective = DirectObjective(fitted.model, fitted.judgements, fitted.share).values(theta)
+    objective = fitted.function.values(theta)
 
     # the robust fit with the blend's curves; its description asks for the default, a blend
     return replace(

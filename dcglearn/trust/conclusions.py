@@ -1,13 +1,11 @@
 """Conclusions of a learned metric, in words, and how far verdicts of the log carry them."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -45,48 +43,13 @@ _PATTERNS = {
 """Patterns of words, by the kind of their conclusion."""
 
 
-class Conclusion(Protocol):
-    """A statement about what a log teaches, which holds where its margin is positive."""
-
-    @property
-    def log(self) -> Preferences:
-        """The log."""
-
-    @property
-    def claim(self) -> str:
-        """The statement, after "that"."""
-
-    @property
-    def sign(self) -> float:
-        """1 where the number that it is about grows with the margin, else -1."""
-
-    @property
-    def cost(self) -> int:
-        """The number of whole fits behind a margin."""
-
-    @property
-    def margin(self) -> float:
-        """How far it holds."""
-
-    def shown(self, margin: float) -> str:
-        """Return the number that a margin stands for, in words."""
-
-    def influence(self) -> Floats:
-        """Return the change of the margin, to first order, without each verdict; shape (n,)."""
-
-    def without(self, left_out: Flags) -> Self:
-        """Return the conclusion without some verdicts, shape (n,), with all else held."""
-
-    def refitted(self, left_out: Flags) -> float:
-        """Return the margin by a fit to the other verdicts, as a user makes it."""
-
-    def afresh(self, left_out: Flags) -> float | None:
-        """Return the margin by a fit that starts from nothing; None where that is the same."""
-
-
 @dataclass(frozen=True, eq=False)
 class OfDCG:
-    """A conclusion on a number of the learned DCG: it is above, or below, a limit."""
+    """A conclusion on a number of the learned DCG: it is above, or below, a limit.
+
+    `claim` is the statement, after "that"; `sign` is 1 where the number grows with the margin, else
+    -1; `cost` is the number of whole fits behind a margin.
+    """
 
     claim: str
     log: Preferences
@@ -124,8 +87,8 @@ class OfDCG:
         return self._fitted(left_out, None)
 
     def _fitted(self, left_out: Flags, start: DirectFit | None) -> float:
-        llm = None if self.fit.machine is None else self.fit.machine.dcg
-        fit = fit_in_form(self.log[~left_out], self.fit.description, start, llm=llm)
+        description, llm = self.fit.description, self.fit.llm
+        fit = fit_in_form(self.log[~left_out], description, start, llm=llm)
         return float(self._margins([fit.dcg])[0])
 
     def _margins(self, dcgs: Sequence[DCG]) -> Floats:
@@ -216,6 +179,10 @@ def _margin(p_value: float, share: float) -> float:
 
     size = -float(ndtri(max(p_value, 1e-300) / 2))
     return (size if share > 0.5 else -size) - normal_quantile(1 - FOLLOWED_LEVEL)
+
+
+Conclusion: TypeAlias = OfDCG | OfPeople
+"""A statement about what a log teaches, which holds where its margin is positive."""
 
 
 def conclusion_in(words: str, log: Preferences | None = None) -> tuple[str, tuple[Any, ...]]:

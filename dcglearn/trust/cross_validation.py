@@ -67,9 +67,8 @@ class _Tried(Finding):
     @property
     def table(self) -> PolarsFrame:
         """The share of each value, with its standard error."""
-        columns = np.column_stack([self._values[0], self.mean, self.error]).tolist()
-        keys = ("value", "held_out_share", "standard_error")
-        return table_of(dict(zip(keys, row, strict=True)) for row in columns)
+        columns = {"held_out_share": self.mean, "standard_error": self.error}
+        return table_of({"value": self._values[0], **columns})
 
     @property
     def notes(self) -> tuple[str, ...]:

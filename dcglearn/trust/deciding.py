@@ -120,6 +120,8 @@ class Deciding(Finding):
             "influence is by how much the number changes without it alone, to first order "
             "(for a test, in standard errors), with a blend's weights held"
         ]
+
+        # how sure the number is
         if not self.smallest:
             notes.append("there may be a smaller set: not all were tried")
         if self.afresh:
@@ -127,6 +129,8 @@ class Deciding(Finding):
                 f"learned afresh without what decides, from all starts and with new weights of a "
                 f"blend, the number is {self.afresh}"
             )
+
+        # what is left out of print
         if len(self.table) > SHOWN:
             notes.append(f"{SHOWN} of {len(self.table):,} rows are shown")
         return notes

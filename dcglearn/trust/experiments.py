@@ -13,8 +13,7 @@ from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.logs.preference_pairs import divided
-from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike, read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import OutcomesFit, compared_rows, with_interval
 from dcglearn.trust.held_out import LEARNED, UTILITY

@@ -207,7 +207,7 @@ class FormChoice(Finding):
 
 
 def cross_validated_forms(
-    description: DirectDescription, log: PreferencePairs, random_state: int = 0
+    description: DirectDescription, log: PreferencePairs
 ) -> dict[str, FormScore]:
     """Return the score of every form.
 
@@ -225,7 +225,7 @@ def cross_validated_forms(
         )
 
     # divide the log
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(0)
     n_folds, repeats = (2, 3) if unit == "list" else (FOLDS, 1)
     folds = []
     for _ in range(repeats):

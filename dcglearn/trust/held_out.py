@@ -358,7 +358,7 @@ def _chances(metric: Any, pairs: Preferences) -> Floats | None:
     judges = getattr(metric, "judges", None)
     if judges is None:
         return None
-    shares = judges.chances(metric.score(pairs.preferred) - metric.score(pairs.other))
+    shares = judges.chances(pairs.gaps(metric))
     chances: Floats = shares[:, 0] / (shares[:, 0] + shares[:, 2])
     return chances
 
@@ -442,8 +442,7 @@ def _compared(
     ceiling, no_ceiling = ceiling_of(held_out, random_state)
     reached = None
     if ceiling is not None:
-        covered = weight[ceiling.rows]
-        reached = float(frame.right[0, ceiling.rows] @ covered / covered.sum())
+        reached = float(frame.shares(ceiling.rows)[0])
 
     # how sure people are, beside how sure they were said to be
     calibration = None

@@ -50,6 +50,11 @@ class HeldOut:
         """Return the mean of each value by metric, shape (1 or 2, M)."""
         return self.values @ self.weight / self.weight.sum()
 
+    def shares(self, rows: Rows) -> Floats:
+        """Return the shares of some of the pairs that the metrics respect, shape (M,)."""
+        weight = self.weight[rows]
+        return self.right[:, rows] @ weight / weight.sum()
+
     def leads(self) -> tuple[Floats, Floats]:
         """Return the means minus the first metric's, paired, and their standard errors.
 

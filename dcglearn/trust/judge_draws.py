@@ -1,7 +1,5 @@
 """Judges of a learned metric, and draws of both from the posterior of a log."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 
@@ -30,7 +28,7 @@ def with_judges(fit: DirectFit, log: OpenLog) -> DirectFit:
     sample = log.thinned(SAMPLE)
     lists = np.concatenate([sample.preferred, sample.other])
     grades = np.unique(lists)
-    gaps = np.abs(fit.metric.score(sample.preferred) - fit.metric.score(sample.other))
+    gaps = np.abs(sample.gaps(fit.metric))
     judges = Judges(
         scale=fit.scale,
         tie_threshold=fit.tie_threshold,

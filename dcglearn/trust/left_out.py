@@ -5,8 +5,6 @@ move by H^-1 s where the judgement is left out, and a function q of them by grad
 (Broderick, Giordano and Meager 2020). A blend moves with its members, whose weights are held.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +14,7 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Flags, Floats, Indices, InputError
-from dcglearn.learning.dcg_model import PRIOR, DirectObjective
+from dcglearn.learning.dcg_model import PRIOR
 from dcglearn.learning.descriptions import DirectFit, Member
 from dcglearn.learning.direct_search import warm_fit
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg
@@ -85,7 +83,7 @@ class FittedMember:
         fitted = self.fitted
         model = replace(fitted.model, centre=self.centre)
         start = np.clip(fitted.theta, *model.bounds)
-        end = warm_fit(model, fitted.judgements, fitted.share, [start])
+        end = warm_fit(replace(fitted.function, model=model), [start])
         moved = replace(fitted, model=model, theta=end.theta, objective=end.objective)
         return replace(self, fitted=moved)
 
@@ -105,10 +103,10 @@ class FittedMember:
     def influence(self, slope: Floats) -> Floats:
         """Return the changes of a number of this slope, (p,), without each judgement, (m,)."""
         fitted = self.fitted
-        model, theta, share = fitted.model, fitted.theta, fitted.share
+        model, theta = fitted.model, fitted.theta
 
         # the inverse Hessian's product with the slope; parameters at a bound stay
-        local = DirectObjective(model, fitted.judgements, share)(theta[None])
+        local = fitted.function(theta[None])
         low, high = model.bounds
         room = np.where((theta <= low) | (theta >= high), 0.0, 1e9)[None]
         of_slope = replace(local, gradient=slope[None])
@@ -118,7 +116,7 @@ class FittedMember:
         step = STEP / max(float(np.abs(direction).max()), 1e-300)
         points = model.points(theta + step * np.outer([1.0, -1.0], direction))
         losses = JudgedPairs(*fitted.judgements.arrays).losses(points, model.kind)
-        of_loss = share * (losses[:, 0] - losses[:, 1]) / (2 * step)
+        of_loss = fitted.share * (losses[:, 0] - losses[:, 1]) / (2 * step)
 
         # the prior's mean moves with the mean square
         total = max(float(self.weight @ self.squares), 1e-300)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Grades, InputError, PolarsFrame
 from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectLearner, Member, fit_of
 from dcglearn.metrics.dcg import DCG, as_curves
@@ -166,8 +166,8 @@ class LLMReport(Finding):
         ]
         if self.bands is not None:
             notes.append(
-                f"the bands of people hold all numbers at once in {self.bands.level:.0%} of such "
-                "logs; a number over or under them is not what people's verdicts say"
+                f"the bands of people hold all numbers at once in {percent(self.bands.level)} of "
+                "such logs; a number over or under them is not what people's verdicts say"
             )
         return notes
 

@@ -314,8 +314,7 @@ def _parts(frame: HeldOut, ceiling: NoiseCeiling | None) -> list[Part]:
     leads, errors = frame.leads()
     numbers = [*frame.means(), leads[0], errors[0], leads[1], errors[1]]
     if ceiling is not None:
-        weight = frame.weight[ceiling.rows]
-        numbers.append(frame.right[:, ceiling.rows] @ weight / weight.sum())
+        numbers.append(frame.shares(ceiling.rows))
     names = [DCG_NAME, "weights free at each grade and position", *FORM_NAMES.values()]
     rows = np.transpose(numbers).tolist()
     return [Part(name, *row) for name, row in zip(names, rows, strict=True)]

@@ -9,7 +9,7 @@ fit would not do: its judges are too sharp, so that its logs vary too little.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, unique_rows
+from dcglearn.trust.answer_logs import LogsOfAnswers
 
 FALSE_POSITIVE_RATE = 0.05
 """False-positive rate of the tests."""
@@ -30,24 +31,13 @@ N_SIMULATED = 39
 """Number of simulated logs: at a rate of 5%, one of them may show as large a gain."""
 
 
-class SimulatedLogs(Protocol):
-    """Logs as a fitted DCG would have them: a dataclass with the field `theta`, its parameters."""
-
-    @property
-    def share(self) -> float:
-        """Factor of the loss, as in `fit`."""
-
-    def draw(self, rng: np.random.Generator) -> JudgedPairs:
-        """Return the judgements of one log."""
-
-
 def nested_test(
     gain: float,
     gain_of: Callable[[JudgedPairs, float], float],
     smaller: FittedDCG,
     thetas: Floats,
     *,
-    logs: SimulatedLogs | None = None,
+    logs: "LogsOfDCG | LogsOfAnswers | None" = None,
     random_state: int = 0,
 ) -> tuple[float, Floats]:
     """Return the p-value of the gain of a wider model, and the gains on simulated logs.
@@ -60,11 +50,10 @@ def nested_test(
     if logs is None:
         assert smaller.pairs is not None, "a fit to a log in memory"
         logs = LogsOfDCG.like(smaller.pairs, smaller.judgements, smaller.model, smaller.theta)
-    like: Any = logs  # mypy knows no protocol of dataclasses
     allowed = max(int(FALSE_POSITIVE_RATE * (len(thetas) + 1) + 1e-9) - 1, 0)
     rng, null, as_large = np.random.default_rng(random_state), [], 0
     for theta in counted(thetas, len(thetas), "logs of a DCG"):
-        null.append(gain_of(replace(like, theta=theta).draw(rng), logs.share))
+        null.append(gain_of(replace(logs, theta=theta).draw(rng), logs.share))
         as_large += null[-1] >= gain
         if as_large > allowed:
             return as_large / len(null), np.array(null)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,6 @@ from dcglearn.foundation.validation import (
     UNKNOWN,
     Fields,
     Floats,
-    Grades,
     InputError,
     PolarsFrame,
     filled,
@@ -151,13 +151,13 @@ def position_dependence(
         near = np.diff(curves.gains), curves.sharpness * falls
 
         # compare the product form with free weights
-        judgements = _logistic(*lists, share * weights_of(log))
+        judgements = JudgedPairs.plain(*lists, share * weights_of(log))
         ratio, product, free = _likelihood_ratio(judgements, log.n_grades, near)
 
         def ratio_of(judgements: JudgedPairs, share: float) -> float:
             """Return the likelihood ratio of a simulated log."""
             weight = share * judgements.weight
-            simulated = _logistic(judgements.first, judgements.second, weight)
+            simulated = JudgedPairs.plain(judgements.first, judgements.second, weight)
             return _likelihood_ratio(simulated, log.n_grades, near)[0]
 
         # the same on logs of DCGs
@@ -188,7 +188,7 @@ def free_utility(log: Preferences) -> Utility:
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         weight = _effective_share(log) * weights_of(log)
-        judgements = _logistic(filled(log.preferred), filled(log.other), weight)
+        judgements = JudgedPairs.plain(filled(log.preferred), filled(log.other), weight)
         free = _free_fit(judgements, np.full(shape, 1e-2)).x
     return Utility(weights_of_increments(free.reshape(shape)), log.grade_names)
 
@@ -222,11 +222,6 @@ def _effective_share(log: Preferences) -> float:
     return share
 
 
-def _logistic(better: Grades, worse: Grades, weight: Floats) -> JudgedPairs:
-    """Return judgements of one judge, without strengths."""
-    return JudgedPairs(better, worse, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
-
-
 def weights_of_increments(increments: Floats) -> Floats:
     """Return the weights W, shape (K, L), of the increments B, shape (L - 1, K).
 
@@ -256,7 +251,7 @@ def _free_fit(judgements: JudgedPairs, start: Floats) -> Minimum:
         value, slope = _cost(judgements, flat.reshape(start.shape))
         return value, slope.ravel()
 
-    return minimised(cost, start.ravel(), (0.0, np.inf), max_iter=500, tol=1e-9, memory=15)
+    return _minimised(cost, start.ravel())
 
 
 def _product_fit(judgements: JudgedPairs, start: tuple[Floats, Floats]) -> Minimum:
@@ -268,7 +263,11 @@ def _product_fit(judgements: JudgedPairs, start: tuple[Floats, Floats]) -> Minim
         value, slope = _cost(judgements, np.outer(a, b))
         return value, np.concatenate([slope @ b, a @ slope])
 
-    return minimised(cost, np.concatenate(start), (0.0, np.inf), max_iter=500, tol=1e-9, memory=15)
+    return _minimised(cost, np.concatenate(start))
+
+
+_minimised = partial(minimised, bounds=(0.0, np.inf), max_iter=500, tol=1e-9, memory=15)
+"""The minimum over numbers of at least 0."""
 
 
 def _likelihood_ratio(

@@ -199,10 +199,8 @@ def segment_test(
     # the shares of each segment
     of, segments = number[frame.rows], []
     for s in order.tolist():
-        own = of == s
-        weight, shares = frame.weight[own], []
-        if own.any():
-            shares = (frame.right[::-1, own] @ weight / weight.sum()).tolist()
+        own = np.flatnonzero(of == s)
+        shares = frame.shares(own)[::-1].tolist() if len(own) else []
         segments.append(Segment(str(names[s]), int(size[s]), *shares))
 
     # the gains with their errors, and the segments
@@ -320,12 +318,12 @@ def _gain(smaller: FittedDCG) -> float:
     """
     judgements, common = smaller.judgements, smaller.theta[: smaller.model.places.own_errors.start]
     model = replace(smaller.model, n_raters=1)
+    of_one = replace(smaller.function, model=model)
     starts = list(model.sharpened(common[None], (0.0, -0.7, 0.7)))
     gain = smaller.objective
     for judge in range(smaller.model.n_raters):
         # fit a DCG and its judge to the judgements of one segment
         own = judgements.at(np.flatnonzero(judgements.rater == judge))
-        own = replace(own, rater=np.zeros(1, np.int32))
-        end = warm_fit(model, own, smaller.share, starts, max_iter=smaller.max_iter)
-        gain -= end.objective
+        of_own = replace(of_one, judgements=replace(own, rater=np.zeros(1, np.int32)))
+        gain -= warm_fit(of_own, starts, max_iter=smaller.max_iter).objective
     return gain

@@ -156,3 +156,16 @@ def test_what_cannot_be_audited_is_refused_in_a_line(here, dcglearn, words, mess
     judged(40).save(here / "log.jsonl")
     status, _, err = dcglearn("audit", *words)
     assert status == 2 and message in err and err.count("\n") == 1
+
+
+def test_raters_who_contradict_the_others_are_warned_of_once():
+    log = judged(240, rater=np.tile(["ann", "bob", "cy"], 80))
+    flip = (log.rater == "cy")[:, None]
+    sides = np.where(flip, log.other, log.preferred), np.where(flip, log.preferred, log.other)
+    with pytest.warns(UserWarning, match="contradict the others") as warned:
+        told = audit(log.changed(preferred=sides[0], other=sides[1]), FLAT)
+    assert sum("contradict the others" in str(one.message) for one in warned) == 1
+
+    # what would tell more is said, not announced
+    first, *_ = told["more"].asks or [told["more"].sentence]
+    assert first in str(told) and "can say more" not in str(told)

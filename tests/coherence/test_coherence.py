@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import os
 
 import numpy as np
 import pytest
@@ -328,3 +329,16 @@ def test_fewer_documents_than_positions_are_ranked_by_the_first_positions(docume
     assert share == pytest.approx(dl.disagreement(*cut, documents).share)
     best = dl.coherence.optimal_rankings(a, documents)
     np.testing.assert_array_equal(best, [sorted(documents, reverse=True)])
+
+
+def test_the_solver_prints_nothing(monkeypatch, capfd):
+    solve = regret.milp
+
+    def talkative(*arguments, **options):
+        os.write(1, b"debugging\n")
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(regret, "milp", talkative)
+    assert dl.coherence(LINEAR, EXPONENTIAL).coherent is False
+    print("after")
+    assert capfd.readouterr().out == "after\n"

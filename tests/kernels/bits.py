@@ -17,7 +17,7 @@ import numpy as np
 
 from dcglearn.coherence import pair_shares
 from dcglearn.evaluation import arrays
-from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s, int64s
+from dcglearn.kernels.library import function
 from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, trust_region
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.logs import pair_sums
@@ -38,8 +38,8 @@ LENGTHS = (0, 1, 2, 3, 7, 8, 9, 17, *range(RUN - 1, RUN + 2), *range(2 * RUN - 1
 PAIR_BLOCKS = (1, 3, 64, pair_sums.BLOCK)
 """Pairs that the kernel of the QP gathers before it counts them; the last is the package's own."""
 
-_elementary = function("elementary", COUNT, COUNT, ARRAY, ARRAY)
-_complementary_errors = function("complementary_errors", COUNT, ARRAY, ARRAY)
+_elementary = function("elementary which n f[n] f[n]")
+_complementary_errors = function("complementary_errors n f[n] f[n]")
 
 
 class Digests:
@@ -59,16 +59,6 @@ class Digests:
     def digests(self) -> dict[str, str]:
         """Return 16 hexadecimal digits by the kernel's name."""
         return {name: digest.hexdigest()[:16] for name, digest in self._by_name.items()}
-
-
-def call(kernel, *arguments):
-    """Return the result of a kernel, called with whole arrays and numbers."""
-    types = {"float64": floats, "int64": int64s}
-    addresses = (
-        types[each.dtype.name](each, each.size) if isinstance(each, np.ndarray) else each
-        for each in arguments
-    )
-    return kernel(*addresses)
 
 
 def pick(rng, values):
@@ -334,9 +324,7 @@ def add_pairs(digests, rng, case):
     varies = int(len(margins) > 1), int(len(weights) > 1)
     flat = between(rng, -1, 1, depth * width) * pick(rng, (0.1, 1.0))
     flat[::width] = 0.0
-    given = int8s(first, n * depth), int8s(second, n * depth)
-    given += floats(margins, min(n, len(margins))), floats(weights, min(n, len(weights)))
-    given += (floats(flat, flat.size),)
+    given = first, second, margins, weights, flat
 
     for start, stop in ((0, n), (n // 3, n - n // 4)):
         for block in PAIR_BLOCKS:
@@ -345,14 +333,13 @@ def add_pairs(digests, rng, case):
             shapes += ((n_joint if counted else 0, n_codes, n_codes),)
             sums = [np.zeros(shape) for shape in shapes]
             work = np.empty(pair_sums._work_of_pairs(depth, block))
-            memory = [floats(array, array.size) for array in (*sums, work)]
             sizes = start, stop, depth, width, counted, block
-            pair_sums._add_pairs(*sizes, *varies, *given, *memory)
+            pair_sums._add_pairs(*sizes, *varies, *given, *sums, work)
             digests.add("add_pairs", *sums)
 
         both = np.zeros((depth * width, depth * width))
         sizes = start, stop, depth, width
-        pair_sums._add_wide_pairs(*sizes, *varies, *given, floats(both, both.size))
+        pair_sums._add_wide_pairs(*sizes, *varies, *given, both)
         digests.add("add_wide_pairs", both)
 
 
@@ -395,7 +382,7 @@ def add_elementary(digests, rng):
     y = np.empty(len(x))
     for which in range(4):
         given = np.abs(x[: -1 if which == 3 else None]) if which > 1 else x
-        _elementary(which, len(given), floats(given, len(given)), floats(y, len(given)))
+        _elementary(which, len(given), given, y)
         digests.add("elementary", y[: len(given)])
 
 
@@ -483,9 +470,9 @@ def add_positions(digests, rng, batch):
     depth, s = pick(rng, (1, 3, 10, 100)), pick(rng, (1e-6, 0.01, 1.0, 1e6))
     discounts = between(rng, -0.2, 1, depth)
     mass, mean, turn, slopes = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
-    sizes, documents = (len(offsets) - 1, depth), (f, gain, offsets)
+    sizes, documents = (n, len(offsets) - 1, depth), (f, gain, offsets)
     for part in batch.parts():
-        call(smooth_kernel._soft_positions, *sizes, *part, s, *documents, mass, mean, turn)
+        smooth_kernel._soft_positions(*sizes, *part, s, *documents, mass, mean, turn)
     digests.add("soft_positions", mass, mean, turn)
 
     given = offsets, rng.random(n), batch.weight, rng.random(n)
@@ -495,7 +482,7 @@ def add_positions(digests, rng, batch):
     digests.add("dcg_of_means", np.array([value]), w)
     for part in batch.parts():
         given = *sizes, *part, s, *documents, w, mass, mean, turn, slopes
-        call(smooth_kernel._soft_positions_vjp, *given)
+        smooth_kernel._soft_positions_vjp(*given)
     digests.add("soft_positions_vjp", slopes)
 
     for part in batch.parts():
@@ -503,12 +490,12 @@ def add_positions(digests, rng, batch):
         arrays = *documents, discounts, batch.weight, slopes
         work = np.empty(smooth_kernel.memory_of_noise(depth, longest))
         sigma = pick(rng, (1e-3, 0.2, 5.0))
-        value = call(smooth_kernel.expected_dcg, *sizes, longest, *part, sigma, *arrays, work)
+        value = smooth_kernel.expected_dcg(*sizes, longest, *part, sigma, *arrays, work)
         digests.add("expected_dcg", np.array([value]), slopes)
 
     x = between(rng, -30, 30, pick(rng, LENGTHS)) * pick(rng, (0.0, 1e-9, 0.2, 1.0))
     y = np.empty(len(x))
-    _complementary_errors(len(x), floats(x, len(x)), floats(y, len(x)))
+    _complementary_errors(len(x), x, y)
     digests.add("complementary_errors", y)
 
 
@@ -523,9 +510,9 @@ def add_document_pairs(digests, rng, batch):
         discounts, steepness = between(rng, -0.2, 1, pick(rng, (1, 5, 100))), pick(rng, (0.1, 30.0))
         for part in batch.parts():
             slopes = np.zeros(n)
-            sizes = len(weight), len(discounts), kind, *part
+            sizes = n, len(weight), len(discounts), kind, *part
             arrays = f, gain, offsets, discounts, weight, slopes
-            value = call(pair_kernel.weighted_pairs, *sizes, steepness, *arrays)
+            value = pair_kernel.weighted_pairs(*sizes, steepness, *arrays)
             digests.add("weighted_pairs", np.array([value]), slopes)
 
     # documents by query, class and falling score
@@ -546,8 +533,8 @@ def add_document_pairs(digests, rng, batch):
         for part in batch.parts():
             slopes = np.zeros(n)
             arrays = f, segments, tops, bottoms, down, squares, up, weight, slopes
-            sizes = len(segments) - 1, n_grades, squared, *part
-            value = call(pair_kernel._hinge, *sizes, pick(rng, (0.01, 1.0)), *arrays)
+            sizes = n, len(segments) - 1, n_grades, squared, *part
+            value = pair_kernel._hinge(*sizes, pick(rng, (0.01, 1.0)), *arrays)
             digests.add("hinge", np.array([value]), slopes)
 
     # lambdas, from the widest scores too
@@ -559,8 +546,8 @@ def add_document_pairs(digests, rng, batch):
             alpha, damped = pick(rng, (0.1, 1.0, 20.0)), bool(rng.integers(2))
             arrays = batch.scores, grades, batch.gains[grades], offsets, discounts, weight
             work = np.empty(pair_kernel._work_of_lambdas(n_grades, longest))
-            sizes = n_grades, longest, step, damped, *part
-            call(pair_kernel._lambdas, *sizes, alpha, *arrays, out, curvature, work)
+            sizes = n, len(weight), n_grades, longest, step, damped, *part
+            pair_kernel._lambdas(*sizes, alpha, *arrays, out, curvature, work)
         digests.add("lambdas", out, curvature)
 
     ascending, y = np.lexsort((scores, query)), grades.astype(np.int8)
@@ -611,7 +598,7 @@ def add_ranks(digests, rng):
     work = np.empty(class_kernel._work_of_classes(n_classes), np.int64)
     for part in pairwise(sorted({0, n // 3, n})):
         arrays = tops, bottoms, down, up, *blocks, ranks, work
-        call(class_kernel._hinge_ranks, *part, *given, *arrays)
+        class_kernel._hinge_ranks(n, *part, *given, *arrays)
     digests.add("hinge_ranks", ranks)
     digests.add("widest_ranks", documents.widest_ranks(ranks, offsets, 3, 0.0))
 
@@ -621,7 +608,7 @@ def add_ranks(digests, rng):
     digests.add("sums_from_bottom", up[at])
     for part in pairwise(sorted({0, n // 3, n})):
         arrays = w, down, up, *blocks, slopes, work
-        call(class_kernel._hinge_ranks_vjp, *part, *given, *arrays)
+        class_kernel._hinge_ranks_vjp(n, *part, *given, *arrays)
     digests.add("hinge_ranks_vjp", slopes)
 
 

@@ -7,11 +7,11 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dcglearn.kernels.library import ARRAY, COUNT, floats, function
+from dcglearn.kernels.library import function
 
 EXP, EXPM1, LOG, LOG1P = range(4)
 
-_elementary = function("elementary", COUNT, COUNT, ARRAY, ARRAY)
+_elementary = function("elementary which n f[n] f[n]")
 
 LEAST = 2.0**-1022
 """The least positive normal number."""
@@ -26,7 +26,7 @@ def elementary(which, x):
     """Return a function of the kernels at an array of numbers."""
     x = np.ascontiguousarray(x, np.float64)
     y = np.full(len(x), np.nan)
-    _elementary(which, len(x), floats(x, len(x)), floats(y, len(x)))
+    _elementary(which, len(x), x, y)
     return y
 
 

@@ -288,7 +288,7 @@ def test_arrays_that_are_too_short_are_refused(argument):
 
 def test_arrays_of_the_type_and_length_are_taken_where_they_lie(argument):
     check, dtype = argument
-    seen = library.function("elementary", library.COUNT, library.COUNT, *[library.ARRAY] * 2)
+    seen = library.function("elementary which n * *")
     for shape in ((0,), (3,), (2, 3), (), (1, 1, 1)):
         array = np.zeros(shape, dtype)
         for writeable in (True, False):
@@ -310,6 +310,32 @@ def test_an_argument_keeps_the_memory_of_its_array(argument):
     with pytest.raises(ValueError, match="resize"):
         array.resize(10**6)
     del kept
+
+
+@pytest.mark.parametrize("letter", "fbil")
+def test_a_prototype_checks_each_array_by_its_formula(letter):
+    kernel = library.function(f"elementary (m) which n {letter}[n*m] {letter}[n+1]?")
+    dtype = {"f": np.float64, "b": np.int8, "i": np.int32, "l": np.int64}[letter]
+    x, y = np.zeros(6, dtype), np.zeros(4, dtype)
+    kernel(2, 0, 0, x, y)
+    kernel(2, 0, 0, x, None)
+    for arrays, said in (
+        ((x[:5].copy(), y), "takes 6 entries"),
+        ((x, y[:3].copy()), "takes 4 entries"),
+        ((x.astype(np.complex128), y), "not complex128"),
+        ((x, y[::-1]), "with strides"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            kernel(2, 0, 3, *arrays)
+    with pytest.raises(AttributeError, match="None"):
+        kernel(2, 0, 0, None, y)
+
+
+def test_a_prototype_names_the_type_of_the_result():
+    assert library.function("work_of_pairs depth block -> n")(3, 5) > 0
+    value = library.function("inversions n l[n] f[n] l[n] f[n] -> #")
+    keys, sizes = np.array([2, 1]), np.array([2.0, 3.0])
+    assert value(2, keys, sizes, np.empty(2, np.int64), np.empty(2)) == 6.0
 
 
 def test_bound_arrays_are_checked(argument):

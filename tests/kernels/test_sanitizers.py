@@ -144,9 +144,9 @@ def test_the_tests_of_the_kernels_are_clean(sanitized):
 
 SHORT = """
 import numpy as np
-from dcglearn.kernels.library import ARRAY, COUNT, function
+from dcglearn.kernels.library import function
 
-elementary = function("elementary", COUNT, COUNT, ARRAY, ARRAY)
+elementary = function("elementary which n * *")
 x, y = np.zeros(1000), np.zeros(1000)
 whole = {whole}
 if whole == "x":

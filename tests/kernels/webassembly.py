@@ -116,9 +116,9 @@ class Bound(Argument):
 def replace_library(machine: Machine) -> None:
     """Let the loader's functions call the machine."""
 
-    def function(name, *parameters, result=None):
+    def plain_function(name, types, result):
         def kernel(*values):
-            assert len(values) == len(parameters)
+            assert len(values) == len(types)
             return machine.call(name, result, values)
 
         return kernel
@@ -130,9 +130,10 @@ def replace_library(machine: Machine) -> None:
 
         return argument
 
-    library.function, library.Bound = function, Bound
-    for name in ("floats", "int8s", "int32s", "int64s"):
+    library.plain_function, library.Bound = plain_function, Bound
+    for letter, (name, _) in library._TYPES.items():
         setattr(library, name, checked(getattr(library, name)))
+        library._TYPES[letter] = name, None  # every array goes through its check
 
 
 def main(path: str, *n_cases: str) -> None:

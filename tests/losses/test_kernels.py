@@ -10,7 +10,7 @@ import pytest
 from scipy.special import erfc
 
 import dcglearn as dl
-from dcglearn.kernels.library import ARRAY, COUNT, floats, function
+from dcglearn.kernels.library import function
 from dcglearn.losses import rank_kernel, soft_ranks
 from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.losses.rank_kernel import SoftRanks
@@ -209,8 +209,8 @@ def test_documents_an_infinite_distance_apart_are_out_of_reach(loss):
 class TestErfc:
     def values(self, x):
         x = np.ascontiguousarray(x, dtype=np.float64)
-        y, n = np.empty(len(x)), len(x)
-        function("complementary_errors", COUNT, ARRAY, ARRAY)(n, floats(x, n), floats(y, n))
+        y = np.empty(len(x))
+        function("complementary_errors n f[n] f[n]")(len(x), x, y)
         return y
 
     def test_against_scipy_wherever_noise_reaches(self):

@@ -239,3 +239,9 @@ def test_grades_far_apart_are_not_called_alike_and_coins_do_not_tell_all_apart()
     lists = np.random.default_rng(0).integers(0, 3, (200, 2, 4))
     coins = dl.bands(Preferences(lists[:, 0], lists[:, 1], n_grades=3))
     assert re.search(ALIKE, coins.sentence)
+
+
+@pytest.mark.parametrize(("level", "said"), [(0.9, "90% band"), (0.975, "97.5% band")])
+def test_a_level_is_printed_with_its_digits(level, said):
+    log = preference_pairs(TRUTH, 60, lists="free", random_state=0)
+    assert said in dl.bands(log, level=level, n_resamples=20).sentence
