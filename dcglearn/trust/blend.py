@@ -269,7 +269,7 @@ def _weighed(
 ) -> list[Member]:
     """Return the members with their weights."""
     # by how many held-out preferences they respect
-    shares = held_out_shares(members, pairs)
+    shares = held_out_shares(members, pairs, description)
     weights = np.ones(len(members)) / len(members)
     if shares is not None:
         weights = shares.chances() + 1e-6
@@ -290,7 +290,9 @@ def _weighed(
     return [replace(member, weight=float(x)) for member, x in zip(members, weights, strict=True)]
 
 
-def held_out_shares(members: Sequence[Member], pairs: PreferencePairs) -> Shares | None:
+def held_out_shares(
+    members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription
+) -> Shares | None:
     """Return the shares of held-out preferences that members respect.
 
     Each fold has a textbook DCG of its own. The result is None if nothing can be held out.

@@ -92,7 +92,7 @@ def test_the_covariance_of_means_is_that_of_their_errors():
 def test_members_are_asked_for_judgements_that_they_were_not_learned_from():
     log = preference_pairs(ground_truth("D1"), 60, n_flips=12, random_state=1)
     learner = DCGLearner().fit(log)
-    shares = held_out_shares(learner.members_, log)
+    shares = held_out_shares(learner.members_, log, DirectDescription())
     right = np.zeros(len(log))
     for train, test in divided(log.clusters("pair"), 5, np.random.default_rng(0)):
         best = max(textbook_dcgs(5, 10).values(), key=lambda dcg: log[train].agreement(dcg).share)
