@@ -55,47 +55,40 @@ class EvaluationOptions:
     """The judgements, the runs, and how each run is evaluated."""
 
     judgements: str | None = argument_row(
-        None,
-        "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
-        metavar="JUDGEMENTS",
+        "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.", metavar="JUDGEMENTS"
     )
     runs: list[str] | None = argument_row(
-        None, "TREC runs or such tables; one may hold several.", metavar="RUN..."
+        "TREC runs or such tables; one may hold several.", metavar="RUN..."
     )
     rank_eval: list[str] | None = input_row(
-        None,
-        "Instead of JUDGEMENTS and RUN: saved responses of _rank_eval, a run each.",
-        metavar="FILE",
+        "Instead of JUDGEMENTS and RUN: saved responses of _rank_eval, a run each.", metavar="FILE"
     )
     qrels: str | None = input_row(
-        None, "Judgements of --rank-eval, or the request itself.", metavar="FILE"
+        "Judgements of --rank-eval, or the request itself.", metavar="FILE"
     )
     metric: list[str] | None = first_row(
-        None,
         "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also "
         "RPP, lexi-precision. [default: nDCG@10]",
         metavar="METRIC",
     )
-    raw: bool = model_row(False, "DCG itself, not divided by the best that is possible.")
+    raw: bool = model_row("DCG itself, not divided by the best that is possible.", False)
     ties: Ties = "docno-desc"
     unjudged: str = first_row(
-        "worst", "What a document without a judgement counts as.", metavar="worst|best|drop|GAIN"
+        "What a document without a judgement counts as.", "worst", metavar="worst|best|drop|GAIN"
     )
-    missing: Missing = input_row("zero", "What judged queries count that a run does not have.")
+    missing: Missing = input_row("What judged queries count that a run does not have.", "zero")
     ideal: Ideal = model_row(
-        "judgements", "Documents of the best ranking: all judged or the run's."
+        "Documents of the best ranking: all judged or the run's.", "judgements"
     )
     duplicates: Duplicates = input_row(
-        "error", "What to do if a document occurs twice for a query."
+        "What to do if a document occurs twice for a query.", "error"
     )
     bounds: bool = first_row(
-        False, "Also what a value, a difference, a verdict can be once all is judged."
+        "Also what a value, a difference, a verdict can be once all is judged.", False
     )
-    unseen: int = model_row(
-        0, "Documents of each query that no run shows, for --bounds.", min=0, metavar="N"
-    )
+    unseen: int = model_row("Documents of each query that no run shows, for --bounds.", 0, min=0)
     graded: str | None = input_row(
-        None, "Further grades: a file of `ask-grades`, filled in.", metavar="FILE"
+        "Further grades: a file of `ask-grades`, filled in.", metavar="FILE"
     )
     grades: Grades = None
     cutoffs: Cutoffs = None
@@ -193,11 +186,9 @@ class EvaluationOptions:
 class GatedRuns(EvaluationOptions):
     """The judgements, and two runs of which the second may replace the first."""
 
-    judgements: str | None = argument_row(
-        None, "Judgements, as of `evaluate`.", metavar="JUDGEMENTS"
-    )
+    judgements: str | None = argument_row("Judgements, as of `evaluate`.", metavar="JUDGEMENTS")
     runs: list[str] | None = argument_row(
-        None, "The run in use, and the one that may replace it; or several.", metavar="OLD NEW..."
+        "The run in use, and the one that may replace it; or several.", metavar="OLD NEW..."
     )
 
 
@@ -206,27 +197,21 @@ class ComparisonOptions:
     """How systems are compared, and how the comparison is written."""
 
     baseline: str | None = model_row(
-        None, "Compare the others with this run; by default the first.", metavar="RUN"
+        "Compare the others with this run; by default the first.", metavar="RUN"
     )
     llm_qrels: str | None = first_row(
-        None,
-        "An LLM's judgements of these queries and more, corrected by people's.",
-        metavar="FILE",
+        "An LLM's judgements of these queries and more, corrected by people's.", metavar="FILE"
     )
     topics: Topics = model_row(
-        "all", "With --llm-qrels: the difference over all topics there could be, or these."
+        "With --llm-qrels: the difference over all topics there could be, or these.", "all"
     )
     form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
-        "table", "How to write.", "--format"
+        "How to write.", "table", "--format"
     )
-    level: float = model_row(0.95, "Level of the bootstrap intervals.")
-    correction: Literal["holm", "bh", "none"] = model_row("holm", "Correction for several tests.")
+    level: float = model_row("Level of the bootstrap intervals.", 0.95)
+    correction: Literal["holm", "bh", "none"] = model_row("Correction for several tests.", "holm")
     resamples: int = model_row(
-        10_000,
-        "Number of bootstrap samples and of permutations.",
-        min=100,
-        max=MAX_RESAMPLES,
-        metavar="N",
+        "Number of bootstrap samples and of permutations.", 10_000, min=100, max=MAX_RESAMPLES
     )
     seed: Seed = 0
     plot: Plot = None
@@ -279,16 +264,15 @@ def evaluate(
     *,
     source: EvaluationOptions,
     scale: ScaleOptions,
-    by_query: bool = first_row(False, "Every query, not only means.", "-q", "--by-query"),
+    by_query: bool = first_row("Every query, not only means.", False, "-q", "--by-query"),
     residuals: bool = output_row(
-        False, "Also what unjudged documents could still add to each value."
+        "Also what unjudged documents could still add to each value.", False
     ),
     against: str | None = input_row(
-        None,
         "Values of queries from elsewhere: name the convention that differs from ours.",
         metavar="FILE",
     ),
-    form: Literal["table", "tsv", "jsonl"] = first_row("table", "How to write.", "--format"),
+    form: Literal["table", "tsv", "jsonl"] = first_row("How to write.", "table", "--format"),
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -339,17 +323,16 @@ def gate(
     scale: ScaleOptions,
     comparison: ComparisonOptions,
     rule: Literal["harm", "non-inferior"] = first_row(
-        "harm", "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior)."
+        "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior).", "harm"
     ),
     min_difference: float = first_row(
-        0.0, "Smallest acceptable difference from the baseline, as -0.005.", metavar="MARGIN"
+        "Smallest acceptable difference from the baseline, as -0.005.", 0.0, metavar="MARGIN"
     ),
     at_least: float | None = first_row(
-        None,
         "Also fail unless so many of 100 people who see a difference take the run.",
         metavar="PEOPLE",
     ),
-    junit: Path | None = output_row(None, "Write the decision as a JUnit report.", metavar="FILE"),
+    junit: Path | None = output_row("Write the decision as a JUnit report."),
 ) -> None:
     """Decide whether a run may replace another: worse, not worse or undecided.
 

@@ -18,15 +18,9 @@ from dcglearn.foundation.validation import InputError, PolarsFrame
 class PromptOptions:
     """Requests to a language model for the grades."""
 
-    prompts: Path | None = output_row(
-        None, "Also write a request to a language model for each grade.", metavar="FILE"
-    )
-    documents: Path | None = input_row(
-        None, "With --prompts: JSON lines with docno, title and text.", metavar="FILE"
-    )
-    topics: Path | None = input_row(
-        None, "With --prompts: texts of the queries: name, tab, text.", metavar="FILE"
-    )
+    prompts: Path | None = output_row("Also write a request to a language model for each grade.")
+    documents: Path | None = input_row("With --prompts: JSON lines with docno, title and text.")
+    topics: Path | None = input_row("With --prompts: texts of the queries: name, tab, text.")
 
     def write(self, asked: OpenGrades, form: RequestOptions, *, force: bool) -> None:
         """Write the requests, if they are asked for."""
@@ -47,15 +41,13 @@ def ask_grades(
     *,
     source: GatedRuns,
     scale: ScaleOptions,
-    n: int = first_row(20, "How many documents to ask for.", "-n", "--documents-to-grade", min=1),
+    n: int = first_row("How many documents to ask for.", 20, "-n", "--documents-to-grade", min=1),
     baseline: str | None = first_row(
-        None, "Compare the others with this run; by default the first.", metavar="RUN"
+        "Compare the others with this run; by default the first.", metavar="RUN"
     ),
-    fill: Path | None = input_row(
-        None, "Instead: a file of this command, to fill in by --answers.", metavar="FILE"
-    ),
+    fill: Path | None = input_row("Instead: a file of this command, to fill in by --answers."),
     answers: str | None = input_row(
-        None, "With --fill: a language model's answers to the prompts.", metavar="FILE"
+        "With --fill: a language model's answers to the prompts.", metavar="FILE"
     ),
     prompting: PromptOptions,
     form: RequestOptions,

@@ -39,17 +39,11 @@ class OutputOptions:
     """What is written, and where."""
 
     output: Path | None = first_row(
-        None,
-        "Write the DCG here; without it, to standard output.",
-        "-o",
-        "--output",
-        metavar="FILE",
+        "Write the DCG here; without it, to standard output.", None, "-o", "--output"
     )
-    plot: Path | None = first_row(None, "Draw gains and discounts here (.png, .pdf, .svg).")
-    report_out: Path | None = first_row(
-        None, "Write the whole report here (.html, .md, .txt, .json)."
-    )
-    utility_out: Path | None = output_row(None, "Write the K x L utility W here too.")
+    plot: Path | None = first_row("Draw gains and discounts here (.png, .pdf, .svg).")
+    report_out: Path | None = first_row("Write the whole report here (.html, .md, .txt, .json).")
+    utility_out: Path | None = output_row("Write the K x L utility W here too.")
     as_json: AsJson = False
     force: Force = False
 
@@ -120,12 +114,10 @@ def learn(
     learner: LearnerOptions,
     trust: TrustOptions,
     cluster: Cluster,
-    checkpoint: Path | None = scale_row(
-        None, "Keep the sums of every pass here, for --resume.", metavar="FILE"
-    ),
-    resume: bool = scale_row(False, "Resume the fit kept in --checkpoint, to the same bytes."),
+    checkpoint: Path | None = scale_row("Keep the sums of every pass here, for --resume."),
+    resume: bool = scale_row("Resume the fit kept in --checkpoint, to the same bytes.", False),
     dry_run: bool = output_row(
-        False, "Print what was recognised in the log; learn and write nothing."
+        "Print what was recognised in the log; learn and write nothing.", False
     ),
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""

@@ -21,7 +21,7 @@ class OutcomeFile(PlainReading):
     """A file of outcomes, and how it is read."""
 
     file: str = argument_row(
-        ..., "JSON lines, delimited text or Parquet; - reads standard input.", metavar="FILE"
+        "JSON lines, delimited text or Parquet; - reads standard input.", ..., metavar="FILE"
     )
 
 
@@ -30,7 +30,7 @@ class ReaderOptions(CurveOptions):
     """How gains and discounts of a machine that reads are fitted."""
 
     discounts: Literal["free", "falling"] = model_row(
-        "free", "free: a later position may count for more; falling: none does."
+        "free: a later position may count for more; falling: none does.", "free"
     )
 
     def direct(self, log: Any) -> "DirectDescription":

@@ -54,29 +54,25 @@ if TYPE_CHECKING:
 def convert(
     *,
     log: list[str] = argument_row(
-        ...,
         "JSON lines or array, delimited text or Parquet, several files, or a folder; "
         "- reads standard input.",
+        ...,
         metavar="LOG...",
     ),
     reading: MappingOptions,
     joins: JoinOptions,
     inconsistent: Literal["keep", "half", "tie"] = input_row(
-        "keep", "What contradictory verdicts count, of one rater on a pair shown both ways."
+        "What contradictory verdicts count, of one rater on a pair shown both ways.", "keep"
     ),
     prompts: str | None = first_row(
-        None,
-        "LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.",
-        metavar="FILE",
+        "LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.", metavar="FILE"
     ),
     verdicts: bool = first_row(
-        False,
         "LOG holds verdicts of the judging page: merge their lines, and name what is there twice.",
+        False,
     ),
     output: OutputLog = None,
-    mapping_out: Path | None = output_row(
-        None, "Write how the log was read here (TOML), for --mapping.", metavar="FILE"
-    ),
+    mapping_out: Path | None = output_row("Write how the log was read here (TOML), for --mapping."),
     force: Force = False,
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
@@ -208,20 +204,16 @@ def ask(
     *,
     reading: Reading,
     candidates: str | None = argument_row(
-        None, "Pairs that could be judged, as a log with winner open.", metavar="[CANDIDATES]"
+        "Pairs that could be judged, as a log with winner open.", metavar="[CANDIDATES]"
     ),
     log: str | None = first_row(
-        None, "The judgements so far; leave it out at the beginning.", metavar="LOG"
+        "The judgements so far; leave it out at the beginning.", metavar="LOG"
     ),
-    n: int = first_row(5, "How many pairs to ask for.", "-n", "--pairs", min=1),
+    n: int = first_row("How many pairs to ask for.", 5, "-n", "--pairs", min=1),
     output: OutputLog = None,
-    generate: int = input_row(
-        200, "Without CANDIDATES: how many lists to make and pair.", min=2, metavar="N"
-    ),
+    generate: int = input_row("Without CANDIDATES: how many lists to make and pair.", 200, min=2),
     llm: str | None = first_row(
-        None,
-        "An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
-        metavar="LOG",
+        "An LLM judge's verdicts: ask where people may differ, or else of its pairs.", metavar="LOG"
     ),
     seed: Seed = 0,
     force: Force = False,
@@ -273,17 +265,17 @@ class LLMOptions:
     """Who judges: people, or an LLM with its taste, errors and side."""
 
     judge: Literal["people", "llm"] = first_row(
-        "people", "People, or a language model that sees each pair in both orders."
+        "People, or a language model that sees each pair in both orders.", "people"
     )
-    taste: str | None = model_row(None, "llm: its metric; else the truth.", metavar="METRIC")
+    taste: str | None = model_row("llm: its metric; else the truth.", metavar="METRIC")
     error: float = model_row(
-        0.1, "llm: share of pairs that it gets wrong, by its taste.", metavar="SHARE"
+        "llm: share of pairs that it gets wrong, by its taste.", 0.1, metavar="SHARE"
     )
     side: float = model_row(
-        0.1, "llm: share of verdicts that name the first list unread.", metavar="SHARE"
+        "llm: share of verdicts that name the first list unread.", 0.1, metavar="SHARE"
     )
     consistency: float = model_row(
-        0.9, "llm: share of repeated pairs on which it repeats its verdict.", metavar="SHARE"
+        "llm: share of repeated pairs on which it repeats its verdict.", 0.9, metavar="SHARE"
     )
 
     def refuse(self, **of_people: Any) -> None:
@@ -306,21 +298,21 @@ def simulate(
     llm: LLMOptions,
     output: OutputLog = None,
     truth: str = first_row(
-        "D1",
         "D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.",
+        "D1",
         metavar="METRIC",
     ),
-    pairs: int = first_row(200, "Number of pairs.", min=1),
+    pairs: int = first_row("Number of pairs.", 200, min=1),
     lists: Literal["permutations", "free"] = model_row(
-        "permutations", "Permutations of one multiset of grades, or free lists."
+        "Permutations of one multiset of grades, or free lists.", "permutations"
     ),
-    flips: int = first_row(0, "Number of pairs whose verdict is flipped.", min=0),
-    temperature: float = model_row(0.0, "Logistic noise of the judge, in units of DCG.", min=0.0),
-    tie_below: float = model_row(0.0, "Differences up to this become ties.", min=0.0),
-    raters: int | None = first_row(None, "Distribute the pairs over this many raters.", min=1),
-    queries: int | None = model_row(None, "Distribute the pairs over this many queries.", min=1),
+    flips: int = first_row("Number of pairs whose verdict is flipped.", 0, min=0),
+    temperature: float = model_row("Logistic noise of the judge, in units of DCG.", 0.0, min=0.0),
+    tie_below: float = model_row("Differences up to this become ties.", 0.0, min=0.0),
+    raters: int | None = first_row("Distribute the pairs over this many raters.", min=1),
+    queries: int | None = model_row("Distribute the pairs over this many queries.", min=1),
     seed: Seed = 0,
-    truth_out: Path | None = output_row(None, "Write the true DCG here."),
+    truth_out: Path | None = output_row("Write the true DCG here."),
     force: Force = False,
 ) -> None:
     """Write a log of preferences whose true DCG is known."""

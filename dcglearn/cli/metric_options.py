@@ -23,11 +23,10 @@ class ScaleOptions:
     """Options for a metric whose scale differs from the scale of the data."""
 
     map_grades: str | None = input_row(
-        None,
         "The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
         metavar="G=H,...",
     )
-    strict: bool = input_row(False, "Refuse a metric of more grades than the data.")
+    strict: bool = input_row("Refuse a metric of more grades than the data.", False)
 
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
         """Return the metrics on the scale of the data; raise InputError if the map fits no file."""

@@ -74,13 +74,13 @@ class TrainingData:
     """Training and validation data, and how they are read."""
 
     data: Path = argument_row(
-        ..., "Svmlight text with qid, also .gz, .xz and .zst.", metavar="TRAIN"
+        "Svmlight text with qid, also .gz, .xz and .zst.", ..., metavar="TRAIN"
     )
-    valid: Path | None = model_row(None, "Validation data, to choose the stage of the training.")
+    valid: Path | None = model_row("Validation data, to choose the stage of the training.")
     groups: Groups = None
-    valid_groups: Path | None = input_row(None, "Group sizes of the validation data.")
+    valid_groups: Path | None = input_row("Group sizes of the validation data.")
     grades: Grades = None
-    features: int | None = input_row(None, "Number of features.", metavar="D")
+    features: int | None = input_row("Number of features.", metavar="D")
     zero_based: ZeroBased = False
 
     def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
@@ -103,34 +103,29 @@ class ModelOptions:
     """The model, the objective and their parameters."""
 
     metric: str = first_row(
-        "exponential-log2@10", "Train for this DCG: a file or GAIN-DISCOUNT[@K].", metavar="METRIC"
+        "Train for this DCG: a file or GAIN-DISCOUNT[@K].", "exponential-log2@10", metavar="METRIC"
     )
     model: Literal["linear", "trees"] = first_row(
-        "linear", "Linear or boosted trees (by LightGBM)."
+        "Linear or boosted trees (by LightGBM).", "linear"
     )
     objective: Objective | None = first_row(
-        None, "What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
+        "What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
     )
-    trees: int = model_row(300, "Boosted trees: how many.", min=1, metavar="N")
-    leaves: int = model_row(31, "Boosted trees: leaves of each.", min=2, metavar="N")
-    learning_rate: float = model_row(0.1, "Boosted trees: learning rate.")
+    trees: int = model_row("Boosted trees: how many.", 300, min=1)
+    leaves: int = model_row("Boosted trees: leaves of each.", 31, min=2)
+    learning_rate: float = model_row("Boosted trees: learning rate.", 0.1)
     patience: int | None = model_row(
-        None,
         "Boosted trees: with --valid, stop after N without a better value; "
         "default 50, 0 grows all.",
         min=0,
-        metavar="N",
     )
     threads: int | None = scale_row(
-        None,
-        "Boosted trees: threads; by default the processors that are free now.",
-        min=1,
-        metavar="N",
+        "Boosted trees: threads; by default the processors that are free now.", min=1
     )
-    solver: Literal["cg", "lbfgs", "sgd"] = model_row("cg", "Linear models: optimiser.")
-    start: Literal["ridge", "ranksvm", "random"] = model_row("ridge", "Linear models: the start.")
-    restarts: int = model_row(1, "Linear models: starts, those after the first at random.")
-    l2: float | None = model_row(None, "Linear models: penalty on leaving the start; else its own.")
+    solver: Literal["cg", "lbfgs", "sgd"] = model_row("Linear models: optimiser.", "cg")
+    start: Literal["ridge", "ranksvm", "random"] = model_row("Linear models: the start.", "ridge")
+    restarts: int = model_row("Linear models: starts, those after the first at random.", 1)
+    l2: float | None = model_row("Linear models: penalty on leaving the start; else its own.")
     seed: Seed = 0
 
     @property
@@ -202,11 +197,11 @@ class ModelOptions:
 def train(
     *,
     source: TrainingData,
-    folder: Path = first_row(..., "Write the model here.", metavar="FOLDER"),
+    folder: Path = first_row("Write the model here.", ..., metavar="FOLDER"),
     options: ModelOptions,
     scale: ScaleOptions,
     cluster: Cluster,
-    resume: bool = scale_row(False, "Resume a training that was stopped."),
+    resume: bool = scale_row("Resume a training that was stopped.", False),
     as_json: AsJson = False,
     dry_run: DryRun = False,
     force: Force = False,
@@ -284,18 +279,17 @@ def _fit_with_checkpoint(
 @examples("dcglearn rank model test.svm --format trec --tag mine -o run.txt")
 def rank(
     *,
-    model: Path = argument_row(..., "A folder that `dcglearn train` wrote.", metavar="MODEL"),
+    model: Path = argument_row("A folder that `dcglearn train` wrote.", ..., metavar="MODEL"),
     data: Path = argument_row(
-        ..., "Svmlight text with qid, also .gz, .xz and .zst.", metavar="DATA"
+        "Svmlight text with qid, also .gz, .xz and .zst.", ..., metavar="DATA"
     ),
     scale: ScaleOptions,
     output: Output = None,
     form: Literal["scores", "trec"] = first_row(
-        "scores", "A score a line, in the order of the data; or a TREC run.", "--format"
+        "A score a line, in the order of the data; or a TREC run.", "scores", "--format"
     ),
-    tag: str = output_row("dcglearn", "The run's name, its last column.", metavar="NAME"),
+    tag: str = output_row("The run's name, its last column.", "dcglearn", metavar="NAME"),
     metric: str | None = first_row(
-        None,
         "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's.",
         metavar="METRIC",
     ),

@@ -74,8 +74,8 @@ class CheckedReading(Reading):
     """How commands that learn from a log read it."""
 
     as_is: bool | None = input_row(
-        None,
         "Keep a log that seems to be upside down; or refuse one that tells nothing.",
+        None,
         "--as-is/--strict-log",
     )
 
@@ -103,8 +103,8 @@ class MappingOptions(FullReading):
     """Options of how a file is read: those of the table, and the treatment of bad lines."""
 
     ratings: Ratings = False
-    equal_groups: bool = input_row(False, "With --ratings: a group counts once.")
-    skip_bad: Path | None = input_row(None, "Put bad lines in FILE; read the rest.", metavar="FILE")
+    equal_groups: bool = input_row("With --ratings: a group counts once.", False)
+    skip_bad: Path | None = input_row("Put bad lines in FILE; read the rest.")
 
     def __post_init__(self) -> None:
         if self.equal_groups and not self.ratings:
@@ -130,14 +130,14 @@ class LogOptions(CheckedReading):
     """The paths of a log, how it is read, and how much of it may be in memory."""
 
     log: list[str] = argument_row(
-        ...,
         "JSON lines or array, delimited text or Parquet, also .gz, .zst and .zip; "
         "- reads standard input. Or several files, or a folder.",
+        ...,
         metavar="LOG...",
     )
     ratings: Ratings = False
     memory: str | None = scale_row(
-        None, "Use at most this much memory (2GB, 512MB), and disk beyond it.", metavar="SIZE"
+        "Use at most this much memory (2GB, 512MB), and disk beyond it.", metavar="SIZE"
     )
 
     @property
@@ -205,32 +205,30 @@ class JoinOptions:
     """Options of a join: judgements, the grade of unjudged documents, the lists of a verdict."""
 
     qrels: str | None = first_row(
-        None,
-        "Grades of the documents that lists name: TREC, CSV, or a tool's file.",
-        metavar="FILE",
+        "Grades of the documents that lists name: TREC, CSV, or a tool's file.", metavar="FILE"
     )
-    run_a: str | None = input_row(None, "With --run-b: LOG holds query and winner.", metavar="RUN")
-    run_b: str | None = input_row(None, "The other run.", metavar="RUN")
+    run_a: str | None = input_row("With --run-b: LOG holds query and winner.", metavar="RUN")
+    run_b: str | None = input_row("The other run.", metavar="RUN")
     interleaving: Literal["team-draft", "balanced"] | None = input_row(
-        None, "LOG holds clicks on rankings that were interleaved this way."
+        "LOG holds clicks on rankings that were interleaved this way."
     )
     ubi: bool = input_row(
-        False, "LOG holds OpenSearch's UBI events of an interleaved test; give --qrels.", "--ubi"
+        "LOG holds OpenSearch's UBI events of an interleaved test; give --qrels.", False, "--ubi"
     )
     action: str = input_row(
-        "click", "With --ubi: the action to credit, such as add_to_cart.", metavar="NAME"
+        "With --ubi: the action to credit, such as add_to_cart.", "click", metavar="NAME"
     )
     unjudged: str = input_row(
-        "worst",
         "With --qrels: the grade of an unjudged document.",
+        "worst",
         metavar="worst|best|drop|unknown|GRADE",
     )
     missing: Literal["error", "skip"] = input_row(
-        "error", "With --qrels: refuse queries without judgements, or skip their pairs."
+        "With --qrels: refuse queries without judgements, or skip their pairs.", "error"
     )
     duplicates: Literal["error", "first", "last", "mean", "median", "majority"] = input_row(
-        "error",
         "With --qrels: what to do with a document judged twice, as in a book of several raters.",
+        "error",
     )
 
     def __post_init__(self) -> None:

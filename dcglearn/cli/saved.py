@@ -34,8 +34,8 @@ from dcglearn.plots import dcg_figure
 def show(
     *,
     shown: list[str] = argument_row(
-        ...,
         "Files of metrics, names GAIN-DISCOUNT[@K]; folders of models, checkpoints.",
+        ...,
         metavar="METRIC|MODEL...",
     ),
     grades: Grades = None,
@@ -80,15 +80,13 @@ def is_model(name: str) -> bool:
 def export(
     *,
     metric: str | None = argument_row(
-        None, "A file, or GAIN-DISCOUNT@K.", metavar="METRIC", show_default=False
+        "A file, or GAIN-DISCOUNT@K.", metavar="METRIC", show_default=False
     ),
-    to: str | None = first_row(None, "The tool; --list shows all.", metavar="TARGET"),
-    lossy: bool = first_row(False, "Leave the discounts out where a tool has none."),
-    scale: int | None = input_row(None, "trec-eval, ranx: what the best grade becomes.", min=1),
-    grades: int | None = input_row(
-        None, "Number of grades of a textbook metric.", min=1, metavar="L"
-    ),
-    listed: bool = first_row(False, "Show the targets and what each can hold.", "--list"),
+    to: str | None = first_row("The tool; --list shows all.", metavar="TARGET"),
+    lossy: bool = first_row("Leave the discounts out where a tool has none.", False),
+    scale: int | None = input_row("trec-eval, ranx: what the best grade becomes.", min=1),
+    grades: int | None = input_row("Number of grades of a textbook metric.", min=1, metavar="L"),
+    listed: bool = first_row("Show the targets and what each can hold.", False, "--list"),
     output: Output = None,
     force: Force = False,
 ) -> None:

@@ -13,7 +13,7 @@ from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError, Integers, PathLike, errors_in, one_of
 from dcglearn.joins.join_judgements import Joining, log_of_documents, place_of
-from dcglearn.readers.column_roles import PREFERENCE, Counts, Record, Role, Roles, Table
+from dcglearn.readers.column_roles import PREFERENCE, Counts, Record, Role, Roles, Table, named_role
 from dcglearn.readers.line_formats import Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of
@@ -28,16 +28,16 @@ TEAMS = ("a", "b")
 IMPRESSION = {
     "query": PREFERENCE["query"],
     "weight": Role("positive", (*PREFERENCE["weight"].names, "impressions")),
-    "teams": Role("documents", ("teams",)),
-    "merged": Role("documents", ("merged",)),
-    "clicks": Role("grades", ("clicks",), required=True),
+    "teams": named_role("documents", "teams"),
+    "merged": named_role("documents", "merged"),
+    "clicks": named_role("grades", "clicks", required=True),
 }
 """The columns of impressions besides the rankings."""
 
 CREDITED = {
     "query": IMPRESSION["query"],
     "weight": IMPRESSION["weight"],
-    "difference": Role("number", ("difference",), required=True),
+    "difference": named_role("number", "difference", required=True),
     "left out": Role("label", ()),
 }
 """The columns of credited impressions besides the rankings.

@@ -25,7 +25,7 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
 )
-from dcglearn.readers.column_roles import PREFERENCE, Role
+from dcglearn.readers.column_roles import PREFERENCE, named_role
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.openers import records_of
@@ -35,9 +35,9 @@ TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000, "image": 2000}
 """The fields of an item that are shown, and the most characters of each."""
 
 EXTRAS = {
-    "items_a": Role("items", ("items_a", "items_left")),
-    "items_b": Role("items", ("items_b", "items_right")),
-    "intent": Role("text", ("intent", "description", "narrative")),
+    "items_a": named_role("items", "items_a,items_left"),
+    "items_b": named_role("items", "items_b,items_right"),
+    "intent": named_role("text", "intent,description,narrative"),
     **{name: PREFERENCE[name] for name in ("docs_a", "docs_b")},
 }
 """The columns of a file of candidates that a log of preferences does not have."""

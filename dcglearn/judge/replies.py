@@ -10,18 +10,16 @@ from typing import Any
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.prompts import pairs_beside
-from dcglearn.readers.column_roles import PREFERENCE, Role
+from dcglearn.readers.column_roles import PREFERENCE, named_role
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import records_of
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
 
 REPLY = {
-    "custom_id": Role("text", ("custom_id", "key"), required=True),
-    "answer": Role(
-        "text", ("response", "result", "answer", "content", "text", "output"), required=True
-    ),
-    "model": Role("text", ("model",)),
+    "custom_id": named_role("text", "custom_id,key", required=True),
+    "answer": named_role("text", "response,result,answer,content,text,output", required=True),
+    "model": named_role("text", "model"),
 }
 """The columns of a file of replies; `answer` is a text, or the provider's object around it."""
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.column_roles import ColumnsByRole, by_role, names_in
+from dcglearn.readers.column_roles import ColumnsByRole, by_role, used_columns
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.grade_lists import GRADE
 from dcglearn.readers.joined_files import Joined
@@ -178,7 +178,7 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     # columns with a role, without blanks at the ends
     if any(mark in data for mark in (b" ", b"\r", b"\t")):
         frame = _stripped(frame, pl.exclude(scores))
-    used = [pl.col(index[name]).alias(name) for name in names_in(source.columns)]
+    used = [pl.col(index[name]).alias(name) for name in used_columns(source.columns)]
     return _named_by_role(frame.select(used), source.columns)
 
 

@@ -31,7 +31,7 @@ from dcglearn.readers.column_roles import (
     Roles,
     Table,
     by_role,
-    names_in,
+    used_columns,
 )
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.grade_checks import check_levels, proposing_scale
@@ -403,7 +403,7 @@ def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised
     """Return what was recognised in a source."""
     # the columns that have roles
     columns = by_role(source.names, source.table_roles) if source.names else {}
-    used = names_in(columns)
+    used = used_columns(columns)
     ignored = tuple(name for name in source.names if name not in used)
 
     # the winners, unless numbers stand for them

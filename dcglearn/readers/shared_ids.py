@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.validation import EMPTY, InputError
-from dcglearn.readers.column_roles import PREFERENCE, Record, Role, Table
+from dcglearn.readers.column_roles import PREFERENCE, Record, Table, named_role
 from dcglearn.readers.joined_files import log_files, name_of
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
@@ -13,7 +13,7 @@ from dcglearn.readers.read_table import read_columns
 
 ID = "id of a judgement"
 ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | {
-    ID: Role("identity", ("id",))
+    ID: named_role("identity", "id")
 }
 
 
