@@ -151,8 +151,9 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(cell) for cell in text.split(",")]
     except ValueError as error:
-        remedy = "give whole numbers with commas, such as 4,4,3,2,0"
-        raise InputError(f"--documents {text}: {remedy}") from error
+        raise InputError(
+            f"--documents {text}: give whole numbers with commas, such as 4,4,3,2,0"
+        ) from error
 
 
 def _two_metrics(

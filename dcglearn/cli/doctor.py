@@ -72,8 +72,9 @@ class Installation(Finding):
         for name, libraries in self.facts["extras"].items():
             missing = [library for library, version in libraries.items() if version is None]
             if missing:
-                lacks = f"extra {name} lacks {', '.join(missing)}"
-                notes.append(f"{lacks}: pip install 'dcglearn[{name}]'")
+                notes.append(
+                    f"extra {name} lacks {', '.join(missing)}: pip install 'dcglearn[{name}]'"
+                )
         for name, folder in self.facts["folders"].items():
             if not folder["writable"]:
                 notes.append(f"{folder['path']}, for {name}, cannot be written: change its rights")

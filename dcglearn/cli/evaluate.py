@@ -143,8 +143,9 @@ class EvaluationOptions:
     ) -> tuple[Judgements, list[Run]]:
         """Return hits of responses as runs, with all judgements or the hits' own; print notes."""
         if self.judgements is not None:
-            remedy = f"leave out {self.judgements} or give it by --qrels"
-            raise InputError(f"--rank-eval takes no runs; {remedy}")
+            raise InputError(
+                f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels"
+            )
         responses = [read_rank_eval(path) for path in self.rank_eval or []]
         runs = read_runs([response.run for response in responses])
         dcgs = [metric for metric in metrics.values() if not isinstance(metric, str)]
@@ -158,8 +159,10 @@ class EvaluationOptions:
             if self.grades is None:  # the top grade may be missing among the hits
                 sizes = [dcg.n_grades for dcg in dcgs]
                 judged = replace(judged, n_grades=max([judged.n_grades, *sizes]))
-            reason = "DCG, since a response does not hold all judgements"
-            say(f"note: {reason}; NDCG needs --qrels REQUEST")
+            say(
+                "note: DCG, since a response does not hold all judgements; NDCG needs --qrels "
+                "REQUEST"
+            )
 
         # what the responses leave open
         deepest = max((dcg.depth for dcg in dcgs), default=1)
@@ -178,8 +181,9 @@ class EvaluationOptions:
             resolved = as_metrics(own, judged, runs)
             others += [name for name, metric in resolved.items() if isinstance(metric, str)]
         if others:
-            reason = f"{others[0]} needs all judgements"
-            raise InputError(f"{reason}; a response has those of its hits: give --qrels")
+            raise InputError(
+                f"{others[0]} needs all judgements; a response has those of its hits: give --qrels"
+            )
 
 
 @dataclass(frozen=True)

@@ -223,8 +223,9 @@ def judge(
     try:
         from dcglearn.judge.server import Place, serve
     except ModuleNotFoundError as error:
-        remedy = "pip install 'dcglearn[judge]'"
-        raise InputError(f"the judging page needs Starlette and uvicorn: {remedy}") from error
+        raise InputError(
+            "the judging page needs Starlette and uvicorn: pip install 'dcglearn[judge]'"
+        ) from error
 
     # open the log, and say what it holds
     where = Place(place.host, place.port, place.token, browser=not place.no_browser)
@@ -298,9 +299,11 @@ def _say_cut_short(study: Study) -> None:
 def _candidate_lines(pairs: Candidates) -> list[str]:
     """Return lines on the candidates, and on what was left out."""
     queries = len({pair.query for pair in pairs.pairs})
-    held = f"{number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}"
-    scale = f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}"
-    return [f"candidates: {held}; {scale}", *left_out(pairs.dropped)]
+    return [
+        f"candidates: {number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}; "
+        f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}",
+        *left_out(pairs.dropped),
+    ]
 
 
 def _rules(asking: AskingOptions) -> Rules:

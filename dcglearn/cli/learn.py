@@ -62,8 +62,10 @@ class OutputOptions:
         """Raise InputError for a file that cannot be written, or is named for something else."""
         # what -o does not hold
         if self.output is not None and self.output.suffix.lower() in NO_METRIC:
-            remedy = "--report-out page.html writes the report, --plot a picture"
-            raise InputError(f"{self.output}: -o holds the metric as JSON; {remedy}")
+            raise InputError(
+                f"{self.output}: -o holds the metric as JSON; --report-out page.html writes the "
+                "report, --plot a picture"
+            )
 
         # files that exist, and formats
         files = (self.output, self.utility_out, self.report_out)
@@ -133,8 +135,9 @@ def learn(
     if trust.what_if and learner.form not in ("dcg", "auto"):
         raise InputError(f"--what-if tells of DCGs: leave out --form {learner.form}")
     if trust.ranges and learner.zero not in (None, "0"):
-        reason = "--ranges hold for DCGs whose worst grade has gain 0"
-        raise InputError(f"{reason}; leave out --zero {learner.zero}")
+        raise InputError(
+            f"--ranges hold for DCGs whose worst grade has gain 0; leave out --zero {learner.zero}"
+        )
 
     # what needs the whole log in memory
     if source.in_parts(cluster):

@@ -32,8 +32,10 @@ def read_section(
     read, *notes = describe(log, log.dropped)
     if contradicted and isinstance(log, Preferences):
         share = contradicted / log.decided.total_weight
-        of_all = f"{contradicted:g} pairs, {share:.1%} of those with a winner"
-        notes.append(f"contradicted: {of_all}, say the opposite of another pair")
+        notes.append(
+            f"contradicted: {contradicted:g} pairs, {share:.1%} of those with a winner, say the "
+            "opposite of another pair"
+        )
     return Section(read.removeprefix("read: "), [*notes, *remarks])
 
 
@@ -85,8 +87,10 @@ def _of_members(fit: DirectFit) -> list[str]:
     for member in fit.members:
         share = ""
         if isfinite(member.share):
-            held_out = f"{member.share:.1%} ± {member.error:.1%} of held-out judgements"
-            share = f", and orders {held_out} as people did"
+            share = (
+                f", and orders {member.share:.1%} ± {member.error:.1%} of held-out judgements as "
+                "people did"
+            )
         notes.append(f"{member.weight:.1%} of it is {member.meaning}{share}")
 
     # .16: chance that the one behind by a standard error is the better one

@@ -149,8 +149,10 @@ def _with_learned_cutoffs(
     """Return how to read a log with N levels' best-fitting cut-offs, ``--cutoffs learned:N``."""
     n_levels = str(reading.cutoffs).removeprefix("learned:")
     if not n_levels.isdecimal() or log == "-" or prompts is not None:
-        remedy = "give a number of levels, learned:4, say, and pairs in a file"
-        raise InputError(f"--cutoffs {reading.cutoffs}: {remedy}")
+        raise InputError(
+            f"--cutoffs {reading.cutoffs}: give a number of levels, learned:4, say, and pairs in "
+            "a file"
+        )
     from dcglearn.learning.learned_cutoffs import FINE
 
     fine = replace(reading, cutoffs=FINE)
@@ -166,8 +168,10 @@ def _answers(
     """Return a model's answers as verdicts, and how to read the prompts' lists; print counts."""
     if reading.ratings or reading.skip_bad or asked:
         option = (*asked, "--ratings or --skip-bad")[0]
-        reason = "whose pairs have grades; what is not read is listed"
-        raise InputError(f"{option} does not go with --prompts, {reason}")
+        raise InputError(
+            f"{option} does not go with --prompts, whose pairs have grades; what is not read is "
+            "listed"
+        )
     from dcglearn.judge.replies import read_replies
 
     verdicts, lines = read_replies(log, prompts, reading.log_mapping)
@@ -236,8 +240,9 @@ def ask(
     fit = verdicts = None
     if llm is not None:
         if judged is None or log is None:
-            reason = "people's verdicts say how far to follow the LLM judge's"
-            raise InputError(f"--llm goes with --log: {reason}")
+            raise InputError(
+                "--llm goes with --log: people's verdicts say how far to follow the LLM judge's"
+            )
         refuse_other_lists(log, llm, mapping)
         verdicts = read_llm(llm, judged.n_grades)
         of_people = DirectDescription(n_grades=judged.n_grades)
@@ -251,8 +256,9 @@ def ask(
     elif judged is not None:
         pool = generated_lists(judged, generate, random_state=seed)
     else:
-        remedy = "give CANDIDATES, or --log to make lists with its mix of grades"
-        raise InputError(f"nothing to choose from: {remedy}")
+        raise InputError(
+            "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
+        )
 
     # choose, and write
     questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, random_state=seed)

@@ -123,8 +123,9 @@ def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) 
             read += expand_paths(name, "**/*")
     for output in existing:
         if any(Path(output).samefile(file) for file in read):
-            remedy = "name another file for the result"
-            raise InputError(f"{output} is an input of this command; {remedy}")
+            raise InputError(
+                f"{output} is an input of this command; name another file for the result"
+            )
 
 
 def say(text: str) -> None:
@@ -196,6 +197,7 @@ def write_figure(
     except InputError as error:
         raise error.told(after="; the results without the picture are complete") from None
     except (ValueError, RuntimeError, MemoryError) as error:  # matplotlib's own errors
-        reason = f"{plot}: cannot be drawn ({error})"
-        raise InputError(f"{reason}; the results without it are complete") from error
+        raise InputError(
+            f"{plot}: cannot be drawn ({error}); the results without it are complete"
+        ) from error
     typer.echo(f"wrote: {plot}", err=err)

@@ -306,8 +306,9 @@ def rank(
     if not tag or tag.split() != [tag]:
         raise InputError(f"--tag {tag!r}: a run's name is one word")
     if form == "trec" and output is not None and not is_trec(output):
-        remedy = "give .txt, .trec or .run"
-        raise InputError(f"{output}: a TREC run would be read as a table by this name; {remedy}")
+        raise InputError(
+            f"{output}: a TREC run would be read as a table by this name; give .txt, .trec or .run"
+        )
     if metric is not None:
         metric_or_name(metric, accept=SCORING)
 
@@ -400,9 +401,11 @@ def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
     for path, queries in data.items():
         top = int(queries.grades.max(initial=0))
         if top >= dcg.n_grades:
-            reason = f"{name} has gains for grades 0..{dcg.n_grades - 1}"
-            remedy = "give a metric with as many grades as the labels have, or --map-grades"
-            raise InputError(f"{path} has grade {top}, but {reason}; {remedy}", see="scales")
+            raise InputError(
+                f"{path} has grade {top}, but {name} has gains for grades 0..{dcg.n_grades - 1}; "
+                "give a metric with as many grades as the labels have, or --map-grades",
+                see="scales",
+            )
 
 
 def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:

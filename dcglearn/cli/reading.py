@@ -110,8 +110,9 @@ class MappingOptions(FullReading):
         if self.equal_groups and not self.ratings:
             raise InputError("--equal-groups goes with --ratings")
         if self.ratings and (self.winner_words or self.positive):
-            remedy = "leave them out with --ratings"
-            raise InputError(f"--winner-words and --positive are for pairs: {remedy}")
+            raise InputError(
+                "--winner-words and --positive are for pairs: leave them out with --ratings"
+            )
 
 
 def read_llm(path: str, n_grades: int) -> Preferences:
@@ -266,8 +267,9 @@ class JoinOptions:
 
         # clicks on interleaved rankings
         if mapping.given.keys() & {"winner_words", "positive", "columns"}:
-            names = "--winner-words, --positive and --columns"
-            raise InputError(f"{names} do not go with runs and clicks")
+            raise InputError(
+                "--winner-words, --positive and --columns do not go with runs and clicks"
+            )
         options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
         method, runs = self.interleaving, (self.run_a, self.run_b)
         if method is not None or self.ubi:
@@ -278,8 +280,9 @@ class JoinOptions:
             return dl.io.preferences_from_ubi(log, judged, action=self.action, **options)
         if method is not None:
             if runs != (None, None):
-                remedy = "leave --run-a and --run-b out"
-                raise InputError(f"--interleaving reads both rankings from LOG: {remedy}")
+                raise InputError(
+                    "--interleaving reads both rankings from LOG: leave --run-a and --run-b out"
+                )
             options["method"] = method
             return dl.io.preferences_from_interleaving(log, judged, **options)
 
@@ -287,8 +290,10 @@ class JoinOptions:
         if skip_bad:
             raise InputError("--skip-bad does not go with runs")
         if self.qrels is None or None in runs:
-            needed = "two runs, and the grades of their documents"
-            raise InputError(f"--run-a, --run-b and --qrels go together: {needed}")
+            raise InputError(
+                "--run-a, --run-b and --qrels go together: two runs, and the grades of their "
+                "documents"
+            )
         if mapping.depth is not None:
             options["depth"] = mapping.depth
         return dl.io.preferences_from_runs(judged, *runs, log, **options)

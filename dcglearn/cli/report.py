@@ -217,14 +217,13 @@ class Report(Findings):
         # the QP says how it was solved
         learner = self.learner
         chosen = " (chosen by validation)" if self.chosen is not None else ""
-        proof = (
-            "no other weights lower what it minimises by more than a share of "
-            f"{learner.gap:.1e} (duality gap)"
-        )
         return Section(
             "a weight for each grade at each position, by the paper's quadratic programme with "
             f"C = {learner.description.C:g}{chosen}",
-            [f"proof: {proof}"],
+            [
+                "proof: no other weights lower what it minimises by more than a share of "
+                f"{learner.gap:.1e} (duality gap)"
+            ],
         )
 
     @cached_property

@@ -98,8 +98,10 @@ def export(
         typer.echo(list_of_targets())
         return
     if metric is None or to is None:
-        command = "dcglearn export dcg.json --to quepid"
-        raise InputError(f"name a metric and a target: {command}; --list shows the targets")
+        raise InputError(
+            "name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the "
+            "targets"
+        )
 
     # read the metric, and write what the target takes
     target = target_of(to)

@@ -178,8 +178,7 @@ def _weights(dcg: DCG) -> str:
     pos, discount, ideal = " AS pos", " AS discount", " AS ideal"
     rows = []
     for k, (own, best) in enumerate(zip(dcg.discounts, np.sort(dcg.discounts)[::-1], strict=True)):
-        cells = f"{k + 1}{pos}, {_double(own)}{discount}, {_double(best)}{ideal}"
-        rows.append(f"  SELECT {cells}")
+        rows.append(f"  SELECT {k + 1}{pos}, {_double(own)}{discount}, {_double(best)}{ideal}")
         pos = discount = ideal = ""
     return " UNION ALL\n".join(rows)
 

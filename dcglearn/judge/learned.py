@@ -207,8 +207,9 @@ class Learned(Newest["Preferences | None"]):
     def newest(self) -> DirectFit:
         """Return the fit of the newest log, waiting for it; raise InputError if there is none."""
         if not self.wait():
-            busy = "the newest verdicts are still being learned from"
-            raise InputError(f"{busy}; try again in a minute")
+            raise InputError(
+                "the newest verdicts are still being learned from; try again in a minute"
+            )
         if self.latest.fit is None or self.trouble:
             raise InputError(self.trouble or "nothing is learned yet; judge a few pairs first")
         return self.latest.fit

@@ -99,8 +99,10 @@ def _second(verdicts: dict[str, Verdict], places: dict[str, Place]) -> tuple[set
 
     # people who share a name
     if gone:
-        remedy = "give them names of their own in one of the files if these are two people"
-        sentences.append(f"{number_of(len(gone), 'verdicts')} by a name that had judged: {remedy}")
+        sentences.append(
+            f"{number_of(len(gone), 'verdicts')} by a name that had judged: give them names of "
+            "their own in one of the files if these are two people"
+        )
     return gone, list(map(one_line, sentences))
 
 

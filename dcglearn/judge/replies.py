@@ -34,8 +34,7 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
     """
     beside = pairs_beside(prompts)
     if not beside.exists():
-        remedy = f"`dcglearn prompts` writes it beside {prompts}"
-        raise InputError(f"{beside} does not exist: {remedy}")
+        raise InputError(f"{beside} does not exist: `dcglearn prompts` writes it beside {prompts}")
     pairs = {pair.pop("id", ""): pair for _, pair in records_of(str(beside), PREFERENCE)}
     codes = {word: WINNERS[word] for word in ("a", "b", "tie")} | mapping.own_words.codes
     names = {*mapping.roles(PREFERENCE)["winner"].names, "answer"}
@@ -48,8 +47,10 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
     for place, reply in records_of(path, REPLY):
         key, _, order = str(reply["custom_id"]).rpartition("-")
         if key not in pairs or order not in ("ab", "ba"):
-            asked = f"{shown(reply['custom_id'])}, which is no prompt of {prompts}"
-            raise InputError(f"{place}: this answers {asked}")
+            raise InputError(
+                f"{place}: this answers {shown(reply['custom_id'])}, which is no prompt of "
+                f"{prompts}"
+            )
 
         # what the reply says
         text = _leaf(reply["answer"], "text", "content")

@@ -290,8 +290,10 @@ class Place:
         shortest = 16
         if self.token is None or (len(self.token) >= shortest and self.token.isalnum()):
             return
-        remedy = f"give {shortest} letters and digits or more, or leave it out and one is drawn"
-        raise InputError(f"the token keeps strangers out: {remedy}")
+        raise InputError(
+            f"the token keeps strangers out: give {shortest} letters and digits or more, or leave "
+            "it out and one is drawn"
+        )
 
     @property
     def local(self) -> bool:
@@ -328,8 +330,10 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     if port != place.port:
         say(f"port {place.port} is taken; this is the next free one: {port}")
     if not place.local:
-        danger = "this is plain http, so everyone on the network can read along"
-        say(f"warning: {danger}; use it on networks you trust")
+        say(
+            "warning: this is plain http, so everyone on the network can read along; use it on "
+            "networks you trust"
+        )
     say(f"what is learned, for you alone: http://{hosts[0]}/progress?token={owner}")
     url = f"http://{hosts[0]}/?token={token}"
     say(f"open: {url}")
@@ -353,8 +357,9 @@ def listen(place: Place) -> socket.socket:
             place.host, place.port, type=socket.SOCK_STREAM
         )[0]
     except OSError as error:
-        remedy = "give an address of this machine"
-        raise InputError(f"--host {place.host}: {error.strerror}; {remedy}") from error
+        raise InputError(
+            f"--host {place.host}: {error.strerror}; give an address of this machine"
+        ) from error
 
     # the first of 50 ports that is free
     for port in range(place.port, min(place.port + 50, 65536)):

@@ -66,14 +66,16 @@ class Rules:
         # how many raters are asked
         whole_number(self.redundancy, "redundancy", remedy="each pair is asked of a rater or more")
         if self.raters and self.redundancy > len(self.raters):
-            too_many = f"redundancy={self.redundancy} for {len(self.raters)} raters"
-            raise InputError(f"{too_many}; name more raters")
+            raise InputError(
+                f"redundancy={self.redundancy} for {len(self.raters)} raters; name more raters"
+            )
 
         # what they are asked
         whole_number(self.strengths, "strengths", 1, 5, "1 is which list is better")
         if not 0 <= self.checks <= 0.5:
-            share = "give the share of pairs with a known answer, from 0 to 0.5"
-            raise InputError(f"checks={self.checks}: {share}")
+            raise InputError(
+                f"checks={self.checks}: give the share of pairs with a known answer, from 0 to 0.5"
+            )
         within(self.width, "width", 1, "bands are on gains from 0 to 1", above=True, below=True)
 
 
@@ -315,8 +317,10 @@ class Study:
     def nothing_left(self, rater: str) -> str:
         """Return why there is no pair to ask, and what to do next."""
         if self._leased(time.monotonic(), None) and self._allowed(rater, set(), math.inf).size:
-            back = "they come back if nobody judges them"
-            return f"The last pairs are out with other raters. Wait a moment: {back}."
+            return (
+                "The last pairs are out with other raters. Wait a moment: they come back if "
+                "nobody judges them."
+            )
         before = ""
         if short := self.short():
             before = f" before the goal, which is {number_of(short, 'verdicts')} away or more"

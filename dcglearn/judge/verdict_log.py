@@ -55,8 +55,9 @@ class VerdictLog:
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         if not self.path.parent.is_dir():
-            missing = f"the folder {self.path.parent} does not exist"
-            raise InputError(f"{self.path}: {missing}; make it first")
+            raise InputError(
+                f"{self.path}: the folder {self.path.parent} does not exist; make it first"
+            )
         self.verdicts: dict[str, Verdict] = {}
         self.changes = 0
         self.cut_short: Path | None = None
@@ -76,8 +77,10 @@ class VerdictLog:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, before)  # half a line would spoil the log
-            reason = f"could not be written ({error.strerror or error})"
-            raise NotSaved(f"{self.path.name} {reason}; make room and try again") from error
+            raise NotSaved(
+                f"{self.path.name} could not be written ({error.strerror or error}); make room "
+                "and try again"
+            ) from error
         finally:
             self._state = _state(os.fstat(self._file))
 
@@ -128,8 +131,9 @@ class VerdictLog:
         try:
             self._file = os.open(self.path, flags, 0o644)
         except OSError as error:
-            problem = f"cannot be written ({error.strerror})"
-            raise InputError(f"{self.path}: {problem}; name another log") from error
+            raise InputError(
+                f"{self.path}: cannot be written ({error.strerror}); name another log"
+            ) from error
 
         # lock and read it, or release it
         try:
@@ -145,8 +149,9 @@ class VerdictLog:
         try:
             disk.lock(self._file)
         except OSError as error:
-            taken = "another server writes to this log"
-            raise InputError(f"{self.path}: {taken}; stop it, or name another") from error
+            raise InputError(
+                f"{self.path}: another server writes to this log; stop it, or name another"
+            ) from error
 
     def _read(self) -> None:
         data = read_bytes(self.path)
@@ -178,9 +183,10 @@ class VerdictLog:
             with os.fdopen(os.open(self.cut_short, flags, 0o644), "ab") as file:
                 file.write(rest + b"\n")
         except OSError as error:
-            problem = f"which cannot be put into {self.cut_short} ({error.strerror})"
-            remedy = "move that away, make room, or let this user write there"
-            raise InputError(f"{self.path} ends within a line, {problem}; {remedy}") from error
+            raise InputError(
+                f"{self.path} ends within a line, which cannot be put into {self.cut_short} "
+                f"({error.strerror}); move that away, make room, or let this user write there"
+            ) from error
 
         # the log ends with its last whole line
         os.ftruncate(self._file, len(whole))
@@ -214,15 +220,18 @@ def parsed(line: bytes, place: str) -> Verdict:
     try:
         verdict = json.loads(line, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        remedy = "correct the line, or name another log"
-        raise InputError(f"{place}: not valid JSON ({error}); {remedy}") from error
+        raise InputError(
+            f"{place}: not valid JSON ({error}); correct the line, or name another log"
+        ) from error
 
     # fields of the right types
     fields = verdict if isinstance(verdict, dict) else {}
     needed = {"id": str, "a": list, "b": list, "winner": str}
     if not all(isinstance(fields.get(name), kind) for name, kind in needed.items()):
-        problem = f"not a verdict of this page, which has {', '.join(needed)}"
-        raise InputError(f"{place}: {problem}; name another log (--log)")
+        raise InputError(
+            f"{place}: not a verdict of this page, which has {', '.join(needed)}; name another "
+            "log (--log)"
+        )
     with errors_in(place):
         check_fields(fields)
     return {name: fields.get(name) for name in FIELDS}

@@ -276,8 +276,10 @@ def _documents_text(docs: ArrayLike, name: str, n: int) -> NDArray[np.object_]:
     if names.shape == (n, 2) and all(isinstance(text, str) for text in names.ravel()):
         return names.copy()
     if names.ndim != 3 or names.shape[:2] != (n, 2):
-        expected = f"the names of every list's documents, ({n}, 2, K)"
-        raise InputError(f"{name} has shape {names.shape}; expected {expected}")
+        raise InputError(
+            f"{name} has shape {names.shape}; expected the names of every list's documents, ({n}, "
+            "2, K)"
+        )
     texts: NDArray[np.object_] = np.empty((n, 2), dtype=object)
     for place in np.ndindex(n, 2):
         texts[place] = "\t".join(map(str, names[place]))

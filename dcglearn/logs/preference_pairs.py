@@ -352,8 +352,10 @@ class PreferencePairs(Columns, Weighted):
         if inconsistent == "keep":
             return self
         if self.swapped is None:
-            needs = "must know the list shown first: give the column swapped"
-            raise InputError(f"inconsistent={inconsistent!r} {needs}")
+            raise InputError(
+                f"inconsistent={inconsistent!r} must know the list shown first: give the column "
+                "swapped"
+            )
 
         # verdicts of a rater who contradicts them; the last entry is for all other pairs
         repeated = shown_both_ways(self)

@@ -132,8 +132,10 @@ class PartedLog:
         return self.facts.n - self.facts.n_equal
 
     def __repr__(self) -> str:
-        size = f"{self.facts.n:,} pairs, depth {self.depth}, {self.n_grades} grades"
-        return f"{type(self).__name__}({size})"
+        return (
+            f"{type(self).__name__}({self.facts.n:,} pairs, depth {self.depth}, {self.n_grades} "
+            "grades)"
+        )
 
     def close(self) -> None:
         """Release what the log holds: files, memory of the workers."""

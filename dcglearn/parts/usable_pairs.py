@@ -75,11 +75,11 @@ def warn_of_one_sided(log: OpenLog) -> None:
     names = [*map(repr, sorted(_names(log, one_sided_raters(log))))]
     if names:
         some = ", ".join(names if len(names) <= 3 else [*names[:3], "..."])
-        raters = f"of {number_of(len(names), 'raters')} ({some})"
         warnings.warn(
             shortened(
-                f"{raters} nearly every verdict names one side, the others name both: theirs are "
-                "left out; leave the sides out of the log (--columns swapped=) to have them counted"
+                f"of {number_of(len(names), 'raters')} ({some}) nearly every verdict names one "
+                "side, the others name both: theirs are left out; leave the sides out of the log "
+                "(--columns swapped=) to have them counted"
             ),
             stacklevel=2,
         )
@@ -138,10 +138,10 @@ def learnable_parts(log: PartedLog) -> tuple[PartedLog, dict[str, int]]:
 def _left_out(n_equal: int, n_one_sided: int, n: int, n_ties: int) -> dict[str, int]:
     """Return the numbers of pairs left out by reason; raise InputError if the others are ties."""
     if n_ties == n:
-        counts = f"{number_of(n_equal, 'pairs of equal lists')}, {number_of(n_ties, 'ties')}"
         raise InputError(
-            f"no pair with a winner and two different lists is left ({counts}): there is nothing "
-            "to learn from"
+            "no pair with a winner and two different lists is left "
+            f"({number_of(n_equal, 'pairs of equal lists')}, {number_of(n_ties, 'ties')}): there "
+            "is nothing to learn from"
         )
     left_out = {"pairs of equal lists": n_equal, REASON: n_one_sided}
     return {reason: count for reason, count in left_out.items() if count}

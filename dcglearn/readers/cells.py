@@ -197,8 +197,13 @@ def _add_errors(errors: Refusals, converted: list[_Converted], source: Source, n
         absent, column = one.values.absent, one.column
         differs = good & (absent != absent[first]) & one.role.uniform
         for row in np.flatnonzero(differs).tolist():
-            refusal = f"{column.role} {shown(column.at(row))}: give it on every line or on none"
-            errors.setdefault(row, InputError(f"{refusal} ({source.place(first)})"))
+            errors.setdefault(
+                row,
+                InputError(
+                    f"{column.role} {shown(column.at(row))}: give it on every line or on none "
+                    f"({source.place(first)})"
+                ),
+            )
 
 
 def _add_mixtures(errors: Refusals, converted: list[_Converted]) -> None:
@@ -214,8 +219,13 @@ def _add_mixtures(errors: Refusals, converted: list[_Converted]) -> None:
     so_far = np.bitwise_or.accumulate(notation.ravel()).reshape(notation.shape)
     for row, side in np.argwhere((so_far == 1 | 2) & (notation > 0)).tolist():
         column = lists[side].column
-        refusal = "the log has grades by name and by number; write all one way"
-        errors.setdefault(row, InputError(f"{column.role} is {shown(column.at(row))}: {refusal}"))
+        errors.setdefault(
+            row,
+            InputError(
+                f"{column.role} is {shown(column.at(row))}: the log has grades by name and by "
+                "number; write all one way"
+            ),
+        )
 
 
 def _table(converted: list[_Converted], mapping: LogMapping, good: Any) -> Table:

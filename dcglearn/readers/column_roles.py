@@ -252,8 +252,9 @@ def _hint(names: Sequence[str], roles: Roles, missing: Sequence[str]) -> Remedy:
     if "a" in roles and has(RATING):
         return "; these are rated lists: read them with dl.read_ratings", {"ratings": True}
     if "rating" in roles and has(PREFERENCE):
-        pairs = "these are pairs with a winner: leave --ratings out (dl.read_preferences)"
-        return f"; {pairs}", {"ratings": False}
+        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences)", {
+            "ratings": False
+        }
     if "custom_id" in lower and "custom_id" not in roles:
         return "; answers of a model are read with the prompts", {"prompts": "PROMPTS"}
 

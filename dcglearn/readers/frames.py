@@ -46,8 +46,10 @@ def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
         only_lists = len(record) == 2 and tuple(names) == PAIR_NAMES
         values = (*record, "a") if only_lists else record
         if len(values) != len(names):
-            problem = f"{len(values)} values for {', '.join(names)}"
-            raise InputError(f"record {number}: {problem}; name them by columns=")
+            raise InputError(
+                f"record {number}: {len(values)} values for {', '.join(names)}; name them by "
+                "columns="
+            )
         dictionaries.append(dict(zip(names, values, strict=True)))
     return dictionaries
 
@@ -81,25 +83,29 @@ def polars_frame(frame: Any) -> PolarsFrame:
 
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
+    pandas = hasattr(frame, "itertuples")
+    for name, n in Counter(map(str, frame.columns)).items() if pandas else ():
+        if n > 1:
+            raise InputError(
+                f"the data frame has two columns called {name}; rename or drop one of them"
+            )
+
+    # pandas converts to Arrow only where pyarrow is installed
     try:
-        table = _as_polars(frame)
-    except InputError:
-        raise
+        if pandas:
+            table = pl.DataFrame({str(name): _column(frame[name]) for name in frame.columns})
+        elif hasattr(frame, "__arrow_c_stream__"):
+            table = pl.DataFrame(frame)
+        else:
+            table = pl.from_dataframe(frame)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        remedy = "give every column values of one type, lists as lists of integers"
-        raise InputError(f"the data frame cannot be read ({error}); {remedy}") from error
+        raise InputError(
+            f"the data frame cannot be read ({error}); give every column values of one type, "
+            "lists as lists of integers"
+        ) from error
     if not len(table):
         raise InputError("the data frame is empty; expected one judgement a row")
     return plain_types(table)
-
-
-def _as_polars(frame: Any) -> PolarsFrame:
-    import polars as pl
-
-    # pandas converts to Arrow only where pyarrow is installed
-    if hasattr(frame, "itertuples"):
-        return pl.DataFrame({str(name): _column(frame[name]) for name in _unique(frame.columns)})
-    return pl.DataFrame(frame) if hasattr(frame, "__arrow_c_stream__") else pl.from_dataframe(frame)
 
 
 def _column(series: Any) -> list[Any]:
@@ -109,13 +115,3 @@ def _column(series: Any) -> list[Any]:
         None if absent else as_plain(value)
         for value, absent in zip(series.tolist(), missing, strict=True)
     ]
-
-
-def _unique(columns: Any) -> list[Any]:
-    counts = Counter(map(str, columns))
-    for name, n in counts.items():
-        if n > 1:
-            raise InputError(
-                f"the data frame has two columns called {name}; rename or drop one of them"
-            )
-    return list(columns)

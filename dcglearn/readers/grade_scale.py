@@ -50,8 +50,10 @@ def check_scale(counts: Integers) -> None:
 
     # say what is wrong, and what to do
     if stray:
-        share = f"{counts[top]:,} of {counts.sum():,} items"
-        problem = f"the grade {top} ({share}) stands apart from the others, 0 to {below}"
+        problem = (
+            f"the grade {top} ({counts[top]:,} of {counts.sum():,} items) stands apart from the "
+            f"others, 0 to {below}"
+        )
         remedy = f"correct it, or write -1 if it means no grade{by_number}"
 
     # a code such as 99
@@ -69,5 +71,8 @@ def check_scale(counts: Integers) -> None:
     else:
         problem, cure = f"{len(occurring)} grades are many for a scale", {"qrels": "QRELS"}
         remedy = "give a few levels or, if they are numbers of documents, judgements (--qrels)"
-    insists = f"n_grades={top + 1} (--grades {top + 1}) takes them as they are"
-    raise InputError(f"{problem}: {remedy}; {insists}", see="grades", cure=cure)
+    raise InputError(
+        f"{problem}: {remedy}; n_grades={top + 1} (--grades {top + 1}) takes them as they are",
+        see="grades",
+        cure=cure,
+    )

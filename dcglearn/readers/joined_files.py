@@ -86,9 +86,10 @@ class Joined(Reshaped):
         first, *others = sources.values()
         for name, source in sources.items():
             if _order_of(source) != _order_of(first):
-                problem = "says in another way than the first file which list was shown first"
-                remedy = "convert each alone (dcglearn convert), and read the results together"
-                raise InputError(f"file {name} {problem}; {remedy}")
+                raise InputError(
+                    f"file {name} says in another way than the first file which list was shown "
+                    "first; convert each alone (dcglearn convert), and read the results together"
+                )
 
         super().__init__(first, first.roles)
         self.unit = "file"
@@ -109,8 +110,10 @@ class Joined(Reshaped):
     def raw(self, item: tuple[Source, Any]) -> bytes:
         """Return a line as it is; raise InputError if those of other files have other columns."""
         if not self._one_header:
-            problem = "the files have different headers, so bad lines of all have no one file"
-            raise InputError(f"{problem}: read each alone")
+            raise InputError(
+                "the files have different headers, so bad lines of all have no one file: read "
+                "each alone"
+            )
         source, inside = item
         return source.raw(inside)
 

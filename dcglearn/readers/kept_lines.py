@@ -87,8 +87,10 @@ def with_kept(source: Source, mapping: LogMapping) -> Source:
         return source
     kept = KeptLines(source, mapping)
     if not source.has("status") and kept.words != {DUPLICATES}:
-        needed = f"a column of statuses (accepted names: {', '.join(source.roles['status'].names)})"
-        raise InputError(f"leave_out={mapping.leave_out!r} needs {needed}")
+        raise InputError(
+            f"leave_out={mapping.leave_out!r} needs a column of statuses (accepted names: "
+            f"{', '.join(source.roles['status'].names)})"
+        )
     return kept
 
 
@@ -115,8 +117,10 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     said = [source.doubt] if source.doubt else []
     for word, (n, problem) in remarks.items():
         if n:
-            remedy = f"leave_out={word!r} (dcglearn convert --leave-out {word}) leaves them out"
-            said.append(f"{n:,} of {total:,} lines {problem}; {remedy}")
+            said.append(
+                f"{n:,} of {total:,} lines {problem}; leave_out={word!r} (dcglearn convert "
+                f"--leave-out {word}) leaves them out"
+            )
     return tuple(said)
 
 

@@ -195,16 +195,20 @@ class LongTable(Rebuilt):
 
     def _unknown_side(self, rows: RawCells, row: int) -> str:
         side = shown(rows.column("side", "label").at(row))
-        remedy = "use a or left, b or right, or the names of two systems"
-        return f"side is {side} on {self._place(row)}; {remedy}"
+        return (
+            f"side is {side} on {self._place(row)}; use a or left, b or right, or the names of "
+            "two systems"
+        )
 
     def _repeated_position(self, fault: Mapping[str, int]) -> str:
         position = f"position {fault['at']} of {self._lists[fault['side']]}"
         rows = f"{self._place(fault['position'])} and {self._place(fault['row'])}"
         key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
         number = "pair" if "a" in self._lists else "list_id"
-        remedy = f"where one {key} occurs in several judgements, number them in a column {number}"
-        return f"{position} occurs on {rows}; {remedy}"
+        return (
+            f"{position} occurs on {rows}; where one {key} occurs in several judgements, number "
+            f"them in a column {number}"
+        )
 
     def _two_values(self, rows: RawCells, role: str, first: int, row: int) -> str:
         column = rows.column(role, self.roles[role].kind)
@@ -217,11 +221,16 @@ class LongTable(Rebuilt):
             names = "judgement", f"last of {role}", f"missing in {role}"
             for judgement, last, missing in judgements.select(names).rows():
                 if last is None:
-                    remedy = "a judgement needs the documents of both sides"
-                    yield judgement, f"{role} has no row; {remedy}"
+                    yield (
+                        judgement,
+                        f"{role} has no row; a judgement needs the documents of both sides",
+                    )
                 elif missing is not None:
-                    gap = f"position {missing} of {role} is missing, and position {last} is there"
-                    yield judgement, f"{gap}; add its row, with -1 where the grade is unknown"
+                    yield (
+                        judgement,
+                        f"position {missing} of {role} is missing, and position {last} is there; "
+                        "add its row, with -1 where the grade is unknown",
+                    )
 
 
 def _placed(rows: RawCells, keys: Sequence[str], unread: Refusals, *, paired: bool) -> pl.DataFrame:

@@ -106,8 +106,13 @@ class VoteShares(Rebuilt):
         """Return the votes of each row for a, b and a tie, and add what is wrong with them."""
         votes = np.column_stack([_numbers(rows, role, errors, 0.0) for role in VOTES])
         is_bad = (votes.min(axis=1) < 0) | ~votes.any(axis=1)
-        remedy = "give numbers, one of them above 0"
-        refuse(errors, is_bad, lambda row: f"the votes are {shown(votes[row].tolist())}; {remedy}")
+        refuse(
+            errors,
+            is_bad,
+            lambda row: (
+                f"the votes are {shown(votes[row].tolist())}; give numbers, one of them above 0"
+            ),
+        )
         return votes
 
     def _shares(self, rows: RawCells, errors: Refusals) -> Floats:
@@ -144,8 +149,10 @@ class VoteShares(Rebuilt):
             logs = dict(zip(LOGPROBS, (float(of_a[row]), float(of_b[row])), strict=True))
             if alone[row]:
                 del logs["logprob_b"]
-            said = f"{', '.join(logs)}: {shown([*logs.values()])}"
-            return f"{said}; logarithms of probabilities are below 0"
+            return (
+                f"{', '.join(logs)}: {shown([*logs.values()])}; logarithms of probabilities are "
+                "below 0"
+            )
 
         larger = np.fmax(of_a, of_b)
         refuse(errors, larger > 0, refusal)

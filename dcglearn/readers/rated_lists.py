@@ -27,8 +27,10 @@ def pairs_of_ratings(
     """Return the pairs that a log of ratings implies, as a log; messages call it `name`."""
     grouped = "group" in table
     if equal_groups and not grouped:
-        remedy = "add the column, or leave equal_groups out"
-        raise InputError(f"{name}: equal_groups needs a group on every line; {remedy}")
+        raise InputError(
+            f"{name}: equal_groups needs a group on every line; add the column, or leave "
+            "equal_groups out"
+        )
     cells = _Cells(table)
     pairs, counts = cells.pairs(name)
     if not len(pairs):
@@ -108,10 +110,9 @@ class _Cells:
         distinct = np.bincount(unique_rows(np.column_stack([self.group, self.list]))[0][:, 0])
         total = int(np.minimum(compared, distinct * (distinct - 1)).sum())
         if total > MAX_PAIRS:
-            problem = f"up to {total:,} distinct pairs, more than {MAX_PAIRS:,}"
             raise InputError(
-                f"{name}: {problem}; compare within groups (a group column), cut the lists "
-                "(depth), or read a sample of the lines"
+                f"{name}: up to {total:,} distinct pairs, more than {MAX_PAIRS:,}; compare within "
+                "groups (a group column), cut the lists (depth), or read a sample of the lines"
             )
 
         # large groups alone, small ones together, in order, up to about twice the limit

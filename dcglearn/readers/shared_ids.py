@@ -41,13 +41,11 @@ def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None
         for part in here.keys() & there.keys():
             if here[part] != there[part]:
                 # where, and what each says
-                place = f"{_place(machine, name)}: the judgement with id {shown(name)}"
-                said = (
-                    f"{part} {shown(here[part])}, and in {name_of(people)} of {shown(there[part])}"
-                )
                 raise InputError(
-                    f"{place} is of {said}: correct one of the two or, if ids only number the "
-                    f"lines, leave them out (dcglearn convert {machine} -o FILE does)"
+                    f"{_place(machine, name)}: the judgement with id {shown(name)} is of {part} "
+                    f"{shown(here[part])}, and in {name_of(people)} of {shown(there[part])}: "
+                    "correct one of the two or, if ids only number the lines, leave them out "
+                    f"(dcglearn convert {machine} -o FILE does)"
                 )
 
 

@@ -57,8 +57,10 @@ def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogM
     top = max(int(grades.max(initial=0)) for grades in lists)
     if mapping.n_known is not None and top >= mapping.n_known:
         with errors_in(place_of(name, source, lists, top)):
-            stated = f"the scale that the log states, 0 to {mapping.n_known - 1}"
-            raise InputError(f"the grade {top} is outside {stated}")
+            raise InputError(
+                f"the grade {top} is outside the scale that the log states, 0 to "
+                f"{mapping.n_known - 1}"
+            )
     return mapping
 
 
@@ -82,10 +84,14 @@ def _with_scale(place: str, record: Record, mapping: LogMapping) -> LogMapping:
             before = mapping.n_known if mapping.scale is None else list(mapping.scale)
             told = f"scale= or n_grades= (--grades) says {before}: leave the option out"
             if isinstance(mapping, StatedMapping):
-                joined = "logs on different scales were joined; give them one scale first"
-                told = f"an earlier line says {before}: {joined}"
-            no_scale = "--columns scale= if the column means no scale"
-            raise InputError(f"scale is {shown(scale)}, and {told}, or {no_scale}")
+                told = (
+                    f"an earlier line says {before}: logs on different scales were joined; give "
+                    "them one scale first"
+                )
+            raise InputError(
+                f"scale is {shown(scale)}, and {told}, or --columns scale= if the column means no "
+                "scale"
+            )
 
         stated = {"scale": names, "n_grades": None if names else n_grades}
         return StatedMapping(**{**mapping.given, **stated})
@@ -103,8 +109,8 @@ def scale_text(value: Any) -> str:
     if isinstance(value, list) and value and all(isinstance(x, str | int | float) for x in value):
         return json.dumps([word_of(name) for name in value])
     if not word_of(value).isdecimal():
-        remedy = "columns={'scale': ''} (--columns scale=) leaves the column out"
-        problem = f"scale is {shown(value)}"
-        needed = "give the names of the grades, worst first, or their number"
-        raise InputError(f"{problem}: {needed}; {remedy}")
+        raise InputError(
+            f"scale is {shown(value)}: give the names of the grades, worst first, or their "
+            "number; columns={'scale': ''} (--columns scale=) leaves the column out"
+        )
     return word_of(value)

@@ -204,8 +204,10 @@ def _remedy(words: list[str]) -> Remedy:
 
     # too many words for a column of winners
     if len(words) > MOST_WORDS:
-        words_alone = f"these are {len(words):,} different words: name the column of winners"
-        return f"{words_alone} (--columns winner=)", {}
+        return (
+            f"these are {len(words):,} different words: name the column of winners (--columns "
+            "winner=)"
+        ), {}
 
     # words and codes
     meanings = {word: _guess(word) for word in words}
