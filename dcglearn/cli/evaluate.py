@@ -235,13 +235,22 @@ class ComparisonOptions:
         people = replace(source, cutoffs=None) if self.llm_qrels else source
         evaluation, paired = people.evaluated(scale, evaluated_and_paired)
         machine = None
-        if self.llm_qrels and source.bounds:
-            raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
         if self.llm_qrels:
+            if source.bounds:
+                raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
             of_llm = replace(source, judgements=self.llm_qrels, graded=None)
             machine = of_llm.evaluated(scale, evaluated_and_paired)
-        how = self.baseline, self.level, self.correction, self.resamples, self.seed
-        return compared(evaluation, *how, paired, machine, self.topics)
+        return compared(
+            evaluation,
+            self.baseline,
+            self.level,
+            self.correction,
+            self.resamples,
+            self.seed,
+            paired,
+            machine,
+            self.topics,
+        )
 
     def write(self, comparison: SystemComparison, decision: Gate | None = None) -> None:
         """Write the comparison, and below it the decision; draw the picture."""

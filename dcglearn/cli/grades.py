@@ -28,8 +28,9 @@ class PromptOptions:
             return
         from dcglearn.judge.grade_prompts import write_grade_prompts
 
-        files = self.prompts, self.documents, self.topics
-        write_grade_prompts(asked, *files, **vars(form), force=force)
+        write_grade_prompts(
+            asked, self.prompts, self.documents, self.topics, **vars(form), force=force
+        )
         say(f"wrote: {self.prompts} ({number_of(len(asked.table), 'prompts')})")
 
 

@@ -26,7 +26,7 @@ from dcglearn.cli.options import DryRun, Force, check_outputs, say
 from dcglearn.cli.reading import Reading, left_out, read_llm
 from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.sources import LINES
-from dcglearn.foundation.validation import Fields, InputError, suffix_among
+from dcglearn.foundation.validation import InputError, suffix_among
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
@@ -93,9 +93,15 @@ class CandidateOptions:
         # two runs, with grades to learn from
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
-        how: Fields = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}
-        how["depth"] = mapping.depth or 10
-        return candidates_from_runs(self.qrels, list(self.runs), self.documents, self.topics, **how)
+        return candidates_from_runs(
+            self.qrels,
+            list(self.runs),
+            self.documents,
+            self.topics,
+            depth=mapping.depth or 10,
+            n_grades=mapping.n_grades,
+            unjudged=self.unjudged,
+        )
 
     @property
     def inputs(self) -> list[str | Path | None]:
@@ -228,7 +234,6 @@ def judge(
         ) from error
 
     # open the log, and say what it holds
-    where = Place(place.host, place.port, place.token, browser=not place.no_browser)
     study = Study(pairs, log, _rules(asking), machine)
     before = study.n_verdicts
     _say_cut_short(study)
@@ -238,7 +243,7 @@ def judge(
     # serve until interrupted
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        serve(study, where, typer.echo)
+        serve(study, Place(**vars(place)), typer.echo)
     except KeyboardInterrupt:
         pass
     finally:

@@ -9,7 +9,6 @@ from dcglearn.cli.command import argument_row, examples, model_row
 from dcglearn.cli.learn import OutputOptions
 from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, RidgeOption
 from dcglearn.cli.reading import PlainReading
-from dcglearn.foundation.validation import Fields
 from dcglearn.plots import banded_figure
 
 if TYPE_CHECKING:
@@ -75,9 +74,11 @@ def learn_experiments(
     """
     _check(source, outputs, trust)
     tests = dl.io.read_experiments(source.file, mapping=source.log_mapping)
-    ridge: Fields = {} if curves.ridge is None else {"ridge": curves.ridge}
-    settings: Fields = {"baseline": trust.baseline, "random_state": trust.seed, **ridge}
-    _write(dl.learn_from_experiments(tests, **settings), outputs)
+    ridge = {} if curves.ridge is None else {"ridge": curves.ridge}
+    _write(
+        dl.learn_from_experiments(tests, baseline=trust.baseline, random_state=trust.seed, **ridge),
+        outputs,
+    )
 
 
 def _check(

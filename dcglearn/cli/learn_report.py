@@ -148,12 +148,9 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
     if reason:
         return None, reason
 
-    # as many samples and of the level that are asked for
-    how: Fields = {"n_resamples": trust.bands, "random_state": trust.seed}
-    if trust.level is not None:
-        how["level"] = trust.level
+    level: Fields = {} if trust.level is None else {"level": trust.level}
     with stage("bands"):
-        return dl.bands(log, learner, **how), ""
+        return dl.bands(log, learner, n_resamples=trust.bands, random_state=trust.seed, **level), ""
 
 
 def _judged(
@@ -209,8 +206,9 @@ def _held_out(
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
-        how: Fields = {"baseline": trust.baseline, "C": reference_C, "random_state": trust.seed}
-        comparison = compare_dcg(learner, train, test, **how)
+        comparison = compare_dcg(
+            learner, train, test, baseline=trust.baseline, C=reference_C, random_state=trust.seed
+        )
 
     # where it stays below the noise ceiling, ask why
     if not comparison.below_ceiling:

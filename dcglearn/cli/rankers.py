@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -85,15 +86,15 @@ class TrainingData:
 
     def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
         """Read both on one scale of grades and features; `missing` admits ``nan`` as a value."""
-        common: Fields = {"n_grades": self.grades, "zero_based": self.zero_based}
-        common["missing"] = missing
-        queries = dl.read_queries(self.data, self.groups, n_features=self.features, **common)
+        read = partial(
+            dl.read_queries, n_grades=self.grades, zero_based=self.zero_based, missing=missing
+        )
+        queries = read(self.data, self.groups, n_features=self.features)
         if self.valid is None:
             return queries, None
 
         # validation data have the features and the scale of the training
-        width = queries.shape[1]
-        validation = dl.read_queries(self.valid, self.valid_groups, n_features=width, **common)
+        validation = read(self.valid, self.valid_groups, n_features=queries.shape[1])
         top = max(queries.n_grades or 1, validation.n_grades or 1)
         return replace(queries, n_grades=top), validation
 
@@ -161,9 +162,15 @@ class ModelOptions:
         # linear models
         penalty: Fields = {} if self.l2 is None else {"l2": self.l2}
         if self.objective_name in LOSSES:
-            options: Fields = {"solver": self.solver, "start": self.start, **penalty}
-            options |= {"n_restarts": self.restarts, "random_state": self.seed}
-            return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
+            return dl.LinearRanker(
+                self._loss(dcg),
+                metric=dcg,
+                solver=self.solver,
+                start=self.start,
+                n_restarts=self.restarts,
+                random_state=self.seed,
+                **penalty,
+            )
         if self.objective_name == "rsrank":
             return dl.rankers.SparseRanker(dcg)
         if self.objective_name == "ranksvm":
@@ -171,18 +178,21 @@ class ModelOptions:
         return dl.rankers.RidgeRanker(dcg, **penalty)
 
     def _trees(self, dcg: DCG, validated: bool, over_cluster: bool) -> Any:
-
-        kind: Any = dl.rankers.DaskBoostedRanker if over_cluster else dl.BoostedRanker
-        shape: Fields = {"n_trees": self.trees, "num_leaves": self.leaves}
-        shape["learning_rate"] = self.learning_rate
-        if self.threads is not None:
-            shape["num_threads"] = self.threads
-
         # with validation data, stop after 50 trees without a better value
         patience = self.patience or None
         if self.patience is None and validated:
             patience = 50
-        return kind(self._loss(dcg), metric=dcg, patience=patience, random_state=self.seed, **shape)
+        kind: Any = dl.rankers.DaskBoostedRanker if over_cluster else dl.BoostedRanker
+        return kind(
+            self._loss(dcg),
+            metric=dcg,
+            patience=patience,
+            random_state=self.seed,
+            n_trees=self.trees,
+            num_leaves=self.leaves,
+            learning_rate=self.learning_rate,
+            **({} if self.threads is None else {"num_threads": self.threads}),
+        )
 
     def _loss(self, dcg: DCG) -> Any:
         from dcglearn import losses
@@ -314,9 +324,14 @@ def rank(
 
     # read the model, and data with its features
     ranker = dl.load_ranker(model)
-    how: Fields = {"n_grades": grades, "zero_based": zero_based}
-    how |= {"missing": ranker.takes_missing, "n_features": ranker.n_features_in_}
-    queries = dl.read_queries(data, groups, **how)
+    queries = dl.read_queries(
+        data,
+        groups,
+        n_grades=grades,
+        zero_based=zero_based,
+        missing=ranker.takes_missing,
+        n_features=ranker.n_features_in_,
+    )
     judge = _judge(ranker.metric_, metric, f"the metric of {model}", scale, {data: queries})
 
     # score and write

@@ -258,8 +258,11 @@ class JoinOptions:
             judged = dl.read_judgements(
                 self.qrels, duplicates=self.duplicates, cutoffs=mapping.cutoffs
             )
-        options: Fields = {"missing": self.missing, "duplicates": self.duplicates}
-        options["unjudged"] = int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged
+        options: Fields = {
+            "missing": self.missing,
+            "duplicates": self.duplicates,
+            "unjudged": int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged,
+        }
 
         # documents that lists name
         if self.asked == ["--qrels"]:

@@ -47,7 +47,7 @@ def show(
 
     A damaged model or checkpoint ends with status 2.
     """
-    models = [name for name in shown if is_model(name)]
+    models = [name for name in shown if Path(name).is_dir() or is_checkpoint(name)]
     metrics = [name for name in shown if name not in models]
     check_outputs(force=force, picture=plot, inputs=metrics)
     if plot is not None and not metrics:
@@ -65,11 +65,6 @@ def show(
         text = "\n".join([name, str(dcg), *notes, ""])
         print_result({"name": name, **dcg.to_dict()} if as_json else text, as_json)
     write_figure(lambda: dcg_figure(dcgs), plot, force=force)
-
-
-def is_model(name: str) -> bool:
-    """Return whether a name is that of a model's folder or of a checkpoint."""
-    return Path(name).is_dir() or is_checkpoint(name)
 
 
 @examples(

@@ -183,9 +183,8 @@ class Credited(Reshaped):
     def record(self, item: Any) -> Record:
         """Return the rankings of an impression, and the difference of their credited clicks."""
         record = self._rows.values(item)
-        names = ("a", "b", "merged", "teams", "clicks")
-        values: Record = {name: record.get(name) for name in names}
-        impression = Impression(**values)
+        cells: Any = map(record.get, ("a", "b", "merged", "teams", "clicks"))
+        impression = Impression(*cells)
         ahead, behind = impression.credits(self._method)
 
         reason = None
@@ -277,10 +276,14 @@ def preferences_from_interleaving(
     else:
         judged = read_judgements(judgements, duplicates=duplicates)
 
-        def place(i: int) -> str:
-            return f"{name}, pair {i + 1}" if bad else place_of(name, source, rows[i])
-
-        log = log_of_documents(table, dropped, judged, joining, mapping, place)
+        log = log_of_documents(
+            table,
+            dropped,
+            judged,
+            joining,
+            mapping,
+            lambda i: place_of(name, source, bad, i if bad else rows[i]),
+        )
     if not as_is:
         check_sense(log)
     return log.changed(as_is=as_is)

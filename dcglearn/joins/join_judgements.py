@@ -134,9 +134,7 @@ def join_judgements(
             f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})"
         )
 
-    def place(i: int) -> str:
-        return f"{name}, pair {i + 1}" if dropped else place_of(name, source, i)
-
+    place = partial(place_of, name, source, dropped)
     return log_of_documents(table, dropped, judged, joining, mapping, place)
 
 
@@ -152,9 +150,9 @@ def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Rol
     return {**documents, **OTHERS}
 
 
-def place_of(name: str, source: Source, i: int) -> str:
-    """Return the place of the line with index `i` in a source called `name`, for messages."""
-    return f"{name}, {source.place(i)}"
+def place_of(name: str, source: Source, dropped: Counts, i: int) -> str:
+    """Return where line `i` of a source called `name` stands; its number if lines are dropped."""
+    return f"{name}, pair {i + 1}" if dropped else f"{name}, {source.place(i)}"
 
 
 def log_of_documents(
@@ -248,8 +246,8 @@ def preferences_from_runs(
     name, open_with = opener_of(rows, VERDICT)
     with errors_in(name):
         source = open_with(VERDICT)
-    place = partial(place_of, name, source)
     table, dropped, _ = columns_of(name, source, mapping)
+    place = partial(place_of, name, source, dropped)
 
     # each on a query of both runs
     query = table["query"]

@@ -143,9 +143,15 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
 
 
 def distinct(
-    pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[str, str] | None = None
+    pairs: Iterable[Pair],
+    n_grades: int | None = None,
+    systems: tuple[str, str] | None = None,
+    lacking: Mapping[str, int] | None = None,
 ) -> Candidates:
-    """Return informative pairs, each once, and count others; raise InputError if none is left."""
+    """Return informative pairs, each once, and count others; raise InputError if none is left.
+
+    `lacking` counts what else was left out.
+    """
     kept: dict[str, Pair] = {}
     dropped = Counter[str]()
     for pair in pairs:
@@ -164,7 +170,8 @@ def distinct(
             "differ in grades"
         )
     top = max(max(pair.a + pair.b) for pair in kept.values())
-    return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), systems, dict(dropped))
+    size = max(n_grades or 0, top + 1, 2)
+    return Candidates(tuple(kept.values()), size, systems, {**dropped, **(lacking or {})})
 
 
 @spelled_out(TableOptions)
@@ -209,11 +216,9 @@ def read_candidates(
         )
     ]
 
-    lacking = _look_up(pairs, documents)
-    candidates = distinct(pairs, recognised.mapping.n_known)
-    candidates.dropped.update(lacking)
-    names = recognised.mapping.scale
-    return replace(candidates, grade_names=None if names is None else list(names))
+    lacking, mapping = _look_up(pairs, documents), recognised.mapping
+    candidates = distinct(pairs, mapping.n_known, lacking=lacking)
+    return replace(candidates, grade_names=None if mapping.scale is None else list(mapping.scale))
 
 
 def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -> Iterator[Fields]:
@@ -382,9 +387,7 @@ def candidates_from_runs(
 
     of_one = len(first.keys() ^ second.keys())
     lacking = ({"queries of one run only": of_one} if of_one else {}) | _look_up(pairs, documents)
-    candidates = distinct(pairs, max(n_grades or 0, top + 1), names)
-    candidates.dropped.update(lacking)
-    return candidates
+    return distinct(pairs, max(n_grades or 0, top + 1), names, lacking)
 
 
 def _top(

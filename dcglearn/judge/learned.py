@@ -233,6 +233,8 @@ class Learned(Newest["Preferences | None"]):
 
         # how many verdicts are wanted
         if latest.widest is not None:
-            of = latest.n, latest.widest, self._width, self._n_parameters
-            latest = replace(latest, expected=expected_verdicts(*of, latest.expected))
+            expected = expected_verdicts(
+                latest.n, latest.widest, self._width, self._n_parameters, latest.expected
+            )
+            latest = replace(latest, expected=expected)
         self.latest = latest

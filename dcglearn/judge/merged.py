@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.plain_text import number_of, one_line
@@ -13,15 +12,14 @@ from dcglearn.readers.joined_files import log_files
 from dcglearn.readers.line_formats import shown
 
 
-@dataclass(frozen=True)
-class Place:
-    """A line of a file."""
+class Line(NamedTuple):
+    """A line of a file, from 1."""
 
     file: str
-    line: int
+    number: int
 
     def __str__(self) -> str:
-        return f"{self.file}, line {self.line}"
+        return f"{self.file}, line {self.number}"
 
 
 def merged(files: Paths) -> tuple[list[Verdict], list[str]]:
@@ -32,9 +30,9 @@ def merged(files: Paths) -> tuple[list[Verdict], list[str]]:
     that is no verdict of the page.
     """
     verdicts: dict[str, Verdict] = {}
-    places: dict[str, Place] = {}
+    places: dict[str, Line] = {}
     again: Counter[tuple[str, str]] = Counter()
-    first: dict[tuple[str, str], tuple[Place, Place]] = {}
+    first: dict[tuple[str, str], tuple[Line, Line]] = {}
     sentences = []
     for place, verdict in _read(files):
         name = verdict["id"]
@@ -59,22 +57,22 @@ def merged(files: Paths) -> tuple[list[Verdict], list[str]]:
         here, there = first[key]
         sentences.append(
             f"left out: {number_of(n, 'lines')} of {key[0]} that {'is' if n == 1 else 'are'} in "
-            f"{key[1]} already, from line {here.line} (there line {there.line}) on"
+            f"{key[1]} already, from line {here.number} (there line {there.number}) on"
         )
 
     gone, said = _second(verdicts, places)
     return [v for name, v in verdicts.items() if name not in gone], [*sentences, *said]
 
 
-def _read(files: Paths) -> Iterator[tuple[Place, Verdict]]:
+def _read(files: Paths) -> Iterator[tuple[Line, Verdict]]:
     for file in log_files(files):
         for number, line in lines_of(file):
             if line.strip():
-                place = Place(str(file), number)
+                place = Line(str(file), number)
                 yield place, parsed(line, str(place))
 
 
-def _second(verdicts: dict[str, Verdict], places: dict[str, Place]) -> tuple[set[str], list[str]]:
+def _second(verdicts: dict[str, Verdict], places: dict[str, Line]) -> tuple[set[str], list[str]]:
     """Return the ids of verdicts on a pair that the rater had judged before, and sentences."""
     judged = [
         v for v in standing(verdicts.values()) if v["winner"] != "open" and v["check"] is None

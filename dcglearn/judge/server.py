@@ -284,7 +284,7 @@ class Place:
     host: str = "127.0.0.1"
     port: int = 8765
     token: str | None = None
-    browser: bool = True
+    no_browser: bool = False
 
     def __post_init__(self) -> None:
         shortest = 16
@@ -337,13 +337,19 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     say(f"what is learned, for you alone: http://{hosts[0]}/progress?token={owner}")
     url = f"http://{hosts[0]}/?token={token}"
     say(f"open: {url}")
-    if place.browser:
+    if not place.no_browser:
         webbrowser.open(url)
 
     # run until interrupted
-    quiet: Fields = {"log_level": "warning", "access_log": False, "server_header": False}
     config = uvicorn.Config(
-        app, http=PatientProtocol, ws="none", lifespan="off", timeout_graceful_shutdown=2, **quiet
+        app,
+        http=PatientProtocol,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=2,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
     )
     _LOG.info("the judging page listens on %s and writes to %s", hosts[0], study.log.path)
     uvicorn.Server(config).run(sockets=[listening])

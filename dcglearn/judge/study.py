@@ -25,7 +25,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.judge.candidates import Candidates, Pair, known_pairs, seen_items
 from dcglearn.judge.learned import Chooser, Learned
-from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields, key_of
+from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields, key_of, standing
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 
@@ -284,7 +284,7 @@ class Study:
         if answer["choice"] == "undo":
             return
         gone = {verdict["supersedes"] for verdict in new.values()}
-        for verdict in (*self.log.standing(), *new.values()):
+        for verdict in (*standing(self.log.verdicts.values()), *new.values()):
             stands = verdict["id"] not in gone and not verdict["supersedes"]
             if stands and verdict["rater"] == rater and key_of(verdict) == answer["pair"]:
                 raise Refused("you have judged this pair already, in another tab")
@@ -407,15 +407,15 @@ class Study:
         `standing` holds the verdicts that count, and the pairs that were skipped, in order;
         `n_verdicts` is the number of the former; `checks` are those of practice and checks.
         """
-        standing = self.log.standing()
-        self.standing = [verdict for verdict in standing if verdict["check"] is None]
-        self.checks = [verdict for verdict in standing if verdict["check"] is not None]
+        counting = standing(self.log.verdicts.values())
+        self.standing = [verdict for verdict in counting if verdict["check"] is None]
+        self.checks = [verdict for verdict in counting if verdict["check"] is not None]
         self.n_verdicts = sum(verdict["winner"] != "open" for verdict in self.standing)
 
         # pairs by rater, and raters by pair
         self._done: dict[str, set[str]] = defaultdict(set)
         self._raters_of: dict[str, set[str]] = defaultdict(set)
-        for verdict in standing:
+        for verdict in counting:
             name, rater = verdict["id"], verdict["rater"] or ""
             if name not in self._keys:
                 self._keys[name] = key_of(verdict)

@@ -113,10 +113,6 @@ class VerdictLog:
         self.changes += 1
         return True
 
-    def standing(self) -> list[Verdict]:
-        """Return the lines that count, in order: neither superseded nor withdrawing another."""
-        return standing(self.verdicts.values())
-
     def close(self) -> None:
         """Release the file."""
         if self._file >= 0:

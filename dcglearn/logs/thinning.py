@@ -94,8 +94,3 @@ class Weighted:
         if len(weight) == 1 and (marks.step == 1 or math.isclose(weight[0], marks.mean)):
             return self.at(rows)
         return self.at(rows, weights)
-
-
-def thinned_rows(n: int, weight: Floats) -> tuple[Integers, Floats]:
-    """Return about n of the rows with weights, shape (m,), that stand for all, and new weights."""
-    return marks_of_parts(n, [len(weight)], [float(np.sum(weight))])[0].rows(weight)

@@ -219,8 +219,7 @@ def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[
             # shapes, shares and variances
             shape = shape or control.shape
             _refuse_shapes(arrays, shape, mapping.n_known)
-            _refuse_no_shares(control, treatment)
-            _refuse_no_covariance(covariance)
+            _refuse_no_shares(np.concatenate([control, treatment]), covariance)
 
             # a name of its own, and an outcome
             experiment = str(record.get("experiment"))
@@ -246,17 +245,14 @@ def _refuse_shapes(
         )
 
 
-def _refuse_no_shares(control: Floats, treatment: Floats) -> None:
-    """Raise InputError unless the rows of both are shares, of 1 or less in all."""
-    both = np.concatenate([control, treatment])
+def _refuse_no_shares(both: Floats, covariance: Floats) -> None:
+    """Raise InputError unless rows are shares, of 1 or less in all, and have this covariance."""
     if both.min() < 0 or both.sum(axis=1).max() > 1 + ROUNDING:
         raise InputError(
             "a row of control or treatment is not of shares, at least 0 and in all at most 1"
         )
 
-
-def _refuse_no_covariance(covariance: Floats) -> None:
-    """Raise InputError unless an array can be the covariance of shares."""
+    # variances of shares
     trace = np.trace(covariance)
     asymmetry = np.abs(covariance - covariance.T).max()
     if not 0 < trace <= len(covariance) or asymmetry > ROUNDING * trace:

@@ -13,6 +13,9 @@ from dcglearn.readers.line_formats import NUMBER, Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import word_of
 
+FEWEST_STARS = 3
+"""A scale that counts from 1 is proposed where the top grade is at least this."""
+
 
 def grade_lists(source: Source, table: Table) -> list[Grades]:
     """Return the lists of a table of a log."""
@@ -40,11 +43,14 @@ def _written(source: Source, record: Record) -> set[str]:
     return {word_of(x) for values in lists for x in values if x is not None}
 
 
-def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -> None:
-    """Raise InputError if grades are no scale and nothing insists, naming a stray one's line."""
+def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -> list[str]:
+    """Raise InputError if grades are no scale and nothing insists, naming a stray one's line.
+
+    Return a remark if they count from 1, as stars do.
+    """
     lists = grade_lists(source, table)
     if mapping.n_known is not None or not lists:
-        return
+        return []
 
     from dcglearn.logs.visibility import grade_counts  # it loads the kernels
 
@@ -59,6 +65,12 @@ def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -
 
     with errors_in(place_of(name, source, lists, code, top) if is_stray(counts) else name):
         check_scale(counts)
+
+    # stars
+    if mapping.best_grade is not None or counts[0] or top < FEWEST_STARS:
+        return []
+    levels = ",".join(map(str, range(1, top + 1)))
+    return [f"no result has the grade 0; if the worst grade is 1: scale= (--scale {levels})"]
 
 
 @contextlib.contextmanager

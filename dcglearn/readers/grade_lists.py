@@ -16,7 +16,7 @@ from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, NUMBER, Refusals, grades_of_objects, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.raw_columns import RawColumn, Values, checked_cells, refusals
+from dcglearn.readers.raw_columns import RawColumn, Values, checked_cells, checked_list, refusals
 from dcglearn.readers.winner_words import word_of
 
 JUDGE_DOCUMENTS = (
@@ -174,11 +174,7 @@ def _notation(grades: Any) -> int:
 def _grades(values: Any, column: RawColumn) -> bytes:
     """Return a list of grades as int8 bytes, -2 for an empty one; else raise InputError."""
     role, mapping = column.role, column.mapping
-    values = grades_of_objects(values)
-    if not isinstance(values, list):
-        raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
-    if not values and not column.may_be_empty:
-        raise InputError(f"{role} is an empty list; leave the line out")
+    values = checked_list(grades_of_objects(values), column, "grades such as [3, 2, 0]")
 
     # fractions become levels, and most grades are integers of the scale
     if mapping.cutoffs is not None:

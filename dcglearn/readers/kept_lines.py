@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from dcglearn.readers.rebuilt import Rebuilt, numbered
 from dcglearn.readers.winner_words import word_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dcglearn.readers.cells import RawCells
 
 DUPLICATES = "duplicates"
@@ -63,11 +62,12 @@ class KeptLines(Rebuilt):
             is_left[list(rows.errors)] = True
             kinds = {"id": "identity", "rater": "label", "winner": "winner"}
             kinds |= {"a": "grades", "b": "grades"}
-            columns = {role: _numbers(rows, role, kind) for role, kind in kinds.items()}
-            lines = pl.DataFrame(columns).with_row_index("row").filter(pl.Series(~is_left))
-            lines = lines.drop_nulls(["id", "rater"])
-            again = lines.filter(~pl.struct(*kinds).is_first_distinct())["row"]
-            reasons |= dict.fromkeys(again, "lines that repeat an earlier one")
+            columns = {}
+            for role, kind in kinds.items():
+                values, index = rows.distinct(role, kind)
+                columns[role] = numbered((value or None for value in values), index)
+            columns["id"] = columns["id"].set(pl.Series(is_left), None)
+            reasons |= dict.fromkeys(_repeats(columns), "lines that repeat an earlier one")
 
         # reasons by the numbers of lines
         numbers = (number for number, _ in self._rows)
@@ -109,8 +109,14 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
 
     # lines that repeat others
     if {"id", "rater", "winner"} <= table.keys() and not source.has("supersedes"):
+        import polars as pl
+
+        texts = {role: pl.Series(table[role], dtype=pl.String) for role in ("id", "rater")}
+        columns: Table = {role: values.replace("", None) for role, values in texts.items()}
+        columns |= {side: table[side] for side in ("a", "b") if side in table}
+        columns["winner"] = getattr(table["winner"], "codes", table["winner"])
         problem = "repeat the id, rater, lists and verdict of an earlier line"
-        remarks[DUPLICATES] = _n_repeated(table), problem
+        remarks[DUPLICATES] = len(_repeats(columns)), problem
 
     # in words, with what leaves them out
     total = len(next((table[role] for role in ("a", "list") if role in table), ()))
@@ -124,26 +130,10 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _numbers(rows: RawCells, role: str, kind: str) -> pl.Series:
-    """Return a number for each value of a column, and null for a blank one."""
-    values, index = rows.distinct(role, kind)
-    return numbered((value or None for value in values), index)
-
-
-def _n_repeated(table: Table) -> int:
-    """Return the number of lines that repeat an earlier one with an id and a rater."""
+def _repeats(columns: Mapping[str, Any]) -> list[int]:
+    """Return the rows that equal an earlier one with an id and a rater."""
     import polars as pl
 
-    # lines of one id and rater
-    names = {role: pl.Series(table[role], dtype=pl.String) for role in ("id", "rater")}
-    lines = (
-        pl.DataFrame(names).with_row_index("row").filter(pl.all_horizontal(pl.col(*names) != ""))
-    )
-    lines = lines.filter(pl.struct(*names).is_duplicated())
-
-    # of which some have the same lists and verdict
-    rows = lines["row"].to_numpy()
-    judged: Table = {side: table[side] for side in ("a", "b") if side in table}
-    judged["winner"] = getattr(table["winner"], "codes", table["winner"])
-    same = lines.drop("row").with_columns(pl.Series(role, x[rows]) for role, x in judged.items())
-    return len(same) - same.n_unique()
+    lines = pl.DataFrame(columns).with_row_index("row").drop_nulls(["id", "rater"])
+    lines = lines.filter(pl.struct("id", "rater").is_duplicated())
+    return lines.filter(~pl.struct(*columns).is_first_distinct())["row"].to_list()

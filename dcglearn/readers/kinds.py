@@ -22,14 +22,20 @@ from dcglearn.readers.grade_lists import graded
 from dcglearn.readers.line_formats import INTEGER, NUMBER, checked_score, shown
 from dcglearn.readers.mapping import MAX_DEPTH
 from dcglearn.readers.rating_texts import parsed_counts
-from dcglearn.readers.raw_columns import RawColumn, Rule, Values, checked_cells, counted
+from dcglearn.readers.raw_columns import (
+    RawColumn,
+    Rule,
+    Values,
+    checked_cells,
+    checked_list,
+    counted,
+)
 from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import (
     MEANINGS,
     MOST_WORDS,
     WINNERS,
     Winners,
-    refused_word,
     remedy_for_words,
     word_of,
 )
@@ -73,7 +79,8 @@ def _won(column: RawColumn) -> Values:
     def word_for_winner(value: Any, _: RawColumn) -> str:
         word = word_of(value) if isinstance(value, str | int | float) else ""
         if word.lower() not in code_of:
-            raise refused_word(value, *remedy())
+            text, cure = remedy()
+            raise InputError(f"winner is {shown(value)}; {text}", see="winners", cure=cure)
         return word
 
     # words, and their codes
@@ -131,10 +138,7 @@ def _position(value: Any, column: RawColumn) -> int:
 def _documents(values: Any, column: RawColumn) -> str:
     """Return the names of a list's documents, joined by tabs; "" where a position has none."""
     role = column.role
-    if not isinstance(values, list) or not (values or column.may_be_empty):
-        raise InputError(
-            f'{role} is {shown(values)}, not a list of names of documents such as ["d3", "d1"]'
-        )
+    values = checked_list(values, column, 'names of documents such as ["d3", "d1"]')
     names = ["" if value is None else value for value in values]
     for name in names:
         if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name):
@@ -255,8 +259,10 @@ def _plain_documents(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     if not is_list or cells.null_count():
         return None
     names = cells.cast(pl.List(pl.String))
-    flat = flattened(names)
+    flat, is_empty = flattened(names), names.list.len() == 0
     if flat.null_count() or flat.str.contains("\t").any():
+        return None
+    if is_empty.any() and not column.may_be_empty:
         return None
     return names.list.head(column.mapping.depth or MAX_DEPTH).list.join("\t")
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import Flags, InputError, Integers
-from dcglearn.readers.line_formats import Refusals, value_of
+from dcglearn.readers.line_formats import Refusals, shown, value_of
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import word_of
 
@@ -84,6 +84,15 @@ def counted(words: list[str], index: Integers) -> Counter[str]:
         if n:
             counts[word] += n
     return counts
+
+
+def checked_list(values: Any, column: RawColumn, such: str) -> list[Any]:
+    """Return a list, which holds nothing only where its column may; else raise InputError."""
+    if not isinstance(values, list):
+        raise InputError(f"{column.role} is {shown(values)}, not a list of {such}")
+    if not values and not column.may_be_empty:
+        raise InputError(f"{column.role} is an empty list; leave the line out")
+    return values
 
 
 @dataclass(frozen=True)

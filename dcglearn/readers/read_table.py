@@ -136,7 +136,7 @@ def read_columns(
         with proposing_scale(source, mapping):
             table, dropped, remarks = columns_of(name, source, mapping, skip_bad)
         mapping = agreed(name, source, table, mapping)
-        check_levels(name, source, table, mapping)
+        remarks = (*remarks, *check_levels(name, source, table, mapping))
     return table, dropped, replace(_recognised(source, table, mapping), remarks=remarks)
 
 

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.logs.thinning import marks_of_parts, thinned_rows
+from dcglearn.logs.thinning import marks_of_parts
+
+
+def thinned_rows(n, weight):
+    """The rows of a log in one part that stand for all, and their weights."""
+    return marks_of_parts(n, [len(weight)], [float(np.sum(weight))])[0].rows(weight)
 
 
 def test_rows_of_one_weight_are_taken_at_even_steps():
