@@ -64,7 +64,7 @@ def audit(
     check_outputs(output, force=force, inputs=[*files, reading.mapping])
     if output is not None:
         suffix_among(output, FORMS, "findings")
-    from dcglearn.readers.joined_files import log_files
+    from dcglearn.readers.openers import log_files
 
     # how the page was made: the command, and the digest of every file
     made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}

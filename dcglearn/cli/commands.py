@@ -4,8 +4,7 @@ from dcglearn.cli.audit import audit
 from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import program
 from dcglearn.cli.doctor import doctor
-from dcglearn.cli.evaluate import compare, evaluate, gate
-from dcglearn.cli.grades import ask_grades
+from dcglearn.cli.evaluate import ask_grades, compare, evaluate, gate
 from dcglearn.cli.judge import judge, prompts
 from dcglearn.cli.learn import learn
 from dcglearn.cli.learn_outcomes import learn_answers, learn_experiments

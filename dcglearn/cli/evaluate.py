@@ -1,4 +1,4 @@
-"""Commands that evaluate runs: ``evaluate``, ``compare`` and ``gate``."""
+"""Commands that evaluate runs: ``evaluate``, ``compare``, ``gate`` and ``ask-grades``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 import typer
 
 from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
+from dcglearn.cli.judge import RequestOptions
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import (
     Force,
@@ -26,7 +27,12 @@ from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw, drawn
 from dcglearn.evaluation.conventions import explain_values
 from dcglearn.evaluation.gate import Gate
-from dcglearn.evaluation.next_judgements import with_grades
+from dcglearn.evaluation.next_judgements import (
+    OpenGrades,
+    read_open_grades,
+    suggest_judgements,
+    with_grades,
+)
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.run_values import Ideal, Missing, as_metrics
 from dcglearn.evaluation.run_values import evaluate as evaluated
@@ -41,8 +47,8 @@ from dcglearn.evaluation.tables import judgements_first, read_judgements, read_r
 from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.plain_text import spreadsheet
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.plain_text import number_of, spreadsheet
+from dcglearn.foundation.validation import InputError, PolarsFrame
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.plots import forest_figure
@@ -396,3 +402,80 @@ def _as_text(comparison: SystemComparison, decision: Gate | None, form: str) -> 
         table = table.with_columns(decision.table["verdict"])
     text = table.write_ndjson() if form == "jsonl" else spreadsheet(table)
     return text.rstrip("\n")
+
+
+@dataclass(frozen=True)
+class PromptOptions:
+    """Requests to a language model for the grades."""
+
+    prompts: Path | None = output_row("Also write a request to a language model for each grade.")
+    documents: Path | None = input_row("With --prompts: JSON lines with docno, title and text.")
+    topics: Path | None = input_row("With --prompts: texts of the queries: name, tab, text.")
+
+    def write(self, asked: OpenGrades, form: RequestOptions, *, force: bool) -> None:
+        """Write the requests, if they are asked for."""
+        if self.prompts is None or self.documents is None:
+            return
+        from dcglearn.judge.grade_prompts import write_grade_prompts
+
+        write_grade_prompts(
+            asked, self.prompts, self.documents, self.topics, **vars(form), force=force
+        )
+        say(f"wrote: {self.prompts} ({number_of(len(asked.table), 'prompts')})")
+
+
+@examples(
+    "dcglearn ask-grades qrels.txt old.txt new.txt --metric dcg.json -n 50 -o to_grade.csv",
+    "dcglearn ask-grades --fill to_grade.csv --answers answers.jsonl -o graded.csv",
+)
+def ask_grades(
+    *,
+    source: GatedRuns,
+    scale: ScaleOptions,
+    n: int = first_row("How many documents to ask for.", 20, "-n", "--documents-to-grade", min=1),
+    baseline: str | None = first_row(
+        "Compare the others with this run; by default the first.", metavar="RUN"
+    ),
+    fill: Path | None = input_row("Instead: a file of this command, to fill in by --answers."),
+    answers: str | None = input_row(
+        "With --fill: a language model's answers to the prompts.", metavar="FILE"
+    ),
+    prompting: PromptOptions,
+    form: RequestOptions,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Ask which documents to grade next: those that narrow the bounds of a difference most.
+
+    Fill in grade, and evaluate by --graded FILE; lines left open do not count.
+    """
+    inputs = [*source.inputs, prompting.documents, prompting.topics, fill, answers]
+    check_outputs(output, prompting.prompts, force=force, inputs=inputs)
+    if prompting.prompts is not None and prompting.documents is None:
+        raise InputError("--prompts needs --documents: a model grades texts")
+    if (fill is None) != (answers is None):
+        raise InputError("--fill FILE goes with --answers FILE: the questions, and their answers")
+
+    # new questions
+    if fill is None or answers is None:
+        asked = source.evaluated(scale, partial(suggest_judgements, n=n, baseline=baseline))
+        prompting.write(asked, form, force=force)
+        _write(asked.table, output, force=force)
+        say("\n".join([asked.sentence, *asked.notes]))
+        return
+
+    # or a language model's answers
+    if source.judgements is not None or prompting.prompts is not None:
+        raise InputError("--fill takes no judgements, runs or --prompts: leave them out")
+    from dcglearn.judge.grade_prompts import filled_in
+
+    table, lines = filled_in(read_open_grades(fill, source.grades), answers, source.grades)
+    _write(table, output, force=force)
+    say("\n".join(lines))
+
+
+def _write(table: PolarsFrame, output: Path | None, *, force: bool) -> None:
+    """Write the questions as JSON lines or, by default, as CSV."""
+    is_lines = output is not None and output.suffix == ".jsonl"
+    text = table.write_ndjson() if is_lines else spreadsheet(table)
+    write_text(text.rstrip("\n"), output, force=force)

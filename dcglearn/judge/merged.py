@@ -8,8 +8,8 @@ from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.sources import lines_of
 from dcglearn.judge.verdict_log import Verdict, key_of, parsed, standing
-from dcglearn.readers.joined_files import log_files
 from dcglearn.readers.line_formats import shown
+from dcglearn.readers.openers import log_files
 
 
 class Line(NamedTuple):

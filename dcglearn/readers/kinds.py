@@ -19,6 +19,7 @@ from dcglearn.foundation.validation import LARGEST, Flags, InputError, Integers,
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.grade_lists import graded
+from dcglearn.readers.grade_scale import scale_text
 from dcglearn.readers.line_formats import INTEGER, NUMBER, checked_score, shown
 from dcglearn.readers.mapping import MAX_DEPTH
 from dcglearn.readers.rating_texts import parsed_counts
@@ -30,7 +31,6 @@ from dcglearn.readers.raw_columns import (
     checked_list,
     counted,
 )
-from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import (
     MEANINGS,
     MOST_WORDS,

@@ -13,13 +13,18 @@ import numpy as np
 
 from dcglearn.foundation.validation import Indices, InputError
 from dcglearn.readers.column_roles import LONG, SYSTEMS, Role, Roles, recognised
-from dcglearn.readers.joined_files import Files
 from dcglearn.readers.kept_lines import with_kept
 from dcglearn.readers.line_formats import Opener, Refusals, Source, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.named_winners import with_names, with_sides
-from dcglearn.readers.outcomes import tables_without_winner
-from dcglearn.readers.rebuilt import Rebuilt, numbered, refuse
+from dcglearn.readers.openers import Files
+from dcglearn.readers.rebuilt import (
+    Rebuilt,
+    numbered,
+    refuse,
+    tables_without_winner,
+    with_names,
+    with_sides,
+)
 from dcglearn.readers.shown_order import with_order
 
 if TYPE_CHECKING:

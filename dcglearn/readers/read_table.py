@@ -34,18 +34,16 @@ from dcglearn.readers.column_roles import (
     used_columns,
 )
 from dcglearn.readers.cutoffs import cut_points
-from dcglearn.readers.grade_checks import check_levels, proposing_scale
-from dcglearn.readers.joined_files import log_files, name_of
+from dcglearn.readers.grade_scale import agreed, check_levels, proposing_scale, with_stated
 from dcglearn.readers.kept_lines import KeptLines, remarks_on
 from dcglearn.readers.line_formats import Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import opener_of
+from dcglearn.readers.openers import log_files, name_of, opener_of
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import with_ratings
 from dcglearn.readers.shown_order import check_first, names_of_lists, with_lists
-from dcglearn.readers.stated_scale import agreed, with_stated
 from dcglearn.readers.upside_down import (
     CHECKED_PAIRS,
     Reversal,

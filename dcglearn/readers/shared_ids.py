@@ -5,10 +5,9 @@ from pathlib import Path
 from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.validation import EMPTY, InputError
 from dcglearn.readers.column_roles import PREFERENCE, Record, Table, named_role
-from dcglearn.readers.joined_files import log_files, name_of
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import records_of
+from dcglearn.readers.openers import log_files, name_of, records_of
 from dcglearn.readers.read_table import read_columns
 
 ID = "id of a judgement"
