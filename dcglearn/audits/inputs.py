@@ -13,9 +13,8 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.metrics.textbook import NamedMetric
-from dcglearn.parts.coin_test import tells_nothing
 from dcglearn.parts.open_log import check_log
-from dcglearn.parts.usable_pairs import usable_pairs
+from dcglearn.parts.usable_pairs import tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import band_draws
 from dcglearn.trust.band_draws import Bands, why_no_bands

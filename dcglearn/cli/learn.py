@@ -144,7 +144,7 @@ def learn(
         measured = {name: getattr(trust, name) for name in MEASURED}
         source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
     if learner.llm is not None:
-        from dcglearn.readers.shared_ids import refuse_other_lists
+        from dcglearn.readers.read_table import refuse_other_lists
 
         refuse_other_lists(one_or_all(source.log), learner.llm, source.log_mapping)
 

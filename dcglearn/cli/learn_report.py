@@ -26,10 +26,9 @@ from dcglearn.learning.descriptions import (
 )
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.metrics.dcg import DCG
-from dcglearn.parts.coin_test import NO_SIGNAL, tells_nothing
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.parts.usable_pairs import usable_pairs
+from dcglearn.parts.usable_pairs import NO_SIGNAL, tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.judge_draws import judged_by

@@ -129,8 +129,7 @@ def convert(
 
 def _merge(files: list[str], output: Path | None, *, force: bool) -> None:
     """Write the verdicts of several files of the judging page as one log of its server."""
-    from dcglearn.judge.merged import contents, merged
-    from dcglearn.judge.verdict_log import line_of
+    from dcglearn.judge.verdict_log import contents, line_of, merged
 
     if output is not None:
         suffix_among(output, LINES, "verdicts")
@@ -229,7 +228,7 @@ def ask(
     """
     check_outputs(force=force, log=output, inputs=[candidates, log, llm])
     from dcglearn.learning.descriptions import DirectDescription
-    from dcglearn.readers.shared_ids import refuse_other_lists
+    from dcglearn.readers.read_table import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form
     from dcglearn.trust.llm import llm_dcg
     from dcglearn.trust.next_pairs import generated_lists

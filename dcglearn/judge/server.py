@@ -10,7 +10,7 @@ import socket
 import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +19,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.validation import Fields, InputError
@@ -26,9 +27,6 @@ from dcglearn.judge.exported import page_part
 from dcglearn.judge.progress import Progress
 from dcglearn.judge.study import Refused, Study
 from dcglearn.judge.verdict_log import NotSaved
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.logs.visibility import refuse_too_deep
-from dcglearn.parts.coin_test import warn_of_coins
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.parts.usable_pairs import warn_of_one_sided
+from dcglearn.parts.usable_pairs import warn_of_coins, warn_of_one_sided
 from dcglearn.readers.mapping import MappingLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense

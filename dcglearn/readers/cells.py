@@ -21,7 +21,6 @@ from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Indices, InputError, Integers, PathLike, errors_in
 from dcglearn.readers.column_roles import ColumnsByRole, Counts, Role, Table, by_role, used_columns
 from dcglearn.readers.frames import flattened
-from dcglearn.readers.grade_lists import GRADE, GradeLists
 from dcglearn.readers.kinds import KINDS, WinnerCells
 from dcglearn.readers.line_formats import (
     BLANK,
@@ -34,7 +33,7 @@ from dcglearn.readers.line_formats import (
 )
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import Joined
-from dcglearn.readers.raw_columns import RawColumn, Values
+from dcglearn.readers.raw_columns import GRADE, GradeLists, RawColumn, Values
 
 
 def plain_frame(source: Source) -> pl.DataFrame | None:

@@ -33,7 +33,7 @@ from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.frames import from_arrays, named
 from dcglearn.readers.grade_scale import scale_to_state
 from dcglearn.readers.mapping import LogMapping, ReadingOptions, TableOptions
-from dcglearn.readers.rating_texts import texts_of_counts
+from dcglearn.readers.rated_lists import texts_of_counts
 from dcglearn.readers.read_table import Recognised, read_pairs, read_rated
 
 if TYPE_CHECKING:
