@@ -6,8 +6,7 @@ from dcglearn.cli.command import program
 from dcglearn.cli.doctor import doctor
 from dcglearn.cli.evaluate import ask_grades, compare, evaluate, gate
 from dcglearn.cli.judge import judge, prompts
-from dcglearn.cli.learn import learn
-from dcglearn.cli.learn_outcomes import learn_answers, learn_experiments
+from dcglearn.cli.learn import learn, learn_answers, learn_experiments
 from dcglearn.cli.logs import ask, convert, simulate
 from dcglearn.cli.rankers import rank, train
 from dcglearn.cli.saved import export, show

@@ -35,11 +35,10 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.unique_rows import places
 from dcglearn.readers.column_roles import PREFERENCE, Counts, Role, Table
-from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping, TableOptions
-from dcglearn.readers.openers import opener_of
+from dcglearn.readers.openers import flattened, opener_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table

@@ -138,21 +138,18 @@ class VerdictLog:
 
         # lock and read it, or release it
         try:
-            self._lock()
+            try:
+                disk.lock(self._file)
+            except OSError as error:
+                raise InputError(
+                    f"{self.path}: another server writes to this log; stop it, or name another"
+                ) from error
             if new:
                 disk.entered(self.path.parent)
             self._read()
         except BaseException:
             self.close()
             raise
-
-    def _lock(self) -> None:
-        try:
-            disk.lock(self._file)
-        except OSError as error:
-            raise InputError(
-                f"{self.path}: another server writes to this log; stop it, or name another"
-            ) from error
 
     def _read(self) -> None:
         data = read_bytes(self.path)

@@ -31,10 +31,10 @@ from dcglearn.parts.parquet_pieces import (
 )
 from dcglearn.parts.parted_log import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.readers.column_roles import PREFERENCE, by_role
-from dcglearn.readers.frames import polars_frame
 from dcglearn.readers.grade_scale import with_stated
 from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
+from dcglearn.readers.openers import polars_frame
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.shown_order import refuse_orders
 

@@ -49,7 +49,7 @@ def opened_log(
     if the log is of another type, or the options do not fit it.
     """
     # options that do not fit the input
-    files = is_path(log)
+    files, is_dask = is_path(log), hasattr(log, "to_delayed")
     if memory is not None and (engine is not None or not files):
         raise InputError(
             "memory= bounds the reading of Parquet files on this machine: leave it out"
@@ -62,13 +62,13 @@ def opened_log(
         yield log
 
     # over a cluster
-    elif engine is not None or hasattr(log, "to_delayed"):
+    elif engine is not None or is_dask:
         if engine is None:
             raise InputError(
                 "a Dask dataframe needs engine=: a client, a scheduler's address or a number of "
                 "processes"
             )
-        spread = log if files or hasattr(log, "to_delayed") else as_preferences(log)
+        spread = log if files or is_dask else as_preferences(log)
         with DaskLog(spread, engine, n_grades=n_grades, mapping=mapping) as over_cluster:
             yield over_cluster
 

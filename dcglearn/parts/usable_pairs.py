@@ -165,7 +165,8 @@ def _names(log: OpenLog, raters: NDArray[Any]) -> set[str]:
 def _sides(log: PreferencePairs) -> Sides:
     log = differing_pairs(log).decided
     if log.rater is None or log.swapped is None:
-        return Sides(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        nobody = np.zeros(0, np.int64)
+        return Sides(nobody, nobody, nobody)
     raters, number = np.unique(log.rater, return_inverse=True)
     return Sides(raters, np.bincount(number), np.bincount(number, log.swapped).astype(np.int64))
 

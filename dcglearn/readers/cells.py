@@ -20,7 +20,6 @@ from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Indices, InputError, Integers, PathLike, errors_in
 from dcglearn.readers.column_roles import ColumnsByRole, Counts, Role, Table, by_role, used_columns
-from dcglearn.readers.frames import flattened
 from dcglearn.readers.kinds import KINDS, WinnerCells
 from dcglearn.readers.line_formats import (
     BLANK,
@@ -32,7 +31,7 @@ from dcglearn.readers.line_formats import (
     shown,
 )
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import Joined
+from dcglearn.readers.openers import Joined, flattened
 from dcglearn.readers.raw_columns import GRADE, GradeLists, RawColumn, Values
 
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import LARGEST, Flags, InputError, Integers, errors_in
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED
-from dcglearn.readers.frames import flattened
 from dcglearn.readers.grade_scale import scale_text
 from dcglearn.readers.line_formats import INTEGER, NUMBER, checked_score, shown
 from dcglearn.readers.mapping import MAX_DEPTH
+from dcglearn.readers.openers import flattened
 from dcglearn.readers.rated_lists import parsed_counts
 from dcglearn.readers.raw_columns import (
     RawColumn,

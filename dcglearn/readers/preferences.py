@@ -30,9 +30,9 @@ from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.reading import MetricLike
 from dcglearn.metrics.reading import metric as read_metric
 from dcglearn.readers.column_roles import PREFERENCE
-from dcglearn.readers.frames import from_arrays, named
 from dcglearn.readers.grade_scale import scale_to_state
 from dcglearn.readers.mapping import LogMapping, ReadingOptions, TableOptions
+from dcglearn.readers.openers import from_arrays, named
 from dcglearn.readers.rated_lists import texts_of_counts
 from dcglearn.readers.read_table import Recognised, read_pairs, read_rated
 

@@ -14,7 +14,6 @@ import polars as pl
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, Flags, Grades, InputError, Integers
 from dcglearn.logs.unique_rows import places
 from dcglearn.readers.cutoffs import CUT, level_of
-from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import (
     BLANK,
     NUMBER,
@@ -24,6 +23,7 @@ from dcglearn.readers.line_formats import (
     value_of,
 )
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.openers import flattened
 from dcglearn.readers.winner_words import word_of
 
 Cells: TypeAlias = "pl.Series | list[Any]"
