@@ -24,7 +24,7 @@ from dcglearn.cli.options import Cluster, Grades, option_of, say
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
 from dcglearn.foundation.sources import FORMATS, suffix_of
-from dcglearn.foundation.validation import EMPTY, Fields, InputError
+from dcglearn.foundation.validation import EMPTY, Counts, Fields, InputError
 from dcglearn.readers.mapping import OPTIONS, LogMapping
 from dcglearn.readers.winner_words import WINNERS
 
@@ -309,7 +309,7 @@ def n_pairs(log: Preferences | PartedLog) -> int:
     return log.facts.n if isinstance(log, PartedLog) else len(log)
 
 
-def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]:
+def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
     """Return a line that counts a log's content, and a line for each reason to leave out pairs."""
     from dcglearn.parts.parted_log import PartedLog
 
@@ -338,7 +338,7 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
     return [read, *looked_up_lines(log.counted), *left_out(dropped)]
 
 
-def left_out(dropped: dict[str, int]) -> list[str]:
+def left_out(dropped: Counts) -> list[str]:
     """Return a line for each reason to leave something out, with a count unless it names a line."""
     return [
         f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}"

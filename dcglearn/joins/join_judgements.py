@@ -24,6 +24,7 @@ from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
+    Counts,
     Flags,
     Grades,
     InputError,
@@ -34,7 +35,7 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.logs.unique_rows import places
-from dcglearn.readers.column_roles import PREFERENCE, Counts, Role, Table
+from dcglearn.readers.column_roles import PREFERENCE, Role, Table
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping, TableOptions

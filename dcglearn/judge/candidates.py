@@ -18,6 +18,7 @@ from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
+    Counts,
     Fields,
     Grades,
     InputError,
@@ -96,7 +97,7 @@ class Candidates:
     pairs: tuple[Pair, ...]
     n_grades: int
     systems: tuple[str, str] | None = None
-    dropped: dict[str, int] = field(default_factory=dict)
+    dropped: Counts = field(default_factory=dict)
     grade_names: list[str] | None = None
 
     @cached_property
@@ -236,7 +237,7 @@ def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -
         yield {"intent": intent, **items}
 
 
-def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> dict[str, int]:
+def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> Counts:
     """Put the texts of documents in place of their names, and return how many have none, if any."""
     if documents is None:
         return {}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import (
+    Counts,
     Flags,
     Floats,
     Grades,
@@ -129,8 +130,8 @@ class Columns:
     all_differ: bool = False
 
     # what the reader left out, counted and recognised
-    dropped: dict[str, int] = field(default_factory=dict)
-    counted: dict[str, int] = field(default_factory=dict)
+    dropped: Counts = field(default_factory=dict)
+    counted: Counts = field(default_factory=dict)
     recognised: Any = None
 
     def __post_init__(self) -> None:

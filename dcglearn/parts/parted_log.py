@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.foundation.validation import Counts, Fields, Floats, InputError, Integers
 from dcglearn.logs import visibility
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.pair_sums import PairSums
@@ -63,7 +63,7 @@ class Facts:
     weight: float
     grades: Integers
     raters: frozenset[str] | None
-    dropped: dict[str, int]
+    dropped: Counts
     sided: bool
 
     def __add__(self, other: Facts) -> Facts:
@@ -150,7 +150,7 @@ class PartedLog:
     as_is = False  # whether it is used even if it seems to be upside down
 
     @property
-    def dropped(self) -> dict[str, int]:
+    def dropped(self) -> Counts:
         """What the reader left out, and how often."""
         return dict(self.facts.dropped)
 
@@ -343,7 +343,7 @@ def with_grades(log: OpenLog, n_grades: int | None) -> OpenLog:
     return log.rescaled(n_grades)
 
 
-def log_fingerprint(log: OpenLog) -> dict[str, Any]:
+def log_fingerprint(log: OpenLog) -> Fields:
     """Return the size of a log and a checksum of its contents, which identify it."""
     shape = {
         "pairs": len(log),

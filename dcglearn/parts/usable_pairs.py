@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Flags, Floats, InputError, Integers, shortened
+from dcglearn.foundation.validation import Counts, Flags, Floats, InputError, Integers, shortened
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, AnyLog, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
@@ -128,7 +128,7 @@ def usable_parts(log: PartedLog) -> PartedLog:
     return PartedLog(parts, facts, log.n_grades, log.grade_names, log.raters)
 
 
-def learnable(log: AnyLog) -> tuple[AnyLog, dict[str, int]]:
+def learnable(log: AnyLog) -> tuple[AnyLog, Counts]:
     """Return the pairs that learners use, and the numbers of the others by reason.
 
     Raise InputError if none with a winner is left.
@@ -139,13 +139,13 @@ def learnable(log: AnyLog) -> tuple[AnyLog, dict[str, int]]:
     return kept, _left_out(len(log) - n_differing, n_one_sided, len(kept), len(kept.ties))
 
 
-def learnable_parts(log: PartedLog) -> tuple[PartedLog, dict[str, int]]:
+def learnable_parts(log: PartedLog) -> tuple[PartedLog, Counts]:
     """Return what `learnable` does for a log in parts, which may hold pairs of equal lists."""
     kept = usable_parts(log)
     return kept, _left_out(log.facts.n_equal, len(log) - len(kept), len(kept), kept.facts.n_ties)
 
 
-def _left_out(n_equal: int, n_one_sided: int, n: int, n_ties: int) -> dict[str, int]:
+def _left_out(n_equal: int, n_one_sided: int, n: int, n_ties: int) -> Counts:
     """Return the numbers of pairs left out by reason; raise InputError if the others are ties."""
     if n_ties == n:
         raise InputError(

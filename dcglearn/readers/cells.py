@@ -18,8 +18,16 @@ import polars as pl
 
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.validation import Indices, InputError, Integers, PathLike, errors_in
-from dcglearn.readers.column_roles import ColumnsByRole, Counts, Role, Table, by_role, used_columns
+from dcglearn.foundation.validation import (
+    Counts,
+    Fields,
+    Indices,
+    InputError,
+    Integers,
+    PathLike,
+    errors_in,
+)
+from dcglearn.readers.column_roles import ColumnsByRole, Role, Table, by_role, used_columns
 from dcglearn.readers.kinds import KINDS, WinnerCells
 from dcglearn.readers.line_formats import (
     BLANK,
@@ -91,7 +99,7 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     numbers = dict.fromkeys(("number", "positive", "score"), pl.Float64)
     types = {"grades": pl.List(pl.Int8), "documents": pl.List(pl.String), **numbers}
     by_type = {str: pl.String, bool: pl.Boolean, list: pl.List(pl.String)}
-    schema: dict[str, Any] = {}
+    schema: Fields = {}
     for role, names in columns.items():
         # one column, or one for each position
         if isinstance(names, str):
@@ -230,7 +238,7 @@ class RawCells:
     """
 
     n: int
-    columns: dict[str, Any]
+    columns: Fields
     errors: Refusals = field(default_factory=dict)
     texts: bool = False
     at_once: bool = False

@@ -6,18 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from dcglearn.foundation.plain_text import names_in
-from dcglearn.foundation.validation import InputError, listed
+from dcglearn.foundation.validation import Fields, InputError, listed
 from dcglearn.logs.columns import COLUMNS
 
 ColumnsByRole: TypeAlias = dict[str, str | tuple[str, ...]]
-Table: TypeAlias = dict[str, Any]
-Record: TypeAlias = dict[str, Any]
+Table: TypeAlias = Fields
+Record: TypeAlias = Fields
 """The cells or the values of a line by role, or an object by key."""
 
-Counts: TypeAlias = dict[str, int]
-"""How often each thing was left out or counted."""
-
-Remedy: TypeAlias = tuple[str, dict[str, Any]]
+Remedy: TypeAlias = tuple[str, Fields]
 """What to do, in words and as options."""
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
+    Counts,
     Flags,
     Floats,
     Grades,
@@ -21,7 +22,7 @@ from dcglearn.foundation.validation import (
     finite_array,
 )
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Counts, Table
+from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Table
 from dcglearn.readers.line_formats import Opener, shown
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.openers import opener_of, records_of

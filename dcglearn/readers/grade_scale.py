@@ -10,6 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import (
     MAX_GRADES,
+    Fields,
     Grades,
     Indices,
     InputError,
@@ -57,7 +58,7 @@ def check_scale(counts: Integers) -> None:
         return
 
     # propose a scale by number where grades below the top are missing, too
-    cure: dict[str, Any]
+    cure: Fields
     levels = ",".join(map(str, occurring))
     few = len(occurring) <= FEW_LEVELS
     by_number = f"; if the grades are {levels}: scale= (--scale {levels})" if few else ""

@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import names_in
-from dcglearn.foundation.validation import Indices, InputError
-from dcglearn.readers.column_roles import (
-    LONG,
-    SYSTEMS,
-    Counts,
-    Role,
-    Roles,
-    Table,
-    by_role,
-    recognised,
-)
+from dcglearn.foundation.validation import Counts, Indices, InputError
+from dcglearn.readers.column_roles import LONG, SYSTEMS, Role, Roles, Table, by_role, recognised
 from dcglearn.readers.line_formats import Opener, Refusals, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import Files

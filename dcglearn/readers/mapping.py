@@ -17,6 +17,7 @@ from dcglearn.foundation.plain_text import names_in, nearest
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import (
     MAX_GRADES,
+    Fields,
     InputError,
     InputTypeError,
     PathLike,
@@ -283,7 +284,7 @@ class LogMapping:
         metavar="0|N|N-M",
         convert=header_lines,
     )
-    given: dict[str, Any] = field(init=False, repr=False, compare=False)
+    given: Fields = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         kept = {name: row.kept(getattr(self, name)) for name, row in OPTIONS.items()}

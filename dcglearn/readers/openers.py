@@ -25,6 +25,7 @@ from dcglearn.foundation.sources import (
     refuse_unknown,
 )
 from dcglearn.foundation.validation import (
+    Fields,
     InputError,
     InputTypeError,
     PathLike,
@@ -93,7 +94,7 @@ def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
     return dictionaries
 
 
-def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | PolarsFrame:
+def from_arrays(columns: Mapping[str, Any]) -> list[Fields] | PolarsFrame:
     """Return columns of one length as a table, or as records where types are mixed."""
     import polars as pl
 

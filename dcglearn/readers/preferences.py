@@ -16,6 +16,7 @@ from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
+    Fields,
     Grades,
     InputError,
     InputTypeError,
@@ -108,7 +109,7 @@ class Preferences(PreferencePairs, Shown):
     recognised: Recognised | None
 
     @property
-    def pictures(self) -> list[dict[str, Any]]:
+    def pictures(self) -> list[Fields]:
         """Mean grade at each position."""
         if not self.graded or not len(self):
             return []
@@ -260,7 +261,7 @@ class Preferences(PreferencePairs, Shown):
 
         # columns, without those that files hold in another way
         names = [name for name in COLUMNS if name not in ("tie", "docs")]
-        table: dict[str, Any] = {name: getattr(self, name) for name in names}
+        table: Fields = {name: getattr(self, name) for name in names}
         if self.docs is not None:
             table["docs_a"], table["docs_b"] = self.docs.T
         if self.ratings is not None:

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Indices, InputError, Integers
+from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, Integers
 from dcglearn.logs.columns import Columns
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, places, unique_rows
-from dcglearn.readers.column_roles import Counts, Table
+from dcglearn.readers.column_roles import Table
 from dcglearn.readers.line_formats import NUMBER, shown, words_of
 from dcglearn.readers.mapping import LogMapping
 

@@ -12,6 +12,8 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.inputs import Paths, is_path
 from dcglearn.foundation.validation import (
     EMPTY,
+    Counts,
+    Fields,
     Floats,
     Grades,
     InputError,
@@ -26,7 +28,6 @@ from dcglearn.readers.column_roles import (
     PREFERENCE,
     RATING,
     ColumnsByRole,
-    Counts,
     Record,
     Roles,
     Table,
@@ -141,7 +142,7 @@ class Recognised(Finding):
     @property
     def table(self) -> PolarsFrame:
         """A row for each column and for each word of a winner, with what it was taken for."""
-        rows: list[dict[str, Any]] = []
+        rows: list[Fields] = []
         for role, name in self._names.items():
             rows.append({"in_the_log": f"column {name}", "read_as": role})
         rows += [{"in_the_log": f"column {name}", "read_as": "not used"} for name in self.ignored]
