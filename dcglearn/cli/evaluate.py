@@ -160,11 +160,14 @@ class EvaluationOptions:
         if self.qrels is not None:
             judged = self._judgements(self.qrels)
         else:
+            # which are not all
             judged = judgements_of_hits(responses, self.grades)
             self._refuse_incomplete(metrics, judged, runs)
             if self.grades is None:  # the top grade may be missing among the hits
                 sizes = [dcg.n_grades for dcg in dcgs]
                 judged = replace(judged, n_grades=max([judged.n_grades, *sizes]))
+
+            # so there is no ideal ranking
             say(
                 "note: DCG, since a response does not hold all judgements; NDCG needs --qrels "
                 "REQUEST"
@@ -246,6 +249,8 @@ class ComparisonOptions:
                 raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
             of_llm = replace(source, judgements=self.llm_qrels, graded=None)
             machine = of_llm.evaluated(scale, evaluated_and_paired)
+
+        # all of them, or with people's corrections
         return compared(
             evaluation,
             self.baseline,

@@ -93,6 +93,8 @@ class CandidateOptions:
         # two runs, with grades to learn from
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
+
+        # by query
         return candidates_from_runs(
             self.qrels,
             list(self.runs),

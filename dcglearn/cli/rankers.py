@@ -171,6 +171,8 @@ class ModelOptions:
                 random_state=self.seed,
                 **penalty,
             )
+
+        # those with a loss of their own
         if self.objective_name == "rsrank":
             return dl.rankers.SparseRanker(dcg)
         if self.objective_name == "ranksvm":
@@ -182,6 +184,8 @@ class ModelOptions:
         patience = self.patience or None
         if self.patience is None and validated:
             patience = 50
+
+        # boosted here, or over a cluster
         kind: Any = dl.rankers.DaskBoostedRanker if over_cluster else dl.BoostedRanker
         return kind(
             self._loss(dcg),

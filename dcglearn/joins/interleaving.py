@@ -276,6 +276,7 @@ def preferences_from_interleaving(
     else:
         judged = read_judgements(judgements, duplicates=duplicates)
 
+        # named by the first line of each pair of rankings
         log = log_of_documents(
             table,
             dropped,

@@ -145,6 +145,8 @@ def _of_learning(report: Fields) -> list[str]:
         lines.append(f"Bands are shown from {report['bands_from']} verdicts on.")
     elif report["beats_coin"] and report["widest"] is not None:
         lines.append(f"The widest 90% band is {report['widest']:.2f} wide.")
+
+        # enough, or how many more
         if report["enough"]:
             lines.append(f"That is below {width}: there are enough verdicts.")
         elif report["goal"] is not None:

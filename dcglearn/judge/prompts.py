@@ -43,6 +43,8 @@ def write_prompts(
             f"{template}: a template has {{query}}, {{intent}}, and the lists as {{first}} and "
             "{second}"
         )
+
+    # texts that a model can read
     if bare := sum(pair.items_a is None for pair in candidates.pairs):
         raise InputError(
             f"{bare:,} of {len(candidates):,} pairs have no texts that a model could read: give "

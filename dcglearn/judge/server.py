@@ -349,6 +349,8 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
         access_log=False,
         server_header=False,
     )
+
+    # log its beginning and end
     _LOG.info("the judging page listens on %s and writes to %s", hosts[0], study.log.path)
     uvicorn.Server(config).run(sockets=[listening])
     _LOG.info("the judging page has ended")

@@ -82,6 +82,8 @@ class VerdictLog:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, before)  # half a line would spoil the log
+
+            # for the rater
             raise NotSaved(
                 f"{self.path.name} could not be written ({error.strerror or error}); make room "
                 "and try again"
@@ -144,6 +146,8 @@ class VerdictLog:
                 raise InputError(
                     f"{self.path}: another server writes to this log; stop it, or name another"
                 ) from error
+
+            # a new file is entered into its folder
             if new:
                 disk.entered(self.path.parent)
             self._read()

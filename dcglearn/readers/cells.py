@@ -419,6 +419,8 @@ def _add_mixtures(errors: Refusals, converted: list[_Converted]) -> None:
     notation = np.column_stack(notations)
     notation[list(errors)] = 0
     so_far = np.bitwise_or.accumulate(notation.ravel()).reshape(notation.shape)
+
+    # those that have both
     for row, side in np.argwhere((so_far == 1 | 2) & (notation > 0)).tolist():
         column = lists[side].column
         errors.setdefault(

@@ -210,6 +210,8 @@ def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[
             f"{opened[0]}: mean encodings are read as they are: leave out options but the number "
             "of grades"
         )
+
+    # each line
     shape, seen = None, set()
     for place, record in records_of(opened, ENCODED):
         with errors_in(place):

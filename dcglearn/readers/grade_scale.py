@@ -260,6 +260,8 @@ def _with_scale(place: str, record: Record, mapping: LogMapping) -> LogMapping:
                     f"an earlier line says {before}: logs on different scales were joined; give "
                     "them one scale first"
                 )
+
+            # what to do
             raise InputError(
                 f"scale is {shown(scale)}, and {told}, or --columns scale= if the column means no "
                 "scale"

@@ -123,6 +123,8 @@ def polars_frame(frame: Any) -> PolarsFrame:
 
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
+
+    # names of pandas may be there twice
     pandas = hasattr(frame, "itertuples")
     for name, n in Counter(map(str, frame.columns)).items() if pandas else ():
         if n > 1:
@@ -138,6 +140,8 @@ def polars_frame(frame: Any) -> PolarsFrame:
             table = pl.DataFrame(frame)
         else:
             table = pl.from_dataframe(frame)
+
+    # values of several types
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         raise InputError(
             f"the data frame cannot be read ({error}); give every column values of one type, "

@@ -101,6 +101,8 @@ def pairs_of_ratings(
             f"{name}: equal_groups needs a group on every line; add the column, or leave "
             "equal_groups out"
         )
+
+    # compare lists of different ratings
     cells = _Cells(table)
     pairs, counts = cells.pairs(name)
     if not len(pairs):
