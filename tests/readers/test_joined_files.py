@@ -10,8 +10,8 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.readers import openers as joined_files
-from dcglearn.readers.openers import Joined
 from dcglearn.readers.line_formats import Source
+from dcglearn.readers.openers import Joined
 from tests.foundation.test_zip_files import zipped
 from tests.makers import refused
 
