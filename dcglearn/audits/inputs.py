@@ -12,9 +12,8 @@ from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
 from dcglearn.metrics.textbook import NamedMetric
-from dcglearn.parts.coin_test import tells_nothing
 from dcglearn.parts.open_log import check_log
-from dcglearn.parts.usable_pairs import usable_pairs
+from dcglearn.parts.usable_pairs import tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands_or_why
 from dcglearn.trust.form_choice import fit_in_form

@@ -12,9 +12,8 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.logs.unique_rows import list_numbers
-from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.parts.parted_log import differing_pairs
-from dcglearn.parts.usable_pairs import one_sided_raters
+from dcglearn.parts.usable_pairs import NO_SIGNAL, one_sided_raters
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences

@@ -18,7 +18,7 @@ from dcglearn.foundation.validation import Fields, Grades, InputError
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import as_curves, parameter_names
-from dcglearn.parts.coin_test import NO_SIGNAL
+from dcglearn.parts.usable_pairs import NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.misfit import lack_of_fit
 

@@ -60,8 +60,12 @@ def _run(program: str, name: str, commands: str) -> None:
             _end(name, 2, one_line(str(error)))
         except MemoryError as error:
             reason = f"there is not enough memory ({error or 'no more is free'})"
-            remedy = "give less data, shorter lists (convert --depth)"
-            _end(name, 2, f"{reason}; {remedy} or, to learn from Parquet, --memory")
+            _end(
+                name,
+                2,
+                f"{reason}; give less data, shorter lists (convert --depth) or, to learn from "
+                "Parquet, --memory",
+            )
 
         # the reader of our pipe has gone
         except BrokenPipeError:

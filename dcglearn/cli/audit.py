@@ -27,25 +27,25 @@ def audit(
     *,
     reading: CheckedReading,
     log: str = argument_row(
-        ..., "The judgements: JSON lines, delimited text or Parquet.", metavar="LOG"
+        "The judgements: JSON lines, delimited text or Parquet.", ..., metavar="LOG"
     ),
     baseline: str = first_row(
-        "exponential-log2", "The metric in use: a file, or GAIN-DISCOUNT[@K].", metavar="METRIC"
+        "The metric in use: a file, or GAIN-DISCOUNT[@K].", "exponential-log2", metavar="METRIC"
     ),
     ratings: Ratings = False,
     runs: list[str] | None = first_row(
-        None, "Runs of systems; --qrels judges their documents.", metavar="RUN..."
+        "Runs of systems; --qrels judges their documents.", metavar="RUN..."
     ),
-    more_runs: list[str] | None = argument_row(None, "Further runs.", metavar="[RUN]..."),
-    qrels: str | None = first_row(None, "Judgements of the runs' documents.", metavar="FILE"),
+    more_runs: list[str] | None = argument_row("Further runs.", metavar="[RUN]..."),
+    qrels: str | None = first_row("Judgements of the runs' documents.", metavar="FILE"),
     since: str | None = model_row(
-        None, "Whether the metric of before still holds; needs the column time.", metavar="DATE"
+        "Whether the metric of before still holds; needs the column time.", metavar="DATE"
     ),
-    later: str | None = input_row(None, "Later judgements, instead of --since.", metavar="LOG"),
+    later: str | None = input_row("Later judgements, instead of --since.", metavar="LOG"),
     before: str | None = input_row(
-        None, "An earlier audit, page or JSON: what has changed since.", metavar="FILE"
+        "An earlier audit, page or JSON: what has changed since.", metavar="FILE"
     ),
-    anonymous: bool = output_row(False, "Numbers instead of the names of raters and queries."),
+    anonymous: bool = output_row("Numbers instead of the names of raters and queries.", False),
     output: Output = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -64,7 +64,7 @@ def audit(
     check_outputs(output, force=force, inputs=[*files, reading.mapping])
     if output is not None:
         suffix_among(output, FORMS, "findings")
-    from dcglearn.readers.joined_files import log_files
+    from dcglearn.readers.openers import log_files
 
     # how the page was made: the command, and the digest of every file
     made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}

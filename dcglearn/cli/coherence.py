@@ -40,26 +40,22 @@ if TYPE_CHECKING:
 )
 def coherence(
     *,
-    a: str = argument_row(..., "A file, or GAIN-DISCOUNT[@K].", metavar="A"),
-    b: str = argument_row(..., "Another.", metavar="B"),
+    a: str = argument_row("A file, or GAIN-DISCOUNT[@K].", ..., metavar="A"),
+    b: str = argument_row("Another.", ..., metavar="B"),
     scale: ScaleOptions,
     documents: str | None = first_row(
-        None,
-        "The documents that are ranked, by grade (0 = worst); else any list.",
-        metavar="G,G,...",
+        "The documents that are ranked, by grade (0 = worst); else any list.", metavar="G,G,..."
     ),
     margin: float = model_row(
-        0.0, "Only where a metric prefers by this share of best minus worst list."
+        "Only where a metric prefers by this share of best minus worst list.", 0.0
     ),
     grades: int | None = input_row(
-        None, "Grades of textbook metrics; by default those of the file, or 5.", min=1, metavar="L"
+        "Grades of textbook metrics; by default those of the file, or 5.", min=1, metavar="L"
     ),
-    depth: int | None = first_row(
-        None, "Positions of textbook metrics without @K.", min=1, metavar="K"
-    ),
-    time_limit: float = model_row(60.0, "Time limit of each search.", min=0.1, metavar="SECONDS"),
+    depth: int | None = first_row("Positions of textbook metrics without @K.", min=1, metavar="K"),
+    time_limit: float = model_row("Time limit of each search.", 60.0, min=0.1, metavar="SECONDS"),
     plot: Plot = None,
-    exit_code: bool = first_row(False, "End with status 1 if not coherent, 3 if not proved."),
+    exit_code: bool = first_row("End with status 1 if not coherent, 3 if not proved.", False),
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -104,24 +100,20 @@ def coherence(
 def systems(
     *,
     judgements: str = argument_row(
-        ..., "TREC judgements, also .gz, .zst and .xz.", metavar="JUDGEMENTS"
+        "TREC judgements, also .gz, .zst and .xz.", ..., metavar="JUDGEMENTS"
     ),
-    runs: list[str] = argument_row(..., "TREC runs; a file may hold several.", metavar="RUN..."),
+    runs: list[str] = argument_row("TREC runs; a file may hold several.", ..., metavar="RUN..."),
     scale: ScaleOptions,
     metric: list[str] | None = first_row(
-        None,
-        "nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]",
-        metavar="METRIC",
+        "nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]", metavar="METRIC"
     ),
     log: str | None = first_row(
-        None,
-        "Preferences of users: which systems win under every DCG that respects them.",
-        metavar="LOG",
+        "Preferences of users: which systems win under every DCG that respects them.", metavar="LOG"
     ),
     mapping: SavedMapping = None,
     grades: Grades = None,
     ties: Ties = "docno-desc",
-    resamples: int = model_row(1000, "Bootstrap samples of the topics.", min=1, metavar="N"),
+    resamples: int = model_row("Bootstrap samples of the topics.", 1000, min=1),
     seed: Seed = 0,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -155,8 +147,9 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(cell) for cell in text.split(",")]
     except ValueError as error:
-        remedy = "give whole numbers with commas, such as 4,4,3,2,0"
-        raise InputError(f"--documents {text}: {remedy}") from error
+        raise InputError(
+            f"--documents {text}: give whole numbers with commas, such as 4,4,3,2,0"
+        ) from error
 
 
 def _two_metrics(

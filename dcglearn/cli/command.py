@@ -37,12 +37,12 @@ def _row(default: Any, make: Callable[..., Any], names: Sequence[str] = ()) -> A
     return field(default=MISSING if default is ... else default, metadata=option)
 
 
-def argument_row(default: Any, summary: str, **how: Any) -> Any:
+def argument_row(summary: str, default: Any = None, **how: Any) -> Any:
     """Return the row of an argument; `how` is passed to typer."""
     return _row(default, partial(typer.Argument, help=summary, **how))
 
 
-def _option_row(panel: str, default: Any, summary: str, *names: str, **how: Any) -> Any:
+def _option_row(panel: str, summary: str, default: Any = None, *names: str, **how: Any) -> Any:
     make = partial(typer.Option, help=summary, rich_help_panel=panel, **how)
     return _row(default, make, names)
 
@@ -50,7 +50,7 @@ def _option_row(panel: str, default: Any, summary: str, *names: str, **how: Any)
 first_row, input_row, model_row, output_row, scale_row = (
     partial(_option_row, panel) for panel in PANELS[1:]
 )
-"""Rows of options by panel: default, help, names unless the parameter's own, and more for typer."""
+"""Rows of options by panel: help, default, names unless the parameter's own, and more for typer."""
 
 _WORDS: dict[Any, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
 """What a help page calls a value that no row of options names, by its type."""

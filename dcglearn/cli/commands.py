@@ -4,11 +4,9 @@ from dcglearn.cli.audit import audit
 from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import program
 from dcglearn.cli.doctor import doctor
-from dcglearn.cli.evaluate import compare, evaluate, gate
-from dcglearn.cli.grades import ask_grades
+from dcglearn.cli.evaluate import ask_grades, compare, evaluate, gate
 from dcglearn.cli.judge import judge, prompts
-from dcglearn.cli.learn import learn
-from dcglearn.cli.learn_outcomes import learn_answers, learn_experiments
+from dcglearn.cli.learn import learn, learn_answers, learn_experiments
 from dcglearn.cli.logs import ask, convert, simulate
 from dcglearn.cli.rankers import rank, train
 from dcglearn.cli.saved import export, show

@@ -51,7 +51,10 @@ class Installation(Finding):
         omp = values["OMP_NUM_THREADS"] or "not set"
         free = f"{values['free_threads']} (OMP_NUM_THREADS {omp})"
         extras = {f"extra {name}": _of_all(found) for name, found in values["extras"].items()}
-        folders = {name: _of_folder(folder) for name, folder in values["folders"].items()}
+        folders = {
+            name: f"{folder['path']} ({'can' if folder['writable'] else 'cannot'} be written)"
+            for name, folder in values["folders"].items()
+        }
 
         parts = {
             "dcglearn": f"{values['dcglearn']} in {values['folder']}",
@@ -72,8 +75,9 @@ class Installation(Finding):
         for name, libraries in self.facts["extras"].items():
             missing = [library for library, version in libraries.items() if version is None]
             if missing:
-                lacks = f"extra {name} lacks {', '.join(missing)}"
-                notes.append(f"{lacks}: pip install 'dcglearn[{name}]'")
+                notes.append(
+                    f"extra {name} lacks {', '.join(missing)}: pip install 'dcglearn[{name}]'"
+                )
         for name, folder in self.facts["folders"].items():
             if not folder["writable"]:
                 notes.append(f"{folder['path']}, for {name}, cannot be written: change its rights")
@@ -165,8 +169,3 @@ def _writable(folder: Path) -> bool:
 def _of_all(versions: dict[str, str | None]) -> str:
     """Return libraries with their versions, in words."""
     return ", ".join(f"{library} {version or 'missing'}" for library, version in versions.items())
-
-
-def _of_folder(folder: Fields) -> str:
-    """Return a folder, and whether it can be written."""
-    return f"{folder['path']} ({'can' if folder['writable'] else 'cannot'} be written)"

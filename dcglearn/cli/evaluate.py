@@ -1,4 +1,4 @@
-"""Commands that evaluate runs: ``evaluate``, ``compare`` and ``gate``."""
+"""Commands that evaluate runs: ``evaluate``, ``compare``, ``gate`` and ``ask-grades``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 import typer
 
 from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
+from dcglearn.cli.judge import RequestOptions
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import (
     Force,
@@ -26,7 +27,12 @@ from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw, drawn
 from dcglearn.evaluation.conventions import explain_values
 from dcglearn.evaluation.gate import Gate
-from dcglearn.evaluation.next_judgements import with_grades
+from dcglearn.evaluation.next_judgements import (
+    OpenGrades,
+    read_open_grades,
+    suggest_judgements,
+    with_grades,
+)
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.run_values import Ideal, Missing, as_metrics
 from dcglearn.evaluation.run_values import evaluate as evaluated
@@ -41,8 +47,8 @@ from dcglearn.evaluation.tables import judgements_first, read_judgements, read_r
 from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.plain_text import spreadsheet
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.plain_text import number_of, spreadsheet
+from dcglearn.foundation.validation import InputError, PolarsFrame
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.plots import forest_figure
@@ -55,47 +61,40 @@ class EvaluationOptions:
     """The judgements, the runs, and how each run is evaluated."""
 
     judgements: str | None = argument_row(
-        None,
-        "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
-        metavar="JUDGEMENTS",
+        "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.", metavar="JUDGEMENTS"
     )
     runs: list[str] | None = argument_row(
-        None, "TREC runs or such tables; one may hold several.", metavar="RUN..."
+        "TREC runs or such tables; one may hold several.", metavar="RUN..."
     )
     rank_eval: list[str] | None = input_row(
-        None,
-        "Instead of JUDGEMENTS and RUN: saved responses of _rank_eval, a run each.",
-        metavar="FILE",
+        "Instead of JUDGEMENTS and RUN: saved responses of _rank_eval, a run each.", metavar="FILE"
     )
     qrels: str | None = input_row(
-        None, "Judgements of --rank-eval, or the request itself.", metavar="FILE"
+        "Judgements of --rank-eval, or the request itself.", metavar="FILE"
     )
     metric: list[str] | None = first_row(
-        None,
         "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also "
         "RPP, lexi-precision. [default: nDCG@10]",
         metavar="METRIC",
     )
-    raw: bool = model_row(False, "DCG itself, not divided by the best that is possible.")
+    raw: bool = model_row("DCG itself, not divided by the best that is possible.", False)
     ties: Ties = "docno-desc"
     unjudged: str = first_row(
-        "worst", "What a document without a judgement counts as.", metavar="worst|best|drop|GAIN"
+        "What a document without a judgement counts as.", "worst", metavar="worst|best|drop|GAIN"
     )
-    missing: Missing = input_row("zero", "What judged queries count that a run does not have.")
+    missing: Missing = input_row("What judged queries count that a run does not have.", "zero")
     ideal: Ideal = model_row(
-        "judgements", "Documents of the best ranking: all judged or the run's."
+        "Documents of the best ranking: all judged or the run's.", "judgements"
     )
     duplicates: Duplicates = input_row(
-        "error", "What to do if a document occurs twice for a query."
+        "What to do if a document occurs twice for a query.", "error"
     )
     bounds: bool = first_row(
-        False, "Also what a value, a difference, a verdict can be once all is judged."
+        "Also what a value, a difference, a verdict can be once all is judged.", False
     )
-    unseen: int = model_row(
-        0, "Documents of each query that no run shows, for --bounds.", min=0, metavar="N"
-    )
+    unseen: int = model_row("Documents of each query that no run shows, for --bounds.", 0, min=0)
     graded: str | None = input_row(
-        None, "Further grades: a file of `ask-grades`, filled in.", metavar="FILE"
+        "Further grades: a file of `ask-grades`, filled in.", metavar="FILE"
     )
     grades: Grades = None
     cutoffs: Cutoffs = None
@@ -150,8 +149,9 @@ class EvaluationOptions:
     ) -> tuple[Judgements, list[Run]]:
         """Return hits of responses as runs, with all judgements or the hits' own; print notes."""
         if self.judgements is not None:
-            remedy = f"leave out {self.judgements} or give it by --qrels"
-            raise InputError(f"--rank-eval takes no runs; {remedy}")
+            raise InputError(
+                f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels"
+            )
         responses = [read_rank_eval(path) for path in self.rank_eval or []]
         runs = read_runs([response.run for response in responses])
         dcgs = [metric for metric in metrics.values() if not isinstance(metric, str)]
@@ -160,13 +160,18 @@ class EvaluationOptions:
         if self.qrels is not None:
             judged = self._judgements(self.qrels)
         else:
+            # which are not all
             judged = judgements_of_hits(responses, self.grades)
             self._refuse_incomplete(metrics, judged, runs)
             if self.grades is None:  # the top grade may be missing among the hits
                 sizes = [dcg.n_grades for dcg in dcgs]
                 judged = replace(judged, n_grades=max([judged.n_grades, *sizes]))
-            reason = "DCG, since a response does not hold all judgements"
-            say(f"note: {reason}; NDCG needs --qrels REQUEST")
+
+            # so there is no ideal ranking
+            say(
+                "note: DCG, since a response does not hold all judgements; NDCG needs --qrels "
+                "REQUEST"
+            )
 
         # what the responses leave open
         deepest = max((dcg.depth for dcg in dcgs), default=1)
@@ -185,19 +190,18 @@ class EvaluationOptions:
             resolved = as_metrics(own, judged, runs)
             others += [name for name, metric in resolved.items() if isinstance(metric, str)]
         if others:
-            reason = f"{others[0]} needs all judgements"
-            raise InputError(f"{reason}; a response has those of its hits: give --qrels")
+            raise InputError(
+                f"{others[0]} needs all judgements; a response has those of its hits: give --qrels"
+            )
 
 
 @dataclass(frozen=True)
 class GatedRuns(EvaluationOptions):
     """The judgements, and two runs of which the second may replace the first."""
 
-    judgements: str | None = argument_row(
-        None, "Judgements, as of `evaluate`.", metavar="JUDGEMENTS"
-    )
+    judgements: str | None = argument_row("Judgements, as of `evaluate`.", metavar="JUDGEMENTS")
     runs: list[str] | None = argument_row(
-        None, "The run in use, and the one that may replace it; or several.", metavar="OLD NEW..."
+        "The run in use, and the one that may replace it; or several.", metavar="OLD NEW..."
     )
 
 
@@ -206,27 +210,21 @@ class ComparisonOptions:
     """How systems are compared, and how the comparison is written."""
 
     baseline: str | None = model_row(
-        None, "Compare the others with this run; by default the first.", metavar="RUN"
+        "Compare the others with this run; by default the first.", metavar="RUN"
     )
     llm_qrels: str | None = first_row(
-        None,
-        "An LLM's judgements of these queries and more, corrected by people's.",
-        metavar="FILE",
+        "An LLM's judgements of these queries and more, corrected by people's.", metavar="FILE"
     )
     topics: Topics = model_row(
-        "all", "With --llm-qrels: the difference over all topics there could be, or these."
+        "With --llm-qrels: the difference over all topics there could be, or these.", "all"
     )
     form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
-        "table", "How to write.", "--format"
+        "How to write.", "table", "--format"
     )
-    level: float = model_row(0.95, "Level of the bootstrap intervals.")
-    correction: Literal["holm", "bh", "none"] = model_row("holm", "Correction for several tests.")
+    level: float = model_row("Level of the bootstrap intervals.", 0.95)
+    correction: Literal["holm", "bh", "none"] = model_row("Correction for several tests.", "holm")
     resamples: int = model_row(
-        10_000,
-        "Number of bootstrap samples and of permutations.",
-        min=100,
-        max=MAX_RESAMPLES,
-        metavar="N",
+        "Number of bootstrap samples and of permutations.", 10_000, min=100, max=MAX_RESAMPLES
     )
     seed: Seed = 0
     plot: Plot = None
@@ -246,13 +244,24 @@ class ComparisonOptions:
         people = replace(source, cutoffs=None) if self.llm_qrels else source
         evaluation, paired = people.evaluated(scale, evaluated_and_paired)
         machine = None
-        if self.llm_qrels and source.bounds:
-            raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
         if self.llm_qrels:
+            if source.bounds:
+                raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
             of_llm = replace(source, judgements=self.llm_qrels, graded=None)
             machine = of_llm.evaluated(scale, evaluated_and_paired)
-        how = self.baseline, self.level, self.correction, self.resamples, self.seed
-        return compared(evaluation, *how, paired, machine, self.topics)
+
+        # all of them, or with people's corrections
+        return compared(
+            evaluation,
+            self.baseline,
+            self.level,
+            self.correction,
+            self.resamples,
+            self.seed,
+            paired,
+            machine,
+            self.topics,
+        )
 
     def write(self, comparison: SystemComparison, decision: Gate | None = None) -> None:
         """Write the comparison, and below it the decision; draw the picture."""
@@ -279,16 +288,15 @@ def evaluate(
     *,
     source: EvaluationOptions,
     scale: ScaleOptions,
-    by_query: bool = first_row(False, "Every query, not only means.", "-q", "--by-query"),
+    by_query: bool = first_row("Every query, not only means.", False, "-q", "--by-query"),
     residuals: bool = output_row(
-        False, "Also what unjudged documents could still add to each value."
+        "Also what unjudged documents could still add to each value.", False
     ),
     against: str | None = input_row(
-        None,
         "Values of queries from elsewhere: name the convention that differs from ours.",
         metavar="FILE",
     ),
-    form: Literal["table", "tsv", "jsonl"] = first_row("table", "How to write.", "--format"),
+    form: Literal["table", "tsv", "jsonl"] = first_row("How to write.", "table", "--format"),
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -339,17 +347,16 @@ def gate(
     scale: ScaleOptions,
     comparison: ComparisonOptions,
     rule: Literal["harm", "non-inferior"] = first_row(
-        "harm", "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior)."
+        "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior).", "harm"
     ),
     min_difference: float = first_row(
-        0.0, "Smallest acceptable difference from the baseline, as -0.005.", metavar="MARGIN"
+        "Smallest acceptable difference from the baseline, as -0.005.", 0.0, metavar="MARGIN"
     ),
     at_least: float | None = first_row(
-        None,
         "Also fail unless so many of 100 people who see a difference take the run.",
         metavar="PEOPLE",
     ),
-    junit: Path | None = output_row(None, "Write the decision as a JUnit report.", metavar="FILE"),
+    junit: Path | None = output_row("Write the decision as a JUnit report."),
 ) -> None:
     """Decide whether a run may replace another: worse, not worse or undecided.
 
@@ -400,3 +407,80 @@ def _as_text(comparison: SystemComparison, decision: Gate | None, form: str) -> 
         table = table.with_columns(decision.table["verdict"])
     text = table.write_ndjson() if form == "jsonl" else spreadsheet(table)
     return text.rstrip("\n")
+
+
+@dataclass(frozen=True)
+class PromptOptions:
+    """Requests to a language model for the grades."""
+
+    prompts: Path | None = output_row("Also write a request to a language model for each grade.")
+    documents: Path | None = input_row("With --prompts: JSON lines with docno, title and text.")
+    topics: Path | None = input_row("With --prompts: texts of the queries: name, tab, text.")
+
+    def write(self, asked: OpenGrades, form: RequestOptions, *, force: bool) -> None:
+        """Write the requests, if they are asked for."""
+        if self.prompts is None or self.documents is None:
+            return
+        from dcglearn.judge.grade_prompts import write_grade_prompts
+
+        write_grade_prompts(
+            asked, self.prompts, self.documents, self.topics, **vars(form), force=force
+        )
+        say(f"wrote: {self.prompts} ({number_of(len(asked.table), 'prompts')})")
+
+
+@examples(
+    "dcglearn ask-grades qrels.txt old.txt new.txt --metric dcg.json -n 50 -o to_grade.csv",
+    "dcglearn ask-grades --fill to_grade.csv --answers answers.jsonl -o graded.csv",
+)
+def ask_grades(
+    *,
+    source: GatedRuns,
+    scale: ScaleOptions,
+    n: int = first_row("How many documents to ask for.", 20, "-n", "--documents-to-grade", min=1),
+    baseline: str | None = first_row(
+        "Compare the others with this run; by default the first.", metavar="RUN"
+    ),
+    fill: Path | None = input_row("Instead: a file of this command, to fill in by --answers."),
+    answers: str | None = input_row(
+        "With --fill: a language model's answers to the prompts.", metavar="FILE"
+    ),
+    prompting: PromptOptions,
+    form: RequestOptions,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Ask which documents to grade next: those that narrow the bounds of a difference most.
+
+    Fill in grade, and evaluate by --graded FILE; lines left open do not count.
+    """
+    inputs = [*source.inputs, prompting.documents, prompting.topics, fill, answers]
+    check_outputs(output, prompting.prompts, force=force, inputs=inputs)
+    if prompting.prompts is not None and prompting.documents is None:
+        raise InputError("--prompts needs --documents: a model grades texts")
+    if (fill is None) != (answers is None):
+        raise InputError("--fill FILE goes with --answers FILE: the questions, and their answers")
+
+    # new questions
+    if fill is None or answers is None:
+        asked = source.evaluated(scale, partial(suggest_judgements, n=n, baseline=baseline))
+        prompting.write(asked, form, force=force)
+        _write(asked.table, output, force=force)
+        say("\n".join([asked.sentence, *asked.notes]))
+        return
+
+    # or a language model's answers
+    if source.judgements is not None or prompting.prompts is not None:
+        raise InputError("--fill takes no judgements, runs or --prompts: leave them out")
+    from dcglearn.judge.grade_prompts import filled_in
+
+    table, lines = filled_in(read_open_grades(fill, source.grades), answers, source.grades)
+    _write(table, output, force=force)
+    say("\n".join(lines))
+
+
+def _write(table: PolarsFrame, output: Path | None, *, force: bool) -> None:
+    """Write the questions as JSON lines or, by default, as CSV."""
+    is_lines = output is not None and output.suffix == ".jsonl"
+    text = table.write_ndjson() if is_lines else spreadsheet(table)
+    write_text(text.rstrip("\n"), output, force=force)

@@ -26,7 +26,7 @@ from dcglearn.cli.options import DryRun, Force, check_outputs, say
 from dcglearn.cli.reading import Reading, left_out, read_llm
 from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.sources import LINES
-from dcglearn.foundation.validation import Fields, InputError, suffix_among
+from dcglearn.foundation.validation import InputError, suffix_among
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
@@ -39,21 +39,21 @@ class AskingOptions:
     """Which pairs are asked, of whom, and how."""
 
     raters: str | None = first_row(
-        None, "Names, as ann,bob; without them the page asks for a name.", metavar="NAMES"
+        "Names, as ann,bob; without them the page asks for a name.", metavar="NAMES"
     )
-    redundancy: int = model_row(1, "Ask R raters about each pair.", min=1, metavar="R")
-    random: bool = model_row(False, "Pairs at random, not the most informative ones.")
-    balanced: bool = model_row(False, "Ask all queries about equally often.")
-    strengths: int = model_row(1, "Strengths of preference.", min=1, max=5, metavar="S")
-    width: float = model_row(0.1, "There are enough verdicts when the widest band is below this.")
-    no_practice: bool = model_row(False, "Begin without three pairs to practise.")
-    checks: float = model_row(0.0, "Share of pairs that check attention.", metavar="SHARE")
+    redundancy: int = model_row("Ask R raters about each pair.", 1, min=1, metavar="R")
+    random: bool = model_row("Pairs at random, not the most informative ones.", False)
+    balanced: bool = model_row("Ask all queries about equally often.", False)
+    strengths: int = model_row("Strengths of preference.", 1, min=1, max=5, metavar="S")
+    width: float = model_row("There are enough verdicts when the widest band is below this.", 0.1)
+    no_practice: bool = model_row("Begin without three pairs to practise.", False)
+    checks: float = model_row("Share of pairs that check attention.", 0.0, metavar="SHARE")
     images: bool = model_row(
-        False, "Show the candidates' images, which are fetched from their hosts."
+        "Show the candidates' images, which are fetched from their hosts.", False
     )
-    seed: int | None = model_row(None, "Same seed, same draws of pairs and sides.", min=0)
+    seed: int | None = model_row("Same seed, same draws of pairs and sides.", min=0)
     llm: str | None = model_row(
-        None, "An LLM judge's verdicts: where people may differ is asked first.", metavar="LOG"
+        "An LLM judge's verdicts: where people may differ is asked first.", metavar="LOG"
     )
 
 
@@ -62,24 +62,20 @@ class CandidateOptions:
     """The pairs: a file of candidates, or two runs to compare."""
 
     file: str | None = argument_row(
-        None, "Pairs that could be judged: a, b, and items to show.", metavar="[CANDIDATES]"
+        "Pairs that could be judged: a, b, and items to show.", metavar="[CANDIDATES]"
     )
     runs: tuple[str, str] | None = first_row(
-        None, "Two TREC runs to compare, a pair a query.", metavar="OLD NEW"
+        "Two TREC runs to compare, a pair a query.", metavar="OLD NEW"
     )
-    qrels: str | None = first_row(None, "With --runs: the judgements.", metavar="FILE")
+    qrels: str | None = first_row("With --runs: the judgements.", metavar="FILE")
     documents: Path | None = input_row(
-        None,
-        "JSON lines with docno, title and text, of --runs or of docs_a and docs_b.",
-        metavar="FILE",
+        "JSON lines with docno, title and text, of --runs or of docs_a and docs_b."
     )
-    topics: Path | None = input_row(
-        None, "With --runs: texts of the queries: name, tab, text.", metavar="FILE"
-    )
+    topics: Path | None = input_row("With --runs: texts of the queries: name, tab, text.")
     unjudged: str = input_row(
-        "worst", "With --runs: the grade of documents nobody has judged.", metavar="worst|best|drop"
+        "With --runs: the grade of documents nobody has judged.", "worst", metavar="worst|best|drop"
     )
-    depth: int | None = input_row(None, "Cut lists to K positions; of runs, to 10.", metavar="K")
+    depth: int | None = input_row("Cut lists to K positions; of runs, to 10.", metavar="K")
 
     def candidates(self, mapping: LogMapping) -> Candidates:
         """Return the pairs of a file or of two runs; raise InputError for neither or both."""
@@ -97,9 +93,17 @@ class CandidateOptions:
         # two runs, with grades to learn from
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
-        how: Fields = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}
-        how["depth"] = mapping.depth or 10
-        return candidates_from_runs(self.qrels, list(self.runs), self.documents, self.topics, **how)
+
+        # by query
+        return candidates_from_runs(
+            self.qrels,
+            list(self.runs),
+            self.documents,
+            self.topics,
+            depth=mapping.depth or 10,
+            n_grades=mapping.n_grades,
+            unjudged=self.unjudged,
+        )
 
     @property
     def inputs(self) -> list[str | Path | None]:
@@ -112,19 +116,13 @@ class PageOptions:
     """Pages for raters without a server."""
 
     export: Path | None = first_row(
-        None,
         "Start no server: write the page to a file, for raters who hand theirs back.",
         metavar="PAGE.html",
     )
     files: int = first_row(
-        1,
-        "With --export: deal the pairs out to N pages, each to --redundancy of them.",
-        min=1,
-        metavar="N",
+        "With --export: deal the pairs out to N pages, each to --redundancy of them.", 1, min=1
     )
-    pairs: int | None = output_row(
-        None, "With --export: only the N pairs to be asked first.", min=1, metavar="N"
-    )
+    pairs: int | None = output_row("With --export: only the N pairs to be asked first.", min=1)
     force: Force = False
 
     def refuse(self, asking: AskingOptions, place: PlaceOptions, log: Path | None) -> None:
@@ -166,9 +164,9 @@ class RequestOptions:
     """The form of requests to a language model."""
 
     shape: Literal["openai", "anthropic", "gemini", "messages"] = first_row(
-        "openai", "The provider whose batch files have this form, or the messages alone.", "--for"
+        "The provider whose batch files have this form, or the messages alone.", "openai", "--for"
     )
-    model: str | None = first_row(None, "The model that each request names.", metavar="NAME")
+    model: str | None = first_row("The model that each request names.", metavar="NAME")
 
 
 @dataclass(frozen=True)
@@ -176,15 +174,13 @@ class PlaceOptions:
     """Where the server listens."""
 
     host: str = model_row(
-        "127.0.0.1",
         "Address to listen on; another than this machine's own is plain http on your network.",
+        "127.0.0.1",
         metavar="ADDRESS",
     )
-    port: int = first_row(8765, "Port; if it is taken, the next free one.", min=1, max=65535)
-    token: str | None = model_row(
-        None, "Token in the address; by default a new one at each start.", metavar="TEXT"
-    )
-    no_browser: bool = model_row(False, "Print the address, and open no browser.")
+    port: int = first_row("Port; if it is taken, the next free one.", 8765, min=1, max=65535)
+    token: str | None = model_row("Token in the address; by default a new one at each start.")
+    no_browser: bool = model_row("Print the address, and open no browser.", False)
 
 
 @examples(
@@ -200,9 +196,7 @@ def judge(
     reading: Reading,
     asking: AskingOptions,
     place: PlaceOptions,
-    log: Path | None = first_row(
-        None, "The verdicts; an existing log is continued.", metavar="LOG"
-    ),
+    log: Path | None = first_row("The verdicts; an existing log is continued.", metavar="LOG"),
     source: CandidateOptions,
     page: PageOptions,
     dry_run: DryRun = False,
@@ -237,11 +231,11 @@ def judge(
     try:
         from dcglearn.judge.server import Place, serve
     except ModuleNotFoundError as error:
-        remedy = "pip install 'dcglearn[judge]'"
-        raise InputError(f"the judging page needs Starlette and uvicorn: {remedy}") from error
+        raise InputError(
+            "the judging page needs Starlette and uvicorn: pip install 'dcglearn[judge]'"
+        ) from error
 
     # open the log, and say what it holds
-    where = Place(place.host, place.port, place.token, browser=not place.no_browser)
     study = Study(pairs, log, _rules(asking), machine)
     before = study.n_verdicts
     _say_cut_short(study)
@@ -251,7 +245,7 @@ def judge(
     # serve until interrupted
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        serve(study, where, typer.echo)
+        serve(study, Place(**vars(place)), typer.echo)
     except KeyboardInterrupt:
         pass
     finally:
@@ -312,9 +306,11 @@ def _say_cut_short(study: Study) -> None:
 def _candidate_lines(pairs: Candidates) -> list[str]:
     """Return lines on the candidates, and on what was left out."""
     queries = len({pair.query for pair in pairs.pairs})
-    held = f"{number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}"
-    scale = f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}"
-    return [f"candidates: {held}; {scale}", *left_out(pairs.dropped)]
+    return [
+        f"candidates: {number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}; "
+        f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}",
+        *left_out(pairs.dropped),
+    ]
 
 
 def _rules(asking: AskingOptions) -> Rules:
@@ -340,16 +336,12 @@ def prompts(
     *,
     reading: Reading,
     output: Path = first_row(
-        ...,
-        "Write prompts here, and their pairs to a file beside it.",
-        "-o",
-        "--output",
-        metavar="FILE",
+        "Write prompts here, and their pairs to a file beside it.", ..., "-o", "--output"
     ),
     source: CandidateOptions,
     form: RequestOptions,
     template: Path | None = input_row(
-        None, "Text with {query}, {intent}, {first} and {second}, in place of ours.", metavar="FILE"
+        "Text with {query}, {intent}, {first} and {second}, in place of ours."
     ),
     force: Force = False,
 ) -> None:

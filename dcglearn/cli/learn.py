@@ -1,14 +1,30 @@
-"""``dcglearn learn``: a log in, a DCG out, with a report."""
+"""``dcglearn learn``, ``learn-answers``, ``learn-experiments``: a DCG, with a report, of a file."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import examples, first_row, option_name, output_row, scale_row
-from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
+import dcglearn as dl
+from dcglearn.cli.command import (
+    argument_row,
+    examples,
+    first_row,
+    model_row,
+    option_name,
+    output_row,
+    scale_row,
+)
+from dcglearn.cli.learn_options import (
+    BaselineOptions,
+    CurveOptions,
+    LearnerOptions,
+    RidgeOption,
+    TrustOptions,
+)
 from dcglearn.cli.options import (
     AsJson,
     Cluster,
@@ -18,11 +34,23 @@ from dcglearn.cli.options import (
     said_now,
     write_figure,
 )
-from dcglearn.cli.reading import LogOptions, describe, one_or_all, recognised_lines, say_reading
+from dcglearn.cli.reading import (
+    LogOptions,
+    PlainReading,
+    describe,
+    one_or_all,
+    recognised_lines,
+    say_reading,
+)
 from dcglearn.cli.terminal import log_is_shown
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError, suffix_among
 from dcglearn.metrics.dcg import Utility
+from dcglearn.plots import banded_figure
+
+if TYPE_CHECKING:
+    from dcglearn.learning.descriptions import DirectDescription
+
 
 NO_METRIC = {
     ".html", ".htm", ".md", ".txt", ".csv", ".tsv", ".pdf", ".png", ".svg", ".jpg", ".jpeg",
@@ -39,17 +67,11 @@ class OutputOptions:
     """What is written, and where."""
 
     output: Path | None = first_row(
-        None,
-        "Write the DCG here; without it, to standard output.",
-        "-o",
-        "--output",
-        metavar="FILE",
+        "Write the DCG here; without it, to standard output.", None, "-o", "--output"
     )
-    plot: Path | None = first_row(None, "Draw gains and discounts here (.png, .pdf, .svg).")
-    report_out: Path | None = first_row(
-        None, "Write the whole report here (.html, .md, .txt, .json)."
-    )
-    utility_out: Path | None = output_row(None, "Write the K x L utility W here too.")
+    plot: Path | None = first_row("Draw gains and discounts here (.png, .pdf, .svg).")
+    report_out: Path | None = first_row("Write the whole report here (.html, .md, .txt, .json).")
+    utility_out: Path | None = output_row("Write the K x L utility W here too.")
     as_json: AsJson = False
     force: Force = False
 
@@ -68,8 +90,10 @@ class OutputOptions:
         """Raise InputError for a file that cannot be written, or is named for something else."""
         # what -o does not hold
         if self.output is not None and self.output.suffix.lower() in NO_METRIC:
-            remedy = "--report-out page.html writes the report, --plot a picture"
-            raise InputError(f"{self.output}: -o holds the metric as JSON; {remedy}")
+            raise InputError(
+                f"{self.output}: -o holds the metric as JSON; --report-out page.html writes the "
+                "report, --plot a picture"
+            )
 
         # files that exist, and formats
         files = (self.output, self.utility_out, self.report_out)
@@ -120,12 +144,10 @@ def learn(
     learner: LearnerOptions,
     trust: TrustOptions,
     cluster: Cluster,
-    checkpoint: Path | None = scale_row(
-        None, "Keep the sums of every pass here, for --resume.", metavar="FILE"
-    ),
-    resume: bool = scale_row(False, "Resume the fit kept in --checkpoint, to the same bytes."),
+    checkpoint: Path | None = scale_row("Keep the sums of every pass here, for --resume."),
+    resume: bool = scale_row("Resume the fit kept in --checkpoint, to the same bytes.", False),
     dry_run: bool = output_row(
-        False, "Print what was recognised in the log; learn and write nothing."
+        "Print what was recognised in the log; learn and write nothing.", False
     ),
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
@@ -141,15 +163,16 @@ def learn(
     if trust.what_if and learner.form not in ("dcg", "auto"):
         raise InputError(f"--what-if tells of DCGs: leave out --form {learner.form}")
     if trust.ranges and learner.zero not in (None, "0"):
-        reason = "--ranges hold for DCGs whose worst grade has gain 0"
-        raise InputError(f"{reason}; leave out --zero {learner.zero}")
+        raise InputError(
+            f"--ranges hold for DCGs whose worst grade has gain 0; leave out --zero {learner.zero}"
+        )
 
     # what needs the whole log in memory
     if source.in_parts(cluster):
         measured = {name: getattr(trust, name) for name in MEASURED}
         source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
     if learner.llm is not None:
-        from dcglearn.readers.shared_ids import refuse_other_lists
+        from dcglearn.readers.read_table import refuse_other_lists
 
         refuse_other_lists(one_or_all(source.log), learner.llm, source.log_mapping)
 
@@ -179,3 +202,82 @@ def _show_log(source: LogOptions, outputs: OutputOptions, cluster: Cluster) -> N
     with source.opened(cluster) as log:
         seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
         typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomeFile(PlainReading):
+    """A file of outcomes, and how it is read."""
+
+    file: str = argument_row(
+        "JSON lines, delimited text or Parquet; - reads standard input.", ..., metavar="FILE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderOptions(CurveOptions):
+    """How gains and discounts of a machine that reads are fitted."""
+
+    discounts: Literal["free", "falling"] = model_row(
+        "free: a later position may count for more; falling: none does.", "free"
+    )
+
+    def direct(self, log: Any) -> "DirectDescription":
+        """Return what to fit to answers; without --zero, an empty place alone is worth nothing."""
+        described = replace(super().direct(log), discounts=self.discounts)
+        return described if self.zero is not None else replace(described, zero="none")
+
+
+@examples(
+    "dcglearn learn-answers answers.jsonl -o dcg.json",
+    "dcglearn learn-answers answers.csv --prior exponential-log2 --plot dcg.png",
+    "dcglearn learn-answers answers.jsonl --discounts falling",
+)
+def learn_answers(
+    *, source: OutcomeFile, outputs: OutputOptions, curves: ReaderOptions, trust: BaselineOptions
+) -> None:
+    """Learn a DCG from a machine's answers, each right or wrong, to lists of passages.
+
+    The columns are question, list and right; questions hold out their own pairs. An empty list is
+    a question asked without any passage: such lines say how high the discounts are.
+    """
+    _check(source, outputs, trust, curves.prior)
+    answers = dl.io.read_answers(source.file, mapping=source.log_mapping)
+    _write(
+        dl.learn_from_answers(
+            answers, curves.direct(answers), baseline=trust.baseline, random_state=trust.seed
+        ),
+        outputs,
+    )
+
+
+@examples(
+    "dcglearn learn-experiments tests.csv -o dcg.json",
+    "dcglearn learn-experiments tests.jsonl --baseline linear-log2 --plot dcg.png",
+)
+def learn_experiments(
+    *, source: OutcomeFile, outputs: OutputOptions, curves: RidgeOption, trust: BaselineOptions
+) -> None:
+    """Learn a DCG from experiments whose better arm is known, such as A/B tests.
+
+    The columns are experiment, arm, unit, list and outcome.
+    """
+    _check(source, outputs, trust)
+    tests = dl.io.read_experiments(source.file, mapping=source.log_mapping)
+    ridge = {} if curves.ridge is None else {"ridge": curves.ridge}
+    _write(
+        dl.learn_from_experiments(tests, baseline=trust.baseline, random_state=trust.seed, **ridge),
+        outputs,
+    )
+
+
+def _check(
+    source: OutcomeFile, outputs: OutputOptions, trust: BaselineOptions, *metrics: str | None
+) -> None:
+    """Raise InputError for files that cannot be read or written, before any work."""
+    trust.check(*metrics)
+    outputs.check([source.file, source.mapping, trust.baseline, *metrics])
+
+
+def _write(fit: Any, outputs: OutputOptions) -> None:
+    draw = partial(banded_figure, fit.dcg)
+    outputs.write(fit.dcg, fit.dcg.utility, fit, str(fit), draw)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class RidgeOption:
     """How smooth the curves of gains and discounts are."""
 
-    ridge: float | None = model_row(None, "Strength of the prior for smooth curves.", min=0.0)
+    ridge: float | None = model_row("Strength of the prior for smooth curves.", min=0.0)
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,15 @@ class CurveOptions(RidgeOption):
     """How gains and discounts are fitted."""
 
     loss: Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"] = model_row(
-        "auto", "auto mixes what robust and sigmoid learn with the best textbook DCG."
+        "auto mixes what robust and sigmoid learn with the best textbook DCG.", "auto"
     )
     prior: str | None = model_row(
-        None,
         "Start from this file, GAIN-DISCOUNT or reader:NAME, and leave it as far as the log says; "
         "for small logs.",
         metavar="METRIC",
     )
     zero: str | None = model_row(
-        None, "The grade with gain 0; none: an empty place alone.", metavar="GRADE|none"
+        "The grade with gain 0; none: an empty place alone.", metavar="GRADE|none"
     )
 
     def direct(self, log: Preferences | PartedLog | Answers) -> DirectDescription:
@@ -55,24 +54,24 @@ class LearnerOptions(CurveOptions):
     """The learner and its parameters."""
 
     method: Literal["dcg", "qp"] = model_row(
-        "dcg",
         "dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position.",
+        "dcg",
     )
     form: Literal["dcg", "saturation", "best", "auto"] = model_row(
-        "dcg",
         "dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen.",
+        "dcg",
     )
     llm: str | None = first_row(
-        None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
+        "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
     )
     C: str | None = model_row(
-        None,
         "qp: weight of violated pairs (1); auto validates 1e-5..1e5.",
+        None,
         "--C",  # typer 0.19 would call it --c
         metavar="NUMBER|auto",
     )
     margin: Literal["unit", "hamming", "log"] = model_row(
-        "unit", "qp: by how much the preferred list should win."
+        "qp: by how much the preferred list should win.", "unit"
     )
 
     def __post_init__(self) -> None:
@@ -119,7 +118,7 @@ class BaselineOptions:
     """The metric that is used now, to compare with, and the seed."""
 
     baseline: str = model_row(
-        "exponential-log2", "The metric used now, to compare with.", metavar="METRIC"
+        "The metric used now, to compare with.", "exponential-log2", metavar="METRIC"
     )
     seed: Seed = 0
 
@@ -135,26 +134,24 @@ class TrustOptions(BaselineOptions):
     """What is measured to say how far the learned DCG can be trusted."""
 
     bands: int = first_row(
-        0,
         "dcg: bands of each number and of all at once, of 90% or --level, from N samples; "
         "200 is enough.",
+        0,
         min=0,
-        metavar="N",
     )
-    level: float | None = model_row(None, "Level of --bands, 0.9 by default.")
+    level: float | None = model_row("Level of --bands, 0.9 by default.")
     ranges: bool = model_row(
-        False, "Show what the log pins down: the range of each number over all DCGs that follow it."
+        "Show what the log pins down: the range of each number over all DCGs that follow it.", False
     )
-    holdout: float | None = first_row(None, "Measure on this share, held out.", metavar="SHARE")
+    holdout: float | None = first_row("Measure on this share, held out.", metavar="SHARE")
     holdout_by: Literal["pair", "rater", "query", "list"] | None = model_row(
-        None, "What is held out whole; by default pair, for ratings rater or list."
+        "What is held out whole; by default pair, for ratings rater or list."
     )
 
     calibrate: bool = first_row(
-        False, "Correct shares of people by how sure held-out verdicts are."
+        "Correct shares of people by how sure held-out verdicts are.", False
     )
     what_if: str | None = first_row(
-        None,
         'dcg: the few verdicts, raters and queries that decide it: "gain of 2 > 0.5", "discount '
         'at 3 < 0.4", "followed rather than METRIC".',
         metavar="CONCLUSION",

@@ -26,10 +26,9 @@ from dcglearn.learning.descriptions import (
 )
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.metrics.dcg import DCG
-from dcglearn.parts.coin_test import NO_SIGNAL, tells_nothing
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.parts.usable_pairs import usable_pairs
+from dcglearn.parts.usable_pairs import NO_SIGNAL, tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.judge_draws import judged_by
@@ -144,12 +143,10 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
         return None, ""
     from dcglearn.trust.band_draws import bands_or_why
 
-    # as many samples and of the level that are asked for
-    how: Fields = {"n_resamples": trust.bands, "random_state": trust.seed}
-    if trust.level is not None:
-        how["level"] = trust.level
+    level: Fields = {} if trust.level is None else {"level": trust.level}
     with stage("bands"):
-        return bands_or_why(log, learner, **how)
+        n, seed = trust.bands, trust.seed
+        return bands_or_why(log, learner, n_resamples=n, random_state=seed, **level)
 
 
 def _judged(
@@ -205,8 +202,9 @@ def _held_out(
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
-        how: Fields = {"baseline": trust.baseline, "C": reference_C, "random_state": trust.seed}
-        comparison = compare_dcg(learner, train, test, **how)
+        comparison = compare_dcg(
+            learner, train, test, baseline=trust.baseline, C=reference_C, random_state=trust.seed
+        )
 
     # where it stays below the noise ceiling, ask why
     if not comparison.below_ceiling:

@@ -54,29 +54,25 @@ if TYPE_CHECKING:
 def convert(
     *,
     log: list[str] = argument_row(
-        ...,
         "JSON lines or array, delimited text or Parquet, several files, or a folder; "
         "- reads standard input.",
+        ...,
         metavar="LOG...",
     ),
     reading: MappingOptions,
     joins: JoinOptions,
     inconsistent: Literal["keep", "half", "tie"] = input_row(
-        "keep", "What contradictory verdicts count, of one rater on a pair shown both ways."
+        "What contradictory verdicts count, of one rater on a pair shown both ways.", "keep"
     ),
     prompts: str | None = first_row(
-        None,
-        "LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.",
-        metavar="FILE",
+        "LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.", metavar="FILE"
     ),
     verdicts: bool = first_row(
-        False,
         "LOG holds verdicts of the judging page: merge their lines, and name what is there twice.",
+        False,
     ),
     output: OutputLog = None,
-    mapping_out: Path | None = output_row(
-        None, "Write how the log was read here (TOML), for --mapping.", metavar="FILE"
-    ),
+    mapping_out: Path | None = output_row("Write how the log was read here (TOML), for --mapping."),
     force: Force = False,
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
@@ -133,8 +129,7 @@ def convert(
 
 def _merge(files: list[str], output: Path | None, *, force: bool) -> None:
     """Write the verdicts of several files of the judging page as one log of its server."""
-    from dcglearn.judge.merged import contents, merged
-    from dcglearn.judge.verdict_log import line_of
+    from dcglearn.judge.verdict_log import contents, line_of, merged
 
     if output is not None:
         suffix_among(output, LINES, "verdicts")
@@ -153,8 +148,10 @@ def _with_learned_cutoffs(
     """Return how to read a log with N levels' best-fitting cut-offs, ``--cutoffs learned:N``."""
     n_levels = str(reading.cutoffs).removeprefix("learned:")
     if not n_levels.isdecimal() or log == "-" or prompts is not None:
-        remedy = "give a number of levels, learned:4, say, and pairs in a file"
-        raise InputError(f"--cutoffs {reading.cutoffs}: {remedy}")
+        raise InputError(
+            f"--cutoffs {reading.cutoffs}: give a number of levels, learned:4, say, and pairs in "
+            "a file"
+        )
     from dcglearn.learning.learned_cutoffs import FINE
 
     fine = replace(reading, cutoffs=FINE)
@@ -170,8 +167,10 @@ def _answers(
     """Return a model's answers as verdicts, and how to read the prompts' lists; print counts."""
     if reading.ratings or reading.skip_bad or asked:
         option = (*asked, "--ratings or --skip-bad")[0]
-        reason = "whose pairs have grades; what is not read is listed"
-        raise InputError(f"{option} does not go with --prompts, {reason}")
+        raise InputError(
+            f"{option} does not go with --prompts, whose pairs have grades; what is not read is "
+            "listed"
+        )
     from dcglearn.judge.replies import read_replies
 
     verdicts, lines = read_replies(log, prompts, reading.log_mapping)
@@ -208,20 +207,16 @@ def ask(
     *,
     reading: Reading,
     candidates: str | None = argument_row(
-        None, "Pairs that could be judged, as a log with winner open.", metavar="[CANDIDATES]"
+        "Pairs that could be judged, as a log with winner open.", metavar="[CANDIDATES]"
     ),
     log: str | None = first_row(
-        None, "The judgements so far; leave it out at the beginning.", metavar="LOG"
+        "The judgements so far; leave it out at the beginning.", metavar="LOG"
     ),
-    n: int = first_row(5, "How many pairs to ask for.", "-n", "--pairs", min=1),
+    n: int = first_row("How many pairs to ask for.", 5, "-n", "--pairs", min=1),
     output: OutputLog = None,
-    generate: int = input_row(
-        200, "Without CANDIDATES: how many lists to make and pair.", min=2, metavar="N"
-    ),
+    generate: int = input_row("Without CANDIDATES: how many lists to make and pair.", 200, min=2),
     llm: str | None = first_row(
-        None,
-        "An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
-        metavar="LOG",
+        "An LLM judge's verdicts: ask where people may differ, or else of its pairs.", metavar="LOG"
     ),
     seed: Seed = 0,
     force: Force = False,
@@ -233,7 +228,7 @@ def ask(
     """
     check_outputs(force=force, log=output, inputs=[candidates, log, llm])
     from dcglearn.learning.descriptions import DirectDescription
-    from dcglearn.readers.shared_ids import refuse_other_lists
+    from dcglearn.readers.read_table import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form
     from dcglearn.trust.llm import llm_dcg
     from dcglearn.trust.next_pairs import generated_lists
@@ -244,8 +239,9 @@ def ask(
     fit = verdicts = None
     if llm is not None:
         if judged is None or log is None:
-            reason = "people's verdicts say how far to follow the LLM judge's"
-            raise InputError(f"--llm goes with --log: {reason}")
+            raise InputError(
+                "--llm goes with --log: people's verdicts say how far to follow the LLM judge's"
+            )
         refuse_other_lists(log, llm, mapping)
         verdicts = read_llm(llm, judged.n_grades)
         of_people = DirectDescription(n_grades=judged.n_grades)
@@ -259,8 +255,9 @@ def ask(
     elif judged is not None:
         pool = generated_lists(judged, generate, random_state=seed)
     else:
-        remedy = "give CANDIDATES, or --log to make lists with its mix of grades"
-        raise InputError(f"nothing to choose from: {remedy}")
+        raise InputError(
+            "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
+        )
 
     # choose, and write
     questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, random_state=seed)
@@ -273,17 +270,17 @@ class LLMOptions:
     """Who judges: people, or an LLM with its taste, errors and side."""
 
     judge: Literal["people", "llm"] = first_row(
-        "people", "People, or a language model that sees each pair in both orders."
+        "People, or a language model that sees each pair in both orders.", "people"
     )
-    taste: str | None = model_row(None, "llm: its metric; else the truth.", metavar="METRIC")
+    taste: str | None = model_row("llm: its metric; else the truth.", metavar="METRIC")
     error: float = model_row(
-        0.1, "llm: share of pairs that it gets wrong, by its taste.", metavar="SHARE"
+        "llm: share of pairs that it gets wrong, by its taste.", 0.1, metavar="SHARE"
     )
     side: float = model_row(
-        0.1, "llm: share of verdicts that name the first list unread.", metavar="SHARE"
+        "llm: share of verdicts that name the first list unread.", 0.1, metavar="SHARE"
     )
     consistency: float = model_row(
-        0.9, "llm: share of repeated pairs on which it repeats its verdict.", metavar="SHARE"
+        "llm: share of repeated pairs on which it repeats its verdict.", 0.9, metavar="SHARE"
     )
 
     def refuse(self, **of_people: Any) -> None:
@@ -306,21 +303,21 @@ def simulate(
     llm: LLMOptions,
     output: OutputLog = None,
     truth: str = first_row(
-        "D1",
         "D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.",
+        "D1",
         metavar="METRIC",
     ),
-    pairs: int = first_row(200, "Number of pairs.", min=1),
+    pairs: int = first_row("Number of pairs.", 200, min=1),
     lists: Literal["permutations", "free"] = model_row(
-        "permutations", "Permutations of one multiset of grades, or free lists."
+        "Permutations of one multiset of grades, or free lists.", "permutations"
     ),
-    flips: int = first_row(0, "Number of pairs whose verdict is flipped.", min=0),
-    temperature: float = model_row(0.0, "Logistic noise of the judge, in units of DCG.", min=0.0),
-    tie_below: float = model_row(0.0, "Differences up to this become ties.", min=0.0),
-    raters: int | None = first_row(None, "Distribute the pairs over this many raters.", min=1),
-    queries: int | None = model_row(None, "Distribute the pairs over this many queries.", min=1),
+    flips: int = first_row("Number of pairs whose verdict is flipped.", 0, min=0),
+    temperature: float = model_row("Logistic noise of the judge, in units of DCG.", 0.0, min=0.0),
+    tie_below: float = model_row("Differences up to this become ties.", 0.0, min=0.0),
+    raters: int | None = first_row("Distribute the pairs over this many raters.", min=1),
+    queries: int | None = model_row("Distribute the pairs over this many queries.", min=1),
     seed: Seed = 0,
-    truth_out: Path | None = output_row(None, "Write the true DCG here."),
+    truth_out: Path | None = output_row("Write the true DCG here."),
     force: Force = False,
 ) -> None:
     """Write a log of preferences whose true DCG is known."""

@@ -23,11 +23,10 @@ class ScaleOptions:
     """Options for a metric whose scale differs from the scale of the data."""
 
     map_grades: str | None = input_row(
-        None,
         "The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
         metavar="G=H,...",
     )
-    strict: bool = input_row(False, "Refuse a metric of more grades than the data.")
+    strict: bool = input_row("Refuse a metric of more grades than the data.", False)
 
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
         """Return the metrics on the scale of the data; raise InputError if the map fits no file."""
@@ -74,10 +73,11 @@ def _with_remedy(warning: ScaleWarning, declare: str | None) -> str:
     if declare is None:
         return str(warning)
     size = max(warning.declared.values())
-    example = f"--map-grades {example_map(warning.n_grades, size)}"
-    same = f"{declare} {size} if the scale is the same and its top grade does not occur"
-    remedy = f"say which grade each one stands for, such as {example}, or give {same}"
-    return f"{warning.fact}; {remedy} {pointer('scales')}"
+    return (
+        f"{warning.fact}; say which grade each one stands for, such as --map-grades "
+        f"{example_map(warning.n_grades, size)}, or give {declare} {size} if the scale is the "
+        f"same and its top grade does not occur {pointer('scales')}"
+    )
 
 
 def _map_of(text: str) -> dict[int, int]:
@@ -87,8 +87,9 @@ def _map_of(text: str) -> dict[int, int]:
         try:
             grade, other = (int(side) for side in cell.split("="))
         except ValueError as error:
-            remedy = "is not of the form 1=2; give 0=0,1=2,2=4"
-            raise InputError(f"--map-grades {text}: {cell!r} {remedy}") from error
+            raise InputError(
+                f"--map-grades {text}: {cell!r} is not of the form 1=2; give 0=0,1=2,2=4"
+            ) from error
         if grade in grades:
             raise InputError(f"--map-grades {text}: grade {grade} occurs twice")
         grades[grade] = other

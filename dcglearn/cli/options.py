@@ -34,22 +34,15 @@ def option_of(name: str) -> Any:
 
 Force = Annotated[bool, output_option("--force", help="Replace output files that exist.")]
 AsJson = Annotated[bool, output_option("--json", help="Print the result as JSON.")]
-Plot = Annotated[
-    Path | None, output_option(metavar="FILE", help="Draw the result here (.png, .pdf, .svg).")
-]
+Plot = Annotated[Path | None, output_option(help="Draw the result here (.png, .pdf, .svg).")]
 Output = Annotated[
     Path | None,
-    first_option(
-        "-o", "--output", metavar="FILE", help="Write the result here; else to standard output."
-    ),
+    first_option("-o", "--output", help="Write the result here; else to standard output."),
 ]
 OutputLog = Annotated[
     Path | None,
     first_option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write the log here (.jsonl, .parquet); else to standard output.",
+        "-o", "--output", help="Write the log here (.jsonl, .parquet); else to standard output."
     ),
 ]
 DryRun = Annotated[
@@ -64,8 +57,7 @@ Ties = Annotated[
     Literal["docno-desc", "stable"], model_option(help="Order of documents of one score.")
 ]
 Seed = Annotated[
-    int,
-    model_option(min=0, metavar="N", help="Seed of everything random: same seed, same results."),
+    int, model_option(min=0, help="Seed of everything random: same seed, same results.")
 ]
 
 
@@ -74,9 +66,7 @@ class Cluster:
     """Where work that can be spread is done: in this process, in several, or on a cluster."""
 
     workers: str | None = scale_row(
-        None,
-        "Use N processes here, by Dask, or the Dask cluster tcp://host:8786.",
-        metavar="N|ADDRESS",
+        "Use N processes here, by Dask, or the Dask cluster tcp://host:8786.", metavar="N|ADDRESS"
     )
 
     def __post_init__(self) -> None:
@@ -133,8 +123,9 @@ def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) 
             read += expand_paths(name, "**/*")
     for output in existing:
         if any(Path(output).samefile(file) for file in read):
-            remedy = "name another file for the result"
-            raise InputError(f"{output} is an input of this command; {remedy}")
+            raise InputError(
+                f"{output} is an input of this command; name another file for the result"
+            )
 
 
 def say(text: str) -> None:
@@ -206,6 +197,7 @@ def write_figure(
     except InputError as error:
         raise error.told(after="; the results without the picture are complete") from None
     except (ValueError, RuntimeError, MemoryError) as error:  # matplotlib's own errors
-        reason = f"{plot}: cannot be drawn ({error})"
-        raise InputError(f"{reason}; the results without it are complete") from error
+        raise InputError(
+            f"{plot}: cannot be drawn ({error}); the results without it are complete"
+        ) from error
     typer.echo(f"wrote: {plot}", err=err)

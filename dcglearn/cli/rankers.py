@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -73,26 +74,26 @@ class TrainingData:
     """Training and validation data, and how they are read."""
 
     data: Path = argument_row(
-        ..., "Svmlight text with qid, also .gz, .xz and .zst.", metavar="TRAIN"
+        "Svmlight text with qid, also .gz, .xz and .zst.", ..., metavar="TRAIN"
     )
-    valid: Path | None = model_row(None, "Validation data, to choose the stage of the training.")
+    valid: Path | None = model_row("Validation data, to choose the stage of the training.")
     groups: Groups = None
-    valid_groups: Path | None = input_row(None, "Group sizes of the validation data.")
+    valid_groups: Path | None = input_row("Group sizes of the validation data.")
     grades: Grades = None
-    features: int | None = input_row(None, "Number of features.", metavar="D")
+    features: int | None = input_row("Number of features.", metavar="D")
     zero_based: ZeroBased = False
 
     def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
         """Read both on one scale of grades and features; `missing` admits ``nan`` as a value."""
-        common: Fields = {"n_grades": self.grades, "zero_based": self.zero_based}
-        common["missing"] = missing
-        queries = dl.read_queries(self.data, self.groups, n_features=self.features, **common)
+        read = partial(
+            dl.read_queries, n_grades=self.grades, zero_based=self.zero_based, missing=missing
+        )
+        queries = read(self.data, self.groups, n_features=self.features)
         if self.valid is None:
             return queries, None
 
         # validation data have the features and the scale of the training
-        width = queries.shape[1]
-        validation = dl.read_queries(self.valid, self.valid_groups, n_features=width, **common)
+        validation = read(self.valid, self.valid_groups, n_features=queries.shape[1])
         top = max(queries.n_grades or 1, validation.n_grades or 1)
         return replace(queries, n_grades=top), validation
 
@@ -102,34 +103,29 @@ class ModelOptions:
     """The model, the objective and their parameters."""
 
     metric: str = first_row(
-        "exponential-log2@10", "Train for this DCG: a file or GAIN-DISCOUNT[@K].", metavar="METRIC"
+        "Train for this DCG: a file or GAIN-DISCOUNT[@K].", "exponential-log2@10", metavar="METRIC"
     )
     model: Literal["linear", "trees"] = first_row(
-        "linear", "Linear or boosted trees (by LightGBM)."
+        "Linear or boosted trees (by LightGBM).", "linear"
     )
     objective: Objective | None = first_row(
-        None, "What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
+        "What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
     )
-    trees: int = model_row(300, "Boosted trees: how many.", min=1, metavar="N")
-    leaves: int = model_row(31, "Boosted trees: leaves of each.", min=2, metavar="N")
-    learning_rate: float = model_row(0.1, "Boosted trees: learning rate.")
+    trees: int = model_row("Boosted trees: how many.", 300, min=1)
+    leaves: int = model_row("Boosted trees: leaves of each.", 31, min=2)
+    learning_rate: float = model_row("Boosted trees: learning rate.", 0.1)
     patience: int | None = model_row(
-        None,
         "Boosted trees: with --valid, stop after N without a better value; "
         "default 50, 0 grows all.",
         min=0,
-        metavar="N",
     )
     threads: int | None = scale_row(
-        None,
-        "Boosted trees: threads; by default the processors that are free now.",
-        min=1,
-        metavar="N",
+        "Boosted trees: threads; by default the processors that are free now.", min=1
     )
-    solver: Literal["cg", "lbfgs", "sgd"] = model_row("cg", "Linear models: optimiser.")
-    start: Literal["ridge", "ranksvm", "random"] = model_row("ridge", "Linear models: the start.")
-    restarts: int = model_row(1, "Linear models: starts, those after the first at random.")
-    l2: float | None = model_row(None, "Linear models: penalty on leaving the start; else its own.")
+    solver: Literal["cg", "lbfgs", "sgd"] = model_row("Linear models: optimiser.", "cg")
+    start: Literal["ridge", "ranksvm", "random"] = model_row("Linear models: the start.", "ridge")
+    restarts: int = model_row("Linear models: starts, those after the first at random.", 1)
+    l2: float | None = model_row("Linear models: penalty on leaving the start; else its own.")
     seed: Seed = 0
 
     @property
@@ -165,9 +161,17 @@ class ModelOptions:
         # linear models
         penalty: Fields = {} if self.l2 is None else {"l2": self.l2}
         if self.objective_name in LOSSES:
-            options: Fields = {"solver": self.solver, "start": self.start, **penalty}
-            options |= {"n_restarts": self.restarts, "random_state": self.seed}
-            return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
+            return dl.LinearRanker(
+                self._loss(dcg),
+                metric=dcg,
+                solver=self.solver,
+                start=self.start,
+                n_restarts=self.restarts,
+                random_state=self.seed,
+                **penalty,
+            )
+
+        # those with a loss of their own
         if self.objective_name == "rsrank":
             return dl.rankers.SparseRanker(dcg)
         if self.objective_name == "ranksvm":
@@ -175,18 +179,23 @@ class ModelOptions:
         return dl.rankers.RidgeRanker(dcg, **penalty)
 
     def _trees(self, dcg: DCG, validated: bool, over_cluster: bool) -> Any:
-
-        kind: Any = dl.rankers.DaskBoostedRanker if over_cluster else dl.BoostedRanker
-        shape: Fields = {"n_trees": self.trees, "num_leaves": self.leaves}
-        shape["learning_rate"] = self.learning_rate
-        if self.threads is not None:
-            shape["num_threads"] = self.threads
-
         # with validation data, stop after 50 trees without a better value
         patience = self.patience or None
         if self.patience is None and validated:
             patience = 50
-        return kind(self._loss(dcg), metric=dcg, patience=patience, random_state=self.seed, **shape)
+
+        # boosted here, or over a cluster
+        kind: Any = dl.rankers.DaskBoostedRanker if over_cluster else dl.BoostedRanker
+        return kind(
+            self._loss(dcg),
+            metric=dcg,
+            patience=patience,
+            random_state=self.seed,
+            n_trees=self.trees,
+            num_leaves=self.leaves,
+            learning_rate=self.learning_rate,
+            **({} if self.threads is None else {"num_threads": self.threads}),
+        )
 
     def _loss(self, dcg: DCG) -> Any:
         from dcglearn import losses
@@ -201,11 +210,11 @@ class ModelOptions:
 def train(
     *,
     source: TrainingData,
-    folder: Path = first_row(..., "Write the model here.", metavar="FOLDER"),
+    folder: Path = first_row("Write the model here.", ..., metavar="FOLDER"),
     options: ModelOptions,
     scale: ScaleOptions,
     cluster: Cluster,
-    resume: bool = scale_row(False, "Resume a training that was stopped."),
+    resume: bool = scale_row("Resume a training that was stopped.", False),
     as_json: AsJson = False,
     dry_run: DryRun = False,
     force: Force = False,
@@ -283,18 +292,17 @@ def _fit_with_checkpoint(
 @examples("dcglearn rank model test.svm --format trec --tag mine -o run.txt")
 def rank(
     *,
-    model: Path = argument_row(..., "A folder that `dcglearn train` wrote.", metavar="MODEL"),
+    model: Path = argument_row("A folder that `dcglearn train` wrote.", ..., metavar="MODEL"),
     data: Path = argument_row(
-        ..., "Svmlight text with qid, also .gz, .xz and .zst.", metavar="DATA"
+        "Svmlight text with qid, also .gz, .xz and .zst.", ..., metavar="DATA"
     ),
     scale: ScaleOptions,
     output: Output = None,
     form: Literal["scores", "trec"] = first_row(
-        "scores", "A score a line, in the order of the data; or a TREC run.", "--format"
+        "A score a line, in the order of the data; or a TREC run.", "scores", "--format"
     ),
-    tag: str = output_row("dcglearn", "The run's name, its last column.", metavar="NAME"),
+    tag: str = output_row("The run's name, its last column.", "dcglearn", metavar="NAME"),
     metric: str | None = first_row(
-        None,
         "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's.",
         metavar="METRIC",
     ),
@@ -311,16 +319,22 @@ def rank(
     if not tag or tag.split() != [tag]:
         raise InputError(f"--tag {tag!r}: a run's name is one word")
     if form == "trec" and output is not None and not is_trec(output):
-        remedy = "give .txt, .trec or .run"
-        raise InputError(f"{output}: a TREC run would be read as a table by this name; {remedy}")
+        raise InputError(
+            f"{output}: a TREC run would be read as a table by this name; give .txt, .trec or .run"
+        )
     if metric is not None:
         metric_or_name(metric, accept=SCORING)
 
     # read the model, and data with its features
     ranker = dl.load_ranker(model)
-    how: Fields = {"n_grades": grades, "zero_based": zero_based}
-    how |= {"missing": ranker.takes_missing, "n_features": ranker.n_features_in_}
-    queries = dl.read_queries(data, groups, **how)
+    queries = dl.read_queries(
+        data,
+        groups,
+        n_grades=grades,
+        zero_based=zero_based,
+        missing=ranker.takes_missing,
+        n_features=ranker.n_features_in_,
+    )
     judge = _judge(ranker.metric_, metric, f"the metric of {model}", scale, {data: queries})
 
     # score and write
@@ -405,9 +419,11 @@ def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
     for path, queries in data.items():
         top = int(queries.grades.max(initial=0))
         if top >= dcg.n_grades:
-            reason = f"{name} has gains for grades 0..{dcg.n_grades - 1}"
-            remedy = "give a metric with as many grades as the labels have, or --map-grades"
-            raise InputError(f"{path} has grade {top}, but {reason}; {remedy}", see="scales")
+            raise InputError(
+                f"{path} has grade {top}, but {name} has gains for grades 0..{dcg.n_grades - 1}; "
+                "give a metric with as many grades as the labels have, or --map-grades",
+                see="scales",
+            )
 
 
 def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:

@@ -24,7 +24,7 @@ from dcglearn.cli.options import Cluster, Grades, option_of, say
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
 from dcglearn.foundation.sources import FORMATS, suffix_of
-from dcglearn.foundation.validation import EMPTY, Fields, InputError
+from dcglearn.foundation.validation import EMPTY, Counts, Fields, InputError
 from dcglearn.readers.mapping import OPTIONS, LogMapping
 from dcglearn.readers.winner_words import WINNERS
 
@@ -74,8 +74,8 @@ class CheckedReading(Reading):
     """How commands that learn from a log read it."""
 
     as_is: bool | None = input_row(
-        None,
         "Keep a log that seems to be upside down; or refuse one that tells nothing.",
+        None,
         "--as-is/--strict-log",
     )
 
@@ -103,15 +103,16 @@ class MappingOptions(FullReading):
     """Options of how a file is read: those of the table, and the treatment of bad lines."""
 
     ratings: Ratings = False
-    equal_groups: bool = input_row(False, "With --ratings: a group counts once.")
-    skip_bad: Path | None = input_row(None, "Put bad lines in FILE; read the rest.", metavar="FILE")
+    equal_groups: bool = input_row("With --ratings: a group counts once.", False)
+    skip_bad: Path | None = input_row("Put bad lines in FILE; read the rest.")
 
     def __post_init__(self) -> None:
         if self.equal_groups and not self.ratings:
             raise InputError("--equal-groups goes with --ratings")
         if self.ratings and (self.winner_words or self.positive):
-            remedy = "leave them out with --ratings"
-            raise InputError(f"--winner-words and --positive are for pairs: {remedy}")
+            raise InputError(
+                "--winner-words and --positive are for pairs: leave them out with --ratings"
+            )
 
 
 def read_llm(path: str, n_grades: int) -> Preferences:
@@ -130,14 +131,14 @@ class LogOptions(CheckedReading):
     """The paths of a log, how it is read, and how much of it may be in memory."""
 
     log: list[str] = argument_row(
-        ...,
         "JSON lines or array, delimited text or Parquet, also .gz, .zst and .zip; "
         "- reads standard input. Or several files, or a folder.",
+        ...,
         metavar="LOG...",
     )
     ratings: Ratings = False
     memory: str | None = scale_row(
-        None, "Use at most this much memory (2GB, 512MB), and disk beyond it.", metavar="SIZE"
+        "Use at most this much memory (2GB, 512MB), and disk beyond it.", metavar="SIZE"
     )
 
     @property
@@ -205,32 +206,30 @@ class JoinOptions:
     """Options of a join: judgements, the grade of unjudged documents, the lists of a verdict."""
 
     qrels: str | None = first_row(
-        None,
-        "Grades of the documents that lists name: TREC, CSV, or a tool's file.",
-        metavar="FILE",
+        "Grades of the documents that lists name: TREC, CSV, or a tool's file.", metavar="FILE"
     )
-    run_a: str | None = input_row(None, "With --run-b: LOG holds query and winner.", metavar="RUN")
-    run_b: str | None = input_row(None, "The other run.", metavar="RUN")
+    run_a: str | None = input_row("With --run-b: LOG holds query and winner.", metavar="RUN")
+    run_b: str | None = input_row("The other run.", metavar="RUN")
     interleaving: Literal["team-draft", "balanced"] | None = input_row(
-        None, "LOG holds clicks on rankings that were interleaved this way."
+        "LOG holds clicks on rankings that were interleaved this way."
     )
     ubi: bool = input_row(
-        False, "LOG holds OpenSearch's UBI events of an interleaved test; give --qrels.", "--ubi"
+        "LOG holds OpenSearch's UBI events of an interleaved test; give --qrels.", False, "--ubi"
     )
     action: str = input_row(
-        "click", "With --ubi: the action to credit, such as add_to_cart.", metavar="NAME"
+        "With --ubi: the action to credit, such as add_to_cart.", "click", metavar="NAME"
     )
     unjudged: str = input_row(
-        "worst",
         "With --qrels: the grade of an unjudged document.",
+        "worst",
         metavar="worst|best|drop|unknown|GRADE",
     )
     missing: Literal["error", "skip"] = input_row(
-        "error", "With --qrels: refuse queries without judgements, or skip their pairs."
+        "With --qrels: refuse queries without judgements, or skip their pairs.", "error"
     )
     duplicates: Literal["error", "first", "last", "mean", "median", "majority"] = input_row(
-        "error",
         "With --qrels: what to do with a document judged twice, as in a book of several raters.",
+        "error",
     )
 
     def __post_init__(self) -> None:
@@ -259,8 +258,11 @@ class JoinOptions:
             judged = dl.read_judgements(
                 self.qrels, duplicates=self.duplicates, cutoffs=mapping.cutoffs
             )
-        options: Fields = {"missing": self.missing, "duplicates": self.duplicates}
-        options["unjudged"] = int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged
+        options: Fields = {
+            "missing": self.missing,
+            "duplicates": self.duplicates,
+            "unjudged": int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged,
+        }
 
         # documents that lists name
         if self.asked == ["--qrels"]:
@@ -268,8 +270,9 @@ class JoinOptions:
 
         # clicks on interleaved rankings
         if mapping.given.keys() & {"winner_words", "positive", "columns"}:
-            names = "--winner-words, --positive and --columns"
-            raise InputError(f"{names} do not go with runs and clicks")
+            raise InputError(
+                "--winner-words, --positive and --columns do not go with runs and clicks"
+            )
         options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
         method, runs = self.interleaving, (self.run_a, self.run_b)
         if method is not None or self.ubi:
@@ -280,8 +283,9 @@ class JoinOptions:
             return dl.io.preferences_from_ubi(log, judged, action=self.action, **options)
         if method is not None:
             if runs != (None, None):
-                remedy = "leave --run-a and --run-b out"
-                raise InputError(f"--interleaving reads both rankings from LOG: {remedy}")
+                raise InputError(
+                    "--interleaving reads both rankings from LOG: leave --run-a and --run-b out"
+                )
             options["method"] = method
             return dl.io.preferences_from_interleaving(log, judged, **options)
 
@@ -289,8 +293,10 @@ class JoinOptions:
         if skip_bad:
             raise InputError("--skip-bad does not go with runs")
         if self.qrels is None or None in runs:
-            needed = "two runs, and the grades of their documents"
-            raise InputError(f"--run-a, --run-b and --qrels go together: {needed}")
+            raise InputError(
+                "--run-a, --run-b and --qrels go together: two runs, and the grades of their "
+                "documents"
+            )
         if mapping.depth is not None:
             options["depth"] = mapping.depth
         return dl.io.preferences_from_runs(judged, *runs, log, **options)
@@ -303,7 +309,7 @@ def n_pairs(log: Preferences | PartedLog) -> int:
     return log.facts.n if isinstance(log, PartedLog) else len(log)
 
 
-def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]:
+def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
     """Return a line that counts a log's content, and a line for each reason to leave out pairs."""
     from dcglearn.parts.parted_log import PartedLog
 
@@ -332,7 +338,7 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
     return [read, *looked_up_lines(log.counted), *left_out(dropped)]
 
 
-def left_out(dropped: dict[str, int]) -> list[str]:
+def left_out(dropped: Counts) -> list[str]:
     """Return a line for each reason to leave something out, with a count unless it names a line."""
     return [
         f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}"

@@ -35,8 +35,8 @@ from dcglearn.plots import dcg_figure
 def show(
     *,
     shown: list[str] = argument_row(
-        ...,
         "Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME; folders of models, checkpoints.",
+        ...,
         metavar="METRIC|MODEL...",
     ),
     grades: Grades = None,
@@ -48,7 +48,7 @@ def show(
 
     A damaged model or checkpoint ends with status 2.
     """
-    models = [name for name in shown if is_model(name)]
+    models = [name for name in shown if Path(name).is_dir() or is_checkpoint(name)]
     metrics = [name for name in shown if name not in models]
     check_outputs(force=force, picture=plot, inputs=metrics)
     if plot is not None and not metrics:
@@ -68,11 +68,6 @@ def show(
     write_figure(lambda: dcg_figure(dcgs), plot, force=force)
 
 
-def is_model(name: str) -> bool:
-    """Return whether a name is that of a model's folder or of a checkpoint."""
-    return Path(name).is_dir() or is_checkpoint(name)
-
-
 @examples(
     "dcglearn export dcg.json --to quepid -o scorer.js",
     "dcglearn export dcg.json --to trec-eval --lossy",
@@ -81,15 +76,13 @@ def is_model(name: str) -> bool:
 def export(
     *,
     metric: str | None = argument_row(
-        None, "A file, or GAIN-DISCOUNT@K.", metavar="METRIC", show_default=False
+        "A file, or GAIN-DISCOUNT@K.", metavar="METRIC", show_default=False
     ),
-    to: str | None = first_row(None, "The tool; --list shows all.", metavar="TARGET"),
-    lossy: bool = first_row(False, "Leave the discounts out where a tool has none."),
-    scale: int | None = input_row(None, "trec-eval, ranx: what the best grade becomes.", min=1),
-    grades: int | None = input_row(
-        None, "Number of grades of a textbook metric.", min=1, metavar="L"
-    ),
-    listed: bool = first_row(False, "Show the targets and what each can hold.", "--list"),
+    to: str | None = first_row("The tool; --list shows all.", metavar="TARGET"),
+    lossy: bool = first_row("Leave the discounts out where a tool has none.", False),
+    scale: int | None = input_row("trec-eval, ranx: what the best grade becomes.", min=1),
+    grades: int | None = input_row("Number of grades of a textbook metric.", min=1, metavar="L"),
+    listed: bool = first_row("Show the targets and what each can hold.", False, "--list"),
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -101,8 +94,10 @@ def export(
         typer.echo(list_of_targets())
         return
     if metric is None or to is None:
-        command = "dcglearn export dcg.json --to quepid"
-        raise InputError(f"name a metric and a target: {command}; --list shows the targets")
+        raise InputError(
+            "name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the "
+            "targets"
+        )
 
     # read the metric, and write what the target takes
     target = target_of(to)

@@ -320,8 +320,7 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
     """Return columns by role, names as text, scores as floats; raise InputError for a bad one."""
     import polars as pl
 
-    from dcglearn.readers.cells import read_checked
-    from dcglearn.readers.plain_frames import plain_frame
+    from dcglearn.readers.cells import plain_frame, read_checked
 
     frame = plain_frame(lines)
     if frame is None:

@@ -69,8 +69,10 @@ def _lightgbm_queries(first: Any, second: Any, group: Any) -> Queries:
     if hasattr(second, "get_label"):
         scores, grades, group = first, second.get_label(), second.get_group()
     if group is None:
-        remedy = "give Dataset(..., group=) or LGBMRanker.fit(..., group=)"
-        raise InputError(f"LightGBM's data have no groups: {remedy}")
+        raise InputError(
+            "LightGBM's data have no groups: give Dataset(..., group=) or LGBMRanker.fit(..., "
+            "group=)"
+        )
     return scores, grades, np.asarray(group)
 
 

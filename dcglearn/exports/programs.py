@@ -50,13 +50,7 @@ def to_python(dcg: MetricLike, name: str = "the metric") -> str:
     >>> round(names["ndcg"]({"a": 2.0, "b": 1.0}, {"a": 1, "b": 2}), 4)
     0.697
     """
-    metric = _carried(dcg, "python")
-    return _filled(
-        "python.txt",
-        title=_title(metric, name),
-        gains=_row(metric.gains),
-        discounts=_row(metric.discounts),
-    )
+    return _filled("python.txt", _carried(dcg, "python"), name)
 
 
 def to_quepid(dcg: MetricLike, name: str = "the metric") -> str:
@@ -76,12 +70,11 @@ def to_quepid(dcg: MetricLike, name: str = "the metric") -> str:
     metric = _carried(dcg, "quepid")
     return _filled(
         "quepid.js",
-        title=_title(metric, name),
+        metric,
+        name,
         scale=",".join(map(str, range(metric.n_grades))),
         filled=", followed by unrated ones" if metric.gains[0] > 0 else "",
         depth=metric.depth,
-        gains=_row(metric.gains),
-        discounts=_row(metric.discounts),
     )
 
 
@@ -107,7 +100,8 @@ def to_sql(dcg: MetricLike, name: str = "the metric") -> str:
     # unjudged documents have rows of their own if they gain something
     return _filled(
         "query.sql",
-        title=_title(metric, name),
+        metric,
+        name,
         highest=metric.n_grades - 1,
         filled=", followed by unjudged\n-- documents" if filler > 0 else "",
         discounts=_weights(metric),
@@ -139,10 +133,7 @@ def to_sentence_transformers(dcg: MetricLike, name: str = "the metric") -> str:
     metric = _carried(dcg, "sentence-transformers")
     refuse_gains_below_0(metric, "LambdaLoss", "use one of dcglearn's losses (--to pytorch)")
     return _filled(
-        "sentence_transformers.txt",
-        title=_title(metric, name),
-        labels=_row(np.log2(1 + metric.gains)),
-        discounts=_row(metric.discounts),
+        "sentence_transformers.txt", metric, name, labels=_row(np.log2(1 + metric.gains))
     )
 
 
@@ -158,13 +149,14 @@ def _carried(metric: MetricLike, tool: str) -> DCG:
     return dcg
 
 
-def _filled(template: str, **places: Any) -> str:
-    return Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(places)
-
-
-def _title(dcg: DCG, name: str) -> str:
-    """Return a program's first words: what it computes, from which metric, by which version."""
-    return f"NDCG@{dcg.depth} of {one_line(name)}, written by dcglearn {__version__}"
+def _filled(template: str, dcg: DCG, name: str, **places: Any) -> str:
+    """Return a program that says in its first words what it computes, from which metric."""
+    usual = {
+        "title": f"NDCG@{dcg.depth} of {one_line(name)}, written by dcglearn {__version__}",
+        "gains": _row(dcg.gains),
+        "discounts": _row(dcg.discounts),
+    }
+    return Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(usual, **places)
 
 
 def _row(values: Floats) -> str:
@@ -178,8 +170,7 @@ def _weights(dcg: DCG) -> str:
     pos, discount, ideal = " AS pos", " AS discount", " AS ideal"
     rows = []
     for k, (own, best) in enumerate(zip(dcg.discounts, np.sort(dcg.discounts)[::-1], strict=True)):
-        cells = f"{k + 1}{pos}, {_double(own)}{discount}, {_double(best)}{ideal}"
-        rows.append(f"  SELECT {cells}")
+        rows.append(f"  SELECT {k + 1}{pos}, {_double(own)}{discount}, {_double(best)}{ideal}")
         pos = discount = ideal = ""
     return " UNION ALL\n".join(rows)
 

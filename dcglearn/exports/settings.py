@@ -70,8 +70,9 @@ def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
         holds = "gains times discounts"
         about = "a Utility, with a weight for each grade at each position"
         remedy = "factor it into a DCG first (UtilityLearner.factor)"
-    reason = f"{tool} can hold only a DCG, {holds}, but {name} is {about}"
-    raise InputError(f"{reason}; {remedy}", see="only-a-dcg")
+    raise InputError(
+        f"{tool} can hold only a DCG, {holds}, but {name} is {about}; {remedy}", see="only-a-dcg"
+    )
 
 
 def is_log2(dcg: DCG) -> bool:
@@ -122,8 +123,10 @@ def refuse_gains_below_0(dcg: DCG, tool: str, remedy: str) -> None:
     """Raise InputError for a gain below 0."""
     grade = int(dcg.gains.argmin())
     if dcg.gains[grade] < 0:
-        gain = f"grade {grade} has the gain {dcg.gains[grade]:g}"
-        raise InputError(f"{tool} has no gains below 0, but {gain}; {remedy}")
+        raise InputError(
+            f"{tool} has no gains below 0, but grade {grade} has the gain {dcg.gains[grade]:g}; "
+            f"{remedy}"
+        )
 
 
 def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
@@ -131,8 +134,9 @@ def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
     refuse_gains_below_0(dcg, tool, remedy)
     grade = int(dcg.gains.argmin())
     if dcg.gains[grade] < dcg.gains[0]:
-        less = f"grade {grade} gains less"
-        raise InputError(f"{tool} counts from the worst grade's gain, but {less}; {remedy}")
+        raise InputError(
+            f"{tool} counts from the worst grade's gain, but grade {grade} gains less; {remedy}"
+        )
 
 
 def integer_gains(
@@ -172,8 +176,9 @@ def integer_gains(
     top = 1000 if scale is None else whole_number(scale, "scale", 1)
     whole = np.round(gains / gains[-1] * top).astype(int)
     if ((np.diff(whole) == 0) & (np.diff(gains) > 0)).any():
-        same = f"scale={top} makes different gains equal, {whole.tolist()}"
-        raise InputError(f"{same}; give a larger scale")
+        raise InputError(
+            f"scale={top} makes different gains equal, {whole.tolist()}; give a larger scale"
+        )
     return [int(gain) for gain in whole]
 
 

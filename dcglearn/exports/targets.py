@@ -146,5 +146,10 @@ def list_of_targets() -> str:
     """Return a table of the targets and what each can hold."""
     width = max(map(len, TARGETS))
     rows = [f"{name:<{width}}  {holds}" for name, holds in TARGETS.items()]
-    own = f"{' and '.join(FIXED)} have one DCG of their own"
-    return "\n".join([*rows, f"{own}: dcglearn evaluate --rank-eval rescores their responses"])
+    return "\n".join(
+        [
+            *rows,
+            f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate --rank-eval "
+            "rescores their responses",
+        ]
+    )

@@ -42,6 +42,9 @@ PathLike: TypeAlias = str | os.PathLike[str]
 Fields: TypeAlias = dict[str, Any]
 """Values by name: the fields of a record of JSON, or the arguments of a call."""
 
+Counts: TypeAlias = dict[str, int]
+"""How often each thing was left out or counted."""
+
 PolarsFrame: TypeAlias = "pl.DataFrame"
 """A table of polars, which is imported where tables are made."""
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
-from dcglearn.foundation.validation import InputError, Integers, PathLike, errors_in, one_of
+from dcglearn.foundation.validation import Counts, InputError, Integers, PathLike, errors_in, one_of
 from dcglearn.joins.join_judgements import Joining, log_of_documents, place_of
-from dcglearn.readers.column_roles import PREFERENCE, Counts, Record, Role, Roles, Table
+from dcglearn.readers.column_roles import PREFERENCE, Record, Role, Roles, Table, named_role
 from dcglearn.readers.line_formats import Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of
@@ -28,16 +28,16 @@ TEAMS = ("a", "b")
 IMPRESSION = {
     "query": PREFERENCE["query"],
     "weight": Role("positive", (*PREFERENCE["weight"].names, "impressions")),
-    "teams": Role("documents", ("teams",)),
-    "merged": Role("documents", ("merged",)),
-    "clicks": Role("grades", ("clicks",), required=True),
+    "teams": named_role("documents", "teams"),
+    "merged": named_role("documents", "merged"),
+    "clicks": named_role("grades", "clicks", required=True),
 }
 """The columns of impressions besides the rankings."""
 
 CREDITED = {
     "query": IMPRESSION["query"],
     "weight": IMPRESSION["weight"],
-    "difference": Role("number", ("difference",), required=True),
+    "difference": named_role("number", "difference", required=True),
     "left out": Role("label", ()),
 }
 """The columns of credited impressions besides the rankings.
@@ -183,9 +183,8 @@ class Credited(Reshaped):
     def record(self, item: Any) -> Record:
         """Return the rankings of an impression, and the difference of their credited clicks."""
         record = self._rows.values(item)
-        names = ("a", "b", "merged", "teams", "clicks")
-        values: Record = {name: record.get(name) for name in names}
-        impression = Impression(**values)
+        cells: Any = map(record.get, ("a", "b", "merged", "teams", "clicks"))
+        impression = Impression(*cells)
         ahead, behind = impression.credits(self._method)
 
         reason = None
@@ -277,10 +276,15 @@ def preferences_from_interleaving(
     else:
         judged = read_judgements(judgements, duplicates=duplicates)
 
-        def place(i: int) -> str:
-            return f"{name}, pair {i + 1}" if bad else place_of(name, source, rows[i])
-
-        log = log_of_documents(table, dropped, judged, joining, mapping, place)
+        # named by the first line of each pair of rankings
+        log = log_of_documents(
+            table,
+            dropped,
+            judged,
+            joining,
+            mapping,
+            lambda i: place_of(name, source, bad, i if bad else rows[i]),
+        )
     if not as_is:
         check_sense(log)
     return log.changed(as_is=as_is)

@@ -24,6 +24,7 @@ from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
+    Counts,
     Flags,
     Grades,
     InputError,
@@ -34,12 +35,11 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.logs.unique_rows import places
-from dcglearn.readers.column_roles import PREFERENCE, Counts, Role, Table
-from dcglearn.readers.frames import flattened
+from dcglearn.readers.column_roles import PREFERENCE, Role, Table
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping, TableOptions
-from dcglearn.readers.openers import opener_of
+from dcglearn.readers.openers import flattened, opener_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table
@@ -134,9 +134,7 @@ def join_judgements(
             f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})"
         )
 
-    def place(i: int) -> str:
-        return f"{name}, pair {i + 1}" if dropped else place_of(name, source, i)
-
+    place = partial(place_of, name, source, dropped)
     return log_of_documents(table, dropped, judged, joining, mapping, place)
 
 
@@ -152,9 +150,9 @@ def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Rol
     return {**documents, **OTHERS}
 
 
-def place_of(name: str, source: Source, i: int) -> str:
-    """Return the place of the line with index `i` in a source called `name`, for messages."""
-    return f"{name}, {source.place(i)}"
+def place_of(name: str, source: Source, dropped: Counts, i: int) -> str:
+    """Return where line `i` of a source called `name` stands; its number if lines are dropped."""
+    return f"{name}, pair {i + 1}" if dropped else f"{name}, {source.place(i)}"
 
 
 def log_of_documents(
@@ -248,8 +246,8 @@ def preferences_from_runs(
     name, open_with = opener_of(rows, VERDICT)
     with errors_in(name):
         source = open_with(VERDICT)
-    place = partial(place_of, name, source)
     table, dropped, _ = columns_of(name, source, mapping)
+    place = partial(place_of, name, source, dropped)
 
     # each on a query of both runs
     query = table["query"]

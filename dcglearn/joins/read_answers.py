@@ -14,8 +14,8 @@ from dcglearn.foundation.validation import EMPTY, InputError, PathLike
 from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.answers import Answers
 from dcglearn.readers.column_roles import ANSWER
-from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
+from dcglearn.readers.openers import name_of
 from dcglearn.readers.read_table import read_columns
 
 

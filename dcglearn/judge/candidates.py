@@ -18,6 +18,7 @@ from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
+    Counts,
     Fields,
     Grades,
     InputError,
@@ -25,7 +26,7 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
 )
-from dcglearn.readers.column_roles import PREFERENCE, Role
+from dcglearn.readers.column_roles import PREFERENCE, named_role
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.openers import records_of
@@ -35,9 +36,9 @@ TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000, "image": 2000}
 """The fields of an item that are shown, and the most characters of each."""
 
 EXTRAS = {
-    "items_a": Role("items", ("items_a", "items_left")),
-    "items_b": Role("items", ("items_b", "items_right")),
-    "intent": Role("text", ("intent", "description", "narrative")),
+    "items_a": named_role("items", "items_a,items_left"),
+    "items_b": named_role("items", "items_b,items_right"),
+    "intent": named_role("text", "intent,description,narrative"),
     **{name: PREFERENCE[name] for name in ("docs_a", "docs_b")},
 }
 """The columns of a file of candidates that a log of preferences does not have."""
@@ -96,7 +97,7 @@ class Candidates:
     pairs: tuple[Pair, ...]
     n_grades: int
     systems: tuple[str, str] | None = None
-    dropped: dict[str, int] = field(default_factory=dict)
+    dropped: Counts = field(default_factory=dict)
     grade_names: list[str] | None = None
 
     @cached_property
@@ -143,9 +144,15 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
 
 
 def distinct(
-    pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[str, str] | None = None
+    pairs: Iterable[Pair],
+    n_grades: int | None = None,
+    systems: tuple[str, str] | None = None,
+    lacking: Mapping[str, int] | None = None,
 ) -> Candidates:
-    """Return informative pairs, each once, and count others; raise InputError if none is left."""
+    """Return informative pairs, each once, and count others; raise InputError if none is left.
+
+    `lacking` counts what else was left out.
+    """
     kept: dict[str, Pair] = {}
     dropped = Counter[str]()
     for pair in pairs:
@@ -164,7 +171,8 @@ def distinct(
             "differ in grades"
         )
     top = max(max(pair.a + pair.b) for pair in kept.values())
-    return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), systems, dict(dropped))
+    size = max(n_grades or 0, top + 1, 2)
+    return Candidates(tuple(kept.values()), size, systems, {**dropped, **(lacking or {})})
 
 
 @spelled_out(TableOptions)
@@ -209,11 +217,9 @@ def read_candidates(
         )
     ]
 
-    lacking = _look_up(pairs, documents)
-    candidates = distinct(pairs, recognised.mapping.n_known)
-    candidates.dropped.update(lacking)
-    names = recognised.mapping.scale
-    return replace(candidates, grade_names=None if names is None else list(names))
+    lacking, mapping = _look_up(pairs, documents), recognised.mapping
+    candidates = distinct(pairs, mapping.n_known, lacking=lacking)
+    return replace(candidates, grade_names=None if mapping.scale is None else list(mapping.scale))
 
 
 def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -> Iterator[Fields]:
@@ -231,7 +237,7 @@ def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -
         yield {"intent": intent, **items}
 
 
-def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> dict[str, int]:
+def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> Counts:
     """Put the texts of documents in place of their names, and return how many have none, if any."""
     if documents is None:
         return {}
@@ -382,9 +388,7 @@ def candidates_from_runs(
 
     of_one = len(first.keys() ^ second.keys())
     lacking = ({"queries of one run only": of_one} if of_one else {}) | _look_up(pairs, documents)
-    candidates = distinct(pairs, max(n_grades or 0, top + 1), names)
-    candidates.dropped.update(lacking)
-    return candidates
+    return distinct(pairs, max(n_grades or 0, top + 1), names, lacking)
 
 
 def _top(

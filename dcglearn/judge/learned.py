@@ -207,8 +207,9 @@ class Learned(Newest["Preferences | None"]):
     def newest(self) -> DirectFit:
         """Return the fit of the newest log, waiting for it; raise InputError if there is none."""
         if not self.wait():
-            busy = "the newest verdicts are still being learned from"
-            raise InputError(f"{busy}; try again in a minute")
+            raise InputError(
+                "the newest verdicts are still being learned from; try again in a minute"
+            )
         if self.latest.fit is None or self.trouble:
             raise InputError(self.trouble or "nothing is learned yet; judge a few pairs first")
         return self.latest.fit
@@ -232,6 +233,8 @@ class Learned(Newest["Preferences | None"]):
 
         # how many verdicts are wanted
         if latest.widest is not None:
-            of = latest.n, latest.widest, self._width, self._n_parameters
-            latest = replace(latest, expected=expected_verdicts(*of, latest.expected))
+            expected = expected_verdicts(
+                latest.n, latest.widest, self._width, self._n_parameters, latest.expected
+            )
+            latest = replace(latest, expected=expected)
         self.latest = latest

@@ -145,17 +145,22 @@ def _of_learning(report: Fields) -> list[str]:
         lines.append(f"Bands are shown from {report['bands_from']} verdicts on.")
     elif report["beats_coin"] and report["widest"] is not None:
         lines.append(f"The widest 90% band is {report['widest']:.2f} wide.")
+
+        # enough, or how many more
         if report["enough"]:
             lines.append(f"That is below {width}: there are enough verdicts.")
         elif report["goal"] is not None:
             low, high = report["goal"]
-            wanted = f"About {low} to {high} verdicts in all are wanted"
-            lines.append(f"{wanted} to bring it below {width}.")
+            lines.append(
+                f"About {low} to {high} verdicts in all are wanted to bring it below {width}."
+            )
 
     # candidates that are too few
     if report["short"]:
-        lacking = f"at least {number_of(report['short'], 'verdicts')} before that"
-        lines.append(f"The candidates end {lacking}: add some, or raise --redundancy.")
+        lines.append(
+            f"The candidates end at least {number_of(report['short'], 'verdicts')} before that: "
+            "add some, or raise --redundancy."
+        )
     return lines
 
 
@@ -182,9 +187,10 @@ def _of_systems(report: Fields) -> list[str]:
     if report["machine"]:
         last = report["machine"][-1]
         chance = ", which chance may explain" if last["low"] <= 0.5 else ""
-        alike = f"{last['share']:.1%} of {number_of(last['n'], 'verdicts')} alike"
-        interval = f"95%: {last['low']:.1%} to {last['high']:.1%}"
-        lines.append(f"The LLM judge orders {alike} ({interval}){chance}.")
+        lines.append(
+            f"The LLM judge orders {last['share']:.1%} of {number_of(last['n'], 'verdicts')} "
+            f"alike (95%: {last['low']:.1%} to {last['high']:.1%}){chance}."
+        )
     return lines
 
 
@@ -207,9 +213,10 @@ def _of_wins(counts: Fields) -> str:
     verdict = f"Neither {old} nor {new} is shown to be better"
     if p_value < 1 - CLAIM_LEVEL:
         verdict = f"{new if share > 0.5 else old} is preferred"
-    interval = f"(95%: {low:.1%} to {high:.1%})"
-    won = f"{new} wins {share:.1%} of the queries that are not tied {interval}"
-    return f"{verdict}: {won}; sign test by query: p = {p_value:.2g}."
+    return (
+        f"{verdict}: {new} wins {share:.1%} of the queries that are not tied (95%: {low:.1%} to "
+        f"{high:.1%}); sign test by query: p = {p_value:.2g}."
+    )
 
 
 def _raters(standing: list[Verdict], checks: list[Verdict], errors: Fields) -> list[Fields]:

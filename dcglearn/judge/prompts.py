@@ -39,12 +39,17 @@ def write_prompts(
     # what the template and the pairs must hold
     places = re.compile(r"\{(query|intent|first|second)\}")
     if not {"first", "second"} <= {*places.findall(text)}:
-        needed = "{query}, {intent}, and the lists as {first} and {second}"
-        raise InputError(f"{template}: a template has {needed}")
+        raise InputError(
+            f"{template}: a template has {{query}}, {{intent}}, and the lists as {{first}} and "
+            "{second}"
+        )
+
+    # texts that a model can read
     if bare := sum(pair.items_a is None for pair in candidates.pairs):
-        problem = f"{bare:,} of {len(candidates):,} pairs have no texts that a model could read"
-        remedy = "give items_a and items_b, or docs_a and docs_b with --documents"
-        raise InputError(f"{problem}: {remedy}")
+        raise InputError(
+            f"{bare:,} of {len(candidates):,} pairs have no texts that a model could read: give "
+            "items_a and items_b, or docs_a and docs_b with --documents"
+        )
 
     # requests in both orders
     requests, questions = [], []

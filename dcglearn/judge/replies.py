@@ -10,18 +10,16 @@ from typing import Any
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.prompts import pairs_beside
-from dcglearn.readers.column_roles import PREFERENCE, Role
+from dcglearn.readers.column_roles import PREFERENCE, named_role
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import records_of
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
 
 REPLY = {
-    "custom_id": Role("text", ("custom_id", "key"), required=True),
-    "answer": Role(
-        "text", ("response", "result", "answer", "content", "text", "output"), required=True
-    ),
-    "model": Role("text", ("model",)),
+    "custom_id": named_role("text", "custom_id,key", required=True),
+    "answer": named_role("text", "response,result,answer,content,text,output", required=True),
+    "model": named_role("text", "model"),
 }
 """The columns of a file of replies; `answer` is a text, or the provider's object around it."""
 
@@ -36,8 +34,7 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
     """
     beside = pairs_beside(prompts)
     if not beside.exists():
-        remedy = f"`dcglearn prompts` writes it beside {prompts}"
-        raise InputError(f"{beside} does not exist: {remedy}")
+        raise InputError(f"{beside} does not exist: `dcglearn prompts` writes it beside {prompts}")
     pairs = {pair.pop("id", ""): pair for _, pair in records_of(str(beside), PREFERENCE)}
     codes = {word: WINNERS[word] for word in ("a", "b", "tie")} | mapping.own_words.codes
     names = {*mapping.roles(PREFERENCE)["winner"].names, "answer"}
@@ -50,8 +47,10 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
     for place, reply in records_of(path, REPLY):
         key, _, order = str(reply["custom_id"]).rpartition("-")
         if key not in pairs or order not in ("ab", "ba"):
-            asked = f"{shown(reply['custom_id'])}, which is no prompt of {prompts}"
-            raise InputError(f"{place}: this answers {asked}")
+            raise InputError(
+                f"{place}: this answers {shown(reply['custom_id'])}, which is no prompt of "
+                f"{prompts}"
+            )
 
         # what the reply says
         text = _leaf(reply["answer"], "text", "content")

@@ -10,7 +10,7 @@ import socket
 import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +19,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.validation import Fields, InputError
@@ -26,9 +27,6 @@ from dcglearn.judge.exported import page_part
 from dcglearn.judge.progress import Progress
 from dcglearn.judge.study import Refused, Study
 from dcglearn.judge.verdict_log import NotSaved
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LOG = logging.getLogger(__name__)
 
@@ -284,14 +282,16 @@ class Place:
     host: str = "127.0.0.1"
     port: int = 8765
     token: str | None = None
-    browser: bool = True
+    no_browser: bool = False
 
     def __post_init__(self) -> None:
         shortest = 16
         if self.token is None or (len(self.token) >= shortest and self.token.isalnum()):
             return
-        remedy = f"give {shortest} letters and digits or more, or leave it out and one is drawn"
-        raise InputError(f"the token keeps strangers out: {remedy}")
+        raise InputError(
+            f"the token keeps strangers out: give {shortest} letters and digits or more, or leave "
+            "it out and one is drawn"
+        )
 
     @property
     def local(self) -> bool:
@@ -328,19 +328,29 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     if port != place.port:
         say(f"port {place.port} is taken; this is the next free one: {port}")
     if not place.local:
-        danger = "this is plain http, so everyone on the network can read along"
-        say(f"warning: {danger}; use it on networks you trust")
+        say(
+            "warning: this is plain http, so everyone on the network can read along; use it on "
+            "networks you trust"
+        )
     say(f"what is learned, for you alone: http://{hosts[0]}/progress?token={owner}")
     url = f"http://{hosts[0]}/?token={token}"
     say(f"open: {url}")
-    if place.browser:
+    if not place.no_browser:
         webbrowser.open(url)
 
     # run until interrupted
-    quiet: Fields = {"log_level": "warning", "access_log": False, "server_header": False}
     config = uvicorn.Config(
-        app, http=PatientProtocol, ws="none", lifespan="off", timeout_graceful_shutdown=2, **quiet
+        app,
+        http=PatientProtocol,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=2,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
     )
+
+    # log its beginning and end
     _LOG.info("the judging page listens on %s and writes to %s", hosts[0], study.log.path)
     uvicorn.Server(config).run(sockets=[listening])
     _LOG.info("the judging page has ended")
@@ -353,8 +363,9 @@ def listen(place: Place) -> socket.socket:
             place.host, place.port, type=socket.SOCK_STREAM
         )[0]
     except OSError as error:
-        remedy = "give an address of this machine"
-        raise InputError(f"--host {place.host}: {error.strerror}; {remedy}") from error
+        raise InputError(
+            f"--host {place.host}: {error.strerror}; give an address of this machine"
+        ) from error
 
     # the first of 50 ports that is free
     for port in range(place.port, min(place.port + 50, 65536)):

@@ -25,7 +25,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.judge.candidates import Candidates, Pair, known_pairs, seen_items
 from dcglearn.judge.learned import Chooser, Learned
-from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields, key_of
+from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields, key_of, standing
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 
@@ -66,14 +66,16 @@ class Rules:
         # how many raters are asked
         whole_number(self.redundancy, "redundancy", remedy="each pair is asked of a rater or more")
         if self.raters and self.redundancy > len(self.raters):
-            too_many = f"redundancy={self.redundancy} for {len(self.raters)} raters"
-            raise InputError(f"{too_many}; name more raters")
+            raise InputError(
+                f"redundancy={self.redundancy} for {len(self.raters)} raters; name more raters"
+            )
 
         # what they are asked
         whole_number(self.strengths, "strengths", 1, 5, "1 is which list is better")
         if not 0 <= self.checks <= 0.5:
-            share = "give the share of pairs with a known answer, from 0 to 0.5"
-            raise InputError(f"checks={self.checks}: {share}")
+            raise InputError(
+                f"checks={self.checks}: give the share of pairs with a known answer, from 0 to 0.5"
+            )
         within(self.width, "width", 1, "bands are on gains from 0 to 1", above=True, below=True)
 
 
@@ -282,7 +284,7 @@ class Study:
         if answer["choice"] == "undo":
             return
         gone = {verdict["supersedes"] for verdict in new.values()}
-        for verdict in (*self.log.standing(), *new.values()):
+        for verdict in (*standing(self.log.verdicts.values()), *new.values()):
             stands = verdict["id"] not in gone and not verdict["supersedes"]
             if stands and verdict["rater"] == rater and key_of(verdict) == answer["pair"]:
                 raise Refused("you have judged this pair already, in another tab")
@@ -315,8 +317,10 @@ class Study:
     def nothing_left(self, rater: str) -> str:
         """Return why there is no pair to ask, and what to do next."""
         if self._leased(time.monotonic(), None) and self._allowed(rater, set(), math.inf).size:
-            back = "they come back if nobody judges them"
-            return f"The last pairs are out with other raters. Wait a moment: {back}."
+            return (
+                "The last pairs are out with other raters. Wait a moment: they come back if "
+                "nobody judges them."
+            )
         before = ""
         if short := self.short():
             before = f" before the goal, which is {number_of(short, 'verdicts')} away or more"
@@ -403,15 +407,15 @@ class Study:
         `standing` holds the verdicts that count, and the pairs that were skipped, in order;
         `n_verdicts` is the number of the former; `checks` are those of practice and checks.
         """
-        standing = self.log.standing()
-        self.standing = [verdict for verdict in standing if verdict["check"] is None]
-        self.checks = [verdict for verdict in standing if verdict["check"] is not None]
+        counting = standing(self.log.verdicts.values())
+        self.standing = [verdict for verdict in counting if verdict["check"] is None]
+        self.checks = [verdict for verdict in counting if verdict["check"] is not None]
         self.n_verdicts = sum(verdict["winner"] != "open" for verdict in self.standing)
 
         # pairs by rater, and raters by pair
         self._done: dict[str, set[str]] = defaultdict(set)
         self._raters_of: dict[str, set[str]] = defaultdict(set)
-        for verdict in standing:
+        for verdict in counting:
             name, rater = verdict["id"], verdict["rater"] or ""
             if name not in self._keys:
                 self._keys[name] = key_of(verdict)

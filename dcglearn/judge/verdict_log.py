@@ -1,17 +1,22 @@
-"""The log of verdicts on disk: lines are appended, written through, and never changed."""
+"""The log of verdicts on disk: lines are appended, written through, and never changed; merging."""
 
 import contextlib
 import json
 import logging
 import os
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.inputs import read_bytes, refuse_constant
+from dcglearn.foundation.inputs import Paths, read_bytes, refuse_constant
+from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import Fields, InputError, PathLike, errors_in
 from dcglearn.judge.candidates import checked_items, pair_key
 from dcglearn.readers.line_formats import shown
+from dcglearn.readers.openers import log_files
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,8 +60,9 @@ class VerdictLog:
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         if not self.path.parent.is_dir():
-            missing = f"the folder {self.path.parent} does not exist"
-            raise InputError(f"{self.path}: {missing}; make it first")
+            raise InputError(
+                f"{self.path}: the folder {self.path.parent} does not exist; make it first"
+            )
         self.verdicts: dict[str, Verdict] = {}
         self.changes = 0
         self.cut_short: Path | None = None
@@ -76,8 +82,12 @@ class VerdictLog:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, before)  # half a line would spoil the log
-            reason = f"could not be written ({error.strerror or error})"
-            raise NotSaved(f"{self.path.name} {reason}; make room and try again") from error
+
+            # for the rater
+            raise NotSaved(
+                f"{self.path.name} could not be written ({error.strerror or error}); make room "
+                "and try again"
+            ) from error
         finally:
             self._state = _state(os.fstat(self._file))
 
@@ -110,10 +120,6 @@ class VerdictLog:
         self.changes += 1
         return True
 
-    def standing(self) -> list[Verdict]:
-        """Return the lines that count, in order: neither superseded nor withdrawing another."""
-        return standing(self.verdicts.values())
-
     def close(self) -> None:
         """Release the file."""
         if self._file >= 0:
@@ -128,25 +134,26 @@ class VerdictLog:
         try:
             self._file = os.open(self.path, flags, 0o644)
         except OSError as error:
-            problem = f"cannot be written ({error.strerror})"
-            raise InputError(f"{self.path}: {problem}; name another log") from error
+            raise InputError(
+                f"{self.path}: cannot be written ({error.strerror}); name another log"
+            ) from error
 
         # lock and read it, or release it
         try:
-            self._lock()
+            try:
+                disk.lock(self._file)
+            except OSError as error:
+                raise InputError(
+                    f"{self.path}: another server writes to this log; stop it, or name another"
+                ) from error
+
+            # a new file is entered into its folder
             if new:
                 disk.entered(self.path.parent)
             self._read()
         except BaseException:
             self.close()
             raise
-
-    def _lock(self) -> None:
-        try:
-            disk.lock(self._file)
-        except OSError as error:
-            taken = "another server writes to this log"
-            raise InputError(f"{self.path}: {taken}; stop it, or name another") from error
 
     def _read(self) -> None:
         data = read_bytes(self.path)
@@ -178,9 +185,10 @@ class VerdictLog:
             with os.fdopen(os.open(self.cut_short, flags, 0o644), "ab") as file:
                 file.write(rest + b"\n")
         except OSError as error:
-            problem = f"which cannot be put into {self.cut_short} ({error.strerror})"
-            remedy = "move that away, make room, or let this user write there"
-            raise InputError(f"{self.path} ends within a line, {problem}; {remedy}") from error
+            raise InputError(
+                f"{self.path} ends within a line, which cannot be put into {self.cut_short} "
+                f"({error.strerror}); move that away, make room, or let this user write there"
+            ) from error
 
         # the log ends with its last whole line
         os.ftruncate(self._file, len(whole))
@@ -214,15 +222,18 @@ def parsed(line: bytes, place: str) -> Verdict:
     try:
         verdict = json.loads(line, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        remedy = "correct the line, or name another log"
-        raise InputError(f"{place}: not valid JSON ({error}); {remedy}") from error
+        raise InputError(
+            f"{place}: not valid JSON ({error}); correct the line, or name another log"
+        ) from error
 
     # fields of the right types
     fields = verdict if isinstance(verdict, dict) else {}
     needed = {"id": str, "a": list, "b": list, "winner": str}
     if not all(isinstance(fields.get(name), kind) for name, kind in needed.items()):
-        problem = f"not a verdict of this page, which has {', '.join(needed)}"
-        raise InputError(f"{place}: {problem}; name another log (--log)")
+        raise InputError(
+            f"{place}: not a verdict of this page, which has {', '.join(needed)}; name another "
+            "log (--log)"
+        )
     with errors_in(place):
         check_fields(fields)
     return {name: fields.get(name) for name in FIELDS}
@@ -247,3 +258,121 @@ def check_fields(verdict: Verdict) -> None:
 
 def _state(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class Line(NamedTuple):
+    """A line of a file, from 1."""
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.number}"
+
+
+def merged(files: Paths) -> tuple[list[Verdict], list[str]]:
+    """Return the verdicts of the judging page's files, in their order, and sentences on doubles.
+
+    A line that is there twice counts once. Of several verdicts of one rater on a pair the earliest
+    stays, as the server takes no second one. Raises InputError, naming file and line, for a line
+    that is no verdict of the page.
+    """
+    verdicts: dict[str, Verdict] = {}
+    places: dict[str, Line] = {}
+    again: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], tuple[Line, Line]] = {}
+    sentences = []
+    for place, verdict in _read(files):
+        name = verdict["id"]
+        if name not in verdicts:
+            verdicts[name], places[name] = verdict, place
+            continue
+
+        # the same line, or another under its id
+        before = places[name]
+        if verdict == verdicts[name]:
+            again[place.file, before.file] += 1
+            first.setdefault((place.file, before.file), (place, before))
+        else:
+            parts = [part for part in verdict if verdict[part] != verdicts[name][part]]
+            sentences.append(
+                f"left out: {place}, has the id {shown(name)} of {before}, but another "
+                f"{', '.join(parts)}; if it is the right one, remove the other"
+            )
+
+    # files handed over twice
+    for key, n in again.items():
+        here, there = first[key]
+        sentences.append(
+            f"left out: {number_of(n, 'lines')} of {key[0]} that {'is' if n == 1 else 'are'} in "
+            f"{key[1]} already, from line {here.number} (there line {there.number}) on"
+        )
+
+    gone, said = _second(verdicts, places)
+    return [v for name, v in verdicts.items() if name not in gone], [*sentences, *said]
+
+
+def _read(files: Paths) -> Iterator[tuple[Line, Verdict]]:
+    for file in log_files(files):
+        for number, line in lines_of(file):
+            if line.strip():
+                place = Line(str(file), number)
+                yield place, parsed(line, str(place))
+
+
+def _second(verdicts: dict[str, Verdict], places: dict[str, Line]) -> tuple[set[str], list[str]]:
+    """Return the ids of verdicts on a pair that the rater had judged before, and sentences."""
+    judged = [
+        v for v in standing(verdicts.values()) if v["winner"] != "open" and v["check"] is None
+    ]
+    judged.sort(key=lambda v: v["time"] or "")
+    earliest: dict[tuple[str, str], Verdict] = {}
+    gone, sentences = set(), []
+    for verdict in judged:
+        of = verdict["rater"] or "", key_of(verdict)
+        before = earliest.setdefault(of, verdict)
+        if before is verdict:
+            continue
+
+        # say whether the two agree
+        winner = "the same" if _winner(before) == _winner(verdict) else "another"
+        sentences.append(
+            f"left out: {places[verdict['id']]}: {of[0] or 'a rater'} judges the pair of "
+            f"{shown(verdict['query'] or '')} again, with {winner} winner; the earlier verdict, "
+            f"{places[before['id']]}, stays"
+        )
+        gone.add(verdict["id"])
+
+    # people who share a name
+    if gone:
+        sentences.append(
+            f"{number_of(len(gone), 'verdicts')} by a name that had judged: give them names of "
+            "their own in one of the files if these are two people"
+        )
+    return gone, list(map(one_line, sentences))
+
+
+def _winner(verdict: Verdict) -> Any:
+    """Return the list that wins, whichever of the two it is called; the word of a tie."""
+    side = verdict["winner"]
+    return side if side == "tie" else (verdict[side], verdict[f"items_{side}"])
+
+
+def contents(verdicts: list[Verdict]) -> str:
+    """Return what the merged log holds, in words."""
+    counting = standing(verdicts)
+    judged = [v for v in counting if v["winner"] != "open"]
+    known = sum(v["check"] is not None for v in counting)
+    skipped = len(counting) - len(judged) - known
+
+    # what counts, and what does not
+    raters = len({v["rater"] for v in judged})
+    pairs = len({key_of(v) for v in judged})
+    words = [
+        f"{number_of(len(judged), 'verdicts')} of {number_of(raters, 'raters')} on "
+        f"{number_of(pairs, 'pairs')}"
+    ]
+    aside = {"skipped": skipped, "of practice and checks": known}
+    aside["undone or undoing"] = len(verdicts) - len(counting)
+    words += [f"{n:,} {kind}" for kind, n in aside.items() if n]
+    return ", ".join(words)

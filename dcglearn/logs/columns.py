@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import (
+    Counts,
     Flags,
     Floats,
     Grades,
@@ -129,8 +130,8 @@ class Columns:
     all_differ: bool = False
 
     # what the reader left out, counted and recognised
-    dropped: dict[str, int] = field(default_factory=dict)
-    counted: dict[str, int] = field(default_factory=dict)
+    dropped: Counts = field(default_factory=dict)
+    counted: Counts = field(default_factory=dict)
     recognised: Any = None
 
     def __post_init__(self) -> None:
@@ -276,8 +277,10 @@ def _documents_text(docs: ArrayLike, name: str, n: int) -> NDArray[np.object_]:
     if names.shape == (n, 2) and all(isinstance(text, str) for text in names.ravel()):
         return names.copy()
     if names.ndim != 3 or names.shape[:2] != (n, 2):
-        expected = f"the names of every list's documents, ({n}, 2, K)"
-        raise InputError(f"{name} has shape {names.shape}; expected {expected}")
+        raise InputError(
+            f"{name} has shape {names.shape}; expected the names of every list's documents, ({n}, "
+            "2, K)"
+        )
     texts: NDArray[np.object_] = np.empty((n, 2), dtype=object)
     for place in np.ndindex(n, 2):
         texts[place] = "\t".join(map(str, names[place]))

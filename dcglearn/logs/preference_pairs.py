@@ -15,6 +15,7 @@ from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     UNKNOWN,
+    Fields,
     Flags,
     Floats,
     Grades,
@@ -142,8 +143,8 @@ class PreferencePairs(Columns, Weighted):
         known(columns, COLUMNS, "a log", "column")
         names = None if grade_names is None else tuple(names_in(grade_names))
         first, second, n_grades = checked_lists(preferred, other, n_grades, names)
-        given: dict[str, Any] = {**columns}
-        checked: dict[str, Any] = {
+        given: Fields = {**columns}
+        checked: Fields = {
             name: checked_column(name, values, len(first))
             for name, values in given.items()
             if values is not None
@@ -352,8 +353,10 @@ class PreferencePairs(Columns, Weighted):
         if inconsistent == "keep":
             return self
         if self.swapped is None:
-            needs = "must know the list shown first: give the column swapped"
-            raise InputError(f"inconsistent={inconsistent!r} {needs}")
+            raise InputError(
+                f"inconsistent={inconsistent!r} must know the list shown first: give the column "
+                "swapped"
+            )
 
         # verdicts of a rater who contradicts them; the last entry is for all other pairs
         repeated = shown_both_ways(self)

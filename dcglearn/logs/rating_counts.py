@@ -35,8 +35,10 @@ class RatingCounts:
 
     def __repr__(self) -> str:
         n_groups = len(np.unique(self.group))
-        counts = f"{self.weight.sum():g} ratings of {len(self.lists)} lists"
-        return f"RatingCounts({counts} in {n_groups} group(s))"
+        return (
+            f"RatingCounts({self.weight.sum():g} ratings of {len(self.lists)} lists in {n_groups} "
+            "group(s))"
+        )
 
     def rows_of(self, log: Columns) -> tuple[Indices, Indices, Indices]:
         """Return the numbers of each pair's rated lists, (n,) twice, and of each count's, (m,)."""

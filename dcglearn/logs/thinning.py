@@ -1,7 +1,5 @@
 """Samples of about n rows that stand for all: those on which evenly spaced marks of weight fall."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -92,11 +92,11 @@ class Visibility(Finding):
         """Why the log does not tell it, and what would; then what the table counts."""
         thing = "grade" if self.graded else "document"
         depth, n_grades = self.invisible.shape[1:]
-        worths = f"{number_of(n_grades, f'{thing}s')} at {number_of(depth, 'positions')}"
         return (
             *self._open_things.values(),
-            f"{worths} make {depth * n_grades:,} numbers; the table counts those that are told, "
-            "or as many independent sums of them",
+            f"{number_of(n_grades, f'{thing}s')} at {number_of(depth, 'positions')} make "
+            f"{depth * n_grades:,} numbers; the table counts those that are told, or as many "
+            "independent sums of them",
         )
 
     @property

@@ -18,7 +18,7 @@ from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.threads import bounds, one_thread
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
 from dcglearn.parts.parquet_pieces import (
     PARQUET,
@@ -31,12 +31,12 @@ from dcglearn.parts.parquet_pieces import (
 )
 from dcglearn.parts.parted_log import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.readers.column_roles import PREFERENCE, by_role
-from dcglearn.readers.frames import polars_frame
+from dcglearn.readers.grade_scale import with_stated
 from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
+from dcglearn.readers.openers import polars_frame
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.shown_order import refuse_orders
-from dcglearn.readers.stated_scale import with_stated
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -84,16 +84,16 @@ class DaskParts:
         function: Callable[..., Any],
         arguments: tuple[Any, ...],
         each: Sequence[Any] | None = None,
-    ) -> tuple[dict[str, Any], list[str]]:
+    ) -> tuple[Fields, list[str]]:
         """Return the tasks of a pass over the parts, to send at once, and their keys."""
         name = f"dcglearn-{uuid.uuid4().hex}"
-        graph: dict[str, Any] = {}
+        graph: Fields = {}
         for i, part in enumerate(self.futures):
             last = () if each is None else (each[i],)
             graph[f"{name}-{i}"] = (partial(_called, function, (*arguments, *last)), part)
         return graph, list(graph)
 
-    def _submitted(self, graph: dict[str, Any], keys: list[str]) -> list[Future]:
+    def _submitted(self, graph: Fields, keys: list[str]) -> list[Future]:
         with cluster_errors(self.client):
             return self.client.get(graph, keys, sync=False)
 

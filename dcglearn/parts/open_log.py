@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.logs.visibility import refuse_too_deep
-from dcglearn.parts.coin_test import warn_of_coins
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.parts.usable_pairs import warn_of_one_sided
+from dcglearn.parts.usable_pairs import warn_of_coins, warn_of_one_sided
 from dcglearn.readers.mapping import MappingLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
@@ -50,7 +49,7 @@ def opened_log(
     if the log is of another type, or the options do not fit it.
     """
     # options that do not fit the input
-    files = is_path(log)
+    files, is_dask = is_path(log), hasattr(log, "to_delayed")
     if memory is not None and (engine is not None or not files):
         raise InputError(
             "memory= bounds the reading of Parquet files on this machine: leave it out"
@@ -63,13 +62,13 @@ def opened_log(
         yield log
 
     # over a cluster
-    elif engine is not None or hasattr(log, "to_delayed"):
+    elif engine is not None or is_dask:
         if engine is None:
             raise InputError(
                 "a Dask dataframe needs engine=: a client, a scheduler's address or a number of "
                 "processes"
             )
-        spread = log if files or hasattr(log, "to_delayed") else as_preferences(log)
+        spread = log if files or is_dask else as_preferences(log)
         with DaskLog(spread, engine, n_grades=n_grades, mapping=mapping) as over_cluster:
             yield over_cluster
 

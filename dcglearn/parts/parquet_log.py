@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
+from itertools import repeat
 from operator import add
 from typing import Any, TypeAlias, Unpack
 
@@ -127,9 +128,8 @@ class StoredParts:
         self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
         """Return `Parts.gathered`; the function must copy what it keeps of a part."""
-        if each is None:
-            return [function(part, *arguments) for part in self]
-        return [function(part, *arguments, last) for part, last in zip(self, each, strict=True)]
+        more = repeat(()) if each is None else zip(each, strict=True)
+        return [function(part, *arguments, *last) for part, last in zip(self, more, strict=False)]
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the sum over the parts, added in order."""

@@ -14,14 +14,12 @@ from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, Polar
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
 from dcglearn.parts.parted_log import Facts, checked_scale, facts_of, joined
 from dcglearn.readers.column_roles import PREFERENCE, ColumnsByRole, by_role
-from dcglearn.readers.grade_checks import place_of
-from dcglearn.readers.grade_scale import check_scale, is_stray
+from dcglearn.readers.grade_scale import agreed, check_scale, is_stray, place_of, with_stated
 from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table
 from dcglearn.readers.shown_order import refuse_orders
-from dcglearn.readers.stated_scale import agreed, with_stated
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.foundation.validation import Counts, Fields, Floats, InputError, Integers
 from dcglearn.logs import visibility
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.pair_sums import PairSums
@@ -62,7 +62,7 @@ class Facts:
     weight: float
     grades: Integers
     raters: frozenset[str] | None
-    dropped: dict[str, int]
+    dropped: Counts
     sided: bool
 
     def __add__(self, other: Facts) -> Facts:
@@ -131,8 +131,10 @@ class PartedLog:
         return self.facts.n - self.facts.n_equal
 
     def __repr__(self) -> str:
-        size = f"{self.facts.n:,} pairs, depth {self.depth}, {self.n_grades} grades"
-        return f"{type(self).__name__}({size})"
+        return (
+            f"{type(self).__name__}({self.facts.n:,} pairs, depth {self.depth}, {self.n_grades} "
+            "grades)"
+        )
 
     def close(self) -> None:
         """Release what the log holds: files, memory of the workers."""
@@ -147,7 +149,7 @@ class PartedLog:
     as_is = False  # whether it is used even if it seems to be upside down
 
     @property
-    def dropped(self) -> dict[str, int]:
+    def dropped(self) -> Counts:
         """What the reader left out, and how often."""
         return dict(self.facts.dropped)
 
@@ -340,7 +342,7 @@ def with_grades(log: OpenLog, n_grades: int | None) -> OpenLog:
     return log.rescaled(n_grades)
 
 
-def log_fingerprint(log: OpenLog) -> dict[str, Any]:
+def log_fingerprint(log: OpenLog) -> Fields:
     """Return the size of a log and a checksum of its contents, which identify it."""
     shape = {
         "pairs": len(log),

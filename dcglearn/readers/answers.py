@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import EMPTY, Flags, Floats, Grades, Indices
-from dcglearn.readers.column_roles import Counts
+from dcglearn.foundation.validation import EMPTY, Counts, Flags, Floats, Grades, Indices
 from dcglearn.readers.preferences import Preferences
 
 AnswerPairs: TypeAlias = tuple[Indices, Indices, Floats]

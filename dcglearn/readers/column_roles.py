@@ -5,18 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from dcglearn.foundation.validation import InputError, listed
+from dcglearn.foundation.plain_text import names_in
+from dcglearn.foundation.validation import Fields, InputError, listed
 from dcglearn.logs.columns import COLUMNS
 
 ColumnsByRole: TypeAlias = dict[str, str | tuple[str, ...]]
-Table: TypeAlias = dict[str, Any]
-Record: TypeAlias = dict[str, Any]
+Table: TypeAlias = Fields
+Record: TypeAlias = Fields
 """The cells or the values of a line by role, or an object by key."""
 
-Counts: TypeAlias = dict[str, int]
-"""How often each thing was left out or counted."""
-
-Remedy: TypeAlias = tuple[str, dict[str, Any]]
+Remedy: TypeAlias = tuple[str, Fields]
 """What to do, in words and as options."""
 
 
@@ -43,6 +41,13 @@ class Role:
 Roles: TypeAlias = Mapping[str, Role]
 
 
+def named_role(kind: str, names: str, marks: str | None = None, **about: bool) -> Role:
+    """Return a role whose names, and marks, a text separates by commas."""
+    return Role(
+        kind, tuple(names_in(names)), marks=() if marks is None else tuple(names_in(marks)), **about
+    )
+
+
 def _roles_of_columns() -> Iterator[tuple[str, Role]]:
     """Yield the roles of the columns that files have for a pair beside its lists and its winner."""
     for name, column in COLUMNS.items():
@@ -55,31 +60,25 @@ def _roles_of_columns() -> Iterator[tuple[str, Role]]:
 
 
 PREFERENCE = {
-    "a": Role(
-        "grades", ("a", "left", "list_a", "grades_a"), required=True, marks=("a", "left", "l")
+    "a": named_role("grades", "a,left,list_a,grades_a", required=True, marks="a,left,l"),
+    "b": named_role("grades", "b,right,list_b,grades_b", required=True, marks="b,right,r"),
+    "winner": named_role(
+        "winner", "winner,preferred,preference,label,choice,verdict,pw", required=True
     ),
-    "b": Role(
-        "grades", ("b", "right", "list_b", "grades_b"), required=True, marks=("b", "right", "r")
-    ),
-    "winner": Role(
-        "winner",
-        ("winner", "preferred", "preference", "label", "choice", "verdict", "pw"),
-        required=True,
-    ),
-    "id": Role("identity", ("id",)),
-    "supersedes": Role("identity", ("supersedes",)),
+    "id": named_role("identity", "id"),
+    "supersedes": named_role("identity", "supersedes"),
     **dict(_roles_of_columns()),
-    "status": Role("status", ("status", "assignmentstatus", "assignment_status", "approved")),
-    "ratings_a": Role("counts", ("ratings_a",), uniform=True),
-    "ratings_b": Role("counts", ("ratings_b",), uniform=True),
-    "scale": Role("scale", ("scale",), learned=True),
+    "status": named_role("status", "status,assignmentstatus,assignment_status,approved"),
+    "ratings_a": named_role("counts", "ratings_a", uniform=True),
+    "ratings_b": named_role("counts", "ratings_b", uniform=True),
+    "scale": named_role("scale", "scale", learned=True),
 }
 """The columns of a log of preferences."""
 
 OUTCOMES = {
-    "winner_a": Role("label", ("winner_model_a", "winner_a"), required=True),
-    "winner_b": Role("label", ("winner_model_b", "winner_b"), required=True),
-    "winner_tie": Role("label", ("winner_tie", "winner_model_tie")),
+    "winner_a": named_role("label", "winner_model_a,winner_a", required=True),
+    "winner_b": named_role("label", "winner_model_b,winner_b", required=True),
+    "winner_tie": named_role("label", "winner_tie,winner_model_tie"),
 }
 """The columns that stand for `winner` where each outcome has one, which holds 0 or 1."""
 
@@ -92,43 +91,41 @@ VOTES = {
 """The columns that stand for `winner` where each line counts how many people gave each verdict."""
 
 PROBABILITY = {
-    "probability": Role("number", ("probability", "prob_a", "probability_a"), required=True)
+    "probability": named_role("number", "probability,prob_a,probability_a", required=True)
 }
 """The column that stands for `winner` where each line has the probability of a preference for a."""
 
 LOGPROBS = {
-    "logprob_a": Role("number", ("logprob_a", "logprob", "log_probability"), required=True),
-    "logprob_b": Role("number", ("logprob_b",)),
+    "logprob_a": named_role("number", "logprob_a,logprob,log_probability", required=True),
+    "logprob_b": named_role("number", "logprob_b"),
 }
 """The same as logarithms, for a model's two answers; probability left for others does not count."""
 
 RATING = {
-    "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
-    "rating": Role("number", ("rating", "satisfaction", "score"), required=True),
-    "group": Role("label", ("group", "user", "session", "rater"), uniform=True),
-    "segment": Role("label", ("segment",)),
-    "weight": Role("positive", ("weight", "count")),
+    "list": named_role("grades", "list,grades,results", required=True, marks=""),
+    "rating": named_role("number", "rating,satisfaction,score", required=True),
+    "group": named_role("label", "group,user,session,rater", uniform=True),
+    "segment": named_role("label", "segment"),
+    "weight": named_role("positive", "weight,count"),
     "status": PREFERENCE["status"],
 }
 """The columns of a log of ratings."""
 
 ANSWER = {
-    "question": Role(
-        "label", ("question", "question_id", "query", "query_id", "qid"), required=True
-    ),
+    "question": named_role("label", "question,question_id,query,query_id,qid", required=True),
     "list": replace(RATING["list"], may_be_empty=True),
-    "right": Role("share", ("right", "correct", "score", "outcome"), required=True),
-    "configuration": Role("label", ("configuration", "config", "system", "retriever")),
+    "right": named_role("share", "right,correct,score,outcome", required=True),
+    "configuration": named_role("label", "configuration,config,system,retriever"),
 }
 """The columns of a log of answers."""
 
 EXPERIMENT = {
-    "experiment": Role("label", ("experiment", "experiment_id", "test"), required=True),
-    "outcome": Role("label", ("outcome",), required=True),
-    "arm": Role("label", ("arm", "variant", "side"), required=True),
-    "unit": Role("label", ("unit", "user", "session"), required=True),
+    "experiment": named_role("label", "experiment,experiment_id,test", required=True),
+    "outcome": named_role("label", "outcome", required=True),
+    "arm": named_role("label", "arm,variant,side", required=True),
+    "unit": named_role("label", "unit,user,session", required=True),
     "list": RATING["list"],
-    "query": Role("label", ("query", "query_id", "qid")),
+    "query": named_role("label", "query,query_id,qid"),
 }
 """The columns of a log of experiments."""
 
@@ -143,18 +140,13 @@ SYSTEMS = {name: Role("label", (), required=True) for name in ("system_a", "syst
 """The columns that name the systems whose lists were compared, where winners are such names."""
 
 LONG = {
-    "side": Role("label", ("side", "list", "panel", "which", "system"), required=True),
-    "pair": Role(
-        "label",
-        ("pair", "pair_id", "task", "task_id", "comparison", "comparison_id", "judgement_id"),
+    "side": named_role("label", "side,list,panel,which,system", required=True),
+    "pair": named_role("label", "pair,pair_id,task,task_id,comparison,comparison_id,judgement_id"),
+    "list": named_role(
+        "label", "list_id,query,query_id,qid,impression,impression_id", required=True
     ),
-    "list": Role(
-        "label",
-        ("list_id", "query", "query_id", "qid", "impression", "impression_id"),
-        required=True,
-    ),
-    "position": Role("label", ("position", "pos", "rank"), required=True),
-    "grade": Role("grade", ("grade", "relevance", "rel", "relevance_grade"), required=True),
+    "position": named_role("label", "position,pos,rank", required=True),
+    "grade": named_role("grade", "grade,relevance,rel,relevance_grade", required=True),
 }
 """The columns of tables with a row for each document; pairs have `side` and `pair`."""
 
@@ -218,7 +210,7 @@ def by_role(names: Sequence[str], roles: Roles) -> ColumnsByRole:
     raise InputError(f"{lacks}; found {listed(names) or '-'}{hint}", see="columns", cure=cure)
 
 
-def names_in(columns: ColumnsByRole) -> list[str]:
+def used_columns(columns: ColumnsByRole) -> list[str]:
     """Return the names of all columns with a role."""
     return [
         name
@@ -257,8 +249,9 @@ def _hint(names: Sequence[str], roles: Roles, missing: Sequence[str]) -> Remedy:
     if "a" in roles and has(RATING):
         return "; these are rated lists: read them with dl.read_ratings", {"ratings": True}
     if "rating" in roles and has(PREFERENCE):
-        pairs = "these are pairs with a winner: leave --ratings out (dl.read_preferences)"
-        return f"; {pairs}", {"ratings": False}
+        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences)", {
+            "ratings": False
+        }
     if "custom_id" in lower and "custom_id" not in roles:
         return "; answers of a model are read with the prompts", {"prompts": "PROMPTS"}
 

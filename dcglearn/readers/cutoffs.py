@@ -38,9 +38,9 @@ def cut_points(cutoffs: Cutoffs, grades: Iterable[Any] | None = None) -> tuple[f
         numbers = tuple(quantiles[quantiles > min(fractions)].tolist()) or (top,)
 
     if not all(a < b for a, b in pairwise((0.0, *numbers, 1.000001))):
-        examples = "such as .2,.5,.8, or a number of levels of equally many grades, such as 5"
         raise InputError(
-            f"cutoffs={cutoffs!r}: give numbers above 0 and up to 1, in order, {examples}"
+            f"cutoffs={cutoffs!r}: give numbers above 0 and up to 1, in order, such as .2,.5,.8, "
+            "or a number of levels of equally many grades, such as 5"
         )
     return numbers
 

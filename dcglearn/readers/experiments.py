@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
+    Counts,
     Flags,
     Floats,
     Grades,
@@ -21,7 +22,7 @@ from dcglearn.foundation.validation import (
     finite_array,
 )
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Counts, Table
+from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Table
 from dcglearn.readers.line_formats import Opener, shown
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.openers import opener_of, records_of
@@ -174,8 +175,10 @@ def _refuse_large(name: str, n: int, depth: int, n_grades: int) -> None:
     """
     width = depth * n_grades
     if width > 1000 or n * width**2 > 10**8:
-        size = f"{depth:,} positions, {n_grades} grades (experiments: {n:,})"
-        raise InputError(f"{name}: covariances are too large for {size}; cut the lists (depth=)")
+        raise InputError(
+            f"{name}: covariances are too large for {depth:,} positions, {n_grades} grades "
+            f"(experiments: {n:,}); cut the lists (depth=)"
+        )
 
 
 def _ndcg(lists: Grades, n_grades: int, query: Any) -> Floats:
@@ -203,8 +206,12 @@ def _of_units(lists: Grades, ndcg: Floats, unit: Any, n_grades: int) -> tuple[Fl
 def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[Any, ...]]:
     """Yield difference, covariance and outcome of each line of encodings, and no z-score."""
     if mapping.given.keys() - {"n_grades", "scale", "encoding", "sheet"}:
-        remedy = "leave out options but the number of grades"
-        raise InputError(f"{opened[0]}: mean encodings are read as they are: {remedy}")
+        raise InputError(
+            f"{opened[0]}: mean encodings are read as they are: leave out options but the number "
+            "of grades"
+        )
+
+    # each line
     shape, seen = None, set()
     for place, record in records_of(opened, ENCODED):
         with errors_in(place):
@@ -215,14 +222,14 @@ def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[
             # shapes, shares and variances
             shape = shape or control.shape
             _refuse_shapes(arrays, shape, mapping.n_known)
-            _refuse_no_shares(control, treatment)
-            _refuse_no_covariance(covariance)
+            _refuse_no_shares(np.concatenate([control, treatment]), covariance)
 
             # a name of its own, and an outcome
             experiment = str(record.get("experiment"))
             if experiment in seen:
-                twice = f"experiment {shown(experiment)} is there twice"
-                raise InputError(f"{twice}; give each a name of its own")
+                raise InputError(
+                    f"experiment {shown(experiment)} is there twice; give each a name of its own"
+                )
             seen.add(experiment)
             outcome = _meaning(record.get("outcome"), "outcome")
         yield treatment - control, covariance, outcome, np.nan
@@ -241,16 +248,14 @@ def _refuse_shapes(
         )
 
 
-def _refuse_no_shares(control: Floats, treatment: Floats) -> None:
-    """Raise InputError unless the rows of both are shares, of 1 or less in all."""
-    both = np.concatenate([control, treatment])
+def _refuse_no_shares(both: Floats, covariance: Floats) -> None:
+    """Raise InputError unless rows are shares, of 1 or less in all, and have this covariance."""
     if both.min() < 0 or both.sum(axis=1).max() > 1 + ROUNDING:
-        problem = "a row of control or treatment is not of shares"
-        raise InputError(f"{problem}, at least 0 and in all at most 1")
+        raise InputError(
+            "a row of control or treatment is not of shares, at least 0 and in all at most 1"
+        )
 
-
-def _refuse_no_covariance(covariance: Floats) -> None:
-    """Raise InputError unless an array can be the covariance of shares."""
+    # variances of shares
     trace = np.trace(covariance)
     asymmetry = np.abs(covariance - covariance.T).max()
     if not 0 < trace <= len(covariance) or asymmetry > ROUNDING * trace:

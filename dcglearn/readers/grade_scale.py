@@ -1,10 +1,26 @@
-"""Check that grades are a scale of a few levels, rather than codes or numbers of documents."""
+"""The scale of a log: grades that are no scale, stray ones, and the column `scale`."""
 
+import contextlib
+import json
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import MAX_GRADES, Grades, Indices, InputError, Integers
+from dcglearn.foundation.validation import (
+    MAX_GRADES,
+    Fields,
+    Grades,
+    Indices,
+    InputError,
+    Integers,
+    errors_in,
+)
+from dcglearn.readers.column_roles import Record, Table
+from dcglearn.readers.line_formats import NUMBER, Source, from_text, shown
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.winner_words import word_of
 
 FEW_LEVELS = 7
 """A scale is proposed for up to this many grades, since more may be numbers of documents."""
@@ -42,7 +58,7 @@ def check_scale(counts: Integers) -> None:
         return
 
     # propose a scale by number where grades below the top are missing, too
-    cure: dict[str, Any]
+    cure: Fields
     levels = ",".join(map(str, occurring))
     few = len(occurring) <= FEW_LEVELS
     by_number = f"; if the grades are {levels}: scale= (--scale {levels})" if few else ""
@@ -50,8 +66,10 @@ def check_scale(counts: Integers) -> None:
 
     # say what is wrong, and what to do
     if stray:
-        share = f"{counts[top]:,} of {counts.sum():,} items"
-        problem = f"the grade {top} ({share}) stands apart from the others, 0 to {below}"
+        problem = (
+            f"the grade {top} ({counts[top]:,} of {counts.sum():,} items) stands apart from the "
+            f"others, 0 to {below}"
+        )
         remedy = f"correct it, or write -1 if it means no grade{by_number}"
 
     # a code such as 99
@@ -69,5 +87,204 @@ def check_scale(counts: Integers) -> None:
     else:
         problem, cure = f"{len(occurring)} grades are many for a scale", {"qrels": "QRELS"}
         remedy = "give a few levels or, if they are numbers of documents, judgements (--qrels)"
-    insists = f"n_grades={top + 1} (--grades {top + 1}) takes them as they are"
-    raise InputError(f"{problem}: {remedy}; {insists}", see="grades", cure=cure)
+    raise InputError(
+        f"{problem}: {remedy}; n_grades={top + 1} (--grades {top + 1}) takes them as they are",
+        see="grades",
+        cure=cure,
+    )
+
+
+FEWEST_STARS = 3
+"""A scale that counts from 1 is proposed where the top grade is at least this."""
+
+
+def grade_lists(source: Source, table: Table) -> list[Grades]:
+    """Return the lists of a table of a log."""
+    return [table[role] for role in source.lists]
+
+
+def place_of(
+    name: str, source: Source, lists: list[Grades], grade: int, value: int | None = None
+) -> str:
+    """Return file and first line with a grade, which lines may write as another `value`."""
+    row = int(np.argmax(np.any([(x == grade).any(axis=1) for x in lists], axis=0)))
+    text = str(grade if value is None else value)
+
+    # the line itself is the first, unless bad lines stand before it
+    for place, record in islice(source.readable(), row, None):
+        if text in _written(source, record):
+            return f"{name}, {place}"
+    return name
+
+
+def _written(source: Source, record: Record) -> set[str]:
+    """Return the grades of a line as texts."""
+    cells = map(record.get, source.lists)
+    lists = [values for values in cells if isinstance(values, list)]
+    return {word_of(x) for values in lists for x in values if x is not None}
+
+
+def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -> list[str]:
+    """Raise InputError if grades are no scale and nothing insists, naming a stray one's line.
+
+    Return a remark if they count from 1, as stars do.
+    """
+    lists = grade_lists(source, table)
+    if mapping.n_known is not None or not lists:
+        return []
+
+    from dcglearn.logs.visibility import grade_counts  # it loads the kernels
+
+    # counts of the grades as the lines write them
+    counts = np.sum([grade_counts(grades, grades[:0]) for grades in lists], axis=0)[:MAX_GRADES]
+    top = int(np.flatnonzero(counts).max(initial=0))
+    code = top
+    if mapping.best_grade is not None:
+        code = 0
+        counts = np.append(np.zeros(int(mapping.best_grade), int), counts[top::-1])
+        top = len(counts) - 1
+
+    with errors_in(place_of(name, source, lists, code, top) if is_stray(counts) else name):
+        check_scale(counts)
+
+    # stars
+    if mapping.best_grade is not None or counts[0] or top < FEWEST_STARS:
+        return []
+    levels = ",".join(map(str, range(1, top + 1)))
+    return [f"no result has the grade 0; if the worst grade is 1: scale= (--scale {levels})"]
+
+
+@contextlib.contextmanager
+def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
+    """Add the scale of the few numbers that occur to the refusal of a number as a grade."""
+    try:
+        yield
+    except InputError as error:
+        if error.see != "grades" or mapping.scale is not None:
+            raise
+
+        # a scale of the few numbers that occur
+        numbers = _few_numbers(source)
+        levels = ",".join(numbers)
+        remedy = f"; if the grades are {levels}: scale= (--scale {levels})" if numbers else ""
+        told = error.told(after=remedy)
+        if "0" in numbers and mapping.n_known is None and "cutoffs" not in error.cure:
+            told.cure = {"scale": numbers}
+        raise told from None
+
+
+def _few_numbers(source: Source) -> list[str]:
+    """Return the grades of a log in order if they are a few numbers; else nothing."""
+    texts: set[str] = set()
+    for _, record in source.readable():
+        texts |= _written(source, record)
+        if len(texts) > FEW_LEVELS + 2:  # -1 and -2 are no grades
+            return []
+    texts -= {"-1", "-2"}
+    are_few = len(texts) <= FEW_LEVELS and all(map(NUMBER.fullmatch, texts))
+    return sorted(texts, key=float) if are_few else []
+
+
+class StatedMapping(LogMapping):
+    """A mapping with the scale that the log states; numbers on its lines are grades."""
+
+    numbered = False
+
+
+def scale_to_state(names: Any, n_grades: int | None, first: Grades, second: Grades) -> Any:
+    """Return what a log's column `scale` says: grade names, a number beyond its lists', or None.
+
+    The number is also given where a reader that is not told it would refuse the grades.
+    """
+    if names is not None:
+        return list(names)
+    with contextlib.suppress(InputError):
+        check_grades(first, second)
+        shows = max(first.max(initial=0), second.max(initial=0)) + 1
+        return n_grades if n_grades is not None and n_grades > shows else None
+    return n_grades
+
+
+def with_stated(name: str, source: Source, mapping: LogMapping) -> LogMapping:
+    """Return the mapping with the scale of the first line; raise InputError if options differ."""
+    if not source.has("scale"):
+        return mapping
+    place, record = next(source.readable(), ("", {}))
+    return _with_scale(f"{name}, {place}", record, mapping)
+
+
+def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogMapping:
+    """Take `scale` from a table and return the mapping with it, or raise InputError."""
+    texts = set(table.pop("scale", ())) - {""}
+    if not texts:
+        return mapping
+
+    # the first line that contradicts an option or an earlier line
+    if len(texts) > 1 or not isinstance(mapping, StatedMapping):
+        for place, record in source.readable():
+            mapping = _with_scale(f"{name}, {place}", record, mapping)
+
+    # a grade of an earlier line, which was read before the scale was known
+    lists = grade_lists(source, table)
+    top = max(int(grades.max(initial=0)) for grades in lists)
+    if mapping.n_known is not None and top >= mapping.n_known:
+        with errors_in(place_of(name, source, lists, top)):
+            raise InputError(
+                f"the grade {top} is outside the scale that the log states, 0 to "
+                f"{mapping.n_known - 1}"
+            )
+    return mapping
+
+
+def _with_scale(place: str, record: Record, mapping: LogMapping) -> LogMapping:
+    """Return the mapping with the scale that a line states, if it does."""
+    value = record.get("scale")
+    if value is None:
+        return mapping
+    with errors_in(place):
+        # names of grades, or their number
+        scale = json.loads(scale_text(value))
+        names = scale if isinstance(scale, list) else None
+        if names is None and mapping.scale is not None and len(mapping.scale) == scale:
+            return mapping
+        n_grades = len(names) if names else scale
+
+        # another scale than before
+        both = mapping.scale is not None and names is not None
+        differ = both and _folded(names) != _folded(mapping.scale)
+        if differ or mapping.n_known not in (None, n_grades):
+            before = mapping.n_known if mapping.scale is None else list(mapping.scale)
+            told = f"scale= or n_grades= (--grades) says {before}: leave the option out"
+            if isinstance(mapping, StatedMapping):
+                told = (
+                    f"an earlier line says {before}: logs on different scales were joined; give "
+                    "them one scale first"
+                )
+
+            # what to do
+            raise InputError(
+                f"scale is {shown(scale)}, and {told}, or --columns scale= if the column means no "
+                "scale"
+            )
+
+        stated = {"scale": names, "n_grades": None if names else n_grades}
+        return StatedMapping(**{**mapping.given, **stated})
+
+
+def _folded(names: Any) -> list[str]:
+    return [name.strip().lower() for name in names]
+
+
+def scale_text(value: Any) -> str:
+    """Return a scale as JSON, a list of names or a number of grades, or raise InputError."""
+    if isinstance(value, str):
+        names = from_text("documents", value) or [""]
+        value = names if len(names) > 1 else names[0]
+    if isinstance(value, list) and value and all(isinstance(x, str | int | float) for x in value):
+        return json.dumps([word_of(name) for name in value])
+    if not word_of(value).isdecimal():
+        raise InputError(
+            f"scale is {shown(value)}: give the names of the grades, worst first, or their "
+            "number; columns={'scale': ''} (--columns scale=) leaves the column out"
+        )
+    return word_of(value)

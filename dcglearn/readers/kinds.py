@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,19 +17,25 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import LARGEST, Flags, InputError, Integers, errors_in
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED
-from dcglearn.readers.frames import flattened
-from dcglearn.readers.grade_lists import graded
+from dcglearn.readers.grade_scale import scale_text
 from dcglearn.readers.line_formats import INTEGER, NUMBER, checked_score, shown
 from dcglearn.readers.mapping import MAX_DEPTH
-from dcglearn.readers.rating_texts import parsed_counts
-from dcglearn.readers.raw_columns import RawColumn, Rule, Values, checked_cells, counted, refusals
-from dcglearn.readers.stated_scale import scale_text
+from dcglearn.readers.openers import flattened
+from dcglearn.readers.rated_lists import parsed_counts
+from dcglearn.readers.raw_columns import (
+    RawColumn,
+    Rule,
+    Values,
+    checked_cells,
+    checked_list,
+    counted,
+    graded,
+)
 from dcglearn.readers.winner_words import (
     MEANINGS,
     MOST_WORDS,
     WINNERS,
     Winners,
-    refused_word,
     remedy_for_words,
     word_of,
 )
@@ -37,11 +44,8 @@ RIGHT = dict.fromkeys(("true", "yes", "right", "correct"), 1.0)
 RIGHT |= dict.fromkeys(("false", "no", "wrong", "incorrect"), 0.0)
 """Words for whether an answer is right, in lower case."""
 
-PlainColumn: TypeAlias = "tuple[pl.Series, Flags] | None"
-"""The values of a column of plain cells in a log, and flags of bad cells."""
-
-Plain: TypeAlias = "Callable[[pl.Series, RawColumn], PlainColumn]"
-"""Converts a column of one type, or returns None unless its cells are plain."""
+Plain: TypeAlias = "Callable[[pl.Series, RawColumn], pl.Series | None]"
+"""Converts a column of one type, or returns None unless all its cells are plain and good."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ def _won(column: RawColumn) -> Values:
     def word_for_winner(value: Any, _: RawColumn) -> str:
         word = word_of(value) if isinstance(value, str | int | float) else ""
         if word.lower() not in code_of:
-            raise refused_word(value, *remedy())
+            text, cure = remedy()
+            raise InputError(f"winner is {shown(value)}; {text}", see="winners", cure=cure)
         return word
 
     # words, and their codes
@@ -124,18 +129,16 @@ def _position(value: Any, column: RawColumn) -> int:
     if is_whole or (isinstance(value, str) and INTEGER.fullmatch(value)):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        refusal = f"{column.role} is {shown(value)}"
-        raise InputError(f"{refusal}; positions count from 1 (or 0) at the top of the list")
+        raise InputError(
+            f"{column.role} is {shown(value)}; positions count from 1 (or 0) at the top of the list"
+        )
     return min(value, 1 << 50)  # exact as a float, and far beyond any list
 
 
 def _documents(values: Any, column: RawColumn) -> str:
     """Return the names of a list's documents, joined by tabs; "" where a position has none."""
     role = column.role
-    if not isinstance(values, list) or not (values or column.may_be_empty):
-        raise InputError(
-            f'{role} is {shown(values)}, not a list of names of documents such as ["d3", "d1"]'
-        )
+    values = checked_list(values, column, 'names of documents such as ["d3", "d1"]')
     names = ["" if value is None else value for value in values]
     for name in names:
         if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name):
@@ -222,8 +225,8 @@ def _identity(value: Any, _: RawColumn) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _plain_numbers(cells: pl.Series, column: RawColumn) -> PlainColumn:
-    """Return numbers; bad are those that are not finite, or not positive where they must be."""
+def _plain_numbers(cells: pl.Series, column: RawColumn) -> pl.Series | None:
+    """Return numbers, finite but for scores, and positive where they must be."""
     if cells.dtype == pl.String:
         plain = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
         if not column.texts or not cells.drop_nulls().str.contains(plain).all():
@@ -233,45 +236,44 @@ def _plain_numbers(cells: pl.Series, column: RawColumn) -> PlainColumn:
 
     # the range of the kind
     series = cells.cast(pl.Float64)
-    values = series.fill_null(1.0).to_numpy()
-    if column.kind == "score":
-        return series, np.isnan(values)
-    if column.kind == "positive":
-        return series, ~((values > 0) & (values <= LARGEST))
-    return series, ~np.isfinite(values)
+    largest = sys.float_info.max
+    ends = {"score": (-math.inf, math.inf), "positive": (math.ulp(0.0), LARGEST)}
+    within = series.is_between(*ends.get(column.kind, (-largest, largest)))
+    return series if within.all() else None
 
 
-def _plain_labels(cells: pl.Series, column: RawColumn) -> PlainColumn:
-    """Return texts or integers as texts, None for an empty one; bad are labels too long."""
+def _plain_labels(cells: pl.Series, column: RawColumn) -> pl.Series | None:
+    """Return texts or integers as texts, None for an empty label."""
     if not _is_text(cells.dtype):
         return None
     series = cells.cast(pl.String)
-    if column.kind == "label":
-        series = series.set(series == "", None)
-    too_long = series.str.len_chars().fill_null(0) > MAX_LABEL
-    return series, too_long.to_numpy() & (column.kind == "label")
+    if column.kind != "label":
+        return series
+    short = (series.str.len_chars() <= MAX_LABEL).all()
+    return series.set(series == "", None) if short else None
 
 
-def _plain_documents(cells: pl.Series, column: RawColumn) -> PlainColumn:
+def _plain_documents(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     """Return lists of names as texts joined by tabs."""
     is_list = isinstance(cells.dtype, pl.List) and _is_text(cells.dtype.inner)
     if not is_list or cells.null_count():
         return None
     names = cells.cast(pl.List(pl.String))
-    flat = flattened(names)
+    flat, is_empty = flattened(names), names.list.len() == 0
     if flat.null_count() or flat.str.contains("\t").any():
         return None
-    texts = names.list.head(column.mapping.depth or MAX_DEPTH).list.join("\t")
-    return texts, np.zeros(len(texts), bool)
+    if is_empty.any() and not column.may_be_empty:
+        return None
+    return names.list.head(column.mapping.depth or MAX_DEPTH).list.join("\t")
 
 
-def _plain_scales(cells: pl.Series, _: RawColumn) -> PlainColumn:
+def _plain_scales(cells: pl.Series, _: RawColumn) -> pl.Series | None:
     """Return the one scale that lines state, as text."""
     scales = cells.drop_nulls().unique().to_list()
     with contextlib.suppress(InputError):
         if len(scales) == 1:
             text = pl.repeat(scale_text(scales[0]), len(cells), eager=True)
-            return text.set(cells.is_null(), None), np.zeros(len(cells), bool)
+            return text.set(cells.is_null(), None)
     return None
 
 
@@ -288,14 +290,11 @@ def _kind(
     """
 
     def convert(column: RawColumn) -> Values:
-        at_once = None
+        series = None
         if plain is not None and isinstance(column.cells, pl.Series):
-            at_once = plain(column.cells, column)
-        if at_once is not None:
-            series, is_bad = at_once
-            absent = series.is_null().to_numpy()
-            errors = refusals(rule, column, np.flatnonzero(is_bad & ~absent).tolist())
-            return Values(series.fill_null(missing).to_numpy(), absent, errors)
+            series = plain(column.cells, column)
+        if series is not None:
+            return Values(series.fill_null(missing).to_numpy(), series.is_null().to_numpy(), {})
 
         # by the rule, each distinct cell once
         made, cells = checked_cells(rule, column, missing)

@@ -16,6 +16,7 @@ from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
+    Fields,
     Grades,
     InputError,
     InputTypeError,
@@ -29,11 +30,11 @@ from dcglearn.logs.columns import COLUMNS, ColumnValues
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.reading import MetricLike, read_metric
 from dcglearn.readers.column_roles import PREFERENCE
-from dcglearn.readers.frames import from_arrays, named
+from dcglearn.readers.grade_scale import scale_to_state
 from dcglearn.readers.mapping import LogMapping, ReadingOptions, TableOptions
-from dcglearn.readers.rating_texts import texts_of_counts
+from dcglearn.readers.openers import from_arrays, named
+from dcglearn.readers.rated_lists import texts_of_counts
 from dcglearn.readers.read_table import Recognised, read_pairs, read_rated
-from dcglearn.readers.stated_scale import scale_to_state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +108,7 @@ class Preferences(PreferencePairs, Shown):
     recognised: Recognised | None
 
     @property
-    def pictures(self) -> list[dict[str, Any]]:
+    def pictures(self) -> list[Fields]:
         """Mean grade at each position."""
         if not self.graded or not len(self):
             return []
@@ -259,7 +260,7 @@ class Preferences(PreferencePairs, Shown):
 
         # columns, without those that files hold in another way
         names = [name for name in COLUMNS if name not in ("tie", "docs")]
-        table: dict[str, Any] = {name: getattr(self, name) for name in names}
+        table: Fields = {name: getattr(self, name) for name in names}
         if self.docs is not None:
             table["docs_a"], table["docs_b"] = self.docs.T
         if self.ratings is not None:

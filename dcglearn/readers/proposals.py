@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import InputError, is_frame, is_records
+from dcglearn.foundation.validation import Fields, InputError, is_frame, is_records
 from dcglearn.readers.column_roles import Role, Roles, recognised, side_of
 from dcglearn.readers.line_formats import NUMBER, Opener, from_text
 from dcglearn.readers.mapping import LogMapping
@@ -41,7 +41,7 @@ def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Ite
         raise
 
 
-def _call(function: str, log: str, options: dict[str, Any]) -> str:
+def _call(function: str, log: str, options: Fields) -> str:
     """Return the call of a reader in Python; none where a log is read on the command line alone."""
     options = {name: value for name, value in options.items() if value is not None}
     if "prompts" in options:

@@ -1,19 +1,29 @@
-"""Raw cells of a column, and the checking of its distinct cells by a rule."""
+"""Raw cells of a column: their checking by a rule, and lists of grades, integers at once."""
 
-from __future__ import annotations
-
+import contextlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from dcglearn.foundation.validation import Flags, InputError, Integers
-from dcglearn.readers.line_formats import Refusals, value_of
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, Flags, Grades, InputError, Integers
+from dcglearn.logs.unique_rows import places
+from dcglearn.readers.cutoffs import CUT, level_of
+from dcglearn.readers.line_formats import (
+    BLANK,
+    NUMBER,
+    Refusals,
+    grades_of_objects,
+    shown,
+    value_of,
+)
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.openers import flattened
 from dcglearn.readers.winner_words import word_of
 
 Cells: TypeAlias = "pl.Series | list[Any]"
@@ -86,6 +96,15 @@ def counted(words: list[str], index: Integers) -> Counter[str]:
     return counts
 
 
+def checked_list(values: Any, column: RawColumn, such: str) -> list[Any]:
+    """Return a list, which holds nothing only where its column may; else raise InputError."""
+    if not isinstance(values, list):
+        raise InputError(f"{column.role} is {shown(values)}, not a list of {such}")
+    if not values and not column.may_be_empty:
+        raise InputError(f"{column.role} is an empty list; leave the line out")
+    return values
+
+
 @dataclass(frozen=True)
 class Values:
     """Values of a column, an entry a row; rows that have none; refusals of the bad cells."""
@@ -137,3 +156,233 @@ def checked_cells(rule: Rule, column: RawColumn, missing: Any) -> tuple[list[Any
     is_bad[list(errors)] = True
     bad = {row: errors[index[row]] for row in np.flatnonzero(is_bad[index]).tolist()}
     return kept, Values(index, absent[index], bad)
+
+
+JUDGE_DOCUMENTS = (
+    "for names of documents, give judgements (dl.io.join_judgements); for names of grades, scale="
+)
+"""Remedy where a grade looks like the name of a document."""
+
+UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
+"""Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
+
+GRADE = "(-[12]|[0-9]{1,3})"
+"""Pattern of a plain grade."""
+
+
+@dataclass(frozen=True)
+class GradeLists:
+    """Grades of all lists in a row, and the length of each list.
+
+    `notation`, shape (n,), is 1 for lists with names of grades, 2 for numbers, 3 for both; it is
+    None unless a scale has names.
+    """
+
+    flat: Grades
+    lengths: Integers
+    notation: Integers | None = None
+
+    def __getitem__(self, rows: Flags) -> Self:
+        flat = self.flat[np.repeat(rows, self.lengths)]
+        return replace(self, flat=flat, lengths=self.lengths[rows])
+
+    @property
+    def longest(self) -> int:
+        """The largest number of grades of a list."""
+        return int(self.lengths.max(initial=1))
+
+    def table(self, depth: int, below: int) -> Grades:
+        """Return the lists cut, or filled with `below`, to one depth, shape (n, depth)."""
+        flat, lengths = self.flat, self.lengths
+        if (lengths == depth).all():
+            return flat.reshape(-1, depth)
+
+        # cut the longer lists
+        if self.longest > depth:
+            flat = flat[places(lengths) < depth]
+            lengths = np.minimum(lengths, depth)
+
+        # fill the shorter ones
+        table = np.full((len(lengths), depth), below, np.int8)
+        table[np.arange(depth) < lengths[:, None]] = flat
+        return table
+
+
+def graded(column: RawColumn) -> Values:
+    """Return lists of grades: integers by a table of codes, lists of other values one by one."""
+    lists = _integers(column)
+    if lists is None:
+        return _graded_one_by_one(column)
+    flat, lengths = lists
+
+    # the numbers that occur, a null as an unknown grade
+    flat = flat.fill_null(UNKNOWN) if flat.null_count() else flat
+    low, high = int(flat.min()), int(flat.max())  # type: ignore[arg-type]
+    longest_table = 1 << 10
+    if high - low > longest_table:
+        return _graded_one_by_one(column)
+
+    # the code of each number between the ends
+    bad = -9
+    codes = np.full(high - low + 1, bad, np.int8)
+    for number in range(low, high + 1):
+        with contextlib.suppress(InputError):
+            codes[number - low] = np.frombuffer(_grades([number], column), np.int8)[0]
+    if np.array_equal(codes, np.arange(low, high + 1)):
+        grades = flat.cast(pl.Int8).to_numpy()
+    else:
+        grades = codes[flat.cast(pl.Int64).to_numpy() - low]
+
+    # the lists with a bad grade
+    errors: Refusals = {}
+    if (codes == bad).any():
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        errors = refusals(_grades, column, np.unique(rows[grades == bad]).tolist())
+
+    # lists of unknown grades alone are no numbers
+    notation = None
+    if _has_names(column.mapping):
+        largest = np.maximum.reduceat(grades, np.cumsum(lengths) - lengths)
+        notation = np.where(largest > UNKNOWN, 2, 0)
+    return Values(GradeLists(grades, lengths, notation), np.zeros(len(lengths), bool), errors)
+
+
+def _integers(column: RawColumn) -> tuple[pl.Series, Integers] | None:
+    """Return the numbers and lengths of all lists if they hold integers, as values or texts."""
+    lists = column.cells
+    if not isinstance(lists, pl.Series) or not len(lists) or lists.null_count():
+        return None
+
+    # texts such as 3 2 0 or [3, 2, 0]
+    if lists.dtype == pl.String and column.texts:
+        plain = rf"^({GRADE}( {GRADE})*|\[{GRADE}(, {GRADE})*\])$"
+        single = _single_digits(lists)
+        if single is not None or not lists.str.contains(plain).all():
+            return single
+        texts = lists.str.strip_chars("[]").str.replace_all(", ", " ", literal=True)
+        lists = texts.str.split(" ").cast(pl.List(pl.Int16))
+
+    # values
+    if not isinstance(lists.dtype, pl.List) or not lists.dtype.inner.is_integer():
+        return None
+    lengths = lists.list.len().to_numpy().astype(np.int64)
+    return (flattened(lists), lengths) if lengths.min() else None
+
+
+def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
+    """Return the numbers and lengths of texts such as 3 2 0, digits in every second place."""
+    # every second character, a digit, and those between
+    characters = np.frombuffer(texts.str.join("\n").item().encode() + b"\n", np.uint8)
+    digits, marks = characters[::2] - ord("0"), characters[1::2]
+
+    # lines of digits separated by blanks
+    ends = np.flatnonzero(marks == ord("\n"))
+    alternate = len(digits) == len(marks) and len(ends) == len(texts) and (digits <= 9).all()
+    if not alternate or np.count_nonzero(marks == ord(" ")) + len(ends) < len(marks):
+        return None
+    return pl.Series(digits.astype(np.int8)), np.diff(ends, prepend=-1)
+
+
+def _graded_one_by_one(column: RawColumn) -> Values:
+    """Return the grades of lists of any values."""
+    # the bytes of all lists
+    made, cells = checked_cells(_grades, column, b"")
+    lists = [made[at] for at in cells.values.tolist()]
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+
+    # whether they are names or numbers
+    notation = None
+    if _has_names(column.mapping):
+        distinct, index = column.distinct()
+        notation = np.array([_notation(x) for x in map(column.value, distinct)], np.int64)[index]
+    flat = np.frombuffer(b"".join(lists), np.int8)
+    return Values(GradeLists(flat, lengths, notation), cells.absent, cells.errors)
+
+
+def _has_names(mapping: LogMapping) -> bool:
+    return mapping.scale is not None and not mapping.numbered
+
+
+def _notation(grades: Any) -> int:
+    """Return whether known grades are names (1), numbers (2), or both (3)."""
+    unknown = (None, UNKNOWN, EMPTY, str(EMPTY), *UNKNOWN_GRADES)
+    known = [grade for grade in grades if grade not in unknown] if isinstance(grades, list) else []
+    return sum({1 if isinstance(grade, str) else 2 for grade in known})
+
+
+def _grades(values: Any, column: RawColumn) -> bytes:
+    """Return a list of grades as int8 bytes, -2 for an empty one; else raise InputError."""
+    role, mapping = column.role, column.mapping
+    values = checked_list(grades_of_objects(values), column, "grades such as [3, 2, 0]")
+
+    # fractions become levels, and most grades are integers of the scale
+    if mapping.cutoffs is not None:
+        values = [level_of(value, mapping.points, role) for value in values]
+    top = 0 if mapping.numbered else mapping.top
+    codes = [v if type(v) is int and EMPTY <= v < top else _grade(v, role, mapping) for v in values]
+    return array("b", codes or [EMPTY]).tobytes()
+
+
+def _grade(value: Any, role: str, mapping: LogMapping) -> int:
+    """Return one grade, -1 where it is unknown, -2 where there is no result."""
+    if value is None:
+        return UNKNOWN
+    if mapping.numbered and isinstance(value, int | float) and value not in (UNKNOWN, EMPTY):
+        value = word_of(value)
+    if isinstance(value, str):
+        return _named_grade(value, role, mapping)
+
+    # other types
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(
+            f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst"
+        )
+
+    # fractions
+    if isinstance(value, float) and not value.is_integer():
+        raise InputError(
+            f"{role} holds the grade {value}, which is not an integer; "
+            f"use null or -1 for no grade; {CUT}",
+            see="grades",
+            cure={"cutoffs": ".2,.5,.8"},
+        )
+
+    # numbers on the scale, and off it
+    if EMPTY <= value < mapping.top:
+        return int(value)
+    if mapping.n_known:
+        remedy, qrels = f"raise n_grades={mapping.top} (--grades) or correct the line", None
+    else:
+        remedy, qrels = f"at most 127 are supported; {JUDGE_DOCUMENTS}", {"qrels": "QRELS"}
+    raise InputError(
+        f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}",
+        see="grades",
+        cure=qrels,
+    )
+
+
+def _named_grade(value: str, role: str, mapping: LogMapping) -> int:
+    """Return the grade of a name or of a number in a text."""
+    name = value.strip(BLANK).lower()
+    if name in mapping.grade_of_name:
+        return mapping.grade_of_name[name]
+    if name == str(EMPTY):
+        return EMPTY
+    if name in UNKNOWN_GRADES:
+        return UNKNOWN
+
+    # names of another scale, numbers
+    holds = f"{role} holds {shown(value)}"
+    if mapping.scale is not None:
+        raise InputError(f"{holds}, not a grade of the scale {', '.join(mapping.scale)}")
+    if NUMBER.fullmatch(name):
+        return _grade(float(name), role, mapping)
+
+    # names of documents, and of grades
+    if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
+        raise InputError(f"{holds}, which is no grade; {JUDGE_DOCUMENTS}", cure={"qrels": "QRELS"})
+    usual = ["Bad", "Fair", "Good"]
+    raise InputError(
+        f"{role} holds the grade name {shown(value)}; pass scale={usual}, worst first",
+        cure={"scale": usual} if name in ("bad", "fair", "good") else {},
+    )

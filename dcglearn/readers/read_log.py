@@ -7,8 +7,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from dcglearn.foundation.signatures import spelled_out
-from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame
-from dcglearn.readers.column_roles import PREFERENCE, Counts
+from dcglearn.foundation.validation import Counts, Grades, PathLike, PolarsFrame
+from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.proposals import proposing

@@ -1,7 +1,5 @@
 """Judgements from any input as checked columns: files, data frames, records."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -11,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.inputs import Paths, is_path
 from dcglearn.foundation.validation import (
+    EMPTY,
+    Counts,
+    Fields,
     Floats,
     Grades,
     InputError,
@@ -27,25 +28,22 @@ from dcglearn.readers.column_roles import (
     PREFERENCE,
     RATING,
     ColumnsByRole,
-    Counts,
+    Record,
     Roles,
     Table,
     by_role,
-    names_in,
+    named_role,
+    used_columns,
 )
 from dcglearn.readers.cutoffs import cut_points
-from dcglearn.readers.grade_checks import check_levels, proposing_scale
-from dcglearn.readers.joined_files import log_files, name_of
-from dcglearn.readers.kept_lines import KeptLines, remarks_on
-from dcglearn.readers.line_formats import Source
-from dcglearn.readers.long_tables import open_shaped
+from dcglearn.readers.grade_scale import agreed, check_levels, proposing_scale, with_stated
+from dcglearn.readers.line_formats import Source, shown
+from dcglearn.readers.long_tables import KeptLines, open_shaped, remarks_on
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import opener_of
+from dcglearn.readers.openers import log_files, name_of, opener_of, records_of
 from dcglearn.readers.proposals import finding_columns, proposing
-from dcglearn.readers.rated_lists import pairs_of_ratings
-from dcglearn.readers.rating_texts import with_ratings
+from dcglearn.readers.rated_lists import pairs_of_ratings, with_ratings
 from dcglearn.readers.shown_order import check_first, names_of_lists, with_lists
-from dcglearn.readers.stated_scale import agreed, with_stated
 from dcglearn.readers.upside_down import (
     CHECKED_PAIRS,
     Reversal,
@@ -55,6 +53,63 @@ from dcglearn.readers.upside_down import (
     turned,
 )
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
+
+ID = "id of a judgement"
+ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | {
+    ID: named_role("identity", "id")
+}
+
+
+def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None:
+    """Raise InputError if an id has other queries, lists or documents in the two files."""
+    # a pipe is read once, and logs in parts have no ids
+    if not all(Path(file).is_file() for file in [*log_files(people), machine]):
+        return
+
+    # the reader of the whole file says what is wrong with it
+    try:
+        own, *_ = read_columns(people, ROLES, mapping)
+        its, *_ = read_columns(machine, ROLES, LogMapping(n_grades=mapping.n_grades, as_is=True))
+    except InputError:
+        return
+
+    # the judgements of both, by their ids
+    rows = {name: row for row, name in enumerate(own.get(ID, [])) if name}
+    for row, name in enumerate(its.get(ID, [])):
+        if name not in rows:
+            continue
+
+        # the same judgement, if nothing of it differs
+        there, here = _judged(own, rows[name]), _judged(its, row)
+        for part in here.keys() & there.keys():
+            if here[part] != there[part]:
+                # where, and what each says
+                raise InputError(
+                    f"{_place(machine, name)}: the judgement with id {shown(name)} is of {part} "
+                    f"{shown(here[part])}, and in {name_of(people)} of {shown(there[part])}: "
+                    "correct one of the two or, if ids only number the lines, leave them out "
+                    f"(dcglearn convert {machine} -o FILE does)"
+                )
+
+
+def _place(machine: str, name: str) -> str:
+    """Return the place of the line with an id."""
+    lines = records_of(machine, {ID: ROLES[ID]})
+    return next((place for place, line in lines if str(line.get(ID)) == name), machine)
+
+
+def _judged(table: Table, row: int) -> Record:
+    """Return what was judged in a row, by name, whatever the order of the two lists."""
+    sides = [table[side][row].tolist() for side in ("a", "b")]
+    judged: Record = {
+        "the lists": sorted([grade for grade in grades if grade != EMPTY] for grades in sides)
+    }
+    if "query" in table:
+        judged["the query"] = str(table["query"][row])
+    docs = [str(table[role][row]) for role in ("docs_a", "docs_b") if role in table]
+    if docs:
+        judged["the documents"] = sorted(names.replace("\t", ", ") for names in docs)
+    return judged
 
 
 @dataclass(frozen=True)
@@ -87,7 +142,7 @@ class Recognised(Finding):
     @property
     def table(self) -> PolarsFrame:
         """A row for each column and for each word of a winner, with what it was taken for."""
-        rows: list[dict[str, Any]] = []
+        rows: list[Fields] = []
         for role, name in self._names.items():
             rows.append({"in_the_log": f"column {name}", "read_as": role})
         rows += [{"in_the_log": f"column {name}", "read_as": "not used"} for name in self.ignored]
@@ -136,7 +191,7 @@ def read_columns(
         with proposing_scale(source, mapping):
             table, dropped, remarks = columns_of(name, source, mapping, skip_bad)
         mapping = agreed(name, source, table, mapping)
-        check_levels(name, source, table, mapping)
+        remarks = (*remarks, *check_levels(name, source, table, mapping))
     return table, dropped, replace(_recognised(source, table, mapping), remarks=remarks)
 
 
@@ -403,7 +458,7 @@ def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised
     """Return what was recognised in a source."""
     # the columns that have roles
     columns = by_role(source.names, source.table_roles) if source.names else {}
-    used = names_in(columns)
+    used = used_columns(columns)
     ignored = tuple(name for name in source.names if name not in used)
 
     # the winners, unless numbers stand for them

@@ -159,11 +159,6 @@ def word_of(value: Any) -> str:
     return text.split(".")[0] if WITH_ZEROS.fullmatch(text) else text
 
 
-def refused_word(value: Any, remedy: str, cure: dict[str, Any]) -> InputError:
-    """Return the refusal of a winner that is not understood, see `remedy_for_words`."""
-    return InputError(f"winner is {shown(value)}; {remedy}", see="winners", cure=cure)
-
-
 def remedy_for_words(seen: Counter[str], known: Mapping[str, int]) -> Remedy:
     """Return what to do in a log with the winners `seen`, not all known: in words and options."""
     remedy, cure = _remedy([word for word in seen if word.lower() not in known])
@@ -204,8 +199,10 @@ def _remedy(words: list[str]) -> Remedy:
 
     # too many words for a column of winners
     if len(words) > MOST_WORDS:
-        words_alone = f"these are {len(words):,} different words: name the column of winners"
-        return f"{words_alone} (--columns winner=)", {}
+        return (
+            f"these are {len(words):,} different words: name the column of winners (--columns "
+            "winner=)"
+        ), {}
 
     # words and codes
     meanings = {word: _guess(word) for word in words}

@@ -18,7 +18,7 @@ from dcglearn.audits.section import worded
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.metrics.dcg import DCG
-from dcglearn.parts.coin_test import NO_SIGNAL
+from dcglearn.parts.usable_pairs import NO_SIGNAL
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import band_draws

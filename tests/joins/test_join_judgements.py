@@ -264,3 +264,13 @@ def test_pairs_from_real_runs_are_scored_as_evaluate_scores_the_runs(shared):
             [dcg.score(log.preferred), dcg.score(log.other)], values, atol=1e-12
         )
         assert len(log) == len(queries) == 53
+
+
+def test_an_empty_list_of_documents_is_refused_in_any_form(tmp_path):
+    rows = [LINES[0], {**LINES[1], "a": []}]
+    table = tmp_path / "log.parquet"
+    pl.DataFrame(rows).write_parquet(table)
+    lines = write_lines(tmp_path / "log.jsonl", rows)
+    for log, place in ((table, "row 2"), (lines, "line 2"), (rows, "record 2")):
+        message = f"{place}: a is an empty list; leave the line out"
+        refused(message, join_judgements, log, {"q1": {"d1": 1}}, missing="skip")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dcglearn.judge.merged import contents, merged
+from dcglearn.judge.verdict_log import contents, merged
 from dcglearn.readers.read_log import read_preferences
 from tests.judge.makers import lines, verdict
 from tests.makers import refused, write_lines

@@ -43,7 +43,9 @@ def test_undone_and_repeated_verdicts_do_not_stand(path):
     undo = verdict(2, winner="open", supersedes="verdict-000000")
     write_lines(path, [verdict(0), verdict(1), undo, verdict(1)])
     with closing(VerdictLog(path)) as log:
-        assert [line["id"] for line in log.standing()] == ["verdict-000001"]
+        assert [line["id"] for line in verdict_log.standing(log.verdicts.values())] == [
+            "verdict-000001"
+        ]
 
 
 def test_a_second_server_is_refused_and_a_dead_one_is_not(path, log):

@@ -10,7 +10,8 @@ from dcglearn.logs.thinning import marks_of_parts
 
 
 def thinned_rows(n, weight):
-    return marks_of_parts(n, [len(weight)], [weight.sum()])[0].rows(weight)
+    """The rows of a log in one part that stand for all, and their weights."""
+    return marks_of_parts(n, [len(weight)], [float(np.sum(weight))])[0].rows(weight)
 
 
 def test_rows_of_one_weight_are_taken_at_even_steps():

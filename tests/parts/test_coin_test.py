@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner
-from dcglearn.parts.coin_test import NO_SIGNAL, tells_nothing
+from dcglearn.parts.usable_pairs import NO_SIGNAL, tells_nothing
 from tests.makers import refused
 
 KINDS = ("a textbook", "random", "flat", "steep", "one grade")

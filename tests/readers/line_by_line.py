@@ -14,18 +14,11 @@ from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, InputError, PathLike, errors_in
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED, Role, Table
 from dcglearn.readers.cutoffs import CUT, level_of
+from dcglearn.readers.grade_scale import scale_text
 from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.rating_texts import parsed_counts
-from dcglearn.readers.stated_scale import scale_text
-from dcglearn.readers.winner_words import (
-    MEANINGS,
-    WINNERS,
-    Winners,
-    refused_word,
-    remedy_for_words,
-    word_of,
-)
+from dcglearn.readers.rated_lists import parsed_counts
+from dcglearn.readers.winner_words import MEANINGS, WINNERS, Winners, remedy_for_words, word_of
 
 JUDGE_DOCUMENTS = (
     "for names of documents, give judgements (dl.io.join_judgements); for names of grades, scale="
@@ -171,7 +164,8 @@ class WinnerCodes:
     def __call__(self, value):
         word = word_of(value) if isinstance(value, str | int | float) else ""
         if word.lower() not in self._codes:
-            raise refused_word(value, *remedy_for_words(self._count(), self._codes))
+            remedy, cure = remedy_for_words(self._count(), self._codes)
+            raise InputError(f"winner is {shown(value)}; {remedy}", see="winners", cure=cure)
         return self._codes[word.lower()]
 
 

@@ -155,3 +155,18 @@ def test_a_code_for_no_grade_is_not_proposed_as_the_best_grade():
     assert "; so:" not in problem
     documents = [{"a": [4711, 812], "b": [813, 814], "winner": "a"}]
     assert "judgements='QRELS'" in refused("outside", dl.read_preferences, documents)
+
+
+def test_stars_without_a_scale_are_remarked_on():
+    log = dl.read_preferences(lines([1, 2, 3, 4, 5]))
+    (remark,) = log.recognised.remarks
+    assert remark == (
+        "no result has the grade 0; if the worst grade is 1: scale= (--scale 1,2,3,4,5)"
+    )
+    rated = [{"list": [5, 3, 1], "rating": 4}, {"list": [1, 2, 3], "rating": 2}]
+    assert "--scale 1,2,3,4,5" in dl.read_ratings(rated).recognised.remarks[0]
+
+    # not where the scale is known, or counts from 0
+    assert not dl.read_preferences(lines([1, 2, 3, 4, 5]), scale="1,2,3,4,5").recognised.remarks
+    assert not dl.read_preferences(lines([1, 2, 3, 4, 5]), n_grades=6).recognised.remarks
+    assert not dl.read_preferences(lines([0, 1, 2, 3])).recognised.remarks

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
-from dcglearn.readers import joined_files
-from dcglearn.readers.joined_files import Joined
+from dcglearn.readers import openers as joined_files
 from dcglearn.readers.line_formats import Source
+from dcglearn.readers.openers import Joined
 from tests.foundation.test_zip_files import zipped
 from tests.makers import refused
 

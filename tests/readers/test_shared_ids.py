@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.shared_ids import refuse_other_lists
+from dcglearn.readers.read_table import refuse_other_lists
 from tests.makers import refused
 
 PEOPLE = [
