@@ -7,16 +7,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
-from simulations.run import (
-    STYLES,
-    draw_means,
-    legend,
-    legend_below,
-    main,
-    repeated,
-    summary,
-    validated,
-)
+from simulations.run import STYLES, draw_means, legend, main, repeated, summary, validated
 from simulations.study_h_learners import GRID
 from simulations.study_k_bands import covered
 from simulations.truths_and_judges import JUDGES, KINDS, WRONG, judged, pairs_of, truth_of
@@ -131,9 +122,7 @@ def plot(table, axes):
         (bands, distances, errors, leads), ("lower", "upper", "upper", "lower"), strict=True
     ):
         ax.set_xticks(places, KINDS)
-        if ax is leads:
-            legend_below(ax, fontsize=7)
-        else:
+        if ax is not leads:  # judges look as in the panel beside it
             legend(ax, fontsize=7, loc=f"{corner} right", ncols=2)
 
 
