@@ -33,15 +33,15 @@ from simulations.letor import Choice, Grid
 )
 def folds(
     *,
-    output: Path = first_row(..., "Write Fold1, Fold2, ... in here.", "--folder", metavar="FOLDER"),
+    output: Path = first_row("Write Fold1, Fold2, ... in here.", ..., "--folder", metavar="FOLDER"),
     data: Path | None = argument_row(
-        None,
         "Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic.",
+        None,
         metavar="[DATA]",
     ),
-    n_folds: int = first_row(5, "Number of folds.", "--folds", min=3, metavar="N"),
+    n_folds: int = first_row("Number of folds.", 5, "--folds", min=3, metavar="N"),
     groups: Groups = None,
-    n_queries: int = model_row(106, "Number of synthetic queries.", "--queries", min=3),
+    n_queries: int = model_row("Number of synthetic queries.", 106, "--queries", min=3),
     seed: Seed = 0,
 ) -> None:
     """Split learning-to-rank data into LETOR's folds: train.txt, vali.txt and test.txt in each."""
@@ -65,21 +65,21 @@ class Experiment:
     """Folds, methods and how they are trained."""
 
     folder: Path = argument_row(
-        ..., "Holds Fold1, Fold2, ...; also .gz, .xz and .zst.", metavar="DIR"
+        "Holds Fold1, Fold2, ...; also .gz, .xz and .zst.", ..., metavar="DIR"
     )
     ranker: list[str] | None = first_row(
-        None, "One ranker each time; all by default.", metavar="NAME"
+        "One ranker each time; all by default.", None, metavar="NAME"
     )
     metric: str = first_row(
-        "letor",
         "letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.",
+        "letor",
     )
     grid: Grid = model_row(
-        "default",
         "Candidates: regularised, from good starts; a few, for a first look; the papers' own.",
+        "default",
     )
     features: int | None = input_row(
-        None, "Number of features, where zeros are left out.", metavar="D"
+        "Number of features, where zeros are left out.", None, metavar="D"
     )
     seed: Seed = 0
 
@@ -94,20 +94,20 @@ def letor(
     *,
     experiment: Experiment,
     choice: Choice = model_row(
-        "blend",
         "Show a blend of all candidates that validation cannot tell from the best, or the best.",
+        "blend",
     ),
-    baseline: str | None = model_row(None, "The method that others are tested against; ridge."),
+    baseline: str | None = model_row("The method that others are tested against; ridge.", None),
     output: Path | None = first_row(
-        None, "Keep each result, and the tables, here.", "--folder", metavar="FOLDER"
+        "Keep each result, and the tables, here.", None, "--folder", metavar="FOLDER"
     ),
-    resume: bool = scale_row(False, "Keep the results that the output folder holds."),
+    resume: bool = scale_row("Keep the results that the output folder holds.", False),
     jobs: int | None = first_row(
-        None, "Processes; by default one per processor, up to 8.", min=1, metavar="N"
+        "Processes; by default one per processor, up to 8.", None, min=1, metavar="N"
     ),
     form: Literal["text", "markdown", "csv", "json"] = output_row(
-        "text",
         "How to print: the main measures (text, markdown), or all of each fold (csv, json).",
+        "text",
         "--format",
     ),
     dry_run: DryRun = False,
