@@ -771,7 +771,7 @@ README_ROWS = {
         "`DCGLearner` beats the paper's QP, 20 to 200 pairs, 20% flipped",
         "`DCGLearner` beats the QP, another truth, 20% flipped",
     ),
-    'beats `loss="robust"` alone, 20% wrong': tuple(
+    'against `loss="robust"` alone, 20% wrong': tuple(
         f"{which} textbook is the truth: `DCGLearner` beats its robust fit, "
         "20 to 200 pairs, 20% flipped"
         for which in ("a", "no")
