@@ -109,6 +109,15 @@ REASONS = {
     "20 documents: ApproxNDCG beats SoftRank, training": (
         "As above: of table 5's alphas the bluntest, 50, trains best, and SoftRank is blunter."
     ),
+    "random labels, rankings, as printed": (
+        "The ranking that is best for pairs need not be the best for NDCG."
+    ),
+    "certain labels, any pairwise classifier, as printed": (
+        "A classifier may prefer in a circle: no ranking follows it, and its loss is small."
+    ),
+    "mean chance of held-out verdicts is that predicted, to .03: 100": (
+        "A fit to 100 verdicts follows some of their errors, and predicts too surely."
+    ),
     "90% bands of D1 and D2 cover, mean of all cells": ("They lie in the middle of a wide prior."),
     "their coverage: ": "As above.",
     "it leaves the DCG in logs of ERR, 300": (

@@ -26,6 +26,8 @@ JUDGES = {
 
 A temperature is a share of the best list's value.
 """
+NAMES = {"both": "careless and graded"}
+"""Kinds of judges whose name says too little alone."""
 
 
 def trial(rng, truth, judge, n):
@@ -83,7 +85,13 @@ def claims(table):
         for value, (low, high) in bounds.items():
             text = f"{PARTS[value]} {words[value]}: {n} judgements, {{}} judges"
             each = [
-                claim(text.format(judge), value, {"n": n, "judge": judge}, low=low, high=high)
+                claim(
+                    text.format(NAMES.get(judge, judge)),
+                    value,
+                    {"n": n, "judge": judge},
+                    low=low,
+                    high=high,
+                )
                 for judge in JUDGES
             ]
             yield in_every_cell(each)
