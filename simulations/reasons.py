@@ -21,21 +21,12 @@ REASONS = {
     "half of everybody's verdicts say left, sides in the log: loss against none": (
         "The other half loses .016 by itself; nobody can tell which was meant."
     ),
-    "half of everybody's verdicts say left, sides in the log: loss against the other": (
-        "A bias cannot overrule clear differences: all judges are taken for noisier."
-    ),
-    "sides in the log help, 50% of everybody's": (
-        "As above; without sides they are errors, half of them right."
-    ),
     "the top three discounts lie closer": (
         "The top discounts are also the largest; relative to their size they err less (ours)."
     ),
     "such pairs put no constraint": (
         "Winning by a margin makes discounts fall, which alone orders more than half of the pairs "
         "rightly."
-    ),
-    "margin by Hamming distance": (
-        "The number of positions that differ says little of the DCGs' difference (correlation .15)."
     ),
     "it detects gains halved from rank 4 on in over 80% of logs of 200": (
         "200 noisy judgements are too few; 500 are enough."
