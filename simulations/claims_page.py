@@ -161,9 +161,10 @@ study l (random steps, 1,000 pairs), r (rankings alike), s (a machine's worth: t
 users, 30 experiments), and ab's two worst of 8; restated as levels are D1's gains, \
 two of study k (at least 85%), the gate (at most 8%) and reversed logs (at least \
 99%). Rows of ours that cannot fail went (opposite machines, raters who always say left, no wrong \
-judgement), and so did one of two rows on one number in study s. Of the new programs, rows of studies ac \
-and ad and the number of repeats of four others were set after trials with other seeds, and the two slopes of section 5.2 when the \
-table of the run before was known.
+judgement), and so did one of two rows on one number in study s. Of the new \
+programs, rows of studies ac and ad and the number of repeats of four others were set after \
+trials with other seeds, and the two slopes of section 5.2 when the table of the run before \
+was known.
 
 """
 
