@@ -10,7 +10,9 @@ from simulations.claims import MOST, Claim
 from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_n_forms", 100, 1, (5.0, 3.4)
-SIZES = {"D1": {100: 0.5, 300: 0.6}, "D2": {100: 0.5, 300: 0.6}, "ERR": {300: 0.2, 1000: 0.2}}
+MORE = 0.6
+"""Share of the repeats of the settings that have most."""
+SIZES = {"D1": {100: 0.5, 300: MORE}, "D2": {100: 0.5, 300: MORE}, "ERR": {300: 0.2, 1000: 0.2}}
 """Numbers of judgements, with the share of the repeats."""
 
 N_GRADES, DEPTH, WRONG = 5, 10, 0.1
