@@ -21,6 +21,17 @@ import dcglearn as dl
 PASSAGES = 20
 """Number of passages of the answers from which a language model's reader is learned."""
 
+NUMBERS = ("num_documents", "gold_index", "right", "imp_position", "satisfaction", "feedback_1to6")
+LABELS = ("model", "condition", "question", "user", "topic", "grades_by_displayed_rank")
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(NUMBERS, pl.Int64),
+    **dict.fromkeys(("userid", "taskid"), pl.Int64),
+    **dict.fromkeys(("post_pref", "viewport_time"), pl.Float64),
+    **dict.fromkeys(LABELS, pl.String),
+}
+"""What the columns of published tables hold."""
+MAY_BE_BLANK = ("num_documents", "gold_index", "post_pref")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -59,11 +70,15 @@ def of_shuffled(path: Path) -> dl.Preferences:
     """Read lists whose order was shuffled by user; compared are those of a user and topic."""
     columns = ["user", "topic", "grades_by_displayed_rank", "feedback_1to6"]
     table = read_table(path, columns, separator="\t")
-    codes = {"u": "-1", ".": "-2"}
-    lists = [
-        [int(codes.get(grade, grade)) for grade in row.split(",")]
-        for row in table["grades_by_displayed_rank"].to_list()
-    ]
+    codes, lists = {"u": "-1", ".": "-2"}, []
+    for number, row in enumerate(table["grades_by_displayed_rank"].to_list(), start=2):
+        try:
+            lists.append([int(codes.get(grade, grade)) for grade in row.split(",")])
+        except ValueError:
+            raise dl.InputError(
+                f"{path}, line {number}: {row[:60]!r} does not hold grades, u and . alone; "
+                "give the file as it was published"
+            ) from None
     labels = {"group": "user", "segment": "topic"}
     named = {role: table[name].cast(pl.String).to_numpy() for role, name in labels.items()}
     with errors_of(path):
@@ -139,19 +154,35 @@ def places_of(path: Path, model: str) -> dict[int, list[int]]:
     return {n: sorted(asked) for n, asked in places.iter_rows()}
 
 
-def read_table(path: Path, columns: list[str], separator: str = ",") -> pl.DataFrame:
-    """Read columns of a table; raise InputError if the file or one of them is missing."""
+def read_table(path: Path, columns: Sequence[str], separator: str = ",") -> pl.DataFrame:
+    """Read columns of a table.
+
+    Raises InputError if the file or a column is missing, or a cell holds no value of its column.
+    """
     if not path.is_file():
         raise dl.InputError(f"{path} does not exist; give the folder as it was published")
     try:
         data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-        table = pl.read_csv(data, separator=separator, infer_schema_length=None)
+        table = pl.read_csv(data, separator=separator, infer_schema=False)
     except (lzma.LZMAError, pl.exceptions.PolarsError) as error:
         raise dl.InputError(f"{path}: cannot be read as a table ({error})") from error
     if missing := [name for name in columns if name not in table.columns]:
         found = ", ".join(table.columns)
         raise dl.InputError(f"{path} has no column {missing[0]!r}; it has {found}")
-    return table.select(columns)
+
+    # the first cell that is blank, or no number where numbers are wanted
+    values = table.select(pl.col(name).cast(TYPES[name], strict=False) for name in columns)
+    for name in columns:
+        bad = values[name].is_null()
+        if name in MAY_BE_BLANK:
+            bad &= table[name].is_not_null()
+        if bad.any():
+            row = int(bad.arg_max() or 0)
+            raise dl.InputError(
+                f"{path}, line {row + 2}: {name} is {table[name][row] or ''!r}; "
+                "give the file as it was published"
+            )
+    return values
 
 
 @contextmanager

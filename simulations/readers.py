@@ -1,7 +1,7 @@
 """Readers of real logs: the gains and discounts that each follows, side by side.
 
-python -m simulations.readers ../shared/data news
-python -m simulations.readers ../shared/data news --names dcglearn/metrics/readers.json --force
+python -m simulations.readers data news
+python -m simulations.readers data news --names dcglearn/metrics/readers.json --force
 
 PATH is a folder, or a file, of published data (see `simulations.reader_logs`): people in web
 search, in search of news, with music and in a news feed; language models that answer from passages.

@@ -103,6 +103,12 @@ def test_published_files_of_lists_are_read(tmp_path):
     assert log.preferred[:, :4].tolist() == [[0, -1, 2, -2]]
     assert log.other[:, :4].tolist() == [[0, -2, 1, -2]]
     assert log.rater.tolist() == ["7"]
+    for broken, words in (
+        ("broken line", "line 4: topic is ''"),
+        ("7\t1\t0,x\t3", "line 4: '0,x'"),
+    ):
+        file.write_text("\n".join([*rows[:3], broken, *rows[3:]]))
+        assert str(file) in refused(words, reader_logs.of_shuffled, file)
 
 
 def test_wrong_paths_are_named(tmp_path, feed):
@@ -110,6 +116,11 @@ def test_wrong_paths_are_named(tmp_path, feed):
     (tmp_path / "empty").mkdir()
     said = refused("holds none of", reader_logs.found, [feed, tmp_path / "empty"])
     assert "fsd_train.txt" in said
+    shown = feed / "logs.csv"
+    whole = shown.read_text()
+    shown.write_text(whole.replace("0,0,2,", "0,0,second,", 1))
+    refused("line 3: imp_position is 'second'", reader_logs.of_feed, shown)
+    shown.write_text(whole)
     (feed / "tasks.csv").unlink()
     assert "tasks.csv" in refused("does not exist", reader_logs.of_feed, feed / "logs.csv")
     (feed / "tasks.csv").write_text("userid,taskid,happy\n1,1,1\n")
