@@ -12,7 +12,7 @@ from scipy.special import ndtr
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.findings import headline
-from simulations.run import curves, legend, legend_below, main, repeated
+from simulations.run import curves, legend_below, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_u_experiments", 50, 3, (12.0, 3.6)
 SIZES, QUICK_SIZES = (30, 100), (30,)
@@ -164,7 +164,7 @@ def plot(table, axes):
     title = headline(claimed, finding, "Users needed, against nDCG's curves", part)
     axes[2].set(title=title, xlabel="experiments learned from", ylabel="users needed, as a share")
     legend_below(axes[0], "metric, users", fontsize=7)
-    legend(axes[2], "users")
+    legend_below(axes[2], "users", fontsize=7)
 
 
 def claims(table):

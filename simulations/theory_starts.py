@@ -11,7 +11,7 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
 from simulations.findings import headline
-from simulations.run import curves, forest, legend_below, main, repeated
+from simulations.run import curves, forest, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_starts", 20, 2, (9.0, 3.6)
 ALPHAS, SHARPNESS = (50.0, 100.0, 300.0), (1.0, 3.0, 10.0)
@@ -69,18 +69,19 @@ def plot(table, axes):
     )
     curves(part, starts, "restarts", "train", lines="line")
     starts.set(xscale="log", xlabel="number of random starts (best objective kept)")
-    starts.set_ylabel(f"NDCG@{DEPTH} of training queries")
+    starts.set_ylabel(f"training NDCG@{DEPTH}")
     shown = sorted(table["restarts"].unique())
     starts.set_xticks(shown, [str(k) for k in shown])
     starts.minorticks_off()
     finding = "With many starts sharper trains better"
     words = headline(claimed, finding, "ApproxNDCG", "starts: alpha =")
     starts.set_title(f"{words} (table 5)")
-    legend_below(starts)
+    legend(starts, loc="lower right")
     approx, soft = (best(table).filter(method=name) for name in ("ApproxNDCG", "SoftRank"))
     names = {"train": "training queries", "test": "test queries"}
     values = [approx.sort("repeat")[name] - soft.sort("repeat")[name] for name in names]
     forest(leads, list(names.values()), values)
+    leads.locator_params(axis="x", nbins=4)
     leads.set_xlabel(f"NDCG@{DEPTH}: ApproxNDCG minus SoftRank")
     words = headline(claimed, "ApproxNDCG beats SoftRank", "Against SoftRank", "beats SoftRank")
     leads.set_title(f"{words} (section 5.5.2)")
