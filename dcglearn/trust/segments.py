@@ -90,6 +90,8 @@ class SegmentTest(Finding):
             f"{LEVEL:.0%} interval {low:+.4f} to {high:+.4f}"
         )
         own = f"a DCG for each {self.by}"
+
+        # segments are found, or one DCG is enough
         if self.found and high < 0:
             return (
                 f"{own} fits better than one for all, but there are too few judgements to learn it "
