@@ -155,7 +155,7 @@ Before the run below, whose repeats and bounds were fixed first, pooled rows of 
 rows by size (at most 8% at a level of 5%), and rows by judge and by kind of truth were added. \
 Rows that more repeats would decide got them (studies i and u, figures 1 to 4, truncation), \
 except where that takes long (restarts, studies r, s, y: 50 to 90 repeats); \
-to run all in an hour and a quarter, studies k, n, t, aa and ab have fewer. \
+to run all in an hour and a half, studies k, n, t, aa and ab have fewer. \
 Of those that need thousands, eight went: \
 study l (random steps, 1,000 pairs), r (rankings alike), s (a machine's worth: three), u (95% of \
 users, 30 experiments), and ab's two worst of 8; restated as levels are D1's gains, \
