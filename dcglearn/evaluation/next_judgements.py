@@ -33,6 +33,9 @@ from dcglearn.readers.openers import records_of
 OPEN = "open"
 """The grade of a document that waits for one."""
 
+DIGITS = 12
+"""Decimal places to which what a grade narrows is found, so that rounding decides no tie."""
+
 Document = tuple[int, str]
 """The number of a query, and the name of a document."""
 
@@ -196,8 +199,10 @@ class Difference:
         for i, name in enumerate(self._names[q]):
             weight = float(query.weights[i])
             if weight not in found:
-                found[weight] = self._expected(query, i, self._bounds[q])
-            self.narrowing[q, name] = found[weight] / len(self._queries)
+                expected = self._expected(query, i, self._bounds[q]) / len(self._queries)
+                # equal ones stay equal on every processor
+                found[weight] = round(expected, DIGITS)
+            self.narrowing[q, name] = found[weight]
 
     def _expected(self, query: OpenQuery, i: int, bounds: Floats) -> float:
         """Return how much closer the grade of a document is expected to bring a query's bounds."""

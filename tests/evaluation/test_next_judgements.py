@@ -55,6 +55,13 @@ def test_grades_close_the_bounds_in_the_end(judged):
     assert difference.width == pytest.approx(0) and not difference.narrowing
 
 
+def test_no_tie_is_decided_by_the_last_bits(judged):
+    judgements, runs, _ = judged
+    found = dl.evaluate(judgements, runs, "nDCG@4", bounds=True)
+    narrows = np.array(list(Difference(found.open, 1, 0).narrowing.values()))
+    assert (narrows > 0).any() and (narrows == narrows.round(12)).all()
+
+
 def test_a_file_that_is_filled_in_is_read_with_the_judgements(judged, tmp_path):
     judgements, runs, _ = judged
     asked = suggest_judgements(judgements, runs, "nDCG@4", 3)
