@@ -38,7 +38,8 @@ from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import AnyMetric, MetricLike, MetricsLike, as_weights, labelled
 from dcglearn.metrics.textbook_lists import AdaptiveMetric
 
-_inversions_of = function("inversions n l[n] f[n] l[n] f[n] -> #")
+_inversions = function("inversions .n l[n] f[n] l[n]~ f[n]~ -> #")
+"""Sorts keys and sizes by key, in place; the inversions, weighted by products of sizes."""
 
 
 @dataclass(frozen=True)
@@ -379,9 +380,3 @@ def _pairs_of(weight: Floats | float) -> float:
 def _pairs_in_runs(keys: Integers, size: Floats) -> float:
     starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
     return _pairs_of(np.add.reduceat(size, starts))
-
-
-def _inversions(keys: Integers, size: Floats) -> float:
-    """Sort both arrays by key, in place; return the inversions, weighted by products of sizes."""
-    work = np.empty_like(keys), np.empty_like(size)
-    return float(_inversions_of(len(keys), keys, size, *work))
