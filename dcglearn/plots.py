@@ -324,8 +324,10 @@ def _draw_witness(
         side.tick_params(length=0)
         side.spines[:].set_visible(False)
     axes.grid(visible=False)
-    prefers = f"{names[0]} prefers the upper ranking"
-    axes.set_title(f"{prefers}; {names[1]} would lose {regret:.1%} of its range", fontsize=9)
+    axes.set_title(
+        f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.1%} of its range",
+        fontsize=9,
+    )
     axes.set_xlabel("position")
 
 
@@ -633,8 +635,7 @@ def _dcg_of(metric: Any) -> DCG:
     drawn = getattr(source, "dcg_", getattr(source, "dcg", source))
     if not hasattr(drawn, "gains"):
         kind = type(metric).__name__
-        remedy = "fit a learner first"
-        raise InputError(f"a DCG or a fitted learner can be drawn, not {kind}; {remedy}")
+        raise InputError(f"a DCG or a fitted learner can be drawn, not {kind}; fit a learner first")
     return drawn
 
 

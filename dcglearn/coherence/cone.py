@@ -186,8 +186,10 @@ class Dominance(Finding):
         # by how much one side is ahead, or may be
         lead = f"by {least:.4f} to {most:.4f} of the metric's range (best minus worst list)"
         if self.verdict == "open":
-            either = f"the metric decides whether {best} or {other} is better"
-            return f"{either}: under {scope}, {best} leads {lead}"
+            return (
+                f"the metric decides whether {best} or {other} is better: under {scope}, {best} "
+                f"leads {lead}"
+            )
         return f"under {scope}, {best} beats {other} {lead}"
 
     @property
@@ -333,8 +335,9 @@ def _check_lists(sides: dict[str, Grades], log: Preferences | None) -> None:
         if not len(lists):
             raise InputError(f"{name} holds no list")
     if log is not None and not log.graded:
-        nothing = "so it says nothing about gains and discounts"
-        raise InputError(f"a log of documents has no grades, {nothing}")
+        raise InputError(
+            "a log of documents has no grades, so it says nothing about gains and discounts"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,8 +377,9 @@ class AllowedMetrics:
         if budget is None:
             budget = 1.1 * least if least > SLACK else 0.0
         elif not np.isfinite(budget) or budget < least - SLACK:
-            problem = f"every metric violates the log by at least {least:.3g} on average"
-            raise InputError(f"budget={budget}: {problem}")
+            raise InputError(
+                f"budget={budget}: every metric violates the log by at least {least:.3g} on average"
+            )
         return cls(cone, unit, n_grades, depth, float(budget))
 
     def range(self, gap: Floats) -> tuple[float, float]:
@@ -513,8 +517,10 @@ class Ranges(Finding):
         total = self.gains.shape[1] + self.discounts.shape[1] - 3
         if not self.open_parameters:
             return f"the log pins down all {total} gains and discounts (no range is wider than .5)"
-        n_open = f"{len(self.open_parameters)} of {total}"
-        return f"the log does not pin down {n_open} gains and discounts (ranges wider than .5)"
+        return (
+            f"the log does not pin down {len(self.open_parameters)} of {total} gains and discounts "
+            "(ranges wider than .5)"
+        )
 
     @property
     def pictures(self) -> list[Fields]:

@@ -245,8 +245,10 @@ class DisagreementMatrix(Finding):
             return sentence
 
         # how far the others are apart
-        others = f"of {len(self.names)} metrics, and {c} and {d} the least, {least:.1%}"
-        return f"{sentence}, the most {others}"
+        return (
+            f"{sentence}, the most of {len(self.names)} metrics, and {c} and {d} the least, "
+            f"{least:.1%}"
+        )
 
     @property
     def table(self) -> PolarsFrame:
@@ -276,8 +278,10 @@ class DisagreementMatrix(Finding):
         how = "all" if self.exact else "random"
         notes = [f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"]
         if self.constant:
-            left_out = "left out, since all rankings have the same value under them"
-            notes.append(f"{left_out}: {', '.join(self.constant)}")
+            notes.append(
+                "left out, since all rankings have the same value under them: "
+                f"{', '.join(self.constant)}"
+            )
         return notes
 
 
@@ -315,8 +319,9 @@ def disagreement_matrix(
         scaled = dict(zip(by_name, map(rankings.scaled, weights), strict=True))
     kept = {name: table for name, table in scaled.items() if table is not None}
     if len(kept) < 2:
-        problem = f"{len(kept)} of {len(by_name)} metrics order these rankings at all"
-        raise InputError(f"{problem}; a matrix needs two")
+        raise InputError(
+            f"{len(kept)} of {len(by_name)} metrics order these rankings at all; a matrix needs two"
+        )
 
     # values of all rankings, or of a sample
     exact = rankings.n_lists <= whole_number(max_lists, "max_lists", 2)

@@ -230,8 +230,11 @@ def with_grades(judgements: JudgementsLike, graded: Any) -> Judgements:
     filled = questions.filter(pl.col("grade") != OPEN)
     n_open = len(questions) - len(filled)
     if n_open:
-        lines = f"{number_of(n_open, 'lines')} of {len(questions):,}"
-        warnings.warn(f"not graded yet: {lines}", UserWarning, stacklevel=2)
+        warnings.warn(
+            f"not graded yet: {number_of(n_open, 'lines')} of {len(questions):,}",
+            UserWarning,
+            stacklevel=2,
+        )
 
     # beside the judgements so far
     more = filled.select(query="query_id", document="doc_id", grade=pl.col("grade").cast(pl.Int64))

@@ -492,8 +492,9 @@ def _check_settings(
     # each by itself
     if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
         near = nearest(unjudged, UNJUDGED) if isinstance(unjudged, str) else ""
-        choices = f"give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
-        raise InputError(f"unjudged={unjudged!r}: {choices}")
+        raise InputError(
+            f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
+        )
     one_of(missing, "missing", get_args(Missing))
     one_of(ideal, "ideal", get_args(Ideal))
 

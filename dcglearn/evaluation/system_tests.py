@@ -161,19 +161,21 @@ class SystemComparison(Finding):
         relation = "not shown to differ from"
         if best["p_corrected"] < 1 - self.level:
             relation = "better than" if best["difference"] > 0 else "worse than"
-        interval = f"{percent(self.level)} interval {best['low']:+.4f} to {best['high']:+.4f}"
         over = f" over {self.over}" if self.over else ""
         clearest = (
-            f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} "
-            f"(mean difference {best['difference']:+.4f}{over}, {interval})"
+            f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} (mean "
+            f"difference {best['difference']:+.4f}{over}, {percent(self.level)} interval "
+            f"{best['low']:+.4f} to {best['high']:+.4f})"
         )
         if len(rows) == 1:
             return clearest
 
         # how many there are
         n_clear = sum(row["p_corrected"] < 1 - self.level for row in rows)
-        count = f"{n_clear} of {len(rows)} differences from {best['baseline']} are beyond chance"
-        return f"{count}; the clearest: {clearest}"
+        return (
+            f"{n_clear} of {len(rows)} differences from {best['baseline']} are beyond chance; the "
+            f"clearest: {clearest}"
+        )
 
     @property
     def notes(self) -> list[str]:
@@ -197,8 +199,10 @@ class SystemComparison(Finding):
         notes += [f"the topics that a run lacks count as 0: {fact}" for fact in absent if fact]
         few = [row["n_measured"] for row in rows if row["n_measured"] < row["n_topics"]]
         if few:
-            fewest = f"{'at least ' if len(rows) > 1 else ''}{min(few)} of {self.n_queries}"
-            notes.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
+            notes.append(
+                f"queries that count: {'at least ' if len(rows) > 1 else ''}{min(few)} of "
+                f"{self.n_queries}; in the others {UNMEASURED}"
+            )
 
         # what is not judged, what dividing by the ideal does, and why nothing is said of people
         notes += [*self.open, *self.reversals, *self.silent]

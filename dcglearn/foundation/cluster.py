@@ -157,8 +157,10 @@ def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
         for (package, version), theirs in zip(versions.items(), answer, strict=True):
             parts = 2 if package == "Python" else None
             if theirs.split(".")[:parts] != version.split(".")[:parts]:
-                problem = f"worker {worker} has {package} {theirs}, this process {version}"
-                raise InputError(f"{problem}: install the same")
+                raise InputError(
+                    f"worker {worker} has {package} {theirs}, this process {version}: install the "
+                    "same"
+                )
 
 
 def _worker_failure(
@@ -253,8 +255,10 @@ def _lost(client: Client, workers: Sequence[str]) -> str:
     missing = next((worker for worker in workers if worker not in present), "")
     if not missing:
         return ""
-    waiting = "the workers that waited for it were restarted"
-    return f"worker {missing} was lost, and {waiting}: run this again"
+    return (
+        f"worker {missing} was lost, and the workers that waited for it were restarted: run this "
+        "again"
+    )
 
 
 def _end_tasks(client: Client, own: Client) -> None:
