@@ -538,7 +538,7 @@ def fit_figure(fit: LackOfFit) -> Figure:
         panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
 
         # how far each is ahead of the DCG
-        look: Fields = {"color": _COLOR, "ms": 4}
+        look = {"color": _COLOR, "ms": 4}
         for place, part in enumerate(fit.parts):
             ends = reach * part.ahead_error
             panels[0].errorbar(part.ahead, place, xerr=ends, fmt="o", **look)

@@ -128,7 +128,7 @@ class Cone:
         n, p = self.rows.shape
 
         # violations of pairs, within the budget
-        violation: Any = hstack([csr_array(-self.rows), -eye_array(n)]) if n else csr_array((0, p))
+        violation = hstack([csr_array(-self.rows), -eye_array(n)]) if n else csr_array((0, p))
         if spent is not None:
             violation = vstack([violation, csr_array(spent[None])])
 
@@ -136,7 +136,7 @@ class Cone:
         fixed = csr_array(np.concatenate([unit, np.zeros(n)])[None])
         upper = np.zeros(violation.shape[0])
         limits = {"A_ub": violation.tocsr(), "b_ub": upper, "A_eq": fixed, "b_eq": [1.0]}
-        result: Any = linprog(cost, **limits, method="highs")
+        result = linprog(cost, **limits, method="highs")
         if result.status != 0:
             raise RuntimeError(f"the linear program was not solved ({result.message})")
         steps = np.maximum(result.x[:p], 0.0)
@@ -436,14 +436,14 @@ class AllowedMetrics:
         The log comes first: while it is violated beyond the budget, the violation is minimised.
         """
         assert self.cone is not None and self.budget is not None
-        rises: Floats = np.ones(self.n_grades - 1)
+        rises = np.ones(self.n_grades - 1)
         for turn in range(8):
             # the cone of the DCGs with these discounts, or these gains
             of_gains = turn % 2 == 0
-            factors: tuple[Floats, Floats] = rises[:, None], np.eye(len(falls))
+            factors = rises[:, None], np.eye(len(falls))
             if of_gains:
                 factors = np.eye(len(rises)), falls[:, None]
-            basis: Floats = np.kron(*factors).astype(np.float64)
+            basis = np.kron(*factors).astype(np.float64)
 
             # as a cone of v >= 0, with B = basis @ v
             rows, advantage = self.cone.rows @ basis, self.cone.advantage @ basis

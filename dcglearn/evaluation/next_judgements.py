@@ -171,8 +171,7 @@ class Difference:
     @property
     def bounds(self) -> Floats:
         """The least and the most of the mean difference, shape (2,)."""
-        ends: Floats = self._bounds.mean(axis=0)
-        return ends
+        return self._bounds.mean(axis=0)
 
     @property
     def width(self) -> float:

@@ -629,7 +629,7 @@ def _bounds(
 
     An end of the interval rises with each difference, so its least is that of the least ones.
     """
-    row: Fields = dict.fromkeys(OPEN_COLUMNS)
+    row = dict.fromkeys(OPEN_COLUMNS)
     if evaluation.open is None or measure not in evaluation.metrics:
         return row
     m = evaluation.metrics.index(measure)

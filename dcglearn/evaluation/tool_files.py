@@ -76,7 +76,7 @@ def _frame(rows: Sequence[tuple[Any, ...]], *further: str, kind: type = int) -> 
     """Return rows of a query, a document, a grade and further numbers as a table."""
     import polars as pl
 
-    kinds: dict[str, Any] = {"query": pl.String, "document": pl.String}
+    kinds = {"query": pl.String, "document": pl.String}
     return pl.DataFrame(rows, schema=kinds | dict.fromkeys(("grade", *further), kind), orient="row")
 
 

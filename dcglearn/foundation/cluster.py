@@ -183,14 +183,14 @@ def scheduler_of(client: Client) -> Mapping[str, Any]:
     """Return the scheduler's description of itself and all its workers; empty if it is lost."""
     # ask until it lists all workers
     while True:
-        info: Mapping[str, Any] = client.scheduler_info(n_workers=-1)
+        info = client.scheduler_info(n_workers=-1)
         if len(info.get("workers", ())) == info.get("n_workers", 0):
             return info
 
 
 def workers_of(client: Client) -> Mapping[str, Any]:
     """Return the workers by address; raise ClusterLost if the scheduler is lost."""
-    workers: Mapping[str, Any] | None = scheduler_of(client).get("workers")
+    workers = scheduler_of(client).get("workers")
     if workers is None:
         raise ClusterLost(f"the scheduler was lost: start it and its workers; {_RESUME}")
     return workers

@@ -119,7 +119,7 @@ def metric(
     np.float64(0.396)
     """
     # objects and files have their own scale
-    named: Any = metric_or_name(metric, accept=accept, name=name)
+    named = metric_or_name(metric, accept=accept, name=name)
     if isinstance(named, ReaderName):
         return named.metric(n_grades, depth)
     if not isinstance(named, (MetricName, ListMetricName)):

@@ -47,7 +47,7 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
 
     # parameters, metric and features
     parameters = ranker.get_params(deep=False)
-    fields: Fields = {**_MODEL, "kind": type(ranker).__name__}
+    fields = {**_MODEL, "kind": type(ranker).__name__}
     fields["parameters"] = {name: _encoded(value) for name, value in parameters.items()}
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_

@@ -272,7 +272,7 @@ class Ranker(BaseEstimator):
             own = getattr(getattr(self, "loss", None), "dcg", None)
         if own is None:
             return DCG.standard(queries.n_grades or 1, 10)
-        metric: DCG = read_metric(own, *queries.scale, accept=ONLY_DCG)
+        metric = read_metric(own, *queries.scale, accept=ONLY_DCG)
         check_scale(queries, metric)
         return metric
 

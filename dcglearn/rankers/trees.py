@@ -296,7 +296,7 @@ class BoostedRanker(Ranker):
     def _scores(self, features: Any) -> Floats:
         n_threads = threads_of(main_names(self._lightgbm)) if features.size > 1 << 16 else 1
         options = {"num_iteration": self.n_trees_, "num_threads": n_threads}
-        scores: Floats = self.booster_.predict(features, **options)
+        scores = self.booster_.predict(features, **options)
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
     @classmethod
