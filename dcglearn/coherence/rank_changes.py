@@ -16,7 +16,7 @@ from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.system_tests import MAX_RESAMPLES, shares_of_people
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
-from dcglearn.foundation.finding import Cells, Finding, table_of
+from dcglearn.foundation.finding import Cells, Finding, plain, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import (
     Fields,
@@ -202,10 +202,9 @@ class SystemOrder(Finding):
 
     def to_dict(self) -> Fields:
         """Return the values of a finding, with the metrics and their swaps."""
-        swaps = [one.to_dict() for one in self.swaps.values()]
-        values = {"metrics": list(self.evaluation.metrics), "swaps": swaps}
-        values |= {"people": None if self.people is None else self.people.to_dict()}
-        return super().to_dict() | values | {"decided": self.share_decided}
+        values: Fields = {"metrics": self.evaluation.metrics, "swaps": self.swaps.values()}
+        values |= {"people": self.people, "decided": self.share_decided}
+        return super().to_dict() | plain(values)
 
 
 def system_order(

@@ -194,8 +194,8 @@ def _checked_content(folder: Path, files: dict[str, str]) -> bytes:
 
 def same_numbers(first: DCG, second: DCG) -> bool:
     """Return whether two DCGs have the same gains and discounts; names and notes may differ."""
-    pairs = (first.gains, second.gains), (first.discounts, second.discounts)
-    return all(np.array_equal(*pair) for pair in pairs)
+    same_gains = np.array_equal(first.gains, second.gains)
+    return same_gains and np.array_equal(first.discounts, second.discounts)
 
 
 def _encoded(value: Any) -> Any:
