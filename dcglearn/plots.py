@@ -324,8 +324,10 @@ def _draw_witness(
         side.tick_params(length=0)
         side.spines[:].set_visible(False)
     axes.grid(visible=False)
-    prefers = f"{names[0]} prefers the upper ranking"
-    axes.set_title(f"{prefers}; {names[1]} would lose {regret:.1%} of its range", fontsize=9)
+    axes.set_title(
+        f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.1%} of its range",
+        fontsize=9,
+    )
     axes.set_xlabel("position")
 
 
@@ -536,7 +538,7 @@ def fit_figure(fit: LackOfFit) -> Figure:
         panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
 
         # how far each is ahead of the DCG
-        look: Fields = {"color": _COLOR, "ms": 4}
+        look = {"color": _COLOR, "ms": 4}
         for place, part in enumerate(fit.parts):
             ends = reach * part.ahead_error
             panels[0].errorbar(part.ahead, place, xerr=ends, fmt="o", **look)
@@ -633,8 +635,7 @@ def _dcg_of(metric: Any) -> DCG:
     drawn = getattr(source, "dcg_", getattr(source, "dcg", source))
     if not hasattr(drawn, "gains"):
         kind = type(metric).__name__
-        remedy = "fit a learner first"
-        raise InputError(f"a DCG or a fitted learner can be drawn, not {kind}; {remedy}")
+        raise InputError(f"a DCG or a fitted learner can be drawn, not {kind}; fit a learner first")
     return drawn
 
 

@@ -88,17 +88,20 @@ def two_grade_theorem(a: MetricLike, b: MetricLike) -> Theorem:
     if not is_compatible(a, b):
         return Theorem(False, "the gains do not rise strictly in both")
     if a.n_grades > 2:
-        more = "with more than two, compatible gains may disagree"
-        return Theorem(False, f"{a.n_grades} grades; {more}")
+        return Theorem(
+            False, f"{a.n_grades} grades; with more than two, compatible gains may disagree"
+        )
 
     # discounts that are multiples of each other
     c, d = a.discounts, b.discounts
     same = a.depth == b.depth and c @ d > 0
     if same and np.allclose((c @ c) * d, (c @ d) * c, rtol=1e-12, atol=0):
-        rise = "gains that rise in both, discounts that are the same up to a factor"
-        return Theorem(True, f"two grades, {rise}")
-    differ = "so that more at the top may outweigh one below in one alone"
-    return Theorem(False, f"the discounts differ, {differ}")
+        return Theorem(
+            True, "two grades, gains that rise in both, discounts that are the same up to a factor"
+        )
+    return Theorem(
+        False, "the discounts differ, so that more at the top may outweigh one below in one alone"
+    )
 
 
 def optimal_rankings(

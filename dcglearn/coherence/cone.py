@@ -128,7 +128,7 @@ class Cone:
         n, p = self.rows.shape
 
         # violations of pairs, within the budget
-        violation: Any = hstack([csr_array(-self.rows), -eye_array(n)]) if n else csr_array((0, p))
+        violation = hstack([csr_array(-self.rows), -eye_array(n)]) if n else csr_array((0, p))
         if spent is not None:
             violation = vstack([violation, csr_array(spent[None])])
 
@@ -136,7 +136,7 @@ class Cone:
         fixed = csr_array(np.concatenate([unit, np.zeros(n)])[None])
         upper = np.zeros(violation.shape[0])
         limits = {"A_ub": violation.tocsr(), "b_ub": upper, "A_eq": fixed, "b_eq": [1.0]}
-        result: Any = linprog(cost, **limits, method="highs")
+        result = linprog(cost, **limits, method="highs")
         if result.status != 0:
             raise RuntimeError(f"the linear program was not solved ({result.message})")
         steps = np.maximum(result.x[:p], 0.0)
@@ -186,8 +186,10 @@ class Dominance(Finding):
         # by how much one side is ahead, or may be
         lead = f"by {least:.4f} to {most:.4f} of the metric's range (best minus worst list)"
         if self.verdict == "open":
-            either = f"the metric decides whether {best} or {other} is better"
-            return f"{either}: under {scope}, {best} leads {lead}"
+            return (
+                f"the metric decides whether {best} or {other} is better: under {scope}, {best} "
+                f"leads {lead}"
+            )
         return f"under {scope}, {best} beats {other} {lead}"
 
     @property
@@ -333,8 +335,9 @@ def _check_lists(sides: dict[str, Grades], log: Preferences | None) -> None:
         if not len(lists):
             raise InputError(f"{name} holds no list")
     if log is not None and not log.graded:
-        nothing = "so it says nothing about gains and discounts"
-        raise InputError(f"a log of documents has no grades, {nothing}")
+        raise InputError(
+            "a log of documents has no grades, so it says nothing about gains and discounts"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,8 +377,9 @@ class AllowedMetrics:
         if budget is None:
             budget = 1.1 * least if least > SLACK else 0.0
         elif not np.isfinite(budget) or budget < least - SLACK:
-            problem = f"every metric violates the log by at least {least:.3g} on average"
-            raise InputError(f"budget={budget}: {problem}")
+            raise InputError(
+                f"budget={budget}: every metric violates the log by at least {least:.3g} on average"
+            )
         return cls(cone, unit, n_grades, depth, float(budget))
 
     def range(self, gap: Floats) -> tuple[float, float]:
@@ -432,14 +436,14 @@ class AllowedMetrics:
         The log comes first: while it is violated beyond the budget, the violation is minimised.
         """
         assert self.cone is not None and self.budget is not None
-        rises: Floats = np.ones(self.n_grades - 1)
+        rises = np.ones(self.n_grades - 1)
         for turn in range(8):
             # the cone of the DCGs with these discounts, or these gains
             of_gains = turn % 2 == 0
-            factors: tuple[Floats, Floats] = rises[:, None], np.eye(len(falls))
+            factors = rises[:, None], np.eye(len(falls))
             if of_gains:
                 factors = np.eye(len(rises)), falls[:, None]
-            basis: Floats = np.kron(*factors).astype(np.float64)
+            basis = np.kron(*factors).astype(np.float64)
 
             # as a cone of v >= 0, with B = basis @ v
             rows, advantage = self.cone.rows @ basis, self.cone.advantage @ basis
@@ -513,8 +517,10 @@ class Ranges(Finding):
         total = self.gains.shape[1] + self.discounts.shape[1] - 3
         if not self.open_parameters:
             return f"the log pins down all {total} gains and discounts (no range is wider than .5)"
-        n_open = f"{len(self.open_parameters)} of {total}"
-        return f"the log does not pin down {n_open} gains and discounts (ranges wider than .5)"
+        return (
+            f"the log does not pin down {len(self.open_parameters)} of {total} gains and discounts "
+            "(ranges wider than .5)"
+        )
 
     @property
     def pictures(self) -> list[Fields]:

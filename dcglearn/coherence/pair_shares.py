@@ -38,7 +38,8 @@ from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import AnyMetric, MetricLike, MetricsLike, as_weights, labelled
 from dcglearn.metrics.textbook_lists import AdaptiveMetric
 
-_inversions_of = function("inversions n l[n] f[n] l[n] f[n] -> #")
+_inversions = function("inversions .n l[n] f[n] l[n]~ f[n]~ -> #")
+"""Sorts keys and sizes by key, in place; the inversions, weighted by products of sizes."""
 
 
 @dataclass(frozen=True)
@@ -244,8 +245,10 @@ class DisagreementMatrix(Finding):
             return sentence
 
         # how far the others are apart
-        others = f"of {len(self.names)} metrics, and {c} and {d} the least, {least:.1%}"
-        return f"{sentence}, the most {others}"
+        return (
+            f"{sentence}, the most of {len(self.names)} metrics, and {c} and {d} the least, "
+            f"{least:.1%}"
+        )
 
     @property
     def table(self) -> PolarsFrame:
@@ -275,8 +278,10 @@ class DisagreementMatrix(Finding):
         how = "all" if self.exact else "random"
         notes = [f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"]
         if self.constant:
-            left_out = "left out, since all rankings have the same value under them"
-            notes.append(f"{left_out}: {', '.join(self.constant)}")
+            notes.append(
+                "left out, since all rankings have the same value under them: "
+                f"{', '.join(self.constant)}"
+            )
         return notes
 
 
@@ -314,8 +319,9 @@ def disagreement_matrix(
         scaled = dict(zip(by_name, map(rankings.scaled, weights), strict=True))
     kept = {name: table for name, table in scaled.items() if table is not None}
     if len(kept) < 2:
-        problem = f"{len(kept)} of {len(by_name)} metrics order these rankings at all"
-        raise InputError(f"{problem}; a matrix needs two")
+        raise InputError(
+            f"{len(kept)} of {len(by_name)} metrics order these rankings at all; a matrix needs two"
+        )
 
     # values of all rankings, or of a sample
     exact = rankings.n_lists <= whole_number(max_lists, "max_lists", 2)
@@ -379,9 +385,3 @@ def _pairs_of(weight: Floats | float) -> float:
 def _pairs_in_runs(keys: Integers, size: Floats) -> float:
     starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
     return _pairs_of(np.add.reduceat(size, starts))
-
-
-def _inversions(keys: Integers, size: Floats) -> float:
-    """Sort both arrays by key, in place; return the inversions, weighted by products of sizes."""
-    work = np.empty_like(keys), np.empty_like(size)
-    return float(_inversions_of(len(keys), keys, size, *work))

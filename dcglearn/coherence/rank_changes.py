@@ -16,7 +16,7 @@ from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.system_tests import MAX_RESAMPLES, shares_of_people
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
-from dcglearn.foundation.finding import Cells, Finding, table_of
+from dcglearn.foundation.finding import Cells, Finding, plain, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import (
     Fields,
@@ -57,8 +57,10 @@ class Swaps(Finding):
     def sentence(self) -> str:
         """How many pairs of systems the metrics swap, and how many of them beyond chance."""
         beyond = f", {sum(self.solid)} of them beyond chance" if self.pairs else ""
-        swapped = f"{len(self.pairs)} of {number_of(self.n_pairs, 'pairs')} of systems"
-        return f"the metrics {' and '.join(self.metrics)} swap {swapped}{beyond}"
+        return (
+            f"the metrics {' and '.join(self.metrics)} swap {len(self.pairs)} of "
+            f"{number_of(self.n_pairs, 'pairs')} of systems{beyond}"
+        )
 
     @property
     def table(self) -> PolarsFrame:
@@ -132,8 +134,7 @@ class SystemOrder(Finding):
     @property
     def _decided(self) -> str:
         """The share of pairs of systems that need no choice of a metric."""
-        decided = f"{self.share_decided:.1%} of the pairs of systems are decided"
-        return f"{decided} under {self.scope}"
+        return f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}"
 
     @property
     def table(self) -> PolarsFrame:
@@ -179,17 +180,18 @@ class SystemOrder(Finding):
             if np.isnan(self.tau[i, j]):
                 notes.append(f"{swaps}; to one of them all systems are equal")
                 continue
-            taus = f"{self.tau[i, j]:.3f} (tau_AP {self.tau_ap[i, j]:.3f}"
-            back = f"{self.tau_ap[j, i]:.3f} with that of {metrics[j]}"
             notes.append(
-                f"{swaps}; Kendall's tau between their orders is {taus} with the order of "
-                f"{metrics[i]} taken for true, {back})"
+                f"{swaps}; Kendall's tau between their orders is {self.tau[i, j]:.3f} (tau_AP "
+                f"{self.tau_ap[i, j]:.3f} with the order of {metrics[i]} taken for true, "
+                f"{self.tau_ap[j, i]:.3f} with that of {metrics[j]})"
             )
 
         # what is chance, and what every DCG says
         if notes:
-            share = f"at least {percent(self.level)} of the bootstrap samples of the topics"
-            notes.append(f"beyond chance: both metrics keep their order in {share}")
+            notes.append(
+                f"beyond chance: both metrics keep their order in at least {percent(self.level)} "
+                "of the bootstrap samples of the topics"
+            )
             notes.append(self._decided)
         notes.append(f"beats: how many systems each beats under {self.scope}")
         if self.people is not None:
@@ -200,10 +202,9 @@ class SystemOrder(Finding):
 
     def to_dict(self) -> Fields:
         """Return the values of a finding, with the metrics and their swaps."""
-        swaps = [one.to_dict() for one in self.swaps.values()]
-        values = {"metrics": list(self.evaluation.metrics), "swaps": swaps}
-        values |= {"people": None if self.people is None else self.people.to_dict()}
-        return super().to_dict() | values | {"decided": self.share_decided}
+        values: Fields = {"metrics": self.evaluation.metrics, "swaps": self.swaps.values()}
+        values |= {"people": self.people, "decided": self.share_decided}
+        return super().to_dict() | plain(values)
 
 
 def system_order(

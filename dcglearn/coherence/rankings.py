@@ -60,8 +60,10 @@ class Rankings:
     def __str__(self) -> str:
         if self.counts is None:
             return f"all {self.n_lists:,} lists of {self.depth} grades"
-        documents = f"rankings of {sum(self.counts)} documents down to position {self.depth}"
-        return f"all {self.n_lists:,} {documents}"
+        return (
+            f"all {self.n_lists:,} rankings of {sum(self.counts)} documents down to position "
+            f"{self.depth}"
+        )
 
     def best(self, weights: Floats) -> Grades:
         """Return a list with the largest value under weights of shape (K, L)."""
@@ -223,6 +225,7 @@ def _counts(documents: ArrayLike, n_grades: int) -> Left:
     """Return the number of documents of each grade; raise InputError if one is unknown."""
     documents = multiset(documents, n_grades)
     if (documents < 0).any():
-        problem = "every document needs a known grade, 0 = worst"
-        raise InputError(f"documents={documents.tolist()}: {problem}")
+        raise InputError(
+            f"documents={documents.tolist()}: every document needs a known grade, 0 = worst"
+        )
     return tuple(np.bincount(documents, minlength=n_grades).tolist())

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -128,7 +128,7 @@ class IntegerProgramme:
         gap = csr_array(np.concatenate([a, -a])[None])
         rows, low, high = vstack([self.rows, gap]), [*self.low, least], [*self.high, most]
         with quiet_solver():
-            solution: Any = milp(
+            solution = milp(
                 np.concatenate([b, -b]),
                 integrality=np.ones(2 * a.size),
                 bounds=Bounds(0, 1),
@@ -177,5 +177,5 @@ def _assignment(rankings: Rankings) -> tuple[csr_array, Floats, Floats]:
         high.append(counts)
 
     rows = vstack(parts)
-    both: Any = block_diag([rows, rows], format="csr")
+    both = block_diag([rows, rows], format="csr")
     return both, np.concatenate(low * 2), np.concatenate(high * 2)

@@ -149,8 +149,10 @@ class Coherence(Finding):
         if self._witnesses:
             largest = "these losses are the largest"
             if not self.proved:
-                most = f"{self.bound:.1%} and {self.bound_reverse:.1%}"
-                largest = f"the search ended before its proof: losses are at most {most}"
+                largest = (
+                    f"the search ended before its proof: losses are at most {self.bound:.1%} and "
+                    f"{self.bound_reverse:.1%}"
+                )
             notes.append(
                 "of each two lists, the metric of the first chooses it; by this choice the metric "
                 "of the second loses a share of its range (its best list minus its worst one); "
@@ -357,8 +359,10 @@ class RegretCurve(Finding):
         )
         if low == high:
             return sentence
-        most = f"{self.margin[high]:.1%} of its range by {self.regret[high]:.1%}"
-        return f"{sentence}, and one that {a} prefers by {most}"
+        return (
+            f"{sentence}, and one that {a} prefers by {self.margin[high]:.1%} of its range by "
+            f"{self.regret[high]:.1%}"
+        )
 
     @property
     def table(self) -> PolarsFrame:

@@ -38,10 +38,14 @@ from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.metrics.textbook_lists import ListMetric
 
 _shares_of_grades = function(
-    "grade_shares start stop width depth grades f[stop*width] b[stop*width] f[stop*depth*grades] "
-    "f[stop*grades] f[0]"
+    "grade_shares first last width depth grades f[last*width] b[last*width] f[last*depth*grades] "
+    "f[last*grades] f[work_of_shares(depth,width)]~"
 )
-_work_of_shares = function("work_of_shares depth width -> n")
+"""Writes the share of each grade at each of the first positions, and the count of each grade.
+
+Scores and grades (-1 = no document) have shape (Q, N); the zeros of shares, (Q, K, L), and counts,
+(Q, L), are written to. Documents with equal scores have equal shares of their positions.
+"""
 
 
 def evaluate_arrays(
@@ -273,18 +277,18 @@ def _values_and_counts(
         shares = np.zeros((len(grades[block]), depth, n_grades))
 
         # write shares of grades, and weigh them
-        arrays = scores[block], grades[block], depth, shares, counts[block]
-        _in_parts(partial(_grade_shares, *arrays), scores[block])
+        arrays = scores[block], grades[block], shares, counts[block]
+        _in_parts(_shares_of_grades, scores[block], width, depth, n_grades, *arrays)
         flat = shares.reshape(len(shares), -1)
         for m, weight in enumerate(weights):
             values[block, m] = flat[:, : len(weight)] @ weight
     return values, counts
 
 
-def _in_parts(part: Callable[[int, int], None], scores: Floats) -> None:
-    """Call ``part(start, stop)`` for all rows, in threads where they are many."""
+def _in_parts(part: Callable[..., None], scores: Floats, *arguments: Any) -> None:
+    """Call ``part(start, stop, *arguments)`` for all rows, in threads where they are many."""
     n_parts = min(4 * threads(), len(scores)) if scores.size > 1 << 14 else 1
-    in_chunks(lambda _, start, stop: part(start, stop), len(scores), n_parts)
+    in_chunks(lambda _, start, stop: part(start, stop, *arguments), len(scores), n_parts)
 
 
 def _sorted_values(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -> Floats:
@@ -310,23 +314,3 @@ def _sorted_values(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -> Fl
             gains[tied] = averaged(gain_of_grade[ranked[tied]], groups)[:, :depth]
         values[:, m] = gains @ dcg.discounts[:depth]
     return values
-
-
-def _grade_shares(
-    scores: Floats,
-    grades: Grades,
-    depth: int,
-    shares: Floats,
-    counts: Floats,
-    start: int,
-    stop: int,
-) -> None:
-    """Write the share of each grade at each of the first positions, and the count of each grade.
-
-    `scores` and `grades` (-1 = no document) have shape (Q, N); the zeros of `shares`, (Q, K, L),
-    and `counts`, (Q, L), are written to. Documents with equal scores have equal shares of their
-    positions.
-    """
-    width, n_grades = scores.shape[1], counts.shape[1]
-    sizes, work = (start, stop, width, depth, n_grades), np.empty(_work_of_shares(depth, width))
-    _shares_of_grades(*sizes, scores, grades, shares, counts, work)

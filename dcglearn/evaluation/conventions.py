@@ -329,7 +329,7 @@ def _tried(
     # try single changes, then pairs
     changes = changes_of(base, max(own.depth, longest_list(judged, *runs)))
     pairs = [{**a, **b} for a, b in combinations(changes, 2) if a.keys() != b.keys()]
-    best: list[Definition] = [base]
+    best = [base]
     for more in (changes, pairs):
         with errors_in("the queries of the values"):
             searched = valued([{**base, **change} for change in more], *sample, own)

@@ -141,8 +141,10 @@ class Gate(Finding):
         counted = f"margin {self._margin}; {row.n_measured} of {row.n_topics} topics count"
         if row.people is not None:
             counted += f"; of 100 people who see a difference at least {row.people:.1f} take it"
-        numbers = f"difference {row.difference:+.4f}, {interval}, {counted}"
-        return f"{relation} under {row.measure} ({numbers})"
+        return (
+            f"{relation} under {row.measure} (difference {row.difference:+.4f}, {interval}, "
+            f"{counted})"
+        )
 
     @property
     def _rule(self) -> str:
@@ -161,8 +163,10 @@ class Gate(Finding):
         shown = f"{self.min_difference - row.detectable:+.4f} to be worse"
         if self.rule == "non-inferior":
             shown = f"{self.min_difference + row.detectable:+.4f} to be not worse"
-        topics = f"these {row.n_topics} topics show a true difference of {shown} four times in five"
-        return f"{topics} ({row.run}, {row.measure})"
+        return (
+            f"these {row.n_topics} topics show a true difference of {shown} four times in five "
+            f"({row.run}, {row.measure})"
+        )
 
     def to_dict(self) -> Fields:
         """Return the decision as plain Python values."""

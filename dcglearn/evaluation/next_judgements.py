@@ -174,8 +174,7 @@ class Difference:
     @property
     def bounds(self) -> Floats:
         """The least and the most of the mean difference, shape (2,)."""
-        ends: Floats = self._bounds.mean(axis=0)
-        return ends
+        return self._bounds.mean(axis=0)
 
     @property
     def width(self) -> float:
@@ -235,8 +234,11 @@ def with_grades(judgements: JudgementsLike, graded: Any) -> Judgements:
     filled = questions.filter(pl.col("grade") != OPEN)
     n_open = len(questions) - len(filled)
     if n_open:
-        lines = f"{number_of(n_open, 'lines')} of {len(questions):,}"
-        warnings.warn(f"not graded yet: {lines}", UserWarning, stacklevel=2)
+        warnings.warn(
+            f"not graded yet: {number_of(n_open, 'lines')} of {len(questions):,}",
+            UserWarning,
+            stacklevel=2,
+        )
 
     # beside the judgements so far
     more = filled.select(query="query_id", document="doc_id", grade=pl.col("grade").cast(pl.Int64))

@@ -204,10 +204,7 @@ class People(Finding):
             run=row["run"], measure=row["measure"], baseline=row["baseline"]
         )
         moved = queries.with_columns(by=queries["take"] - queries["keep"]).sort("by")
-        best, worst = (
-            moved.reverse().filter(moved.reverse()["by"] > 0),
-            moved.filter(moved["by"] < 0),
-        )
+        best, worst = moved.filter(moved["by"] > 0).reverse(), moved.filter(moved["by"] < 0)
 
         # queries that people would notice
         for part, words, name in ((best, "take", row["run"]), (worst, "keep", row["baseline"])):

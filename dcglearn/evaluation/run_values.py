@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypedDict, get_args
@@ -16,6 +16,7 @@ from dcglearn.evaluation.other_measures import measured_elsewhere, usual_name
 from dcglearn.evaluation.people import ShownLists
 from dcglearn.evaluation.ranked import (
     UNJUDGED,
+    RankedGrades,
     check_list_settings,
     judged_counts,
     judged_ideal,
@@ -404,6 +405,7 @@ def evaluate(
     ideals = {}
     if ideal == "judgements":
         ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in divided.items()}
+    valuation = _Valuation(divided, ideals, unjudged, empty, residuals)
 
     # how deep lists are looked at
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
@@ -432,17 +434,9 @@ def evaluate(
             looked_at = is_judged if to_the_end else is_judged[:, :deepest]
             measured[r, m] = is_informative & looked_at.any(axis=1)
 
-        # values and residuals, divided by ideals
+        # values and residuals
         for m, dcg in dcgs.items():
-            plain[r, m] = value = ranked.values(dcg, unjudged)
-            more = ranked.values(dcg, "best") - value if residuals else value
-            if m in divided:
-                top = ideals[m] if ideals else ranked.own_ideal(divided[m], unjudged)
-                value = normalised_values(value, top, empty)
-                more = normalised_values(more, top, 0.0)
-
-            # a query that the run lacks has no value
-            values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
+            plain[r, m], values[r, m], more = valuation.of(ranked, m, dcg)
             if added is not None:
                 added[r, m] = more
 
@@ -466,6 +460,33 @@ def evaluate(
         Unjudged.of(judged, systems, dcgs, set(divided), ties, empty, unseen) if bounds else None,
         shown,
     )
+
+
+@dataclass(frozen=True)
+class _Valuation:
+    """How lists are valued: numbers of the metrics that are divided, and by which ideals.
+
+    `ideals` are those of the judgements by metric, shape (Q,) each; without any, each list has its
+    own.
+    """
+
+    divided: Collection[int]
+    ideals: Mapping[int, Floats]
+    unjudged: str | float
+    empty: float
+    residuals: bool
+
+    def of(self, ranked: RankedGrades, m: int, metric: Any) -> tuple[Floats, Floats, Floats]:
+        """Return a run's values under metric m, plain and divided, and its residuals; (Q,) each."""
+        plain = value = ranked.values(metric, self.unjudged)
+        more = ranked.values(metric, "best") - value if self.residuals else value
+        if m in self.divided:
+            top = self.ideals[m] if self.ideals else ranked.own_ideal(metric, self.unjudged)
+            value = normalised_values(value, top, self.empty)
+            more = normalised_values(more, top, 0.0)
+
+        # a query that the run lacks has no value
+        return plain, np.where(ranked.lengths > 0, value, np.nan), more
 
 
 def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:
@@ -492,8 +513,9 @@ def _check_settings(
     # each by itself
     if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
         near = nearest(unjudged, UNJUDGED) if isinstance(unjudged, str) else ""
-        choices = f"give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
-        raise InputError(f"unjudged={unjudged!r}: {choices}")
+        raise InputError(
+            f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
+        )
     one_of(missing, "missing", get_args(Missing))
     one_of(ideal, "ideal", get_args(Ideal))
 

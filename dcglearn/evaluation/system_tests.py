@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from itertools import product
-from typing import Any, ClassVar, Literal, Unpack, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Finding, plain, table_of
 from dcglearn.foundation.plain_text import number_of, one_line, percent
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
@@ -56,6 +56,9 @@ CALL = "compare_systems(judgements, runs)"
 """How the comparison is called."""
 
 Topics = Literal["all", "these"]
+
+Draws: TypeAlias = tuple[float, int, int]
+"""Confidence level of intervals, number of bootstrap samples, and their seed."""
 
 MAX_RESAMPLES = 10_000_000
 """Most bootstrap samples and permutations."""
@@ -158,19 +161,21 @@ class SystemComparison(Finding):
         relation = "not shown to differ from"
         if best["p_corrected"] < 1 - self.level:
             relation = "better than" if best["difference"] > 0 else "worse than"
-        interval = f"{percent(self.level)} interval {best['low']:+.4f} to {best['high']:+.4f}"
         over = f" over {self.over}" if self.over else ""
         clearest = (
-            f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} "
-            f"(mean difference {best['difference']:+.4f}{over}, {interval})"
+            f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} (mean "
+            f"difference {best['difference']:+.4f}{over}, {percent(self.level)} interval "
+            f"{best['low']:+.4f} to {best['high']:+.4f})"
         )
         if len(rows) == 1:
             return clearest
 
         # how many there are
         n_clear = sum(row["p_corrected"] < 1 - self.level for row in rows)
-        count = f"{n_clear} of {len(rows)} differences from {best['baseline']} are beyond chance"
-        return f"{count}; the clearest: {clearest}"
+        return (
+            f"{n_clear} of {len(rows)} differences from {best['baseline']} are beyond chance; the "
+            f"clearest: {clearest}"
+        )
 
     @property
     def notes(self) -> list[str]:
@@ -194,8 +199,10 @@ class SystemComparison(Finding):
         notes += [f"the topics that a run lacks count as 0: {fact}" for fact in absent if fact]
         few = [row["n_measured"] for row in rows if row["n_measured"] < row["n_topics"]]
         if few:
-            fewest = f"{'at least ' if len(rows) > 1 else ''}{min(few)} of {self.n_queries}"
-            notes.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
+            notes.append(
+                f"queries that count: {'at least ' if len(rows) > 1 else ''}{min(few)} of "
+                f"{self.n_queries}; in the others {UNMEASURED}"
+            )
 
         # what is not judged, what dividing by the ideal does, and why nothing is said of people
         notes += [*self.open, *self.reversals, *self.silent]
@@ -222,8 +229,7 @@ class SystemComparison(Finding):
 
     def to_dict(self) -> Fields:
         """Return the values of a finding, with the shares of people."""
-        people = None if self.of_people is None else self.of_people.to_dict()
-        return super().to_dict() | {"people": people}
+        return super().to_dict() | {"people": plain(self.of_people)}
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""
@@ -370,63 +376,15 @@ def compared(
     whole_number(random_state, "random_state", 0)
     over = _compared_over(topics, machine)
     b = number_of_baseline(evaluation.runs, baseline)
-    base = evaluation.runs[b]
-
-    # the machine's values, those of queries that people judged first
-    n = len(evaluation.queries)
-    if machine:
-        order = _by_people_first(evaluation.queries, machine[0].queries)
-        by_machine = [values[:, order] for _, _, values, _ in _by_query(*machine, b)]
-
-    # a row for each measure and run
-    rows: list[Fields] = []
-    has = paired.has if paired else ~np.isnan(evaluation.values[:, 0])
-    for i, (measure, r, values, measured) in enumerate(_by_query(evaluation, paired, b)):
-        kept = ~np.isnan(values[0])
-        differences = values[0, kept]
-        if len(differences) < 2:
-            raise InputError(
-                f"too few queries to compare: {len(differences)} in common, and two are needed"
-            )
-
-        # test the differences; judges do not change which queries a run lacks
-        if machine:
-            shared, further = by_machine[i][:, :n][:, kept], by_machine[i][:, n:]
-            further = further[:, ~np.isnan(further[0])]
-            powered = [
-                powered_mean(*outcomes, these=topics == "these")
-                for outcomes in zip(values[:, kept], shared, further, strict=True)
-            ]
-
-            # means, and what the test says of the first
-            means = [mean.mean for mean in powered]
-            spread, tests = powered[0].error * powered[0].n ** 0.5, powered[0].tests(level)
-        else:
-            means, spread = np.nanmean(values, axis=1).tolist(), float(differences.std(ddof=1))
-            tests = _tests(differences, level, n_resamples, random_state)
-
-        # what judging the rest could make of them
-        if evaluation.open is not None:
-            m = evaluation.metrics.index(measure) if measure in evaluation.metrics else -1
-            ends = _open_ends(evaluation, m, (r, b), kept)
-            tests |= _bounds_of_interval(ends, level, n_resamples, random_state)
-            tests["judged"] = None if m < 0 else 1 - float(evaluation.unjudged[[r, b], m].mean())
-
-        # with the numbers of queries
-        names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
-        rows.append(
-            {
-                **names,
-                "mean": means[1] if len(means) > 1 else None,
-                **tests,
-                "n_topics": len(differences),
-                "n_shared": int((has[r] & has[b]).sum()),
-                "n_run": int(has[r].sum()),
-                "n_baseline": int(has[b].sum()),
-                "n_measured": int(measured[kept].sum()),
-                "spread": spread,
-            }
-        )
+    draws = level, n_resamples, random_state
+    rows = [*_rows(evaluation, paired, machine, b, draws, topics)]
+    n_others = len(evaluation.runs) - 1
+    _LOG.info(
+        "compared %d runs with %s by %d bootstrap samples",
+        n_others,
+        rows[0]["baseline"],
+        n_resamples,
+    )
 
     # correct for the number of rows
     floats = ["mean", "p_permutation", *([*OPEN_COLUMNS] * bool(evaluation.open))]
@@ -434,19 +392,70 @@ def compared(
     p_values = table["p_t" if machine else "p_permutation"].to_numpy()
     after = table.get_column_index("p_permutation") + 1
     table.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
-    n_others = len(evaluation.runs) - 1
-    _LOG.info("compared %d runs with %s by %d bootstrap samples", n_others, base, n_resamples)
 
     # of 100 people
     others = [(r, b) for r in range(len(evaluation.runs)) if r != b]
     people = shares_of_people(evaluation, others, level, random_state)
     if people is not None:
-        table = table.join(_of_people(people), ["run", "baseline", "measure"], "left")
-    reversals = tuple(_reversals(evaluation, b))
+        keys = ["run", "baseline", "measure"]
+        shares = (pl.col(name.removeprefix("people_")).alias(name) for name in OF_PEOPLE)
+        table = table.join(people.table.select(*keys, *shares), keys, "left")
     notes = evaluation.open.notes if evaluation.open else ()
     return SystemComparison(
-        table, level, correction, n, over, reversals, notes, people, evaluation.silent
+        table,
+        level,
+        correction,
+        len(evaluation.queries),
+        over,
+        tuple(_reversals(evaluation, b)),
+        notes,
+        people,
+        evaluation.silent,
     )
+
+
+def _rows(
+    evaluation: Evaluation,
+    paired: PairedRuns | None,
+    machine: tuple[Evaluation, PairedRuns | None] | None,
+    b: int,
+    draws: Draws,
+    topics: str,
+) -> Iterator[Fields]:
+    """Yield the row of each measure and run, compared with run b."""
+    runs, has = evaluation.runs, paired.has if paired else ~np.isnan(evaluation.values[:, 0])
+
+    # the machine's values, those of queries that people judged first
+    by_machine: list[Floats] = []
+    if machine:
+        order = _by_people_first(evaluation.queries, machine[0].queries)
+        by_machine = [values[:, order] for _, _, values, _ in _by_query(*machine, b)]
+
+    for i, (measure, r, values, measured) in enumerate(_by_query(evaluation, paired, b)):
+        kept = ~np.isnan(values[0])
+        n_topics = int(kept.sum())
+        if n_topics < 2:
+            raise InputError(
+                f"too few queries to compare: {n_topics} in common, and two are needed"
+            )
+
+        # judges do not change which queries a run lacks
+        if by_machine:
+            tests, spread = _powered_tests(values, by_machine[i], draws[0], topics)
+        else:
+            tests, spread = _tests(values, draws)
+        bounds = _bounds(evaluation, measure, (r, b), kept, draws) if evaluation.open else {}
+        yield {
+            **{"run": runs[r], "baseline": runs[b], "measure": measure},
+            **tests,
+            **bounds,
+            "n_topics": n_topics,
+            "n_shared": int((has[r] & has[b]).sum()),
+            "n_run": int(has[r].sum()),
+            "n_baseline": int(has[b].sum()),
+            "n_measured": int(measured[kept].sum()),
+            "spread": spread,
+        }
 
 
 def shares_of_people(
@@ -458,13 +467,6 @@ def shares_of_people(
     names = evaluation.runs, evaluation.metrics, evaluation.queries
     counted = ~np.isnan(evaluation.filled[:, 0])
     return people_of(evaluation.shown, names, pairs, counted, level, random_state)
-
-
-def _of_people(people: People) -> PolarsFrame:
-    """Return the columns of people's shares, `OF_PEOPLE`, with the names of their rows."""
-    names = [name.removeprefix("people_") for name in OF_PEOPLE]
-    table = people.table.select("run", "baseline", "measure", *names)
-    return table.rename(dict(zip(names, OF_PEOPLE, strict=True)))
 
 
 def number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
@@ -479,15 +481,15 @@ def number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
 def _compared_over(topics: str, machine: tuple[Evaluation, PairedRuns | None] | None) -> str:
     """Return of which queries a difference is, in words; "" without a machine."""
     one_of(topics, "topics", get_args(Topics))
-    if machine is None and topics == "these":
+    if machine is not None:
+        these = f"these {number_of(len(machine[0].queries), 'queries')}"
+        return these if topics == "these" else "all queries there could be"
+    if topics == "these":
         raise InputError(
             'topics="these" goes with judgements of a machine for all of them: give llm '
             "(--llm-qrels) too"
         )
-    if machine is None:
-        return ""
-    these = f"these {number_of(len(machine[0].queries), 'queries')}"
-    return these if topics == "these" else "all queries there could be"
+    return ""
 
 
 def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
@@ -531,14 +533,17 @@ def _by_query(
             yield measure, r, paired.against(measure, r, b)[None], measured[r] | measured[b]
 
 
-def _tests(
-    differences: Floats, level: float, n_resamples: int, random_state: int
-) -> dict[str, float | None]:
-    """Return mean difference, bootstrap interval, and p-values by t-test and sign permutation."""
+def _tests(values: Floats, draws: Draws) -> tuple[Fields, float]:
+    """Return the mean and the tests of differences by query, and their standard deviation.
+
+    Tests are the mean difference, its bootstrap interval, and p-values by t-test and by sign
+    permutation. `values` are those of `_by_query`.
+    """
     from scipy.stats import permutation_test, ttest_1samp
 
+    differences = values[0, ~np.isnan(values[0])]
     mean = float(differences.mean())
-    low, high = interval_of_mean(differences, level, n_resamples, random_state)
+    low, high = interval_of_mean(differences, *draws)
     if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
         p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
@@ -546,12 +551,30 @@ def _tests(
         p_t = float(ttest_1samp(differences, 0.0).pvalue)
 
         # as many permutations as samples
-        draws = _draws(differences, n_resamples, random_state)
-        test = permutation_test((differences,), np.mean, permutation_type="samples", **draws)
+        test = permutation_test(
+            (differences,), np.mean, permutation_type="samples", **_draws(differences, *draws[1:])
+        )
         p_permutation = float(test.pvalue)
 
-    interval = {"difference": mean, "low": low, "high": high}
-    return {**interval, "p_t": p_t, "p_permutation": p_permutation}
+    of_run = float(np.nanmean(values[1])) if len(values) > 1 else None
+    interval = {"mean": of_run, "difference": mean, "low": low, "high": high}
+    p_values = {"p_t": p_t, "p_permutation": p_permutation}
+    return interval | p_values, float(differences.std(ddof=1))
+
+
+def _powered_tests(
+    values: Floats, by_machine: Floats, level: float, topics: str
+) -> tuple[Fields, float]:
+    """Return what `_tests` does, by a machine's values too, of which further queries are last."""
+    kept, n = ~np.isnan(values[0]), values.shape[1]
+    shared, further = by_machine[:, :n][:, kept], by_machine[:, n:]
+    further = further[:, ~np.isnan(further[0])]
+    difference, *of_run = (
+        powered_mean(*outcomes, these=topics == "these")
+        for outcomes in zip(values[:, kept], shared, further, strict=True)
+    )
+    mean = of_run[0].mean if of_run else None
+    return {"mean": mean} | difference.tests(level), difference.error * difference.n**0.5
 
 
 def _reversals(evaluation: Evaluation, b: int) -> Iterator[str]:
@@ -599,27 +622,24 @@ def turning_queries(divided: Floats, plain: Floats) -> list[int]:
     return min(turning, key=len)
 
 
-def _open_ends(evaluation: Evaluation, m: int, pair: tuple[int, int], kept: Flags) -> Floats | None:
-    """Return the least and the most of differences by query, (n, 2); None where nobody knows."""
-    if evaluation.open is None or m not in evaluation.open.metrics:
-        return None
-    return evaluation.open.differences(*pair, m)[kept]
-
-
-def _bounds_of_interval(
-    ends: Floats | None, level: float, n_resamples: int, random_state: int
-) -> dict[str, float | None]:
-    """Return what a mean difference, and the ends of its interval, can be.
+def _bounds(
+    evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags, draws: Draws
+) -> Fields:
+    """Return what a mean difference, and the ends of its interval, can be; None where unknown.
 
     An end of the interval rises with each difference, so its least is that of the least ones.
     """
-    names = ("least", "most", *END_BOUNDS)
-    if ends is None:
-        return dict.fromkeys(names)
-    draws = n_resamples, random_state
-    (low, high), (low_most, high_most) = (interval_of_mean(end, level, *draws) for end in ends.T)
-    least, most = ends.mean(axis=0).tolist()
-    return dict(zip(names, (least, most, low, low_most, high, high_most), strict=True))
+    row = dict.fromkeys(OPEN_COLUMNS)
+    if evaluation.open is None or measure not in evaluation.metrics:
+        return row
+    m = evaluation.metrics.index(measure)
+    row["judged"] = 1 - float(evaluation.unjudged[pair, m].mean())
+    if m in evaluation.open.metrics:
+        ends = evaluation.open.differences(*pair, m)[kept]
+        (low, high), (low_most, high_most) = (interval_of_mean(end, *draws) for end in ends.T)
+        numbers = *ends.mean(axis=0).tolist(), low, low_most, high, high_most
+        row |= zip(OPEN_COLUMNS, numbers, strict=False)
+    return row
 
 
 def interval_of_mean(

@@ -200,8 +200,10 @@ def judgements_first(
 
     # grades are whole numbers, unless they are fractions that were to be cut
     if isinstance(grade, float) and any(isinstance(s, (int, np.integer)) for _, s in scores):
-        cut = "dl.read_judgements(judgements, cutoffs=) cuts grades that are fractions"
-        raise InputError(f"{swapped}; or, if the order is right, {cut}")
+        raise InputError(
+            f"{swapped}; or, if the order is right, dl.read_judgements(judgements, cutoffs=) cuts "
+            "grades that are fractions"
+        )
 
     # other sources are swapped if they can be read the other way round alone
     try:
@@ -361,8 +363,10 @@ def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
         return table
     row = first_repeated(table, [column for column in table.columns if column != "document"])
     if row is not None:
-        query = f"the query {row['query']!r}"
-        raise InputError(f"{name}: rank {row['rank']:g} of {query} occurs twice; give scores too")
+        raise InputError(
+            f"{name}: rank {row['rank']:g} of the query {row['query']!r} occurs twice; give scores "
+            "too"
+        )
     return table.with_columns(score=-pl.col("rank")).drop("rank")
 
 

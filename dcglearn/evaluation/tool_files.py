@@ -76,7 +76,7 @@ def _frame(rows: Sequence[tuple[Any, ...]], *further: str, kind: type = int) -> 
     """Return rows of a query, a document, a grade and further numbers as a table."""
     import polars as pl
 
-    kinds: dict[str, Any] = {"query": pl.String, "document": pl.String}
+    kinds = {"query": pl.String, "document": pl.String}
     return pl.DataFrame(rows, schema=kinds | dict.fromkeys(("grade", *further), kind), orient="row")
 
 
@@ -346,8 +346,10 @@ def _body(name: str, data: bytes) -> dict[str, Any]:
         remedy += "; give that by --qrels"
     # perhaps the response of another endpoint
     else:
-        listing = f"not the response of _rank_eval (its keys are {listed(list(value))})"
-        kind = f"is {_other_response(value)}, {listing}"
+        kind = (
+            f"is {_other_response(value)}, not the response of _rank_eval (its keys are "
+            f"{listed(list(value))})"
+        )
     raise InputError(f"{name} {kind}{remedy and f'; {remedy}'}")
 
 

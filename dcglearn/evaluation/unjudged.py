@@ -86,7 +86,11 @@ class Unjudged:
     def pairs(self, r: int, b: int, m: int) -> Iterator[tuple[OpenQuery, Any]]:
         """Yield each query of the difference of two runs, and a column of its documents' names."""
         both = self.documents[r].join(
-            self.documents[b], on=["query", "document"], how="full", coalesce=True
+            self.documents[b],
+            on=["query", "document"],
+            how="full",
+            coalesce=True,
+            maintain_order="left_right",
         )
         known = self.known[m][r] - self.known[m][b]
         return self._queries(m, known, both, ("rank", "rank_right"))

@@ -66,7 +66,7 @@ def measure_of(dcg: DCG, name: str, normalise: bool) -> LearnedMeasure:
     normalise = normalise and not dcg.plain
     doc = f"{'NDCG' if normalise else 'DCG'} with learned gains and discounts (dcglearn)."
     members = {"__name__": name, "NAME": name, "__doc__": doc, "dcg": dcg, "normalise": normalise}
-    measure: LearnedMeasure = type(name, (LearnedMeasure,), members)()
+    measure = type(name, (LearnedMeasure,), members)()
 
     # register it, and the provider once
     ir_measures.measures.register(measure)

@@ -24,7 +24,7 @@ def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
     it is no DCG, its best grade gains nothing, no position counts, or it is plain and the tool
     normalises; `n_grades` is for a name.
     """
-    dcg: DCG = _summed(metric, tool, n_grades)
+    dcg = _summed(metric, tool, n_grades)
 
     # a positive ideal value is needed
     if dcg.gains[-1] <= 0:

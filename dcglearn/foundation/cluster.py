@@ -157,8 +157,10 @@ def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
         for (package, version), theirs in zip(versions.items(), answer, strict=True):
             parts = 2 if package == "Python" else None
             if theirs.split(".")[:parts] != version.split(".")[:parts]:
-                problem = f"worker {worker} has {package} {theirs}, this process {version}"
-                raise InputError(f"{problem}: install the same")
+                raise InputError(
+                    f"worker {worker} has {package} {theirs}, this process {version}: install the "
+                    "same"
+                )
 
 
 def _worker_failure(
@@ -181,14 +183,14 @@ def scheduler_of(client: Client) -> Mapping[str, Any]:
     """Return the scheduler's description of itself and all its workers; empty if it is lost."""
     # ask until it lists all workers
     while True:
-        info: Mapping[str, Any] = client.scheduler_info(n_workers=-1)
+        info = client.scheduler_info(n_workers=-1)
         if len(info.get("workers", ())) == info.get("n_workers", 0):
             return info
 
 
 def workers_of(client: Client) -> Mapping[str, Any]:
     """Return the workers by address; raise ClusterLost if the scheduler is lost."""
-    workers: Mapping[str, Any] | None = scheduler_of(client).get("workers")
+    workers = scheduler_of(client).get("workers")
     if workers is None:
         raise ClusterLost(f"the scheduler was lost: start it and its workers; {_RESUME}")
     return workers
@@ -253,8 +255,10 @@ def _lost(client: Client, workers: Sequence[str]) -> str:
     missing = next((worker for worker in workers if worker not in present), "")
     if not missing:
         return ""
-    waiting = "the workers that waited for it were restarted"
-    return f"worker {missing} was lost, and {waiting}: run this again"
+    return (
+        f"worker {missing} was lost, and the workers that waited for it were restarted: run this "
+        "again"
+    )
 
 
 def _end_tasks(client: Client, own: Client) -> None:

@@ -108,7 +108,7 @@ class Finding(Shown):
 
         The table is a list of rows; fields of the result that are large are left out.
         """
-        values: Fields = {"sentence": self.sentence, "notes": list(self.notes)}
+        values = {"sentence": self.sentence, "notes": list(self.notes)}
         values["table"] = plain(self.table.to_dicts())
         return values | values_of(self)
 

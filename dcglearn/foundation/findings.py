@@ -73,7 +73,8 @@ class Findings(Finding):
         """The title, and each part with its table and notes."""
         texts = [self.title]
         for name, part in self.shown.items():
-            texts += [_underlined(_heading(name, part)), str(part)]
+            heading = _heading(name, part)
+            texts += [f"{heading}\n{'-' * len(heading)}", str(part)]
             texts += [f"{title}:\n{text}" for title, text in part.texts.items()]
         return "\n\n".join(texts)
 
@@ -98,10 +99,6 @@ class Findings(Finding):
 
     def _repr_html_(self) -> str:
         return rendered("foundation/report_cell.html", report=self)
-
-
-def _underlined(heading: str) -> str:
-    return f"{heading}\n{'-' * len(heading)}"
 
 
 def _heading(name: str, part: Finding) -> str:

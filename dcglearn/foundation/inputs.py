@@ -201,5 +201,7 @@ def refuse_beyond_memory(needed: float, what: str, remedy: str) -> None:
         return
     free = available()
     if needed > free:
-        missing = f"{needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free"
-        raise InputError(f"{what} needs {missing}; {remedy}")
+        raise InputError(
+            f"{what} needs {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free; "
+            f"{remedy}"
+        )

@@ -186,9 +186,10 @@ def _bounded(name: str, data: bytes) -> Iterator[int]:
         bound = f"more than {RATIO} times as much"
         if most == by_memory:
             bound = "half of the memory that is free"
-        sizes = f"from {len(data):,} bytes to more than {most / 1e9:,.2f} GB"
         raise InputError(
-            f"{name}: inflates {sizes}, {bound}; {PARTS}", see="memory-error"
+            f"{name}: inflates from {len(data):,} bytes to more than {most / 1e9:,.2f} GB, "
+            f"{bound}; {PARTS}",
+            see="memory-error",
         ) from None
 
 

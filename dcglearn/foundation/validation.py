@@ -431,9 +431,11 @@ def within(
 
     # what is allowed
     limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
-    allowed = f"a finite number {'above' if above else 'of at least'} 0{limit}"
     kind = InputError if is_number else InputTypeError
-    problem = f"{name}={value!r} must be {allowed}" + (f"; {remedy}" if remedy else "")
+    problem = (
+        f"{name}={value!r} must be a finite number {'above' if above else 'of at least'} 0{limit}"
+        + (f"; {remedy}" if remedy else "")
+    )
     raise kind(problem, option=name)
 
 
@@ -449,8 +451,9 @@ def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> N
         problem = f"{name}={value!r}: give one of {', '.join(choices)}{remedy}"
         raise InputTypeError(problem, option=name)
     if value not in choices:
-        allowed = f"give one of {', '.join(choices)}{remedy}"
-        problem = f"{name}={value!r}: {allowed}{nearest(value, choices)}"
+        problem = (
+            f"{name}={value!r}: give one of {', '.join(choices)}{remedy}{nearest(value, choices)}"
+        )
         raise InputError(problem, option=name)
 
 
@@ -458,8 +461,10 @@ def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str)
     """Raise InputTypeError for the first name that is not allowed; it tells the nearest one."""
     for name in names:
         if name not in allowed:
-            fact = f"{owner} has no {noun} {name!r}, but {listed(allowed)}"
-            raise InputTypeError(f"{fact}{nearest(name, allowed)}", option=name)
+            raise InputTypeError(
+                f"{owner} has no {noun} {name!r}, but {listed(allowed)}{nearest(name, allowed)}",
+                option=name,
+            )
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:

@@ -75,8 +75,10 @@ def _sheet_among(name: str, sheet: str | int, names: list[str]) -> str:
         return str(sheet)
     if str(sheet).isdecimal() and 0 < int(sheet) <= len(names):
         return names[int(sheet) - 1]
-    takes = f"takes one of {listed(names)}, or its number"
-    raise InputError(f"{name} has no sheet {sheet!r}; sheet= (--sheet) {takes}")
+    raise InputError(
+        f"{name} has no sheet {sheet!r}; sheet= (--sheet) takes one of {listed(names)}, or its "
+        "number"
+    )
 
 
 def _refuse_wide(name: str, archive: zipfile.ZipFile) -> list[str]:
@@ -94,9 +96,10 @@ def _refuse_wide(name: str, archive: zipfile.ZipFile) -> list[str]:
     # cells
     spanned, held = cells.spanned, cells.held
     if spanned > max(SPARSE * held, PLAIN):
-        span = f"{name}: spans {spanned:,} cells, up to {cells.last}, and {held:,} are in it"
-        remedy = "delete the rows and columns beyond the table, or save the sheet as CSV (UTF-8)"
-        raise InputError(f"{span}; {remedy}")
+        raise InputError(
+            f"{name}: spans {spanned:,} cells, up to {cells.last}, and {held:,} are in it; delete "
+            "the rows and columns beyond the table, or save the sheet as CSV (UTF-8)"
+        )
 
     # and characters; a cell takes up to 300 bytes with openpyxl, less with calamine
     text = sum(n * cells.texts[i] for i, n in cells.uses.items() if i < len(cells.texts))

@@ -43,9 +43,9 @@ def archive_of(name: str, data: bytes) -> zipfile.ZipFile:
             )
 
         if inside.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            refusal = f"{name}: {inside.filename} is packed by a method other than deflate"
             raise InputError(
-                f"{refusal} (number {inside.compress_type}); pack it by deflate, or unpack it"
+                f"{name}: {inside.filename} is packed by a method other than deflate (number "
+                f"{inside.compress_type}); pack it by deflate, or unpack it"
             )
     return archive
 

@@ -42,34 +42,98 @@ def function(prototype: str) -> Kernel:
     with ``?`` behind it where None may stand for it, and ``*`` for an address. Arrays are ``f``
     (float64), ``b`` (int8), ``i`` (int32) or ``l`` (int64). C is not given a whole number in
     parentheses, ``(n)``, which only formulas need.
+
+    What the call can find or make is not given to it. ``.n``, and a whole number that occurs in
+    formulas alone, is the length of the first array ``f[n]`` or ``f[n+1]``. An array with ``!``
+    behind it is made for the kernel to fill, one with ``+`` to add to, and both are returned after
+    the result; one with ``~`` is working memory, whose formula may call a function of the library
+    that begins with ``work_of_``. ``first`` and ``last``, the ends of a chunk, are given before all
+    others.
     """
     head, _, result = prototype.partition(" -> ")
-    name, *parameters = head.split()
-    types, names, arguments, scope = [], [], [], {"view_": _from_buffer}
-    for i, parameter in enumerate(parameters):
-        array = re.fullmatch(r"([fbil])\[(.+)\](\??)", parameter)
-        names.append(f"array_{i}" if array or parameter == "*" else parameter.strip("#()"))
-        if parameter.startswith("("):
-            continue
-        types.append(ARRAY if array or parameter == "*" else _number_type(parameter))
-        arguments.append(_check_of(names[-1], array, scope) if array else names[-1])
+    name, *texts = head.split()
+    parameters = [_parameter(text, i) for i, text in enumerate(texts)]
+    scope: dict[str, Any] = {"view_": _from_buffer, "new_": np.empty, "zeros_": np.zeros}
+
+    # what the caller gives, and what C is given
+    given = [x.label for x in parameters if x.mark not in MADE and not x.text.startswith(".")]
+    given.sort(key=lambda label: label not in ("first", "last"))
+    passed = [x for x in parameters if not x.text.startswith("(")]
+    types = [ARRAY if x.letter or x.text == "*" else _number_type(x.text) for x in passed]
+    arguments = [_check_of(x, scope) if x.letter else x.label for x in passed]
 
     # as fast as a call that is written out
+    returned = ["result_"] * bool(result) + [x.label for x in parameters if x.mark in ("!", "+")]
+    lines = [
+        *_lengths(parameters, given, scope),
+        *(_made(x) for x in parameters if x.mark in MADE),
+        f"result_ = kernel_({', '.join(arguments)})",
+        f"return {', '.join(returned)}",
+    ]
     scope["kernel_"] = plain_function(name, types, _number_type(result) if result else None)
-    checked: Kernel = eval(f"lambda {', '.join(names)}: kernel_({', '.join(arguments)})", scope)
+    exec(f"def {name}({', '.join(given)}):\n " + "\n ".join(lines), scope)
+    checked: Kernel = scope[name]
     return checked
 
 
-def _check_of(name: str, array: re.Match[str], scope: dict[str, Any]) -> str:
+MADE = ("!", "+", "~")
+"""Marks of arrays that a call makes."""
+
+
+class _Parameter(NamedTuple):
+    """A parameter of a prototype, its name in Python and, for an array, type, formula and mark."""
+
+    text: str
+    label: str
+    letter: str = ""
+    size: str = ""
+    mark: str = ""
+
+
+def _parameter(text: str, i: int) -> _Parameter:
+    array = re.fullmatch(r"([fbil])\[(.+)\]([?!+~]?)", text)
+    if array:
+        return _Parameter(text, f"array_{i}", *array.groups())
+    return _Parameter(text, f"array_{i}" if text == "*" else text.strip("#.()"))
+
+
+def _made(parameter: _Parameter) -> str:
+    """Return the line that makes an array."""
+    maker = "zeros_" if parameter.mark == "+" else "new_"
+    return f"{parameter.label} = {maker}({parameter.size}, '{_CODES[parameter.letter]}')"
+
+
+def _lengths(
+    parameters: Sequence[_Parameter], given: Sequence[str], scope: dict[str, Any]
+) -> list[str]:
+    """Return lines that find the whole numbers which a call is not given; declare what they call.
+
+    Raise KeyError if no array has such a length.
+    """
+    lengths = {x.size: x.label for x in reversed(parameters) if x.letter and not x.mark}
+    lines: dict[str, str] = {}
+    for formula in (x.size or x.label * x.text.startswith(".") for x in parameters):
+        for word in re.findall(r"[a-z_]\w*", formula):
+            if word.startswith("work_of_"):
+                n_arguments = formula.partition(f"{word}(")[2].partition(")")[0].count(",") + 1
+                scope[word] = plain_function(word, [COUNT] * n_arguments, COUNT)
+            elif word in lengths and word not in given:
+                lines[word] = f"{word} = {lengths[word]}.size"
+            elif word not in (*given, "min", "max"):
+                lines[word] = f"{word} = {lengths[f'{word}+1']}.size - 1"
+    return [*lines.values()]
+
+
+def _check_of(parameter: _Parameter, scope: dict[str, Any]) -> str:
     """Return the check of an array in Python, of which most arrays need the first line alone."""
-    letter, size, optional = array.groups()
+    _, name, letter, size, mark = parameter
     argument, dtype = _TYPES[letter]
     scope |= {f"{argument}_": globals()[argument], f"{letter}_": dtype}
     check = (
         f"(view_({name}) if {name}.flags.carray and {name}.dtype is {letter}_ "
         f"and {name}.size >= ({size}) else {argument}_({name}, {size}))"
     )
-    return f"None if {name} is None else {check}" if optional else check
+    return f"None if {name} is None else {check}" if mark == "?" else check
 
 
 def _number_type(parameter: str) -> Any:
@@ -192,6 +256,9 @@ _TYPES = {
     "l": ("int64s", np.dtype(np.int64)),
 }
 """The checks of arrays, and their types, by the letters of `function`."""
+
+_CODES = {"f": "f8", "b": "i1", "i": "i4", "l": "i8"}
+"""The types of arrays that a call makes."""
 
 
 class Bound:

@@ -281,7 +281,7 @@ def _documents_text(docs: ArrayLike, name: str, n: int) -> NDArray[np.object_]:
             f"{name} has shape {names.shape}; expected the names of every list's documents, ({n}, "
             "2, K)"
         )
-    texts: NDArray[np.object_] = np.empty((n, 2), dtype=object)
+    texts = np.empty((n, 2), dtype=object)
     for place in np.ndindex(n, 2):
         texts[place] = "\t".join(map(str, names[place]))
     return texts

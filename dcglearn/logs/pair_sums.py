@@ -18,14 +18,13 @@ from dcglearn.kernels.library import function
 
 _add_pairs = function(
     "add_pairs start stop depth width counted block margins weights b[stop*depth] b[stop*depth] "
-    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[2] f[depth*width**2] "
-    "f[counted*width**2] f[(counted>0)*depth*(depth-1)//2*width**4] f[0]"
+    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[2]! f[depth*width**2] "
+    "f[counted*width**2] f[(counted>0)*depth*(depth-1)//2*width**4] f[work_of_pairs(depth,block)]~"
 )
 _add_wide_pairs = function(
     "add_wide_pairs start stop depth width margins weights b[stop*depth] b[stop*depth] "
     "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[(depth*width)**2]"
 )
-_work_of_pairs = function("work_of_pairs depth block -> n")
 
 BLOCK = 2048
 """Pairs that are gathered before they are counted."""
@@ -91,14 +90,12 @@ def pair_sums(
 
     def part(start: int, stop: int) -> PairSums:
         # count the codes at each position and at pairs of positions
-        shortfalls, totals = np.zeros((depth, n_codes)), np.empty(2)
+        shortfalls = np.zeros((depth, n_codes))
         counted = curvature and n_joint * n_codes**2 <= MAX_TABLE
         single = np.zeros((depth if counted else 0, n_codes))
         joint = np.zeros((n_joint if counted else 0, n_codes, n_codes))
-        work = np.empty(_work_of_pairs(depth, BLOCK))
-
-        sizes, sums = (start, stop, depth, width), (totals, shortfalls, single, joint, work)
-        _add_pairs(*sizes, len(single), BLOCK, *varies, *columns, *sums)
+        sizes, sums = (start, stop, depth, width), (shortfalls, single, joint)
+        totals = _add_pairs(*sizes, len(single), BLOCK, *varies, *columns, *sums)
 
         # the Hessian, without the columns of unknown grades
         hessian = np.zeros((0, 0))

@@ -208,7 +208,7 @@ class PreferencePairs(Columns, Weighted):
         """Whether the two lists of a pair differ at all, shape (n,)."""
         if self.all_differ:
             return frozen(np.ones(len(self), dtype=bool))
-        differing: Flags = np.zeros(len(self), dtype=bool)
+        differing = np.zeros(len(self), dtype=bool)
         for k in range(self.depth):
             differing |= self.preferred[:, k] != self.other[:, k]
         return frozen(differing)
@@ -360,7 +360,7 @@ class PreferencePairs(Columns, Weighted):
 
         # verdicts of a rater who contradicts them; the last entry is for all other pairs
         repeated = shown_both_ways(self)
-        differ: Flags = ~np.append(repeated.same, True)[repeated.member]
+        differ = ~np.append(repeated.same, True)[repeated.member]
 
         if inconsistent == "tie":
             return self.changed(tie=ties_of(self) | differ)
@@ -387,8 +387,7 @@ class PreferencePairs(Columns, Weighted):
 
     def gaps(self, metric: Metric) -> Floats:
         """Return by how much a metric scores a pair's first list higher than the second, (n,)."""
-        gaps: Floats = metric.score(self.preferred) - metric.score(self.other)
-        return gaps
+        return metric.score(self.preferred) - metric.score(self.other)
 
     def verdicts(self, metric: Metric) -> Grades:
         """Return 1 where a metric scores a pair's first list higher, -1 the second, 0 a tie; (n,).

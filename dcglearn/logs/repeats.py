@@ -89,7 +89,7 @@ def shown_both_ways(log: Columns) -> ShownBothWays:
 
     def occurs(member: Any) -> Flags:
         """Return whether any verdict of each group is such a member."""
-        counts: Integers = np.bincount(group[member], minlength=len(keys))
+        counts = np.bincount(group[member], minlength=len(keys))
         return np.asarray(counts > 0)
 
     # groups shown both ways, and whether one verdict alone occurs in them

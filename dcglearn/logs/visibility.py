@@ -260,7 +260,7 @@ def gram_matrix(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats
 def blind_mixture(hidden: Floats) -> Floats:
     """Return a random mixture of directions, shape (m, K, L); no pair's difference exceeds 1/2."""
     shares = np.random.default_rng(0).normal(size=len(hidden))
-    mixture: Floats = np.tensordot(shares, hidden, 1)
+    mixture = np.tensordot(shares, hidden, 1)
     largest = max(float(np.abs(mixture).max(initial=0.0)), 1e-300)
     return mixture / (4 * len(mixture) * largest)
 

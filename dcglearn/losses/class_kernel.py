@@ -17,27 +17,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import function
 from dcglearn.losses.objective import Batch
-from dcglearn.losses.rank_kernel import prepare, sorted_queries
+from dcglearn.losses.rank_kernel import over_chunks, prepare, sorted_queries
 
-_by_class = function(
-    "by_class (n) (grades) m classes l[n] l[m+1] l[n] l[grades] l[m*classes+1] l[n] l[classes]"
+by_class = function(
+    "by_class .m classes l[n] l[m+1] l[n] l[grades] l[m*classes+1]! l[n]! l[classes]~"
 )
-_sums_from_top = function("sums_from_top (n) segments l[segments+1] f[n] f[n+segments+1]")
-_sums_from_bottom = function("sums_from_bottom (n) segments l[segments+1] f[n] f[n+segments+1]")
-_widest_ranks = function("widest_ranks (n) m classes k f[n] l[m+1] l[m*classes+1] f[m]")
+"""`Classes.segments`, and the new position of each document of `order`.
+
+Taken are the number of classes, order, offsets, grades, and the class of each grade.
+"""
+
+_sums_from_top = function("sums_from_top .segments l[segments+1] f[n] f[n+segments+1]!")
+_sums_from_bottom = function("sums_from_bottom .segments l[segments+1] f[n] f[n+segments+1]!")
+_widest_ranks = function("widest_ranks .m classes k f[n] l[m+1] l[m*classes+1] f[m]")
 _hinge_ranks = function(
-    "hinge_ranks (n) first last segments classes #alpha f[n] l[segments+1] f[segments] f[segments] "
-    "f[n+segments] f[n+segments] f[n] l[n] l[n] f[n] l[0]"
+    "hinge_ranks first last .segments classes #alpha f[n] l[segments+1] f[segments] f[segments] "
+    "f[n+segments] f[n+segments] f[n] l[n] l[n] f[n] l[work_of_classes(classes)]~"
 )
 _hinge_ranks_vjp = function(
-    "hinge_ranks_vjp (n) first last segments classes #alpha f[n] l[segments+1] f[n] f[n+segments] "
-    "f[n+segments] f[n] l[n] l[n] f[n] l[0]"
+    "hinge_ranks_vjp first last .segments classes #alpha f[n] l[segments+1] f[n] f[n+segments] "
+    "f[n+segments] f[n] l[n] l[n] f[n] l[work_of_classes(classes)]~"
 )
-_work_of_classes = function("work_of_classes classes -> n")
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Classes:
         """Sort and group a batch's documents; `classes`, shape (L,), is the class of each grade."""
         # order documents by query, class and score
         by_score, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        segments, place = by_class(by_score, batch.offsets, batch.grades, classes, n_classes)
+        segments, place = by_class(n_classes, by_score, batch.offsets, batch.grades, classes)
         order, g = np.empty_like(by_score), np.empty_like(f)
         order[place], g[place] = by_score, f
 
@@ -80,18 +83,11 @@ class Classes:
 
     def from_top(self, values: Floats) -> Floats:
         """Return an array with the sum of ``values[segments[s]:j]`` at ``s + j``."""
-        return self._sums(_sums_from_top, values)
+        return _sums_from_top(self.segments, values)
 
     def from_bottom(self, values: Floats) -> Floats:
         """Return an array with the sum of ``values[j:segments[s + 1]]`` at ``s + j``."""
-        return self._sums(_sums_from_bottom, values)
-
-    def _sums(self, kernel: Callable[..., None], values: Floats) -> Floats:
-        """Return running sums, shape (n + n_segments + 1,)."""
-        n, m = len(values), len(self.segments)
-        sums = np.empty(n + m)
-        kernel(n, m - 1, self.segments, values, sums)
-        return sums
+        return _sums_from_bottom(self.segments, values)
 
     def widest_ranks(self, ranks: Floats, offsets: Integers, k: int, shift: float) -> Floats:
         """Return `shift` plus the largest rank of each query's k most relevant documents.
@@ -99,20 +95,8 @@ class Classes:
         Of equally relevant ones, those scored higher count.
         """
         edges = np.full(len(offsets) - 1, shift)
-        sizes = len(self.f), len(edges), self.n_classes
-        _widest_ranks(*sizes, k, ranks, offsets, self.segments, edges)
+        _widest_ranks(self.n_classes, k, ranks, offsets, self.segments, edges)
         return edges
-
-
-def by_class(
-    order: Integers, offsets: Integers, grades: Integers, classes: Integers, n_classes: int
-) -> tuple[Integers, Integers]:
-    """Return `Classes.segments`, and the new position of each document of `order`."""
-    n, n_queries = len(order), len(offsets) - 1
-    segments, places = np.empty(n_queries * n_classes + 1, np.int64), np.empty(n, np.int64)
-    sizes, counts = (n, len(classes), n_queries, n_classes), np.empty(n_classes, np.int64)
-    _by_class(*sizes, order, offsets, grades, classes, segments, places, counts)
-    return segments, places
 
 
 class HingeRanks:
@@ -121,7 +105,7 @@ class HingeRanks:
     def __init__(self, documents: Classes, alpha: float, n_chunks: int) -> None:
         c = self.documents = documents
         self.n_chunks = n_chunks
-        self._sizes = len(c.segments) - 1, c.n_classes, float(alpha)
+        self._documents = c.n_classes, float(alpha), c.f, c.segments
         points_pay = len(c.f) + 1  # every document is a point
         self._blocks = prepare(c.f, c.segments, alpha, points_pay)[-3:]
 
@@ -132,11 +116,8 @@ class HingeRanks:
         minus the smallest from the bottom, so that no sum is a difference of two larger ones.
         """
         c = self.documents
-        extremes, running = (
-            (c.tops, c.bottoms),
-            (c.from_top(c.below_top()), c.from_bottom(c.above_bottom())),
-        )
-        return self._filled(_hinge_ranks, *extremes, *running)
+        running = c.from_top(c.below_top()), c.from_bottom(c.above_bottom())
+        return self._filled(_hinge_ranks, c.tops, c.bottoms, *running)
 
     def vjp(self, w: Floats) -> Floats:
         """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
@@ -145,13 +126,7 @@ class HingeRanks:
 
     def _filled(self, kernel: Callable[..., None], *arrays: Floats) -> Floats:
         """Return an array, shape (n,), that a kernel fills from running sums."""
-        c, n = self.documents, len(self.documents.f)
-        out = np.empty(n)
-
-        def fill(_: int, first: int, last: int) -> None:
-            work = np.empty(_work_of_classes(c.n_classes), np.int64)
-            documents = c.f, c.segments, *arrays, *self._blocks
-            kernel(n, first, last, *self._sizes, *documents, out, work)
-
-        in_chunks(fill, n, self.n_chunks)
+        out = np.empty(len(self.documents.f))
+        arguments = *self._documents, *arrays, *self._blocks, out
+        over_chunks(kernel, len(out), self.n_chunks, *arguments)
         return out

@@ -12,7 +12,7 @@ from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError, Integers
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, ValueAndGradient, positive
-from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
+from dcglearn.losses.rank_kernel import n_chunks_of, over_chunks, sorted_queries, unsorted
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.smooth_discount import SmoothDiscount
 
@@ -76,6 +76,12 @@ class DCGObjective(Objective):
 
     def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
         """Return each query's weight over its ideal value, or 0 unless that is positive."""
+        over_ideals, curve = self._ideals(batch.longest)
+        documents = batch.longest, batch.grades, batch.offsets
+        return over_ideals(*documents, self.dcg.gains, self._by_gain, curve, weight)
+
+    def _ideals(self, longest: int) -> tuple[Callable[..., Floats], Floats]:
+        """Return the kernel of `dcg_kernel` that finds ideal values, and the discounts it takes."""
         raise NotImplementedError
 
     def swap_discounts(self, longest: int) -> Floats:
@@ -95,16 +101,20 @@ class DCGObjective(Objective):
     def _swap_lambdas(self, batch: Batch, step: int) -> tuple[Floats, Floats]:
         """Return `Objective.lambdas`; `step` is a slope of a comparison, see `pair_kernel`."""
         # discounts and normalisation of each query's swaps
-        n_chunks = n_chunks_of(SWAP_COST * batch.n_pairs())
         discounts = self.swap_discounts(batch.longest)
         factor = self._factors(batch, np.ones(batch.n_queries))
-        curves = self._classes, self.dcg.gains, discounts, factor
-        direction, curvature = pair_kernel.lambdas(
-            batch, *curves, self.per_score, step, self.normalise, n_chunks
-        )
+
+        # the documents by the class and the gain of their grades
+        classes, n_classes = self._classes
+        settings = n_classes, batch.longest, step, self.normalise, self.per_score
+        documents = batch.scores, classes[batch.grades], self.dcg.gains[batch.grades], batch.offsets
+        lambdas, curvature = np.empty((2, len(batch.scores)))
+        arguments = *settings, *documents, discounts, factor, lambdas, curvature
+        n_chunks = min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries)
+        over_chunks(pair_kernel.lambdas, batch.n_queries, n_chunks, *arguments)
 
         weight = np.repeat(batch.weight, batch.sizes)
-        return weight * direction, weight * curvature
+        return weight * lambdas, weight * curvature
 
 
 class WholeRankObjective(DCGObjective):
@@ -128,34 +138,29 @@ class WholeRankObjective(DCGObjective):
         n_pairs: float,
         setting: int,
         number: float,
-        memory: int = 0,
     ) -> ValueAndGradient:
         """Return the sum of a kernel over chunks of sorted documents, and its gradient.
 
-        `setting` and `number` are parameters of the kernel, `n_pairs` is its work, and `memory` the
-        floats that it needs beside.
+        `setting` and `number` are parameters of the kernel, and `n_pairs` is its work.
         """
         # sort the documents of each query
         n_chunks = n_chunks_of(n_pairs)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
-        n, sizes = len(f), (len(f), batch.n_queries, len(discounts), setting)
-        arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, factor
+        gains = self.dcg.gains[batch.grades[order]]
+        arguments = setting, number, f, gains, batch.offsets, discounts, factor
 
         # each chunk adds to slopes of its own
-        slopes = np.zeros((n_chunks, n))
+        slopes = np.zeros((n_chunks, len(f)))
 
         def part(i: int, first: int, last: int) -> float:
-            work = [np.empty(memory)] if memory else []
-            return kernel(*sizes, first, last, number, *arrays, slopes[i], *work)
+            return kernel(first, last, *arguments, slopes[i])
 
-        value = sum(in_chunks(part, n, n_chunks))
+        value = sum(in_chunks(part, len(f), n_chunks))
         return value, unsorted(order, slopes.sum(axis=0))
 
-    def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
-        falling = -np.sort(-self._discounts(batch.longest))
-        gains = self.dcg.gains, self._by_gain
-        return dcg_kernel.over_whole_rank_ideals(batch, weight, *gains, falling)
+    def _ideals(self, longest: int) -> tuple[Callable[..., Floats], Floats]:
+        return dcg_kernel.over_whole_rank_ideals, -np.sort(-self._discounts(longest))
 
 
 class SoftRankObjective(DCGObjective):
@@ -180,18 +185,20 @@ class SoftRankObjective(DCGObjective):
         """The rank at which the truncation reaches a half."""
         return depth_of(self.depth, self.dcg) + self.shift
 
-    def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
-        sums = dcg_kernel.truncated_sums(self._discount, self._edge, self.beta, batch.longest)
-        gains = self.dcg.gains, self._by_gain
-        return dcg_kernel.over_soft_rank_ideals(batch, weight, *gains, sums)
+    def _ideals(self, longest: int) -> tuple[Callable[..., Floats], Floats]:
+        curve = self._discount
+        truncation = longest, self._edge, self.beta
+        sums = dcg_kernel.truncated_sums(curve.kind, *truncation, curve.numbers)
+        return dcg_kernel.over_soft_rank_ideals, sums
 
     def _dcg_of_ranks(
         self, ranks: Floats, order: Integers, batch: Batch, edges: Floats
     ) -> ValueAndGradient:
         """Return the value at the ranks of the documents `order`, and its slope in each rank."""
-        factor = self._factors(batch, batch.weight)
-        curves = self.dcg.gains, self._discount, edges, self.beta, factor
-        return dcg_kernel.dcg_of_ranks(ranks, order, batch, *curves)
+        curve, factor = self._discount, self._factors(batch, batch.weight)
+        documents = ranks, order, batch.grades, batch.offsets
+        curves = self.dcg.gains, curve.numbers, edges, factor
+        return dcg_kernel.dcg_of_ranks(len(edges), curve.kind, self.beta, *documents, *curves)
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         return self._swap_lambdas(batch, self._step)

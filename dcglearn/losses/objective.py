@@ -300,8 +300,9 @@ def _grades(grades: ArrayLike, n: int, top: int) -> Integers:
         raise InputError(f"grades holds {y.dtype}; grades are integers, 0 = worst")
     if y.dtype.kind == "f":
         whole = np.isfinite(y) & (y == np.floor(y))
-        remedy = "map labels to 0, 1, 2, ... first"
-        _refuse_wrong("grades", y, whole, f"is not an integer grade; {remedy}")
+        _refuse_wrong(
+            "grades", y, whole, "is not an integer grade; map labels to 0, 1, 2, ... first"
+        )
 
     # find the first grade that is not on the scale
     if n and (y.max() > top or y.min() < 0):
@@ -317,8 +318,10 @@ def _offsets(offsets: ArrayLike, n: int) -> Integers:
     """Return the checked offsets as int64, shape (n_queries + 1,)."""
     ends = np.asarray(offsets)
     if ends.ndim != 1 or len(ends) == 0 or ends.dtype.kind not in "iu":
-        shape = f"shape {ends.shape} and type {ends.dtype}"
-        raise InputError(f"offsets has {shape}; expected integers, (n_queries + 1,)")
+        raise InputError(
+            f"offsets has shape {ends.shape} and type {ends.dtype}; expected integers, (n_queries "
+            "+ 1,)"
+        )
     ends = np.ascontiguousarray(ends, dtype=np.int64)
     if ends[0] == 0 and ends[-1] == n and (ends[1:] >= ends[:-1]).all():
         return ends

@@ -4,27 +4,38 @@ from enum import IntEnum
 
 import numpy as np
 
-from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Grades, Integers
 from dcglearn.kernels.library import function
 from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.objective import Batch, ValueAndGradient
+from dcglearn.losses.objective import ValueAndGradient
+from dcglearn.losses.rank_kernel import over_chunks
 
-_over_pairs = function("over_pairs m classes l[m*classes+1] f[m] f[m]")
+over_pairs = function("over_pairs .m classes l[m*classes+1] f[m] f[m]!")
+"""Each query's weight over its number of pairs of different classes, at least 1.
+
+Taken are the number of classes, segments and weights.
+"""
+
 _hinge = function(
-    "hinge (n) segments classes squared first last #margin f[n] l[segments+1] f[segments] "
+    "hinge .segments classes squared first last #margin f[n] l[segments+1] f[segments] "
     "f[segments] f[n+segments] f[n+segments] f[n+segments] f[segments//classes] f[n] -> #"
 )
 weighted_pairs = function(
-    "weighted_pairs (n) m depth kind first last #alpha f[n] f[n] l[m+1] f[depth] f[m] f[n] -> #"
+    "weighted_pairs .m .depth kind first last #alpha f[n] f[n] l[m+1] f[depth] f[m] f[n] -> #"
 )
 """``sum |(G_a - G_b)(D_a - D_b)| phi(alpha (f_a - f_b))``; see `WholeRankObjective._summed`."""
-_lambdas = function(
-    "lambdas (n) (m) classes longest step damped first last #alpha f[n] l[n] f[n] l[m+1] "
-    "f[longest] f[m] f[n] f[n] f[0]"
+lambdas = function(
+    "lambdas classes longest step damped first last #alpha f[n] l[n] f[n] l[m+1] f[longest] f[m] "
+    "f[n] f[n] f[work_of_lambdas(classes,longest)]~"
 )
-_work_of_lambdas = function("work_of_lambdas classes longest -> n")
-_sweep_pairs = function("sweep (n) m grades #margin f[n] f[n] b[n] l[m+1] l[n] f[n] -> #")
+"""Fills the lambdas of documents, towards higher scores, and their curvature, shapes (n,).
+
+If `damped`, the lambdas of a query that sum to S are scaled to log2(1 + S). In units of 1 / alpha,
+0.001 is added to a distance in a lambda, so that ties have finite ones, and 1.5 in a curvature:
+with less, trees learn slowly; with more, they learn noise.
+"""
+
+_sweep_pairs = function("sweep .m grades #margin f[n] f[n] b[n] l[m+1] l[n] f[n]+ -> #")
 
 
 class PairLoss(IntEnum):
@@ -42,13 +53,6 @@ class PairStep(IntEnum):
     LOGISTIC = 2  # 2 sigma(-x)
 
 
-def over_pairs(segments: Integers, n_classes: int, weight: Floats) -> Floats:
-    """Return each query's weight over its number of pairs of different classes, at least 1."""
-    factors = np.empty(len(weight))
-    _over_pairs(len(weight), n_classes, segments, weight, factors)
-    return factors
-
-
 def hinge(
     c: Classes, factor: Floats, margin: float, squared: bool, n_chunks: int
 ) -> ValueAndGradient:
@@ -57,56 +61,14 @@ def hinge(
     If `squared`, the terms are halves of the squares. `factor` weighs queries. The slope has the
     order of `c`, shape (n,).
     """
-    n, n_segments = len(c.f), len(c.segments) - 1
-    slope = np.empty(n)
+    slope = np.empty(len(c.f))
 
     # running sums of scores and squares from each end of a class
     below = c.below_top()
     sums = c.from_top(below), c.from_top(below * below), c.from_bottom(c.above_bottom())
     arrays = c.f, c.segments, c.tops, c.bottoms, *sums, factor, slope
-
-    def part(_: int, first: int, last: int) -> float:
-        sizes = n, n_segments, c.n_classes, squared, first, last
-        value: float = _hinge(*sizes, margin, *arrays)
-        return value
-
-    return sum(in_chunks(part, n, n_chunks)), slope
-
-
-def lambdas(
-    batch: Batch,
-    classes: tuple[Integers, int],
-    gains: Floats,
-    discounts: Floats,
-    factor: Floats,
-    alpha: float,
-    step: int,
-    damped: bool,
-    n_chunks: int,
-) -> tuple[Floats, Floats]:
-    """Return the lambdas of documents, towards higher scores, and their curvature, shapes (n,).
-
-    `classes` are the class of each grade and their number, `gains` those of grades, and `discounts`
-    those of positions. If `damped`, the lambdas of a query that sum to S are scaled to log2(1 + S).
-    In units of 1 / alpha, 0.001 is added to a distance in a lambda, so that ties have finite ones,
-    and 1.5 in a curvature: with less, trees learn slowly; with more, they learn noise.
-    """
-    by_grade, n_classes = classes
-    n, n_queries = len(batch.scores), batch.n_queries
-    out, curvature = np.empty(n), np.empty(n)
-    documents = batch.scores, by_grade[batch.grades], gains[batch.grades], batch.offsets
-    arrays = *documents, discounts, factor, out, curvature
-
-    def fill(_: int, first: int, last: int) -> None:
-        # memory for the longest query
-        sizes, work = (
-            (n_classes, batch.longest),
-            np.empty(_work_of_lambdas(n_classes, batch.longest)),
-        )
-        _lambdas(n, n_queries, *sizes, step, damped, first, last, alpha, *arrays, work)
-
-    in_chunks(fill, n_queries, min(n_chunks, n_queries))
-    return out, curvature
+    parts = over_chunks(_hinge, len(slope), n_chunks, c.n_classes, squared, margin, *arrays)
+    return sum(parts), slope
 
 
 def count_pairs(grades: Grades, offsets: Integers) -> int:
@@ -129,17 +91,14 @@ def hinge_sums(
     scores: Floats, grades: Grades, offsets: Integers, order: Integers
 ) -> ValueAndGradient:
     """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs, grade_i > grade_j, and slope."""
-    slope = np.zeros_like(scores)
-    return _sweep(scores, scores, grades, offsets, order, 1.0, slope), slope
+    return _sweep(scores, scores, grades, offsets, order, 1.0)
 
 
 def hinge_curvature(
     along: Floats, scores: Floats, grades: Grades, offsets: Integers, order: Integers
 ) -> Floats:
     """Return the (generalised) Hessian by score times the direction `along`, shape (n,)."""
-    product = np.zeros_like(scores)
-    _sweep(scores, along, grades, offsets, order, 0.0, product)
-    return product
+    return _sweep(scores, along, grades, offsets, order, 0.0)[1]
 
 
 def _sweep(
@@ -149,16 +108,14 @@ def _sweep(
     offsets: Integers,
     order: Integers,
     margin: float,
-    slope: Floats,
-) -> float:
-    """Add ``2 (values_i - values_j - margin)`` to i's slope, less it to j's, over violating pairs.
+) -> ValueAndGradient:
+    """Return the sum of ``(values_i - values_j - margin)^2`` over violating pairs, and a slope.
+
+    The slope is the sum of ``2 (values_i - values_j - margin)``, less that over pairs of j.
 
     In the order of scores, the worse documents within the margin of a better one are a run from the
     top, whose end moves in one direction only: running counts and sums by grade give every sum over
-    pairs in O(n log n). Returns the sum of ``(values_i - values_j - margin)^2``, the sum of
-    squared hinges if values are scores.
+    pairs in O(n log n). The sum is that of squared hinges if values are scores.
     """
-    sizes = len(scores), len(offsets) - 1, int(grades.max(initial=0)) + 1
-    arrays = scores, values, grades, offsets, order, slope
-    total: float = _sweep_pairs(*sizes, margin, *arrays)
-    return total
+    n_grades = int(grades.max(initial=0)) + 1
+    return _sweep_pairs(n_grades, margin, scores, values, grades, offsets, order)

@@ -58,7 +58,7 @@ class RankHinge(Objective):
         # each query over its number of pairs
         factor = batch.weight
         if self.normalise:
-            factor = pair_kernel.over_pairs(c.segments, n_classes, batch.weight)
+            factor = pair_kernel.over_pairs(n_classes, c.segments, batch.weight)
         loss, slope = pair_kernel.hinge(c, factor, self.margin, self._squared, n_chunks)
         return -loss, unsorted(c.order, slope)
 

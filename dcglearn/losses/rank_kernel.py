@@ -21,21 +21,18 @@ from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import function
 
-_sort_queries = function("sort_queries (n) (m) first last f[n] l[m+1] l[n] f[n] f[0]")
-_fill_cosines = function("fill_cosines f[512]")
+_sort_queries = function("sort_queries first last f[n] l[m+1] l[n] f[n] f[0]")
 _prepare = function(
-    "prepare (n) segments points_pay #alpha f[n] l[segments+1] l[n+1] l[n+1] l[segments+1] f[n] "
-    "f[n] l[n] l[n] l[2]"
+    "prepare .segments points_pay #alpha f[n] l[segments+1] l[n+1]! l[n+1]! l[segments+1]! f[n]! "
+    "f[n]! l[n]! l[n]! l[2]!"
 )
-_condense = function(
-    "condense (n) (boxes) (points) first last f[512] f[n] l[boxes] l[boxes] f[n] f[points]"
-)
+_condense = function("condense first last f[512] f[n] l[boxes] l[boxes] f[n] f[points]")
 _soft_ranks = function(
-    "soft_ranks (n) (boxes) (points) first last segments #alpha #most f[512] f[n] l[boxes] "
+    "soft_ranks first last .segments #alpha #most f[512] f[n] l[boxes] "
     "l[boxes] l[segments+1] l[segments+1] f[points] f[points] l[points] l[points] f[points]? f[n]"
 )
 _soft_ranks_vjp = function(
-    "soft_ranks_vjp (n) (boxes) (points) first last segments #alpha f[512] f[n] l[boxes] l[boxes] "
+    "soft_ranks_vjp first last .segments #alpha f[512] f[n] l[boxes] l[boxes] "
     "l[segments+1] l[segments+1] f[points] f[points] l[points] l[points] f[points]? f[n] f[points] "
     "f[n]"
 )
@@ -49,13 +46,17 @@ POINTS_PAY = 3 * NODES // 2
 CHUNK_PAIRS = 1 << 24
 """Pairs of documents in a chunk: some milliseconds of work, where starting threads takes one."""
 
-_COSINES = np.empty((NODES, NODES // 2))
-_fill_cosines(_COSINES)
+_COSINES = function("fill_cosines f[512]!")()
 
 
 def n_chunks_of(n_pairs: float) -> int:
     """Return the number of chunks for `n_pairs` of work, however many threads there are."""
     return int(min(max(n_pairs // CHUNK_PAIRS, 1), MAX_CHUNKS))
+
+
+def over_chunks(kernel: Callable[..., Any], n: int, n_chunks: int, *arguments: Any) -> list[Any]:
+    """Return ``kernel(first, last, *arguments)`` of each chunk of ``range(n)``, in order."""
+    return in_chunks(lambda _, first, last: kernel(first, last, *arguments), n, n_chunks)
 
 
 def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[Integers, Floats]:
@@ -68,7 +69,7 @@ def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[In
 
     def sort(_: int, first: int, last: int) -> None:
         work = np.empty(4 * (offsets[last] - offsets[first]))
-        _sort_queries(n, n_queries, first, last, scores, offsets, order, f, work)
+        _sort_queries(first, last, scores, offsets, order, f, work)
 
     in_chunks(sort, n_queries, min(n_chunks, n_queries))
     return order, f
@@ -94,14 +95,12 @@ class SoftRanks:
     ) -> None:
         starts, slots, cuts, self.points, *blocks = prepare(f, segments, alpha, points_pay)
         self.f, self.n_chunks, self._n_boxes = f, n_chunks, len(starts) - 1
-        n, n_points = len(f), len(self.points)
-        self._lengths = n, len(starts), n_points
 
         # arguments of all kernels: boxes, segments, points, and how many each point stands for
         self._boxes = f, starts, slots
-        counts = self._condensed(np.ones(n)) if n_points < n else None
-        self._sums = *self._boxes, segments, cuts, self.points, *blocks, counts
-        self._sizes = len(cuts) - 1, float(alpha)
+        counts = self._condensed(np.ones(len(f))) if len(self.points) < len(f) else None
+        self._sums = _COSINES, *self._boxes, segments, cuts, self.points, *blocks, counts
+        self.alpha = float(alpha)
 
     @classmethod
     def of(cls, scores: Floats, offsets: Integers, alpha: float) -> tuple[Integers, SoftRanks]:
@@ -116,30 +115,23 @@ class SoftRanks:
 
         Of a rank above `most`, it is a lower bound.
         """
-        return self._filled(
-            len(self.f), _soft_ranks, *self._sizes, float(most), _COSINES, *self._sums
-        )
+        return self._filled(len(self.f), _soft_ranks, self.alpha, float(most), *self._sums)
 
     def vjp(self, w: Floats) -> Floats:
         """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
-        arguments = *self._sizes, _COSINES, *self._sums, w, self._condensed(w)
+        arguments = self.alpha, *self._sums, w, self._condensed(w)
         return self._filled(len(w), _soft_ranks_vjp, *arguments)
 
     def _condensed(self, values: Floats) -> Floats:
         """Return weights of points for documents with values, shape (n_points,)."""
-        n, n_points = len(self.f), len(self.points)
-        if n_points == n:
+        if len(self.points) == len(self.f):
             return values
-        return self._filled(n_points, _condense, _COSINES, *self._boxes, values)
+        return self._filled(len(self.points), _condense, _COSINES, *self._boxes, values)
 
     def _filled(self, size: int, kernel: Callable[..., None], *arguments: Any) -> Floats:
         """Return an array of a size that a kernel fills box by box."""
         out = np.empty(size)
-
-        def fill(_: int, first: int, last: int) -> None:
-            kernel(*self._lengths, first, last, *arguments, out)
-
-        in_chunks(fill, self._n_boxes, self.n_chunks)
+        over_chunks(kernel, self._n_boxes, self.n_chunks, *arguments, out)
         return out
 
 
@@ -153,19 +145,6 @@ def prepare(
     score, the ratio ``exp(alpha (f[head] - f[j]))``, the start `head` of its block, and
     ``tail[head]``, the block's end.
     """
-    # room for as many boxes and points as documents
-    n, m, sizes = len(f), len(segments), np.empty(2, np.int64)
-    starts, slots, cuts = (
-        np.empty(n + 1, np.int64),
-        np.empty(n + 1, np.int64),
-        np.empty(m, np.int64),
-    )
-    points, ratio = np.empty(n), np.empty(n)
-    head, tail = np.empty(n, np.int64), np.empty(n, np.int64)
-
-    boxes, of_points = (starts, slots, cuts), (points, ratio, head, tail)
-    _prepare(n, m - 1, points_pay, float(alpha), f, segments, *boxes, *of_points, sizes)
-
-    # keep what is used of it
-    b, k = sizes
-    return starts[: b + 1], slots[: b + 1], cuts, points[:k], ratio[:k], head[:k], tail[:k]
+    # keep what is used of the room for as many boxes and points as documents
+    starts, slots, cuts, *of_points, (b, k) = _prepare(points_pay, float(alpha), f, segments)
+    return starts[: b + 1], slots[: b + 1], cuts, *(values[:k] for values in of_points)

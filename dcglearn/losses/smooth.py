@@ -198,7 +198,6 @@ class SoftRankNDCG(WholeRankObjective):
     sharpness_power = 1
 
     def _evaluate(self, batch: Batch) -> ValueAndGradient:
-        depth, longest = len(self._discounts(batch.longest)), batch.longest
-        kernel, memory = smooth_kernel.expected_dcg, smooth_kernel.memory_of_noise(depth, longest)
-        n_pairs = batch.n_pairs() * longest
-        return self._summed(kernel, batch, n_pairs, longest, self.sigma, memory)
+        n_pairs = batch.n_pairs() * batch.longest
+        kernel = smooth_kernel.expected_dcg
+        return self._summed(kernel, batch, n_pairs, batch.longest, self.sigma)

@@ -120,8 +120,10 @@ class Utility(SavedMetric):
         return "\n".join(rows)
 
     def __repr__(self) -> str:
-        sizes = f"depth={self.depth}, n_grades={self.n_grades}"
-        return f"Utility({sizes}, weights={short_row(self.weights.ravel())})"
+        return (
+            f"Utility(depth={self.depth}, n_grades={self.n_grades}, "
+            f"weights={short_row(self.weights.ravel())})"
+        )
 
 
 class NormalisedMetric(SavedMetric):

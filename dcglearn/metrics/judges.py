@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.finding import plain
 from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, finite_array
 
 N_DRAWS = 200
@@ -187,10 +188,7 @@ class Judges:
 
     def to_dict(self) -> Fields:
         """Return plain Python values, as a metric's file holds them."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        values["grades"] = list(self.grades)
-        values["draws"] = None if self.draws is None else self.draws.to_dict()
-        return values
+        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}
 
     @classmethod
     def from_dict(cls, values: Any, shape: tuple[int, int]) -> Self:

@@ -93,8 +93,10 @@ class ListUtility(NormalisedMetric):
         if gains.min() < 0:
             raise InputError(f"gains {short_row(gains)} must be at least 0 in a list utility")
         if discounts.min() < 0 or (np.diff(discounts) > 0).any():
-            rule = "must be at least 0 and never rise in a list utility"
-            raise InputError(f"discounts {short_row(discounts)} {rule}")
+            raise InputError(
+                f"discounts {short_row(discounts)} must be at least 0 and never rise in a list "
+                "utility"
+            )
 
         # stops, or a share of the best
         if len(stops) != len(gains):

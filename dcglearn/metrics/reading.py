@@ -119,7 +119,7 @@ def metric(
     np.float64(0.396)
     """
     # objects and files have their own scale
-    named: Any = metric_or_name(metric, accept=accept, name=name)
+    named = metric_or_name(metric, accept=accept, name=name)
     if isinstance(named, ReaderName):
         return named.metric(n_grades, depth)
     if not isinstance(named, (MetricName, ListMetricName)):
@@ -128,8 +128,9 @@ def metric(
     # names are taken at the scale of the data
     if n_grades is None:
         word = named.at(10)
-        remedy = f"give dl.metric({word!r}, n_grades=5)"
-        raise InputError(f"{name}: nothing says how many grades {word} has; {remedy}")
+        raise InputError(
+            f"{name}: nothing says how many grades {word} has; give dl.metric({word!r}, n_grades=5)"
+        )
     if not isinstance(named, MetricName):
         return named.metric(n_grades, depth)
     deep = named.deep(depth)
@@ -301,8 +302,7 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
             see="only-a-dcg",
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept if issubclass(kind, SavedMetric))
-    forms = f"{kinds}, its file, or a name such as exponential-log2@10"
-    raise InputTypeError(f"{given}; give {forms}")
+    raise InputTypeError(f"{given}; give {kinds}, its file, or a name such as exponential-log2@10")
 
 
 def metric_in_use(baseline: MetricLike, n_grades: int, depth: int) -> tuple[str, ListMetric]:

@@ -58,7 +58,7 @@ class SavedMetric(Shown):
         DCG(gains=[0, 3, 15], discounts=[1, 0.5])
         """
         grades, names = grade_map(mapping, self.n_grades), self.grade_names
-        values: Fields = {key: getattr(self, key)[..., grades] for key in self._by_grade}
+        values = {key: getattr(self, key)[..., grades] for key in self._by_grade}
         # no names where two grades of the data would have one
         values["grade_names"] = None
         if names is not None and len(set(grades)) == len(grades):

@@ -13,7 +13,7 @@ from dcglearn.foundation.validation import Fields, Floats, InputError, finite_ar
 from dcglearn.kernels.library import function
 from dcglearn.metrics.textbook import textbook_discounts
 
-_fill_discounts = function("fill_discounts kind size f[size] n f[n] f[n] f[n]")
+_fill_discounts = function("fill_discounts kind .size f[size] .n f[n] f[n]! f[n]!")
 
 
 class Curve(IntEnum):
@@ -72,9 +72,7 @@ class SmoothDiscount:
         """Return the discounts and their derivatives at real-valued ranks >= 1, any shape."""
         ranks = np.asarray(ranks, dtype=np.float64)
         flat = np.ascontiguousarray(ranks).ravel()
-        n = len(flat)
-        value, slope = np.empty(n), np.empty(n)
-        _fill_discounts(self.kind, len(self.numbers), self.numbers, n, flat, value, slope)
+        value, slope = _fill_discounts(self.kind, self.numbers, flat)
         return value.reshape(ranks.shape)[()], slope.reshape(ranks.shape)[()]
 
     def vector(self, depth: int) -> Floats:

@@ -121,8 +121,9 @@ class NamedMetric:
         """Return K, or `depth` where the name has none; raise InputError if both are None."""
         if self.depth is None and depth is None:
             name, _, _ = self.at(10).rpartition("@")
-            fact = f"metric {name!r} has no depth, and nothing here says one"
-            raise InputError(f"{fact}: write {self.at(10)}")
+            raise InputError(
+                f"metric {name!r} has no depth, and nothing here says one: write {self.at(10)}"
+            )
         return whole_number(self.depth or depth, "depth")
 
 
@@ -144,8 +145,9 @@ class MetricName(NamedMetric):
         assert match is not None, word
         digits = match[3] or ""
         if len(digits) > len(str(MAX_DEPTH)):
-            fact = f"{name} {word!r}: K has {len(digits)} digits"
-            raise InputError(f"{fact}; give at most {MAX_DEPTH}")
+            raise InputError(
+                f"{name} {word!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}"
+            )
 
         # try the names of gain and discount
         gain, discount = match[1] or "linear", match[2] or "log2"

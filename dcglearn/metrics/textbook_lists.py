@@ -79,7 +79,7 @@ def _bpm(gains: Floats, target: float, depth: int) -> Floats:
 
 
 def _err(n_grades: int, depth: int, _: float) -> ListUtility:
-    chances: Floats = (np.exp2(np.arange(n_grades)) - 1) / np.exp2(n_grades - 1)
+    chances = (np.exp2(np.arange(n_grades)) - 1) / np.exp2(n_grades - 1)
     return ListUtility(chances, 1 / np.arange(1.0, depth + 1), chances, plain=True)
 
 

@@ -321,7 +321,7 @@ class ParquetLog(PartedLog):
 def bytes_per_pair(first: Piece, mapping: LogMapping, files: Sequence[str]) -> int:
     """Return the bytes of a pair's codes: one a grade, and those of the columns of any file."""
     depth = next(batches(first, mapping))[1].depth
-    present: set[str] = {"tie"}
+    present = {"tie"}
     for path in files:
         with opened(path, mapping) as (_, columns):
             present |= set(columns)

@@ -23,7 +23,7 @@ from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, AnyLog, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.metrics.textbook_scores import textbook_scores
-from dcglearn.parts.parted_log import Facts, OpenLog, PartedLog, differing_pairs, facts_of
+from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs, facts_of
 from dcglearn.readers.shown_order import FEWEST_VERDICTS, ONE_SIDED_LEVEL, one_sided
 from dcglearn.readers.upside_down import CHECKED_PAIRS, sampled
 
@@ -67,8 +67,7 @@ class Sides:
 
         named = np.where(is_second, self.second, self.n - self.second)
         chance = betainc(np.maximum(named, 1), self.n - named + 1, expected)
-        always: NDArray[Any] = self.raters[lone & (chance <= ONE_SIDED_LEVEL / len(self.n))]
-        return always
+        return self.raters[lone & (chance <= ONE_SIDED_LEVEL / len(self.n))]
 
 
 def one_sided_raters(log: OpenLog) -> NDArray[Any]:
@@ -104,7 +103,7 @@ def usable_pairs(log: AnyLog) -> AnyLog:
 
 def usable_rows(log: PreferencePairs, *, ties: bool = True) -> Flags:
     """Return which pairs of a log are informative, shape (n,), with or without its ties."""
-    used: Flags = log.differing if ties else log.differing & ~ties_of(log)
+    used = log.differing if ties else log.differing & ~ties_of(log)
     raters = one_sided_raters(log)
     return used if log.rater is None else used & ~np.isin(log.rater, raters)
 
@@ -117,7 +116,7 @@ def usable_parts(log: PartedLog) -> PartedLog:
 
     # facts of what is left; pairs of equal lists were not judged by side
     parts = log.parts.mapped(partial(_without, raters=raters))
-    facts: Facts = parts.total(facts_of)
+    facts = parts.total(facts_of)
     facts = replace(
         facts,
         n=facts.n + log.facts.n_equal - facts.n_equal,

@@ -115,8 +115,9 @@ class DaskBoostedRanker(BoostedRanker):
         settled |= {"tree_learner", "pre_partition", "num_threads"}
         for name in self._lightgbm:
             if main_name(name) in settled:
-                remedy = "DaskBoostedRanker settles that by the cluster; leave it out"
-                raise InputError(f"{name}: {remedy}")
+                raise InputError(
+                    f"{name}: DaskBoostedRanker settles that by the cluster; leave it out"
+                )
 
     def _fit(self, training: Training) -> None:
         queries, task = training.queries, self._task(training)
@@ -126,8 +127,10 @@ class DaskBoostedRanker(BoostedRanker):
             if not workers:
                 raise InputError("the cluster has no worker; start some")
             if len(queries) < len(workers):
-                few = f"{number_of(len(queries), 'queries')} for {len(workers)} workers"
-                raise InputError(f"{few}: each needs a query")
+                raise InputError(
+                    f"{number_of(len(queries), 'queries')} for {len(workers)} workers: each needs "
+                    "a query"
+                )
 
             # share the queries among the workers
             rank = balanced(queries.sizes, len(workers))

@@ -73,8 +73,9 @@ class FeatureColumns:
             raise InputError(f"X has no column {missing[0]!r}, on which the model was trained")
         extra = [name for name in columns.names if name not in self.names]
         if extra:
-            fact = f"X has a column {extra[0]!r}, on which the model was not trained"
-            raise InputError(f"{fact}: leave it out")
+            raise InputError(
+                f"X has a column {extra[0]!r}, on which the model was not trained: leave it out"
+            )
 
         for name in self.names:
             if (name in self.categories) != (name in columns.categories):
@@ -94,9 +95,12 @@ class FeatureColumns:
         lost = present & np.isnan(new)
         if lost.any():
             value = categories[int(codes[lost.argmax()])]
-            fact = f"column {name!r}: {lost.sum():,} values, such as {value!r}"
-            rest = "are none of the model's categories and count as missing"
-            warnings.warn(f"{fact}, {rest}", UserWarning, stacklevel=2)
+            warnings.warn(
+                f"column {name!r}: {lost.sum():,} values, such as {value!r}, are none of the "
+                "model's categories and count as missing",
+                UserWarning,
+                stacklevel=2,
+            )
         return new
 
     @classmethod
@@ -133,8 +137,10 @@ def from_frame(frame: Any) -> tuple[Floats, FeatureColumns]:
         features[:, i], values, has_order = coded
         wrong = [value for value in values if not isinstance(value, str | int | float | bool)]
         if wrong:
-            fact = f"categories are texts or numbers, not {type(wrong[0]).__name__}"
-            raise InputError(f"column {name!r}: {fact}; make them texts")
+            raise InputError(
+                f"column {name!r}: categories are texts or numbers, not {type(wrong[0]).__name__}; "
+                "make them texts"
+            )
         categories[name] = values
         if has_order:
             ordered.append(name)

@@ -174,9 +174,12 @@ class Growth:
 def warn_of_too_few(n_grown: int, n_trees: int) -> None:
     """Warn that growth ended before `n_trees`, if it did."""
     if n_grown < n_trees:
-        fact = f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown"
-        remedy = "allow smaller leaves (min_data_in_leaf)"
-        warnings.warn(f"{fact}; {remedy}", UserWarning, stacklevel=5)
+        warnings.warn(
+            f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown; allow "
+            "smaller leaves (min_data_in_leaf)",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def base_scores(features: Any, base: Floats) -> Any:
@@ -218,8 +221,9 @@ def main_names(parameters: Fields, own: Iterable[str] = ()) -> Fields:
     unknown = sorted(parameters.keys() - main.keys())
     if unknown:
         near = nearest(unknown[0], [*own, *main])
-        fact = f"{unknown[0]} is neither a parameter of BoostedRanker nor of LightGBM"
-        raise InputTypeError(f"{fact}{near}")
+        raise InputTypeError(
+            f"{unknown[0]} is neither a parameter of BoostedRanker nor of LightGBM{near}"
+        )
     return {main[name]: value for name, value in parameters.items()}
 
 

@@ -259,8 +259,10 @@ class _Stages:
         v = self._start(restart)
         spread = self.design.spread_of(v)
         if not spread > 0:
-            fact = "the start gives all documents of a query the same score"
-            raise InputError(f"{fact}; are the features constant within queries?")
+            raise InputError(
+                "the start gives all documents of a query the same score; are the features "
+                "constant within queries?"
+            )
         return v if self.sharpness == [None] else v / spread
 
     def _start(self, restart: int) -> Floats:

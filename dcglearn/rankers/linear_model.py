@@ -70,8 +70,10 @@ def coefficients_of(start: Any, n_features: int) -> Floats:
     """Return the coefficients of a start, a fitted linear ranker or an array, shape (d,)."""
     coefficients = finite_array(getattr(start, "coef_", start), "start", 1)
     if len(coefficients) != n_features:
-        shape = f"start has shape {coefficients.shape}"
-        raise InputError(f"{shape}; expected a coefficient a feature, ({n_features},)")
+        raise InputError(
+            f"start has shape {coefficients.shape}; expected a coefficient a feature, "
+            f"({n_features},)"
+        )
     return coefficients
 
 
@@ -148,8 +150,9 @@ def least_squares(
     target = grades.astype(np.float64) if dcg is None else dcg.gains[grades]
     unit = float(np.ptp(target))
     if unit == 0:
-        fact = "the DCG's gains are the same for all grades in the data"
-        raise InputError(f"{fact}: it prefers no order")
+        raise InputError(
+            "the DCG's gains are the same for all grades in the data: it prefers no order"
+        )
 
     # both halves of the grades weigh the same
     weight = np.full(len(grades), 1.0 / len(grades))
@@ -290,10 +293,12 @@ class RankSVMRanker(LinearModel):
         solution = newton(evaluate, start, self.tol, self.max_iter)
         v, self.objective_, self.gap_, self.n_iter_ = solution
         if self.gap_ > self.tol:
-            fact = (
-                f"RankSVM stopped after {self.n_iter_} Newton steps with a gap of {self.gap_:.1e}"
+            warnings.warn(
+                f"RankSVM stopped after {self.n_iter_} Newton steps with a gap of {self.gap_:.1e}; "
+                "raise max_iter",
+                ConvergenceWarning,
+                stacklevel=4,
             )
-            warnings.warn(f"{fact}; raise max_iter", ConvergenceWarning, stacklevel=4)
         return v, 0.0
 
 

@@ -36,7 +36,5 @@ def load_ranker(path: PathLike, metric: MetricLike | None = None) -> Ranker:
     from dcglearn.rankers.trees import BoostedRanker
 
     linear = LinearRanker, SparseRanker, RidgeRanker, RankSVMRanker
-    kinds: dict[str, type[Ranker]] = {
-        kind.__name__: kind for kind in (*linear, BoostedRanker, DaskBoostedRanker)
-    }
+    kinds = {kind.__name__: kind for kind in (*linear, BoostedRanker, DaskBoostedRanker)}
     return read_model(path, kinds, metric)

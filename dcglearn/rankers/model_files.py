@@ -47,7 +47,7 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
 
     # parameters, metric and features
     parameters = ranker.get_params(deep=False)
-    fields: Fields = {**_MODEL, "kind": type(ranker).__name__}
+    fields = {**_MODEL, "kind": type(ranker).__name__}
     fields["parameters"] = {name: _encoded(value) for name, value in parameters.items()}
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_
@@ -108,11 +108,13 @@ def refuse_folder(target: Path, *, force: bool) -> None:
             name for name in names if not (_DATA.fullmatch(name) or _LEFTOVER.fullmatch(name))
         }
         if others - {"model.json"}:
-            fact = f"{target} holds other files ({min(others)})"
-            raise InputError(f"{fact}; name a new folder for the model")
+            raise InputError(
+                f"{target} holds other files ({min(others)}); name a new folder for the model"
+            )
         if "model.json" in names and not force:
-            remedy = "choose another name, or --force to replace it"
-            raise InputError(f"{target} holds a model; {remedy}")
+            raise InputError(
+                f"{target} holds a model; choose another name, or --force to replace it"
+            )
 
     folder = target if is_folder else target.parent
     try_to_write(folder / "file", folder)
@@ -154,8 +156,9 @@ def _check_format(path: PathLike, file: Path, fields: Any, kinds: Mapping[str, t
     if form != _MODEL["format"]:
         raise InputError(f'{file}: "format" is {form!r}, expected "{_MODEL["format"]}"')
     if version != _MODEL["version"]:
-        reads = f"this one reads {_MODEL['version']}"
-        raise InputError(f"{file}: written by another version ({version!r}; {reads})")
+        raise InputError(
+            f"{file}: written by another version ({version!r}; this one reads {_MODEL['version']})"
+        )
     if kind not in kinds:
         raise InputError(
             f"{path} holds a {kind}, not a {' or '.join(kinds)}; "
@@ -182,15 +185,17 @@ def _checked_content(folder: Path, files: dict[str, str]) -> bytes:
         raise InputError(f"{name!r} is not the name of a data file")
     content = read_bytes(folder / name)
     if hashlib.sha256(content).hexdigest() != checksum:
-        fact = f"{name} is damaged or was changed: it has another SHA-256"
-        raise InputError(f"{fact}; use a copy, or train again", see="damaged")
+        raise InputError(
+            f"{name} is damaged or was changed: it has another SHA-256; use a copy, or train again",
+            see="damaged",
+        )
     return content
 
 
 def same_numbers(first: DCG, second: DCG) -> bool:
     """Return whether two DCGs have the same gains and discounts; names and notes may differ."""
-    pairs = (first.gains, second.gains), (first.discounts, second.discounts)
-    return all(np.array_equal(*pair) for pair in pairs)
+    same_gains = np.array_equal(first.gains, second.gains)
+    return same_gains and np.array_equal(first.discounts, second.discounts)
 
 
 def _encoded(value: Any) -> Any:

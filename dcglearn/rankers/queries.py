@@ -154,8 +154,10 @@ class Queries:
         n_first = round(fraction * len(self))
         first = np.random.default_rng(random_state).permutation(len(self)) < n_first
         if first.all() or not first.any():
-            size = f"fraction={fraction} of {len(self)} queries"
-            raise InputError(f"{size} leaves one side empty; give more queries")
+            raise InputError(
+                f"fraction={fraction} of {len(self)} queries leaves one side empty; give more "
+                "queries"
+            )
         return self[first], self[~first]
 
     def evaluate(
@@ -238,8 +240,9 @@ def as_ranked(
     values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
     labels = checked_grades(grades, ends[-1], n_grades, "the DCG's scale")
     if values.shape != labels.shape:
-        expected = f"expected one score per document, {labels.shape}"
-        raise InputError(f"scores has shape {values.shape}; {expected}")
+        raise InputError(
+            f"scores has shape {values.shape}; expected one score per document, {labels.shape}"
+        )
     if np.isnan(values).any():
         place = np.isnan(values).argmax()
         raise InputError(f"scores[{place}] is NaN; documents without a score cannot be ranked")
@@ -276,8 +279,9 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
         expected = "expected (documents, features): Reshape your data"
         raise InputError(f"features have shape {shape}; {expected}")
     if shape[1] == 0:
-        required = f"(shape={shape}) while a minimum of 1 is required."
-        raise InputError(f"features have 0 feature(s) {required}")
+        raise InputError(
+            f"features have 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        )
 
     usable = _are_usable(table, missing)
     if not usable.all():
@@ -314,8 +318,9 @@ def checked_grades(
     if n == 0:
         return labels.astype(np.int8)
     if labels.dtype.kind not in "iuf":
-        kind = f"grades are {labels.dtype}"
-        raise InputError(f"Unknown label type: {kind}; expected integers, 0 = worst")
+        raise InputError(
+            f"Unknown label type: grades are {labels.dtype}; expected integers, 0 = worst"
+        )
 
     # find the first grade off the scale
     top = scale_size(n_grades, MAX_GRADES - 1)
@@ -329,8 +334,10 @@ def checked_grades(
         elif labels[row] < 0:
             expected = "a known grade; leave unjudged documents out, or grade them 0"
         else:
-            remedy = "give a DCG, or n_grades, with as many grades as the labels"
-            expected = f"a grade of {scale}, 0..{top - 1}; {remedy}"
+            expected = (
+                f"a grade of {scale}, 0..{top - 1}; give a DCG, or n_grades, with as many grades "
+                "as the labels"
+            )
         raise InputError(f"grades[{row}] = {labels[row]:g} is not {expected}")
     return labels.astype(np.int8)
 
@@ -341,11 +348,14 @@ def group_labels(sizes: ArrayLike, n: int) -> Integers:
     if counts.ndim != 1 or counts.dtype.kind not in "iuf" or (counts != np.floor(counts)).any():
         raise InputError("group sizes must be whole numbers, one per query")
     if len(counts) == n and counts.sum() != n:
-        guess = "looks like the query of each document; give it as qid"
-        raise InputError(f"{n} group sizes for {n} documents: {guess}")
+        raise InputError(
+            f"{n} group sizes for {n} documents: looks like the query of each document; give it as "
+            "qid"
+        )
     if (counts < 1).any():
-        size = f"group size {int((counts < 1).argmax())} is {counts.min():g}"
-        raise InputError(f"{size}; leave empty queries out")
+        raise InputError(
+            f"group size {int((counts < 1).argmax())} is {counts.min():g}; leave empty queries out"
+        )
     if counts.sum() != n:
         raise InputError(f"group sizes sum to {int(counts.sum())}, but there are {n} documents")
     return np.repeat(np.arange(1, len(counts) + 1), counts.astype(np.int64))

@@ -118,8 +118,10 @@ class Ranker(BaseEstimator):
         if loss is None:
             loss = self._default_loss(DCG.standard(queries.n_grades or 1, 10))
         if not isinstance(loss, Objective):
-            remedy = f"give one of dcglearn.losses, such as {self._default_loss.__name__}(dcg)"
-            raise InputTypeError(f"loss={loss!r} is no loss; {remedy}")
+            raise InputTypeError(
+                f"loss={loss!r} is no loss; give one of dcglearn.losses, such as "
+                f"{self._default_loss.__name__}(dcg)"
+            )
         loss = loss.for_lists(*queries.scale)
         if getattr(loss, "dcg", None) is not None:
             check_scale(queries, loss.dcg)
@@ -249,11 +251,14 @@ class Ranker(BaseEstimator):
             features = self.columns_.aligned(features, columns)
         elif self.columns_ is not None and self.columns_.categories:
             name = next(iter(self.columns_.categories))
-            fact = f"the model was trained on categories of {name!r}"
-            raise InputError(f"{fact}: give X as a data frame")
+            raise InputError(
+                f"the model was trained on categories of {name!r}: give X as a data frame"
+            )
         if features.shape[1] != self.n_features_in_:
-            expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
-            raise InputError(f"X has {features.shape[1]} features, but {expected}")
+            raise InputError(
+                f"X has {features.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
         return features
 
     def _scores(self, features: Any) -> Floats:
@@ -267,7 +272,7 @@ class Ranker(BaseEstimator):
             own = getattr(getattr(self, "loss", None), "dcg", None)
         if own is None:
             return DCG.standard(queries.n_grades or 1, 10)
-        metric: DCG = read_metric(own, *queries.scale, accept=ONLY_DCG)
+        metric = read_metric(own, *queries.scale, accept=ONLY_DCG)
         check_scale(queries, metric)
         return metric
 
@@ -282,8 +287,9 @@ class Ranker(BaseEstimator):
         valid = self._queries_of(*parts, options, self.n_features_in_)
         n_features = valid.shape[1]
         if n_features != self.n_features_in_:
-            sizes = f"{n_features} features, the training set {self.n_features_in_}"
-            raise InputError(f"eval_set has {sizes}")
+            raise InputError(
+                f"eval_set has {n_features} features, the training set {self.n_features_in_}"
+            )
         check_scale(valid, self.metric_, "eval_set")
         if self.columns_ is None or valid.columns is None:
             return valid
@@ -302,8 +308,10 @@ def as_queries(
     if not isinstance(X, Queries):
         # arrays need y and qid
         if y is None:
-            fact = "a ranker requires y to be passed, but the target y is None"
-            raise InputError(f"{fact}: give the grade of each document")
+            raise InputError(
+                "a ranker requires y to be passed, but the target y is None: give the grade of "
+                "each document"
+            )
 
         if qid is None:
             raise InputError(
@@ -325,20 +333,25 @@ def as_queries(
 def refuse_what_trees_take(features: Any, columns: FeatureColumns | None) -> None:
     """Raise InputError if a feature is missing or categorical."""
     if columns is not None and columns.categories:
-        fact = f"column {next(iter(columns.categories))!r} is categorical"
-        raise InputError(f"{fact}: make it numbers, or train a BoostedRanker, which takes it")
+        raise InputError(
+            f"column {next(iter(columns.categories))!r} is categorical: make it numbers, or train "
+            "a BoostedRanker, which takes it"
+        )
     if has_missing(features):
-        remedy = "fill it in, or train a BoostedRanker, which takes missing values"
-        raise InputError(f"a feature is missing (NaN): {remedy}")
+        raise InputError(
+            "a feature is missing (NaN): fill it in, or train a BoostedRanker, which takes missing "
+            "values"
+        )
 
 
 def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
     """Raise InputError if the DCG has no gain for a grade of the queries."""
     top = int(queries.grades.max(initial=0))
     if top >= dcg.n_grades:
-        fact = f"{name} has grade {top}, but the DCG has gains for grades 0..{dcg.n_grades - 1}"
-        remedy = f"give a DCG with {top + 1} gains, or map the labels to its scale"
-        raise InputError(f"{fact}; {remedy}")
+        raise InputError(
+            f"{name} has grade {top}, but the DCG has gains for grades 0..{dcg.n_grades - 1}; give "
+            f"a DCG with {top + 1} gains, or map the labels to its scale"
+        )
 
 
 def check_training(queries: Queries, dcg: DCG | None = None) -> None:
@@ -353,8 +366,9 @@ def check_training(queries: Queries, dcg: DCG | None = None) -> None:
     low, high = (f.reduceat(queries.grades, queries.offsets[:-1]) for f in (np.minimum, np.maximum))
     if (low == high).all():
         fact = "all documents of each query have the same grade, so no order can be learned"
-        remedy = "check that the labels are grades, and that qid names queries, not documents"
-        raise InputError(f"{fact}; {remedy}")
+        raise InputError(
+            f"{fact}; check that the labels are grades, and that qid names queries, not documents"
+        )
     if dcg is not None and (dcg.gains[low] == dcg.gains[high]).all():
         fact = "the DCG's gains are the same for all grades within each query"
         raise InputError(f"{fact}: it prefers no order here")

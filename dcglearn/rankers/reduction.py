@@ -82,8 +82,9 @@ class PairwiseRanker(Ranker):
     def _check_parameters(self) -> None:
         learner = self.learner
         if learner is not None and (isinstance(learner, type) or not hasattr(learner, "fit")):
-            remedy = "give one of scikit-learn, or None"
-            raise InputTypeError(f"learner={learner!r} is no classifier: {remedy}")
+            raise InputTypeError(
+                f"learner={learner!r} is no classifier: give one of scikit-learn, or None"
+            )
         one_of(self.pairs, "pairs", ("difference", "both"))
         self._check_whole("n_rounds")
         whole_number(self.random_state, "random_state", 0)
@@ -125,8 +126,10 @@ class PairwiseRanker(Ranker):
         return self._positions(features, offsets)
 
     def _numbers(self) -> tuple[bytes, Fields]:
-        fact = "a PairwiseRanker's learner is another library's: no file without pickle"
-        raise InputError(f"{fact}; keep it yourself")
+        raise InputError(
+            "a PairwiseRanker's learner is another library's: no file without pickle; keep it "
+            "yourself"
+        )
 
     def _pair_features(self, features: Any, first: Indices, second: Indices) -> Any:
         if self.pairs == "difference":
@@ -160,8 +163,10 @@ class PairwiseRanker(Ranker):
         pairs = [weighted_pairs(queries, q, scores, self.metric_) for q in range(len(queries))]
         first, second, weight = (np.concatenate(column) for column in zip(*pairs, strict=True))
         if not weight.any():
-            fact = "to this DCG, the order of no pair of documents matters"
-            raise InputError(f"{fact}; are the discounts all equal?")
+            raise InputError(
+                "to this DCG, the order of no pair of documents matters; are the discounts all "
+                "equal?"
+            )
 
         # draw by weight if there are too many
         if len(weight) > self.max_pairs:

@@ -106,8 +106,10 @@ def read_query_files(paths: Any, *, n_features: int | None = None, sparse: bool 
 
     files = [path for path in expand_paths(paths, "*") if not path.endswith(".query")]
     if not files:
-        fact = "there are group sizes (.query), but no documents"
-        raise InputError(f"{paths}: {fact}; name the files with features too")
+        raise InputError(
+            f"{paths}: there are group sizes (.query), but no documents; name the files with "
+            "features too"
+        )
 
     options: Fields = {"n_features": n_features, "sparse": True, "missing": True}
     parts = [read_queries(path, **options) for path in files]
@@ -149,8 +151,9 @@ def _bytes(path: Path) -> bytes:
     """Return the text of a file, decompressed."""
     data = decompressed(str(path), read_bytes(path))
     if not data.strip():
-        expected = "expected a document a line, such as: 2 qid:1 1:0.3 2:1.5"
-        raise InputError(f"{path} is empty; {expected}")
+        raise InputError(
+            f"{path} is empty; expected a document a line, such as: 2 qid:1 1:0.3 2:1.5"
+        )
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -225,8 +228,9 @@ def _line_fields(place: str, fields: list[str]) -> tuple[list[str], dict[int, st
             if not re.fullmatch(r"qid:-?\d+", field):
                 raise InputError(f"{place}: {field!r}: a qid must be a whole number")
             if query:
-                both = f"{query[0]} and {field}"
-                raise InputError(f"{place}: {both}: a document belongs to one query")
+                raise InputError(
+                    f"{place}: {query[0]} and {field}: a document belongs to one query"
+                )
             query = [field]
             continue
 
@@ -253,19 +257,23 @@ def _grouped(path: Path, groups: PathLike | None, data: bytes, qid: Any, n: int)
         return qid
     if b"qid:" in data:
         if groups is not None:
-            remedy = f"leave the group sizes {groups} out"
-            raise InputError(f"{path} has qid, so its queries are known; {remedy}")
+            raise InputError(
+                f"{path} has qid, so its queries are known; leave the group sizes {groups} out"
+            )
         raise InputError(f"{path}: {n - len(qid)} of {n} lines have no qid")
 
     # group sizes, in a file of their own
     beside = _group_sizes(path) if groups is None else as_path(groups)
     if groups is None and not beside.exists():
-        fact = f"{path} has no qid, and no {beside.name} lies beside it"
-        raise InputError(f"{fact}; give groups, a file of group sizes")
+        raise InputError(
+            f"{path} has no qid, and no {beside.name} lies beside it; give groups, a file of group "
+            "sizes"
+        )
     try:
         sizes = [int(word) for word in _bytes(beside).split()]
     except ValueError as error:
-        expected = "a whole number a line, the documents of each query"
-        raise InputError(f"{beside}: not {expected} ({error})") from error
+        raise InputError(
+            f"{beside}: not a whole number a line, the documents of each query ({error})"
+        ) from error
     with errors_in(beside):
         return group_labels(sizes, n)

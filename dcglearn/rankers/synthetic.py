@@ -60,8 +60,10 @@ def letor_queries(
     whole_number(n_grades, "n_grades", 2, 127)
     whole_number(n_redundant, "n_redundant", 0, whole_number(n_features, "n_features", 3) - 3)
     if not 1 <= sizes[0] <= sizes[1]:
-        expected = "the smallest and the largest number of documents of a query, 1 or more"
-        raise InputError(f"sizes={sizes}: give {expected}")
+        raise InputError(
+            f"sizes={sizes}: give the smallest and the largest number of documents of a query, 1 "
+            "or more"
+        )
     if conflict < 0:
         raise InputError(f"conflict={conflict} must not be negative")
 

@@ -59,8 +59,10 @@ def _check_model(text: str) -> None:
         start += size
 
     if not _TAIL.fullmatch(data[start:].decode()):
-        parts = "feature_importances, parameters, end of parameters"
-        raise ValueError(f"what follows the trees is not whole: {parts}")
+        raise ValueError(
+            "what follows the trees is not whole: feature_importances, parameters, end of "
+            "parameters"
+        )
 
 
 def _fields(block: str) -> dict[str, str]:

@@ -235,8 +235,10 @@ class BoostedRanker(Ranker):
         categorical, self.base_ = self._categorical(queries), None
         if self.start is not None:
             if categorical or has_missing(queries.features):
-                fact = "a linear model takes neither missing values nor categories"
-                raise InputError(f"start: {fact}; leave start out")
+                raise InputError(
+                    "start: a linear model takes neither missing values nor categories; leave "
+                    "start out"
+                )
             self.base_ = start_of(self.start, queries, self.metric_)
         by_query, by_document = weights
         parameters = self._parameters()
@@ -266,9 +268,10 @@ class BoostedRanker(Ranker):
             elif isinstance(one, int | np.integer) and 0 <= one < queries.shape[1]:
                 chosen.add(int(one))
             else:
-                indices = f"indices of columns from 0 to {queries.shape[1] - 1}"
-                remedy = f"give {indices}, or names of a data frame's columns"
-                raise InputError(f"categorical_feature={one!r}: {remedy}")
+                raise InputError(
+                    f"categorical_feature={one!r}: give indices of columns from 0 to "
+                    f"{queries.shape[1] - 1}, or names of a data frame's columns"
+                )
 
         for column in chosen:
             check_codes(queries.features, column)
@@ -293,7 +296,7 @@ class BoostedRanker(Ranker):
     def _scores(self, features: Any) -> Floats:
         n_threads = threads_of(main_names(self._lightgbm)) if features.size > 1 << 16 else 1
         options = {"num_iteration": self.n_trees_, "num_threads": n_threads}
-        scores: Floats = self.booster_.predict(features, **options)
+        scores = self.booster_.predict(features, **options)
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
     @classmethod

@@ -321,3 +321,14 @@ def test_the_gate_has_a_status_for_what_is_open(dcglearn, tmp_path, monkeypatch)
     assert "the gate is open" in dcglearn(*command, middle)[1].lower()
     status, out, _ = dcglearn("compare", *command[1:4], "--metric", "nDCG@4", "--bounds")
     assert status == 0 and "least" in out and "whatever their grades" in out
+
+
+def test_documents_of_a_difference_keep_their_order():
+    judged = {f"q{i}": {"z": 1} for i in range(40)}
+    runs = {
+        name: {query: {f"{name}{k}": 9.0 - k for k in range(6)} | {"z": 0.0} for query in judged}
+        for name in ("one", "two")
+    }
+    left = dl.evaluate(judged, runs, "nDCG@10", bounds=True).open
+    for _, names in left.pairs(1, 0, 0):
+        assert names.to_list() == [f"{name}{k}" for name in ("two", "one") for k in range(6)]

@@ -329,13 +329,12 @@ def add_pairs(digests, rng, case):
     for start, stop in ((0, n), (n // 3, n - n // 4)):
         for block in PAIR_BLOCKS:
             counted = depth if n_joint * n_codes**2 <= pair_sums.MAX_TABLE else 0
-            shapes = (2,), (depth, n_codes), (counted, n_codes)
+            shapes = (depth, n_codes), (counted, n_codes)
             shapes += ((n_joint if counted else 0, n_codes, n_codes),)
             sums = [np.zeros(shape) for shape in shapes]
-            work = np.empty(pair_sums._work_of_pairs(depth, block))
             sizes = start, stop, depth, width, counted, block
-            pair_sums._add_pairs(*sizes, *varies, *given, *sums, work)
-            digests.add("add_pairs", *sums)
+            totals = pair_sums._add_pairs(*sizes, *varies, *given, *sums)
+            digests.add("add_pairs", totals, *sums)
 
         both = np.zeros((depth * width, depth * width))
         sizes = start, stop, depth, width
@@ -366,7 +365,8 @@ def add_rankings(digests, rng):
     graded[rng.integers(0, 4, n) == 0] = -1  # a query without documents
     shares, counts = np.zeros((n, depth, n_grades)), np.zeros((n, n_grades))
     for start, stop in ((0, n // 2), (n // 2, n)):
-        arrays._grade_shares(scores, graded, depth, shares, counts, start, stop)
+        given = width, depth, n_grades, scores, graded, shares, counts
+        arrays._shares_of_grades(start, stop, *given)
     digests.add("grade_shares", shares, counts)
 
     n = pick(rng, LENGTHS)
@@ -442,18 +442,19 @@ def add_dcgs(digests, rng, batch):
     edges = [np.array([edge]), np.array([np.inf]), 30.0 * rng.random(len(batch.weight))]
     for kind, of_kind in enumerate(map(np.array, numbers)):
         for own in (edge, np.inf):
-            discount = SmoothDiscount(kind, of_kind, of_kind)
-            sums = dcg_kernel.truncated_sums(discount, own, beta, longest)
+            sums = dcg_kernel.truncated_sums(kind, longest, own, beta, of_kind)
             digests.add("truncated_sums", sums)
-        ideals = dcg_kernel.over_soft_rank_ideals(checked, batch.weight, gains, by_gain, sums)
+        given = longest, batch.grades, offsets, gains, by_gain, sums, batch.weight
+        ideals = dcg_kernel.over_soft_rank_ideals(*given)
         digests.add("over_soft_rank_ideals", ideals)
         for own in edges:
-            given = ranks, order, checked, gains, discount, own, beta, batch.weight
-            value, slope = dcg_kernel.dcg_of_ranks(*given)
+            documents = ranks, order, batch.grades, offsets
+            curves = gains, of_kind, own, batch.weight
+            value, slope = dcg_kernel.dcg_of_ranks(len(own), kind, beta, *documents, *curves)
             digests.add("dcg_of_ranks", np.array([value]), slope)
 
     falling = -np.sort(between(rng, -1, 0.5, depth))
-    given = checked, batch.weight, gains, by_gain, falling
+    given = longest, batch.grades, offsets, gains, by_gain, falling, batch.weight
     digests.add("over_whole_rank_ideals", dcg_kernel.over_whole_rank_ideals(*given))
 
     relevant, ends = dcg_kernel.relevant_of(order, checked, int(rng.integers(0, 4)))
@@ -470,9 +471,9 @@ def add_positions(digests, rng, batch):
     depth, s = pick(rng, (1, 3, 10, 100)), pick(rng, (1e-6, 0.01, 1.0, 1e6))
     discounts = between(rng, -0.2, 1, depth)
     mass, mean, turn, slopes = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
-    sizes, documents = (n, len(offsets) - 1, depth), (f, gain, offsets)
+    documents = f, gain, offsets
     for part in batch.parts():
-        smooth_kernel._soft_positions(*sizes, *part, s, *documents, mass, mean, turn)
+        smooth_kernel._soft_positions(*part, depth, s, *documents, mass, mean, turn)
     digests.add("soft_positions", mass, mean, turn)
 
     given = offsets, rng.random(n), batch.weight, rng.random(n)
@@ -481,16 +482,15 @@ def add_positions(digests, rng, batch):
     value, w = smooth_kernel.dcg_of_means(offsets, discounts, batch.weight, mean)
     digests.add("dcg_of_means", np.array([value]), w)
     for part in batch.parts():
-        given = *sizes, *part, s, *documents, w, mass, mean, turn, slopes
+        given = *part, depth, s, *documents, w, mass, mean, turn, slopes
         smooth_kernel._soft_positions_vjp(*given)
     digests.add("soft_positions_vjp", slopes)
 
     for part in batch.parts():
         slopes, longest = np.zeros(n), int(np.diff(offsets).max())
         arrays = *documents, discounts, batch.weight, slopes
-        work = np.empty(smooth_kernel.memory_of_noise(depth, longest))
         sigma = pick(rng, (1e-3, 0.2, 5.0))
-        value = smooth_kernel.expected_dcg(*sizes, longest, *part, sigma, *arrays, work)
+        value = smooth_kernel.expected_dcg(*part, longest, sigma, *arrays)
         digests.add("expected_dcg", np.array([value]), slopes)
 
     x = between(rng, -30, 30, pick(rng, LENGTHS)) * pick(rng, (0.0, 1e-9, 0.2, 1.0))
@@ -510,9 +510,8 @@ def add_document_pairs(digests, rng, batch):
         discounts, steepness = between(rng, -0.2, 1, pick(rng, (1, 5, 100))), pick(rng, (0.1, 30.0))
         for part in batch.parts():
             slopes = np.zeros(n)
-            sizes = n, len(weight), len(discounts), kind, *part
             arrays = f, gain, offsets, discounts, weight, slopes
-            value = pair_kernel.weighted_pairs(*sizes, steepness, *arrays)
+            value = pair_kernel.weighted_pairs(*part, kind, steepness, *arrays)
             digests.add("weighted_pairs", np.array([value]), slopes)
 
     # documents by query, class and falling score
@@ -520,7 +519,7 @@ def add_document_pairs(digests, rng, batch):
     segment = query * n_grades + grades
     f = scores[np.lexsort((-scores, segment))]
     segments = np.searchsorted(np.sort(segment), np.arange(len(weight) * n_grades + 1))
-    digests.add("over_pairs", pair_kernel.over_pairs(segments, n_grades, weight))
+    digests.add("over_pairs", pair_kernel.over_pairs(n_grades, segments, weight))
     tops, bottoms = np.zeros(len(segments) - 1), np.zeros(len(segments) - 1)
     down, squares, up = np.zeros((3, n + len(segments)))
     for s, (start, stop) in enumerate(pairwise(segments)):
@@ -533,8 +532,8 @@ def add_document_pairs(digests, rng, batch):
         for part in batch.parts():
             slopes = np.zeros(n)
             arrays = f, segments, tops, bottoms, down, squares, up, weight, slopes
-            sizes = n, len(segments) - 1, n_grades, squared, *part
-            value = pair_kernel._hinge(*sizes, pick(rng, (0.01, 1.0)), *arrays)
+            margin = pick(rng, (0.01, 1.0))
+            value = pair_kernel._hinge(*part, n_grades, squared, margin, *arrays)
             digests.add("hinge", np.array([value]), slopes)
 
     # lambdas, from the widest scores too
@@ -545,9 +544,8 @@ def add_document_pairs(digests, rng, batch):
             longest = int(np.diff(offsets)[slice(*part)].max(initial=0))
             alpha, damped = pick(rng, (0.1, 1.0, 20.0)), bool(rng.integers(2))
             arrays = batch.scores, grades, batch.gains[grades], offsets, discounts, weight
-            work = np.empty(pair_kernel._work_of_lambdas(n_grades, longest))
-            sizes = n, len(weight), n_grades, longest, step, damped, *part
-            pair_kernel._lambdas(*sizes, alpha, *arrays, out, curvature, work)
+            settings = *part, n_grades, longest, step, damped, alpha
+            pair_kernel.lambdas(*settings, *arrays, out, curvature)
         digests.add("lambdas", out, curvature)
 
     ascending, y = np.lexsort((scores, query)), grades.astype(np.int8)
@@ -581,7 +579,7 @@ def add_ranks(digests, rng):
     # hinge ranks of documents by class
     n_classes = int(rng.integers(1, 6))
     grades, classes = rng.integers(0, n_classes, n), np.arange(n_classes)
-    segments, places = class_kernel.by_class(order, offsets, grades, classes, n_classes)
+    segments, places = class_kernel.by_class(n_classes, order, offsets, grades, classes)
     digests.add("by_class", segments, places)
     g = np.empty(n)
     g[places] = f
@@ -594,11 +592,10 @@ def add_ranks(digests, rng):
 
     blocks = rank_kernel.prepare(g, segments, alpha, n + 1)[-3:]
     ranks, slopes = np.empty(n), np.empty(n)
-    given = len(segments) - 1, n_classes, alpha, g, segments
-    work = np.empty(class_kernel._work_of_classes(n_classes), np.int64)
+    given = n_classes, alpha, g, segments
     for part in pairwise(sorted({0, n // 3, n})):
-        arrays = tops, bottoms, down, up, *blocks, ranks, work
-        class_kernel._hinge_ranks(n, *part, *given, *arrays)
+        arrays = tops, bottoms, down, up, *blocks, ranks
+        class_kernel._hinge_ranks(*part, *given, *arrays)
     digests.add("hinge_ranks", ranks)
     digests.add("widest_ranks", documents.widest_ranks(ranks, offsets, 3, 0.0))
 
@@ -607,8 +604,8 @@ def add_ranks(digests, rng):
     digests.add("sums_from_top", down[at])
     digests.add("sums_from_bottom", up[at])
     for part in pairwise(sorted({0, n // 3, n})):
-        arrays = w, down, up, *blocks, slopes, work
-        class_kernel._hinge_ranks_vjp(n, *part, *given, *arrays)
+        arrays = w, down, up, *blocks, slopes
+        class_kernel._hinge_ranks_vjp(*part, *given, *arrays)
     digests.add("hinge_ranks_vjp", slopes)
 
 

@@ -6,6 +6,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -336,6 +337,43 @@ def test_a_prototype_names_the_type_of_the_result():
     value = library.function("inversions n l[n] f[n] l[n] f[n] -> #")
     keys, sizes = np.array([2, 1]), np.array([2.0, 3.0])
     assert value(2, keys, sizes, np.empty(2, np.int64), np.empty(2)) == 6.0
+
+
+def test_a_call_finds_lengths_and_makes_arrays():
+    keys, sizes = np.array([2, 1]), np.array([2.0, 3.0])
+    assert library.function("inversions .n l[n] f[n] l[n]~ f[n]~ -> #")(keys, sizes) == 6.0
+    assert keys.tolist() == [1, 2]  # sorted in place
+
+    # lengths of arrays with one more entry, or in formulas alone
+    x, ends = np.arange(3.0), np.arange(4)
+    exponential = library.function("elementary which .n f[n] f[n]!")(0, x)
+    np.testing.assert_allclose(exponential, np.exp(x), rtol=1e-15)
+    product = library.function("sums_from_top .segments l[segments+1] f[n] f[n+segments+1]+")
+    assert product(ends, x).tolist() == [0.0, 0.0, 0.0, 1.0, 0.0, 2.0, 0.0]
+    with pytest.raises(TypeError, match="takes 3 entries"):
+        library.function("elementary which .n f[n] f[n]")(0, x, np.empty(2))
+    with pytest.raises(KeyError, match="m"):
+        library.function("elementary which .m f[n] f[n]!")
+
+
+def test_a_chunk_is_given_first_and_memory_is_made_for_the_call():
+    kernel = library.function(
+        "grade_shares width depth grades first last f[last*width] b[last*width] "
+        "f[last*depth*grades] f[last*grades] f[work_of_shares(depth,width)]~"
+    )
+    first_of_all = [*signature(kernel).parameters][:5]
+    assert first_of_all == ["first", "last", "width", "depth", "grades"]
+
+    # in the order of C
+    kernel = library.function(
+        "grade_shares first last width depth grades f[last*width] b[last*width] "
+        "f[last*depth*grades] f[last*grades] f[work_of_shares(depth,width)]~"
+    )
+    scores, grades = np.array([[2.0, 1.0]] * 2), np.array([[1, 0], [0, 0]], np.int8)
+    shares, counts = np.zeros((2, 1, 2)), np.zeros((2, 2))
+    kernel(1, 2, 2, 1, 2, scores, grades, shares, counts)
+    assert shares.tolist() == [[[0.0, 0.0]], [[1.0, 0.0]]]
+    assert counts.tolist() == [[0.0, 0.0], [2.0, 0.0]]
 
 
 def test_bound_arrays_are_checked(argument):

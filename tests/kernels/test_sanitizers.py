@@ -170,23 +170,25 @@ from dcglearn import {folder}
 from dcglearn.{folder} import {module}
 from tests.kernels import bits
 
-wanted = {module}.{name}
-{module}.{name} = lambda *sizes: {less}
+names = {names}
+wanted = names["{name}"]
+names["{name}"] = lambda *sizes: {less}
 bits.digests_of(20)
 """
 
 MEMORY = [
-    ("learning", "judgement_kernel", "_work_of_judgements", "wanted(*sizes) - 121"),
-    ("learning", "curve_kernel", "_work_of_parameters", "wanted(*sizes) // 2"),
-    ("logs", "pair_sums", "_work_of_pairs", "wanted(*sizes) - 2"),
-    ("evaluation", "arrays", "_work_of_shares", "wanted(*sizes) // 2"),
+    ("learning", "judgement_kernel", "", "_work_of_judgements", "wanted(*sizes) - 121"),
+    ("learning", "curve_kernel", "", "_work_of_parameters", "wanted(*sizes) // 2"),
+    ("logs", "pair_sums", "_add_pairs", "work_of_pairs", "wanted(*sizes) - 2"),
+    ("evaluation", "arrays", "_shares_of_grades", "work_of_shares", "wanted(*sizes) // 2"),
 ]
-"""Functions that say how much memory a kernel needs, and what is too little."""
+"""Functions that say how much memory a kernel needs, where they stand, and what is too little."""
 
 
-@pytest.mark.parametrize(("folder", "module", "name", "less"), MEMORY)
-def test_too_little_memory_for_a_kernel_is_found(addresses, folder, module, name, less):
-    code = LESS_MEMORY.format(folder=folder, module=module, name=name, less=less)
+@pytest.mark.parametrize(("folder", "module", "kernel", "name", "less"), MEMORY)
+def test_too_little_memory_for_a_kernel_is_found(addresses, folder, module, kernel, name, less):
+    names = f"{module}.{kernel}.__globals__" if kernel else f"vars({module})"
+    code = LESS_MEMORY.format(folder=folder, module=module, names=names, name=name, less=less)
     status, _, report = run(addresses, "-c", code)
     assert status != 0 and "heap-buffer-overflow" in report
 
