@@ -1,5 +1,7 @@
 """Study i: how many judgements are needed, actively chosen or random, by judges' error rate?"""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 
@@ -16,6 +18,7 @@ from simulations.run import (
     repeated,
     share_scale,
 )
+from simulations.truths_and_judges import JUDGES, WRONG, judged
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 32, (2, 2), (8.5, 6.6)
 SIZES = (20, 40, 60, 80, 100, 140)
@@ -26,18 +29,25 @@ CHOICES = {"asked": "actively chosen", "random": "random"}
 """Labels of the ways to choose pairs, by their names in the table."""
 
 
-def judged(pairs, true, flip_rate, rng):
-    """Return the pairs with the preferred list first, without exact ties.
+def answered(pairs, true, judge, flip_rate, usual, rng):
+    """Return preferred and other lists, and whether the latter were shown first, of pairs.
 
-    The judge errs on a share `flip_rate` of the pairs.
+    Exact ties are left out. A careless judge errs on a share `flip_rate` of any pairs; see
+    `truths_and_judges.judged` for the others.
     """
     difference = true.score(pairs[:, 0]) - true.score(pairs[:, 1])
     pairs, difference = pairs[difference != 0], difference[difference != 0]
+    if judge != "careless":
+        log = judged(true, pairs.swapaxes(0, 1), judge, rng, usual)
+        return log.preferred, log.other, log.swapped
+
+    # lists in the order of the verdict
     swap = (difference < 0) ^ (rng.random(len(pairs)) < flip_rate)
-    return np.where(swap[:, None, None], pairs[:, ::-1], pairs)
+    pairs = np.where(swap[:, None, None], pairs[:, ::-1], pairs)
+    return pairs[:, 0], pairs[:, 1], np.zeros(len(pairs), bool)
 
 
-def trial(rng, truth, how, flip_rate, sizes, n_test):
+def trial(rng, truth, how, judge, flip_rate, sizes, n_test):
     """Ask for judgements in batches, and return one record per size.
 
     A record holds the precision and the estimated error rate of the judges.
@@ -50,16 +60,19 @@ def trial(rng, truth, how, flip_rate, sizes, n_test):
             n, 2, 10
         )
 
-    pairs, records = judged(candidates(BATCH), true, flip_rate, rng), []
+    usual = None if judge == "careless" else candidates(1000).swapaxes(0, 1)
+    answers = partial(answered, true=true, judge=judge, flip_rate=flip_rate, usual=usual, rng=rng)
+    columns, records = answers(candidates(BATCH)), []
     while True:
-        log = dl.Preferences(pairs, n_grades=5)
-        learner = dl.DCGLearner().fit(log) if how == "asked" or len(pairs) in sizes else None
-        if len(pairs) in sizes:
+        preferred, other, swapped = columns
+        n = len(preferred)
+        sides = None if judge == "careless" else swapped
+        log = dl.Preferences(preferred, other, n_grades=5, swapped=sides)
+        learner = dl.DCGLearner().fit(log, as_is=True) if how == "asked" or n in sizes else None
+        if n in sizes:
             precision = test.agreement(learner.dcg_).precision
-            records.append(
-                {"n": len(pairs), "precision": precision, "estimated": learner.error_rate_}
-            )
-        if len(pairs) >= max(sizes):
+            records.append({"n": n, "precision": precision, "estimated": learner.error_rate_})
+        if n >= max(sizes):
             return records
         pool = candidates(300)
         new = (
@@ -67,20 +80,38 @@ def trial(rng, truth, how, flip_rate, sizes, n_test):
             if how == "asked"
             else pool[:BATCH]
         )
-        answers = judged(new, true, flip_rate, rng)
-        while len(answers) < BATCH:  # replace tied pairs
-            answers = np.concatenate([answers, judged(candidates(1), true, flip_rate, rng)])
-        pairs = np.concatenate([pairs, answers])
+
+        # tied pairs are replaced
+        further = answers(new)
+        while len(further[0]) < BATCH:
+            further = joined(further, answers(candidates(1)))
+        columns = joined(columns, further)
+
+
+def joined(*parts):
+    """Return columns, each of the parts' below each other."""
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, way of choosing, error rate, number of pairs and repeat."""
+    """Yield a record per true DCG, way of choosing, judge, error rate, number of pairs and repeat.
+
+    Of judges who are not careless, `flip_rate` is the share of wrong verdicts on random pairs.
+    """
     sizes, rates, n_test = ((20, 40), RATES[:2], 1000) if quick else (SIZES, RATES, 5000)
     settings = [
-        {"truth": t, "how": how, "flip_rate": rate, "sizes": sizes, "n_test": n_test}
-        for t in TRUTHS
+        {
+            "truth": truth,
+            "how": how,
+            "judge": judge,
+            "flip_rate": rate,
+            "sizes": sizes,
+            "n_test": n_test,
+        }
+        for truth in TRUTHS
         for how in CHOICES
-        for rate in rates
+        for judge in JUDGES
+        for rate in (rates if judge == "careless" else (WRONG,))
     ]
     for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs):
         yield {name: value for name, value in record.items() if name != "sizes"}
@@ -92,6 +123,7 @@ def plot(table, axes):
     Precision and share are drawn against the number of judgements.
     """
     claimed = list(claims(table))
+    table = table.filter(judge="careless")
     for ax, rate in zip(axes[0], RATES, strict=False):
         wrong = f"{rate:.0%} of judgements wrong" if rate else "No judgement wrong"
         part = f"judgements, {rate:.0%} wrong"
@@ -137,8 +169,10 @@ def claims(table):
     """
     sizes = tuple(n for n in sorted(table["n"].unique()) if n >= 40)
     off = table.with_columns(off=pl.col("estimated") - pl.col("flip_rate"))
-    for rate in sorted(table["flip_rate"].unique()):
-        chosen, random = ({"how": how, "flip_rate": rate, "n": sizes} for how in CHOICES)
+    for rate in sorted(table.filter(judge="careless")["flip_rate"].unique()):
+        chosen, random = (
+            {"how": how, "judge": "careless", "flip_rate": rate, "n": sizes} for how in CHOICES
+        )
         text = (
             f"chosen pairs beat random ones, {sizes[0]} to {sizes[-1]} judgements, {rate:.0%} wrong"
         )
@@ -152,6 +186,13 @@ def claims(table):
         yield Claim(
             off, "ours", "study i", text, "off", {**random, "n": sizes[-1]}, low=-CLOSE, high=CLOSE
         )
+
+    # judges of other kinds, who are wrong on this share of random pairs
+    for judge in JUDGES[1:]:
+        chosen, random = ({"how": how, "judge": judge, "n": sizes} for how in CHOICES)
+        ends = f"{sizes[0]} to {sizes[-1]} judgements, {WRONG:.0%} wrong"
+        text = f"chosen pairs beat random ones, {ends}, {judge} judges"
+        yield Claim(table, "ours", "study i", text, "precision", chosen, random, low=0.0)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from simulations.claims import Claim, in_every_cell
 from simulations.run import STYLES, TRUTHS, draw_means, legend, main, repeated, share_scale, summary
 from simulations.study_h_learners import OTHER, truth_of
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_k_bands", 60, (1, 2), (7.0, 3.6)
+STEM, REPEATS, PANELS, FIGSIZE = "study_k_bands", 120, (1, 2), (7.0, 3.6)
 RATES, SIZES = (0.0, 0.1, 0.2), (50, 200, 1000)
 FORMS = {
     "saturation": dl.ListUtility(
@@ -185,7 +185,17 @@ def claims(table):
         of_truths,
         low=0.85,
     )
-    claim = partial(Claim, table.filter(~of_dcgs), "ours", "study k", value="covered")
+    others = table.filter(~of_dcgs)
+    yield Claim(
+        others,
+        "ours",
+        "study k",
+        "simultaneous bands of DCGs with random steps cover, mean of all cells",
+        "all_covered",
+        {"truth": OTHER},
+        low=0.84,
+    )
+    claim = partial(Claim, others, "ours", "study k", value="covered")
     for text, rows, most in (
         ("90% bands of DCGs with random steps cover", {"truth": OTHER}, 0.95),
         ("coverage of bands at least 85%, share of the best", {"truth": "best"}, np.inf),

@@ -12,12 +12,12 @@ from simulations.study_h_learners import GRID
 from simulations.study_k_bands import covered
 from simulations.truths_and_judges import JUDGES, KINDS, WRONG, judged, pairs_of, truth_of
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_z_truths_and_judges", 26, (2, 2), (8.5, 6.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_z_truths_and_judges", 40, (2, 2), (8.5, 6.4)
 SIZES = (100, 300)
 PARAMETERS = 10
 """Gains and discounts of a truth that vary between fits, about."""
 
-FRESH = 57
+FRESH = 58
 """Added to the seed, so that the claims are tested on logs that nobody had seen."""
 
 N_NEW = 20_000

@@ -85,17 +85,28 @@ def noise_of(z: np.ndarray, wrong: float) -> float:
 
 
 def judged(
-    truth: dl.DCG, lists: np.ndarray, judge: str, rng: np.random.Generator
+    truth: dl.DCG,
+    lists: np.ndarray,
+    judge: str,
+    rng: np.random.Generator,
+    usual: np.ndarray | None = None,
 ) -> dl.Preferences:
-    """Return the verdicts of a judge on pairs of lists; the log tells which was shown first."""
+    """Return the verdicts of a judge on pairs of lists; the log tells which was shown first.
+
+    A judge who errs on close pairs is wrong on the share asked for of `usual` pairs, by default
+    these, and more often where pairs are closer.
+    """
     n = lists.shape[1]
-    z = truth.score(lists[0]) - truth.score(lists[1])
+    z, of_usual = (
+        truth.score(pairs[0]) - truth.score(pairs[1])
+        for pairs in (lists, lists if usual is None else usual)
+    )
     part = WRONG / 3 if judge == "mixed" else WRONG
 
-    # who errs on close pairs, as often as asked for
+    # who errs on close pairs
     first = z > 0
     if judge in ("graded", "mixed"):
-        first = rng.random(n) < expit(z / noise_of(z, part))
+        first = rng.random(n) < expit(z / noise_of(of_usual, part))
 
     # on any pair; or by always naming the first list, right on half of the pairs
     if judge in ("careless", "mixed"):

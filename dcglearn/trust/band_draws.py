@@ -70,12 +70,12 @@ class Bands(Finding):
     `discounts`, shape (B, K), are draws. In a form beyond the DCG, `further` holds draws of the
     stop probabilities, shape (B, L), or of the share of the best result, shape (B, 1), and
     `further_learned` what was learned; a stop probability common to all grades cannot be told from
-    a discount, so all are on the scale on which grade 0 never stops. `level` is the share of the
-    draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. A
-    band that what was learned lies beyond ends there instead. `by` is the independent unit,
-    `n_units` their number in the log, and `failed` the number of samples that taught nothing.
-    `metric` is the learned metric, in its form and with its judges, and with draws of both for
-    intervals of shares of people.
+    a discount, so all are on the scale on which grade 0 never stops. `level` is the share of logs
+    in which a band is to hold the truth: of each parameter by itself, or of all at once in
+    `simultaneous` bands. A band that what was learned lies beyond ends there instead. `by` is the
+    independent unit, `n_units` their number in the log, and `failed` the number of samples that
+    taught nothing. `metric` is the learned metric, in its form and with its judges, and with draws
+    of both for intervals of shares of people.
     """
 
     dcg: DCG
@@ -96,7 +96,7 @@ class Bands(Finding):
 
     @property
     def simultaneous(self) -> Self:
-        """The bands that hold all parameters at once, in a share `level` of the draws."""
+        """The bands that hold all parameters at once, in a share `level` of the logs or more."""
         return replace(self, kind="simultaneous")
 
     @property
@@ -125,24 +125,20 @@ class Bands(Finding):
         """Ends from the draws alone, shape (2, p): gains, discounts, and what is beyond them."""
         return self._holding(self.share)
 
-    @cached_property
+    @property
     def share(self) -> float:
         """The share of the draws within the band of each parameter.
 
-        Of simultaneous bands it is such that a share `level` of the draws lies within the bands of
-        all parameters, as in Besag, Green, Higdon and Mengersen 1995, section 6.3.
+        Bands of all p parameters at once have the p-th root of their level, as if parameters were
+        independent (Sidak 1967). Draws depend on each other, since the prior takes curves to be
+        smooth; those of a rougher truth may all be off by themselves.
         """
-        draws = self._draws
-        if self.kind == "simultaneous" and np.ptp(draws, axis=0).any():
-            low, high = self.level, 1.0
-            for _ in range(24):
-                middle = (low + high) / 2
-                ends = self._holding(middle)
-                held = ((draws >= ends[0]) & (draws <= ends[1])).all(axis=1).mean()
-                low, high = (low, middle) if held >= self.level else (middle, high)
-            return high
+        draws, level = self._draws, self.level
+        if self.kind == "simultaneous":
+            n_free = np.count_nonzero(np.ptp(draws, axis=0))
+            level **= 1 / max(n_free, 1)
         if self.method == "posterior":
-            return self.level
+            return level
 
         # Hesterberg 2015, section 4.1.3
         spare = self.n_units - draws.shape[1] + 2
@@ -150,7 +146,7 @@ class Bands(Finding):
             return 1.0
         from scipy.special import ndtr
 
-        tail = float(ndtr(-np.sqrt(self.n_units / spare) * normal_quantile(self.level)))
+        tail = float(ndtr(-np.sqrt(self.n_units / spare) * normal_quantile(level)))
         return 1 - 2 * tail
 
     def _holding(self, share: float) -> Floats:

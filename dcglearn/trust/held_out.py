@@ -429,7 +429,7 @@ def _compared(
     frame = HeldOut.of(held_out, unit, np.arange(len(held_out)), (table[None] + 1) / 2)
     weight, shares = frame.weight, frame.means()[0]
     precisions = (table > 0) @ weight / weight.sum()
-    leads = _intervals(held_out, frame.right, unit, n_resamples, random_state)
+    leads = lead_intervals(held_out, frame.right, unit, n_resamples, random_state)
     columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()
     rows = tuple(Row(name, *row) for name, row in zip(verdicts, columns, strict=True))
 
@@ -488,20 +488,24 @@ def _of_lists(train: Preferences) -> dict[str, Metric]:
     return chosen
 
 
-def _intervals(
+def lead_intervals(
     log: Preferences, respected: Floats, unit: str, n_resamples: int | None, random_state: int
 ) -> Floats:
     """Return the bootstrap interval of the first metric's lead over each one, shape (M, 2).
 
-    A lead is a difference of shares.
+    A lead is a difference of shares. Each sample also holds pairs of which nobody knows, half a
+    pair on average for either metric and one for neither, as in Agresti and Min 2005: that few
+    pairs, or none, tell two metrics apart does not prove that they are equally good.
     """
     # long logs need fewer samples
     n_resamples = n_resamples or (1000 if len(log) <= 50_000 else 200)
     weights = resampled_weights(log, unit, n_resamples, random_state)
+    unknown = np.random.default_rng([random_state, 1]).poisson(0.5, (n_resamples, 2)) @ [1, -1]
     differences = []
-    for weight in counted(weights, n_resamples, "bootstrap"):
-        total = weight.sum()
-        if total > 0:
-            shares = respected @ weight / total
-            differences.append(shares[0] - shares)
+    for weight, further in zip(counted(weights, n_resamples, "bootstrap"), unknown, strict=True):
+        if weight.any():
+            sums = respected @ weight / weight.mean()
+            ahead = sums[0] - sums
+            ahead[1:] += further
+            differences.append(ahead / (len(weight) + 2))
     return percentile_interval(np.array(differences)).T

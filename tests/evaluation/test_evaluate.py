@@ -169,7 +169,7 @@ def test_pandas(tmp_path):
         ),
         (pl.DataFrame({"query": [], "document": [], "grade": []}), "empty"),
         ({"q": [1, 2]}, "expected"),
-        (17, "judgements: a int is not a log: give a path, a data frame"),
+        (17, "judgements: a value of type int is not a log: give a path, a data frame"),
         ("nowhere.txt", "does not exist"),
     ],
 )

@@ -242,7 +242,7 @@ def test_other_calls_are_refused():
     by_run = pl.DataFrame({"run": ["a"], "query": ["q00"], "value": [0.9]})
     assert explain_values(by_run, JUDGED, both).n == 1  # b has no values and no query of theirs
     refused(
-        "a list is not a log: give a path, a data frame",
+        "a value of type list is not a log: give a path, a data frame",
         explain_values,
         [0.1],
         JUDGED,

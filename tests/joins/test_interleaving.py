@@ -124,7 +124,7 @@ def test_what_has_no_preference_is_refused(tmp_path):
     (tmp_path / "x.jsonl").write_text("{]\n")
     refused(r"x.jsonl, line 1: not valid JSON", preferences_from_interleaving, tmp_path / "x.jsonl")
     refused(
-        "a list is not a log: give a path, a data frame, or a list",
+        "a value of type list is not a log: give a path, a data frame, or a list",
         preferences_from_interleaving,
         [1],
     )

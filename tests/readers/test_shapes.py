@@ -269,7 +269,7 @@ def test_frames_with_bad_rows_are_refused():
         "two columns called left_1", dl.read_preferences, bad.rename(columns={"left_2": "left_1"})
     )
     refused("cannot be read", dl.read_preferences, bad.assign(winner=["a", 2]))
-    refused(r"a int is not a log: give a path, a data frame", dl.read_preferences, 3)
+    refused(r"a value of type int is not a log: give a path, a data frame", dl.read_preferences, 3)
     refused(r"table or a list of records.*Preferences.from_frame", dl.Preferences, bad)
     from_records = dl.Preferences.from_records
     refused(

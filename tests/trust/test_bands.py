@@ -48,7 +48,7 @@ def test_draws_are_those_of_the_posterior():
     np.testing.assert_allclose(found.std(axis=0), spread, rtol=0.1)
 
 
-def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_draws():
+def test_bands_of_all_at_once_enclose_those_of_each():
     bands = dl.bands(random_log(120, "free", seed=1, noise=0.1), random_state=3)
     outer, inside = bands.simultaneous, np.ones(len(bands.gains), bool)
     for draws, band, far in (
@@ -57,7 +57,8 @@ def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_
     ):
         assert (far[0] <= band[0]).all() and (band[1] <= far[1]).all()
         inside &= ((draws >= far[0]) & (draws <= far[1])).all(axis=1)
-    assert inside.mean() == pytest.approx(0.9, abs=0.01)
+    # draws of smooth curves depend on each other
+    assert 0.92 < inside.mean() < 1
     rows = bands.table.to_dicts()
     assert len(rows) == 15 and rows[1]["parameter"] == "gain of grade 1"
     assert rows[7]["all_low"] < rows[7]["low"] < rows[7]["high"] < rows[7]["all_high"]
@@ -73,6 +74,18 @@ def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_
     )
     assert bands.cells[0][-2:] == ["band of each", "band of all at once"]
     assert bands.to_dict()["table"] == rows
+
+
+def test_bands_of_all_at_once_hold_their_share_of_independent_draws():
+    draws = np.random.default_rng(4).normal(0.5, 0.01, (20_000, 10))
+    gains = np.column_stack([np.zeros(20_000), draws[:, :3], np.ones(20_000)])
+    discounts = np.column_stack([np.ones(20_000), draws[:, 3:]])
+    dcg = dl.DCG(gains.mean(axis=0), discounts.mean(axis=0))
+    bands = dl.trust.Bands(dcg, gains, discounts, 0.9, "pair", 100).simultaneous
+    low, high = bands.drawn
+    together = np.hstack([gains, discounts])
+    inside = ((low <= together) & (together <= high)).all(axis=1)
+    assert inside.mean() == pytest.approx(0.9, abs=0.01)
 
 
 def test_what_was_learned_lies_within_its_bands():

@@ -8,7 +8,7 @@ import pytest
 from dcglearn import DCG, Preferences, compare_learners
 from dcglearn.simulate import preference_pairs
 from dcglearn.trust.cross_validation import C_GRID, choose_C, ridge_path
-from dcglearn.trust.held_out import LEARNED, Comparison, Row
+from dcglearn.trust.held_out import LEARNED, Comparison, Row, lead_intervals
 from tests.makers import random_log, refused
 
 
@@ -35,6 +35,26 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     assert comparison.to_dict()["rows"][0]["name"] == "learned DCG"
     with pytest.raises(KeyError):
         comparison["nothing"]
+
+
+@pytest.mark.parametrize(("ahead", "behind"), [(30, 18), (3, 1), (0, 0)])
+@pytest.mark.parametrize("weight", [1, 5])
+def test_intervals_of_leads_are_those_of_agresti_and_min(ahead, behind, weight):
+    # pairs that the first metric alone orders rightly, or the second alone
+    n = 200
+    respected = np.ones((2, n))
+    respected[1, :ahead] = respected[0, ahead : ahead + behind] = 0
+    lists = np.random.default_rng(0).integers(0, 5, (2, n, 10))
+    log = Preferences(*lists, n_grades=5, weight=np.full(n, float(weight)))
+    own, (low, high) = lead_intervals(log, respected, "pair", 20_000, 0)
+    assert (own == 0).all()
+
+    # one more pair that tells them apart, half on either side, and one that does not
+    center = (ahead - behind) / (n + 2)
+    error = np.sqrt(ahead + behind + 1 - (ahead - behind) ** 2 / (n + 2)) / (n + 2)
+    of_normal = center + 1.645 * np.array([-error, error])
+    np.testing.assert_allclose([low, high], of_normal, atol=1.01 / (n + 2))
+    assert low < 0 < high or ahead == 30
 
 
 def verdict_of(textbook, *others):
