@@ -329,18 +329,22 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
         raise InputError(f"{name} is empty")
 
     # convert columns of which every cell is plain
-    columns = {}
-    for role, cells in frame.to_dict().items():
-        is_score = lines.roles[role].kind == "score"
-        plain = cells.dtype.is_integer() or cells.dtype == pl.String
-        if plain or (is_score and cells.dtype.is_float()):
-            values = cells.cast(pl.Float64 if is_score else pl.String, strict=False)
-            if not values.null_count() and not (is_score and values.is_nan().any()):
-                columns[role] = values
+    scores = {role for role in frame.columns if lines.roles[role].kind == "score"}
+    plain = (
+        dtype.is_integer() or dtype == pl.String or (dtype.is_float() and role in scores)
+        for role, dtype in frame.schema.items()
+    )
+    if all(plain):
+        kinds: Any = {role: pl.Float64 if role in scores else pl.String for role in frame.columns}
+
+        # unless a cell is missing
+        table = frame.cast(kinds, strict=False)
+        lacking = any(table.null_count().row(0))
+        if not lacking and not any(table[role].is_nan().any() for role in scores):
+            return table
 
     # others cell by cell
-    whole = len(columns) == frame.width
-    return pl.DataFrame(columns if whole else read_checked(name, lines, LogMapping())[0])
+    return pl.DataFrame(read_checked(name, lines, LogMapping())[0])
 
 
 def _scored_or_ranked(names: Sequence[str], roles: Roles) -> Roles:
