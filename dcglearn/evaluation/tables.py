@@ -326,7 +326,7 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
 
     frame = plain_frame(lines)
     if frame is None:
-        frame = pl.DataFrame(read_checked(name, lines, LogMapping())[0])
+        return pl.DataFrame(read_checked(name, lines, LogMapping())[0])
     if not len(frame):
         raise InputError(f"{name} is empty")
 

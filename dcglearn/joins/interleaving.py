@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -172,13 +172,6 @@ class Credited(Reshaped):
     def __init__(self, rows: Source, roles: Roles, method: str) -> None:
         super().__init__(rows, roles)
         self._method = method
-
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
-        return iter(self._rows)
-
-    def raw(self, item: Any) -> bytes:
-        """Return the line of an impression."""
-        return self._rows.raw(item)
 
     def record(self, item: Any) -> Record:
         """Return the rankings of an impression, and the difference of their credited clicks."""

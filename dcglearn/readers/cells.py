@@ -40,7 +40,7 @@ from dcglearn.readers.line_formats import (
 )
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import Joined, flattened
-from dcglearn.readers.raw_columns import GRADE, GradeLists, RawColumn, Values
+from dcglearn.readers.raw_columns import GRADE, GradeLists, RawColumn, Values, notations
 
 
 def plain_frame(source: Source) -> pl.DataFrame | None:
@@ -411,12 +411,11 @@ def _add_errors(errors: Refusals, converted: list[_Converted], source: Source, n
 def _add_mixtures(errors: Refusals, converted: list[_Converted]) -> None:
     """Add the lists whose grades are names where earlier ones are numbers, or the reverse."""
     lists = [one for one in converted if one.role.kind == "grades"]
-    notations = [one.values.values.notation for one in lists]
-    if not notations or notations[0] is None:
+    if not any(one.values.values.named for one in lists):
         return
 
     # what the good rows have so far, list by list
-    notation = np.column_stack(notations)
+    notation = np.column_stack([notations(one.column) for one in lists])
     notation[list(errors)] = 0
     so_far = np.bitwise_or.accumulate(notation.ravel()).reshape(notation.shape)
 

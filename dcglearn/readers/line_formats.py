@@ -338,12 +338,19 @@ class FrameRows(Source):
 
 
 class Reshaped(Source):
-    """Judgements in a table of another shape."""
+    """Judgements in a table of another shape, by default one a row."""
 
     def __init__(self, rows: Source, roles: Roles) -> None:
         self._rows, self.roles = rows, roles
         self.names, self.unit, self.header = rows.names, rows.unit, rows.header
         self.form, self.said, self.doubt = rows.form, rows.said, rows.doubt
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return iter(self._rows)
+
+    def raw(self, item: Any) -> bytes:
+        """Return the line of a row."""
+        return self._rows.raw(item)
 
     @property
     def table_roles(self) -> Roles:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import names_in
-from dcglearn.foundation.validation import Counts, Indices, InputError
+from dcglearn.foundation.validation import Counts, InputError
 from dcglearn.readers.column_roles import LONG, SYSTEMS, Role, Roles, Table, by_role, recognised
 from dcglearn.readers.line_formats import Opener, Refusals, Source, shown
 from dcglearn.readers.mapping import LogMapping
@@ -21,7 +21,7 @@ from dcglearn.readers.openers import Files
 from dcglearn.readers.rebuilt import (
     Rebuilt,
     numbered,
-    refuse,
+    required_numbers,
     tables_without_winner,
     with_names,
     with_sides,
@@ -371,7 +371,8 @@ def _placed(rows: RawCells, keys: Sequence[str], unread: Refusals, *, paired: bo
     import polars as pl
 
     # numbers of keys, and of rows that cannot be read
-    positions = _positions(rows, unread)
+    numbers = required_numbers(rows, "position", unread, "position")
+    positions = np.nan_to_num(numbers, nan=1).astype(np.intp)
     alone = np.full(rows.n, -1)
     alone[list(unread)] = list(unread)
     columns = {"alone": pl.Series(alone), "position": pl.Series(positions)}
@@ -396,12 +397,3 @@ def _placed(rows: RawCells, keys: Sequence[str], unread: Refusals, *, paired: bo
     table = table.with_columns(side=pl.Series(sides), word=numbered(words, index))
     table = table.with_columns(by_name=by_name.over("judgement"))
     return table.with_columns(side=pl.when("by_name").then(second).otherwise(side))
-
-
-def _positions(rows: RawCells, unread: Refusals) -> Indices:
-    """Return the position of each row, 1 where it has none, and add what is wrong with those."""
-    if "position" not in rows.columns:
-        return np.ones(rows.n, np.intp)
-    positions = rows.checked("position", "position", unread)
-    refuse(unread, positions.absent, lambda _: "position is missing")
-    return positions.values.astype(np.intp)

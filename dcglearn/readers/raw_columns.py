@@ -174,13 +174,12 @@ GRADE = "(-[12]|[0-9]{1,3})"
 class GradeLists:
     """Grades of all lists in a row, and the length of each list.
 
-    `notation`, shape (n,), is 1 for lists with names of grades, 2 for numbers, 3 for both; it is
-    None unless a scale has names.
+    `named` says that a scale has names, and that some grades may be such.
     """
 
     flat: Grades
     lengths: Integers
-    notation: Integers | None = None
+    named: bool = False
 
     def __getitem__(self, rows: Flags) -> Self:
         flat = self.flat[np.repeat(rows, self.lengths)]
@@ -238,13 +237,7 @@ def graded(column: RawColumn) -> Values:
     if (codes == bad).any():
         rows = np.repeat(np.arange(len(lengths)), lengths)
         errors = refusals(_grades, column, np.unique(rows[grades == bad]).tolist())
-
-    # lists of unknown grades alone are no numbers
-    notation = None
-    if _has_names(column.mapping):
-        largest = np.maximum.reduceat(grades, np.cumsum(lengths) - lengths)
-        notation = np.where(largest > UNKNOWN, 2, 0)
-    return Values(GradeLists(grades, lengths, notation), np.zeros(len(lengths), bool), errors)
+    return Values(GradeLists(grades, lengths), np.zeros(len(lengths), bool), errors)
 
 
 def _integers(column: RawColumn) -> tuple[pl.Series, Integers] | None:
@@ -289,25 +282,20 @@ def _graded_one_by_one(column: RawColumn) -> Values:
     made, cells = checked_cells(_grades, column, b"")
     lists = [made[at] for at in cells.values.tolist()]
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-
-    # whether they are names or numbers
-    notation = None
-    if _has_names(column.mapping):
-        distinct, index = column.distinct()
-        notation = np.array([_notation(x) for x in map(column.value, distinct)], np.int64)[index]
     flat = np.frombuffer(b"".join(lists), np.int8)
-    return Values(GradeLists(flat, lengths, notation), cells.absent, cells.errors)
+    named = column.mapping.scale is not None and not column.mapping.numbered
+    return Values(GradeLists(flat, lengths, named), cells.absent, cells.errors)
 
 
-def _has_names(mapping: LogMapping) -> bool:
-    return mapping.scale is not None and not mapping.numbered
-
-
-def _notation(grades: Any) -> int:
-    """Return whether known grades are names (1), numbers (2), or both (3)."""
+def notations(column: RawColumn) -> Integers:
+    """Return whether the known grades of each list are names (1), numbers (2), or both (3)."""
     unknown = (None, UNKNOWN, EMPTY, str(EMPTY), *UNKNOWN_GRADES)
-    known = [grade for grade in grades if grade not in unknown] if isinstance(grades, list) else []
-    return sum({1 if isinstance(grade, str) else 2 for grade in known})
+    cells, index = column.distinct()
+    of_cells = []
+    for grades in map(column.value, cells):
+        known = grades if isinstance(grades, list) else []
+        of_cells.append(sum({1 + (not isinstance(x, str)) for x in known if x not in unknown}))
+    return np.array(of_cells, np.int64)[index]
 
 
 def _grades(values: Any, column: RawColumn) -> bytes:

@@ -54,12 +54,13 @@ class Rebuilt(Reshaped):
 
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, Any]]]:
         """Yield each judgement with the number of its first row."""
-        rows = np.arange(self.cells.n) if self.cells.rows is None else self.cells.rows
-        first, n_judgements = 0, np.bincount(rows).tolist()
-        for n, (number, item) in zip(n_judgements, self._rows, strict=False):
-            for judgement in range(first, first + n):
-                yield number, (judgement, item)
-            first += n
+        rows = range(self.cells.n) if self.cells.rows is None else self.cells.rows
+        lines = enumerate(self._rows)
+        at = -1
+        for judgement, row in enumerate(rows):
+            while at < row:
+                at, (number, item) = next(lines)
+            yield number, (judgement, item)
 
     def record(self, item: tuple[int, Any]) -> Record:
         """Return the values of a judgement by role."""
@@ -206,7 +207,7 @@ class VoteShares(Rebuilt):
 
     def _votes(self, rows: RawCells, errors: Refusals) -> Floats:
         """Return the votes of each row for a, b and a tie, and add what is wrong with them."""
-        votes = np.column_stack([_numbers(rows, role, errors, 0.0) for role in VOTES])
+        votes = np.column_stack([_numbers(rows, role, errors, blank=0.0) for role in VOTES])
         is_bad = (votes.min(axis=1) < 0) | ~votes.any(axis=1)
         refuse(
             errors,
@@ -220,8 +221,7 @@ class VoteShares(Rebuilt):
     def _shares(self, rows: RawCells, errors: Refusals) -> Floats:
         """Return how probable it is that a, b or neither is preferred, and add what is wrong."""
         if "probability" in self.table_roles:
-            share = _numbers(rows, "probability", errors, np.nan)
-            refuse(errors, np.isnan(share), lambda _: "probability is missing")
+            share = required_numbers(rows, "probability", errors)
         else:
             share = self._of_logarithms(rows, errors)
 
@@ -235,7 +235,7 @@ class VoteShares(Rebuilt):
 
     def _of_logarithms(self, rows: RawCells, errors: Refusals) -> Floats:
         """Return the probability of a by its logarithm, relative to that of b if a row has both."""
-        of_a, of_b = (_numbers(rows, role, errors, np.nan) for role in LOGPROBS)
+        of_a, of_b = (_numbers(rows, role, errors) for role in LOGPROBS)
         refuse(errors, np.isnan(of_a), lambda _: "logprob_a is missing")
 
         # only an object may lack the key of b
@@ -264,11 +264,20 @@ class VoteShares(Rebuilt):
         return np.where(alone, np.exp(np.fmin(of_a, 0)), np.exp(of_a - larger) / both)
 
 
-def _numbers(rows: RawCells, role: str, errors: Refusals, blank: float) -> Floats:
+def required_numbers(rows: RawCells, role: str, errors: Refusals, kind: str = "number") -> Floats:
+    """Return what `_numbers` does, and refuse cells without a value."""
+    numbers = _numbers(rows, role, errors, kind)
+    refuse(errors, np.isnan(numbers), lambda _: f"{role} is missing")
+    return numbers
+
+
+def _numbers(
+    rows: RawCells, role: str, errors: Refusals, kind: str = "number", blank: float = np.nan
+) -> Floats:
     """Return the numbers of a column, `blank` for other cells, and add what is wrong with these."""
     if role not in rows.columns:
         return np.full(rows.n, blank)
-    numbers = rows.checked(role, "number", errors)
+    numbers = rows.checked(role, kind, errors)
     is_number = ~numbers.absent
     is_number[list(numbers.errors)] = False
     return np.where(is_number, numbers.values, blank)
