@@ -246,7 +246,8 @@ class RawCells:
 
     def column(self, role: str, kind: str) -> RawColumn:
         """Return the cells of a role, read as those of a kind; None where no line has it."""
-        return RawColumn(role, kind, self.columns.get(role, [None] * self.n), self.texts)
+        cells = self.columns[role] if role in self.columns else [None] * self.n
+        return RawColumn(role, kind, cells, self.texts)
 
     def checked(self, role: str, kind: str, errors: Refusals) -> Values:
         """Return the values of a role that occurs, and add what is wrong with them to `errors`."""

@@ -253,6 +253,16 @@ def _plain_labels(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     return series.set(series == "", None) if short else None
 
 
+def _label_array(labels: pl.Series) -> NDArray[Any]:
+    """Return short labels as numpy's texts, which a log keeps and `astype(str)` makes slowly."""
+    width = int(labels.str.len_chars().to_numpy().max(initial=1))
+    longest_short = 16  # wider than that, Python's texts take less memory until the log is made
+    if width > longest_short:
+        return labels.to_numpy()
+    padded: str = labels.str.pad_end(width, "\0").str.join("").item()
+    return np.frombuffer(padded.encode("utf-32-le"), f"<U{width}")
+
+
 def _plain_documents(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     """Return lists of names as texts joined by tabs."""
     is_list = isinstance(cells.dtype, pl.List) and _is_text(cells.dtype.inner)
@@ -294,7 +304,9 @@ def _kind(
         if plain is not None and isinstance(column.cells, pl.Series):
             series = plain(column.cells, column)
         if series is not None:
-            return Values(series.fill_null(missing).to_numpy(), series.is_null().to_numpy(), {})
+            filled = series.fill_null(missing)
+            values = _label_array(filled) if column.kind == "label" else filled.to_numpy()
+            return Values(values, series.is_null().to_numpy(), {})
 
         # by the rule, each distinct cell once
         made, cells = checked_cells(rule, column, missing)
