@@ -247,6 +247,8 @@ def _plain_labels(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     if not _is_text(cells.dtype):
         return None
     series = cells.cast(pl.String)
+    if column.kind == "name" and (series == "").any():
+        return None
     if column.kind != "label":
         return series
     short = (series.str.len_chars() <= MAX_LABEL).all()

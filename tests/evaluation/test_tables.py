@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import dcglearn as dl
 from dcglearn import read_judgements, read_runs
 from dcglearn.evaluation.trec import trec_judgements, trec_runs
 from tests.makers import refused
@@ -234,6 +235,14 @@ EXPECTED = [("blue jeans", "B1", 1), ("red dress", "B1", 0), ("red dress", "B2",
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_other_tools(tmp_path, name):
     assert sorted(read_judgements(written(tmp_path, name, FILES[name])).frame.rows()) == EXPECTED
+
+
+def test_a_document_without_a_name_is_missing(tmp_path):
+    lines = (
+        '{"query": "1", "document": "D1", "grade": 1}\n{"query": "1", "document": "", "grade": 3}'
+    )
+    with pytest.raises(dl.InputError, match="line 2: document is missing"):
+        read_judgements(written(tmp_path, "q.jsonl", lines))
 
 
 def test_blanks_around_a_name_are_taken_away(tmp_path):
