@@ -188,16 +188,20 @@ class Evaluation(Finding):
     @property
     def sentence(self) -> str:
         """The mean under the first metric, or the best run and the metrics that prefer another."""
-        best = self.means.argmax(axis=0)
+        means = self.means
+        best = means[:, 0].argmax()
         first, *others = self.metrics
         n_queries = number_of(len(self.queries), "queries")
-        value = f"{self.means[best[0], 0]:.4f}"
+        value = f"{means[best, 0]:.4f}"
         if len(self.runs) == 1:
             return f"over {n_queries}, the mean {first} of {self.runs[0]} is {value}"
 
-        # of several runs, the best
-        best_run = f"over {n_queries}, {self.runs[best[0]]} has the highest mean {first}: {value}"
-        differing = [name for name, r in zip(others, best[1:], strict=True) if r != best[0]]
+        # of several runs, the best, or those that share its mean
+        equal = [self.runs[run] for run in np.flatnonzero(means[:, 0] == means[best, 0])]
+        who = f"{self.runs[best]} has" if len(equal) < 2 else f"{listed(equal, 3)} share"
+        best_run = f"over {n_queries}, {who} the highest mean {first}: {value}"
+        is_beaten = means[best, 1:] < means[:, 1:].max(axis=0)
+        differing = [name for name, beaten in zip(others, is_beaten, strict=True) if beaten]
         if differing:
             best_run += f"; another run is best under {listed(differing, 3)}"
         return best_run

@@ -341,7 +341,8 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
 
         # unless a cell is missing
         table = frame.cast(kinds, strict=False)
-        lacking = any(table.null_count().row(0))
+        names = [role for role in table.columns if role not in scores]
+        lacking = any(table.null_count().row(0)) or any((table[role] == "").any() for role in names)
         if not lacking and not any(table[role].is_nan().any() for role in scores):
             return table
 

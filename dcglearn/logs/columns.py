@@ -291,7 +291,7 @@ def _labels(labels: ArrayLike, name: str, n: int) -> NDArray[Any]:
     array = np.asarray(labels)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one label per pair, ({n},)")
-    return array.astype(str)
+    return array.astype(str, copy=array.flags.writeable)
 
 
 CHECKS: dict[str, Callable[[Any, str, int], NDArray[Any]]] = {

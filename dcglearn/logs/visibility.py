@@ -280,5 +280,10 @@ def is_blind(sums: PairSums, n: int) -> bool:
 
 def grade_counts(first: Grades, second: Grades) -> Integers:
     """Return how often each grade occurs, as uint8 (255 = unknown), shape (256,)."""
-    counts = [np.bincount(lists.ravel().view(np.uint8), minlength=256) for lists in (first, second)]
-    return counts[0] + counts[1]
+    counts = np.zeros(256, dtype=np.int64)
+    block = 1 << 15  # its counts are made in the processor's cache
+    for lists in (first, second):
+        grades = lists.ravel().view(np.uint8)
+        for start in range(0, len(grades), block):
+            counts += np.bincount(grades[start : start + block], minlength=256)
+    return counts

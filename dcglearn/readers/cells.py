@@ -199,7 +199,7 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
         return None
 
     # columns with a role, without blanks at the ends
-    if any(mark in data for mark in (b" ", b"\r", b"\t")):
+    if any(mark.encode() in data for mark in BLANK if mark != "\n"):
         frame = _stripped(frame, pl.exclude(scores))
     used = [pl.col(index[name]).alias(name) for name in used_columns(source.columns)]
     return _named_by_role(frame.select(used), source.columns)
@@ -246,7 +246,8 @@ class RawCells:
 
     def column(self, role: str, kind: str) -> RawColumn:
         """Return the cells of a role, read as those of a kind; None where no line has it."""
-        return RawColumn(role, kind, self.columns.get(role, [None] * self.n), self.texts)
+        cells = self.columns[role] if role in self.columns else [None] * self.n
+        return RawColumn(role, kind, cells, self.texts)
 
     def checked(self, role: str, kind: str, errors: Refusals) -> Values:
         """Return the values of a role that occurs, and add what is wrong with them to `errors`."""

@@ -247,10 +247,22 @@ def _plain_labels(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     if not _is_text(cells.dtype):
         return None
     series = cells.cast(pl.String)
+    if column.kind == "name" and (series == "").any():
+        return None
     if column.kind != "label":
         return series
     short = (series.str.len_chars() <= MAX_LABEL).all()
     return series.set(series == "", None) if short else None
+
+
+def _label_array(labels: pl.Series) -> NDArray[Any]:
+    """Return short labels as numpy's texts, which a log keeps and `astype(str)` makes slowly."""
+    width = int(labels.str.len_chars().to_numpy().max(initial=1))
+    longest_short = 16  # wider than that, Python's texts take less memory until the log is made
+    if width > longest_short:
+        return labels.to_numpy()
+    padded: str = labels.str.pad_end(width, "\0").str.join("").item()
+    return np.frombuffer(padded.encode("utf-32-le"), f"<U{width}")
 
 
 def _plain_documents(cells: pl.Series, column: RawColumn) -> pl.Series | None:
@@ -294,7 +306,9 @@ def _kind(
         if plain is not None and isinstance(column.cells, pl.Series):
             series = plain(column.cells, column)
         if series is not None:
-            return Values(series.fill_null(missing).to_numpy(), series.is_null().to_numpy(), {})
+            filled = series.fill_null(missing)
+            values = _label_array(filled) if column.kind == "label" else filled.to_numpy()
+            return Values(values, series.is_null().to_numpy(), {})
 
         # by the rule, each distinct cell once
         made, cells = checked_cells(rule, column, missing)

@@ -259,7 +259,14 @@ def _integers(column: RawColumn) -> tuple[pl.Series, Integers] | None:
     if not isinstance(lists.dtype, pl.List) or not lists.dtype.inner.is_integer():
         return None
     lengths = lists.list.len().to_numpy().astype(np.int64)
-    return (flattened(lists), lengths) if lengths.min() else None
+    if not lengths.min():
+        return None
+
+    # in a byte each, unless one is larger
+    flat = flattened(lists)
+    with contextlib.suppress(pl.exceptions.InvalidOperationError):
+        flat = flat.cast(pl.Int8)
+    return flat, lengths
 
 
 def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:

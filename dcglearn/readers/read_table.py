@@ -14,6 +14,7 @@ from dcglearn.foundation.validation import (
     EMPTY,
     Counts,
     Fields,
+    Flags,
     Floats,
     Grades,
     InputError,
@@ -357,8 +358,8 @@ def log_of_table(
 
     # the log of all lines, preferred lists first
     log = kind(
-        np.where(swap[:, None], b, a),
-        np.where(swap[:, None], a, b),
+        _rows_where(swap, b, a),
+        _rows_where(swap, a, b),
         n_grades=mapping.n_grades,
         tie=tie if tie.any() else None,
         grade_names=mapping.scale,
@@ -383,6 +384,13 @@ def log_of_table(
     if is_open.any():
         dropped = {"open questions": int(is_open.sum()), **dropped}
     return (log if counts.all() else log[counts]).changed(dropped=dropped)
+
+
+def _rows_where(chosen: Flags, first: Grades, second: Grades) -> Grades:
+    """Return rows of `first` where chosen, else of `second`; each is copied as one item."""
+    row = np.dtype((np.void, first.shape[1]))
+    items = [np.ascontiguousarray(lists).view(row)[:, 0] for lists in (first, second)]
+    return np.where(chosen, *items).view(np.int8).reshape(first.shape)
 
 
 def columns_of(

@@ -1007,3 +1007,23 @@ def test_commands_read_the_file_of_a_list_utility(dcglearn, misuse, tmp_path):
 def test_an_unknown_option_is_answered_with_those_of_the_function():
     words = "compare_systems has no option 'levl', .*; the nearest is level"
     refused(words, compare_systems, GRADED, RANKED, levl=0.9)
+
+
+def test_runs_of_one_mean_share_the_highest():
+    judged = {"q": {"d1": 1, "d2": 0, "d3": 0}}
+    runs = {
+        "x": {"q": {"d1": 2.0, "d2": 1.0}},
+        "y": {"q": {"d1": 2.0, "d3": 1.0}},
+        "z": {"q": {"d2": 2.0, "d1": 1.0}},
+    }
+    both = dl.evaluate(judged, runs, ["nDCG@2", "linear-log2@2"])
+    assert both.sentence == "over 1 query, x, y share the highest mean nDCG@2: 1.0000"
+    del runs["y"]
+    assert dl.evaluate(judged, runs, "nDCG@2").sentence.startswith("over 1 query, x has the high")
+
+
+def test_a_metric_under_which_the_best_run_is_equalled_prefers_no_other():
+    judged = {"q": {"d1": 2, "d2": 1, "d3": 0}}
+    runs = {"x": {"q": {"d2": 2.0, "d3": 1.0}}, "y": {"q": {"d1": 2.0, "d3": 1.0}}}
+    sentence = dl.evaluate(judged, runs, ["linear-log2@2", "binary1-log2@2"]).sentence
+    assert sentence == "over 1 query, y has the highest mean linear-log2@2: 0.7602"

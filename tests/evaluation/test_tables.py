@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import dcglearn as dl
 from dcglearn import read_judgements, read_runs
 from dcglearn.evaluation.trec import trec_judgements, trec_runs
 from tests.makers import refused
@@ -236,9 +237,19 @@ def test_files_of_other_tools(tmp_path, name):
     assert sorted(read_judgements(written(tmp_path, name, FILES[name])).frame.rows()) == EXPECTED
 
 
+def test_a_document_without_a_name_is_missing(tmp_path):
+    lines = (
+        '{"query": "1", "document": "D1", "grade": 1}\n{"query": "1", "document": "", "grade": 3}'
+    )
+    with pytest.raises(dl.InputError, match="line 2: document is missing"):
+        read_judgements(written(tmp_path, "q.jsonl", lines))
+
+
 def test_blanks_around_a_name_are_taken_away(tmp_path):
     path = written(tmp_path, "book.csv", "query,docid,Ann\n -1 offers,D,2\n two,D,1\n")
     assert sorted(read_judgements(path).frame["query"]) == ["-1 offers", "two"]
+    path = written(tmp_path, "q.csv", "query,document,grade\n\f3,D1,2\n3,\vD2\f,1\n")
+    assert sorted(read_judgements(path).frame.rows()) == [("3", "D1", 2), ("3", "D2", 1)]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,8 @@ from tests.hostile.targets import COMMANDS, run_command, targets
 COMMAND_SHARE = 0.15
 """Share of the files that a command reads rather than a reader."""
 
-SECONDS = 30
-"""Longest that a file may take."""
+SECONDS = 30.0
+"""Most processor time that reading a file may take, however busy the machine is."""
 
 MOST_MEMORY = 1 << 30
 """Most bytes that reading may take beyond what the process has: no file here has a hundredth of
@@ -54,6 +55,16 @@ def _alarm(*_: object) -> None:
     raise Hang
 
 
+@contextlib.contextmanager
+def _limit() -> Iterator[None]:
+    """Raise Hang after `SECONDS` of processor time."""
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
 def attack(number: int, seed: int, folder: Path, readers: dict) -> tuple[str, str, str]:
     """Damage a file, have it read; return the target, the outcome (one of `OUTCOMES`), and words
     about a fault.
@@ -73,16 +84,17 @@ def attack(number: int, seed: int, folder: Path, readers: dict) -> tuple[str, st
     path.write_bytes(data)
     expected = None
     if target.referee is not None:
+        whole = path if name.startswith(("preferences", "ratings")) else data
         try:
-            expected = (
-                target.referee(path if name.startswith(("preferences", "ratings")) else data),
-            )
+            with _limit():
+                expected = (target.referee(whole),)
         except Refused:
             expected = ()
         except (Hang, MemoryError):  # a referee has no bounds, so a bomb tells nothing here
-            signal.alarm(SECONDS)
+            pass
     try:
-        value = target.read(path)
+        with _limit():
+            value = target.read(path)
     except InputError:
         return name, "refused" if not expected else "good refused", damage
     except Hang:
@@ -105,7 +117,7 @@ def _attack_command(rng: np.random.Generator, folder: Path) -> tuple[str, str, s
         data, damage = damaged(rng, content) if file == victim else (content, damage)
         (folder / file).write_bytes(data)
     try:
-        with contextlib.chdir(folder):
+        with contextlib.chdir(folder), _limit():
             return f"dcglearn {name}", run_command(words), damage
     except Hang:
         return f"dcglearn {name}", "hang", damage
@@ -127,20 +139,18 @@ def attacks(
     """
     warnings.simplefilter("ignore")
     results = []
-    previous = signal.signal(signal.SIGALRM, _alarm)
+    previous = signal.signal(signal.SIGPROF, _alarm)
     with tempfile.TemporaryDirectory() as place, open(report or os.devnull, "a") as log:  # noqa: PTH123
         readers = targets(Path(place))
         for number in range(first, stop):
             print(json.dumps([number]), file=log, flush=True)
-            signal.alarm(SECONDS)
             before = _peak()
             result = (number, *attack(number, seed, Path(place), readers))
-            signal.alarm(0)
             if (more := _peak(reset=False) - before) > MOST_MEMORY and result[2] not in FAULTS:
                 result = (number, result[1], "memory", f"{result[3]}: {more / 1e9:.1f} GB")
             print(json.dumps(result), file=log, flush=True)
             results.append(result)
-    signal.signal(signal.SIGALRM, previous)
+    signal.signal(signal.SIGPROF, previous)
     return results
 
 

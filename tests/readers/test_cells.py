@@ -16,6 +16,7 @@ from dcglearn.readers import cells
 from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
 from dcglearn.readers.read_table import columns_of
 from tests.makers import columns, quick, write
@@ -135,7 +136,7 @@ TEXT_LISTS = st.tuples(
 ).map(lambda x: x[2].format(x[0].join(x[1])))
 PLAIN_LISTS = st.tuples(st.integers(-1, 4), st.integers(0, 12)).map(lambda x: f"{x[0]} {x[1]}")
 ODD_WORDS = 'a b tie x 1 0 -1 1.5 1e3 nan inf 1_0 "a" " .5 5. 00.10'
-WORDS = [*ODD_WORDS.split(), "", " a", "A\x1f", "a\r", "\x00"]
+WORDS = [*ODD_WORDS.split(), "", " a", "A\x1f", "a\r", "\fa", "\x00"]
 
 
 @quick
@@ -316,6 +317,27 @@ def test_a_header_of_many_blanks_takes_no_longer_than_others():
     assert (
         time.process_time() - began < 5
     )  # minutes with a pattern that tries each blank as a beginning
+
+
+LABELS = ["q1", "", "äß日𝄞", "identifier of 26 characters", "x" * 16, "x" * 17]
+
+
+@pytest.mark.parametrize("longest", [2, 3, 4, 5, 6])
+def test_short_and_long_labels_are_those_of_the_file(tmp_path, longest):
+    lines = [
+        {"a": [1, 0], "b": [0, 1], "winner": "a", "query": label} for label in LABELS[:longest]
+    ]
+    path = write(tmp_path, "x.jsonl", "\n".join(map(json.dumps, lines)))
+    log = read_preferences(path)
+    assert log.query.tolist() == LABELS[:longest]
+    assert log.query.dtype == np.array(LABELS[:longest]).dtype
+
+
+def test_a_log_keeps_its_labels_where_the_caller_changes_theirs():
+    names = np.array(["q1", "q2"])
+    log = Preferences([[1, 0], [0, 1]], [[0, 1], [1, 0]], query=names)
+    names[0] = "q9"
+    assert log.query.tolist() == ["q1", "q2"]
 
 
 def test_unknown_grades_are_neither_names_nor_numbers():
