@@ -44,7 +44,7 @@ def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Ite
 def _call(function: str, log: str, options: Fields) -> str:
     """Return the call of a reader in Python; none where a log is read on the command line alone."""
     options = {name: value for name, value in options.items() if value is not None}
-    if "prompts" in options:
+    if "prompts" in options or (function == "read_questions" and "skip_bad" in options):
         return ""
 
     # another function, in its own options

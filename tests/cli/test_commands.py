@@ -395,7 +395,7 @@ def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):
     log.write_text(log.read_text() + "nonsense\n")
     aside = tmp_path / "aside.jsonl"
     status, _, err = dcglearn("convert", log, "-o", tmp_path / "good.jsonl", "--skip-bad", aside)
-    assert status == 0 and "left out: 1 bad lines\n" in err
+    assert status == 0 and "left out: 1 bad line\n" in err
     assert aside.read_text() == "nonsense\n"
     assert "read: 300 pairs" in dcglearn("learn", tmp_path / "good.jsonl", "--dry-run")[1]
 

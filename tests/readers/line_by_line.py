@@ -212,7 +212,7 @@ class GoodLines:
     def _checked(self, role: str, value: Any) -> Any:
         about = self._roles[role]
         if value is None:
-            raise InputError(f"{role} is missing")
+            raise InputError(f"{role} is missing", cure={"skip_bad": "bad_lines"})
         if about.kind == "grades":
             self._refuse_mixture(value, role)
             return _grades(value, role, self._mapping)
