@@ -81,7 +81,9 @@ def _imported(name: str) -> Program:
         return cast(Program, importlib.import_module(f"simulations.{name}"))
     except ModuleNotFoundError as error:
         lacks = f"{name} needs {error.name}: pip install '.[trees]'"
-        raise dl.InputError(f"{lacks}; python -m simulations.NAME runs one program alone") from error
+        raise dl.InputError(
+            f"{lacks}; python -m simulations.NAME runs one program alone"
+        ) from error
 
 
 def run(arguments: argparse.Namespace) -> None:

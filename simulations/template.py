@@ -54,7 +54,9 @@ def plot(table, axes):
 
 def claims(table):
     """Yield what is claimed before the run: a range of the mean, for rows of the table."""
-    behind = "the learned DCG is at most .05 behind where exponential-log2 is the truth: {} judgements"
+    behind = (
+        "the learned DCG is at most .05 behind where exponential-log2 is the truth: {} judgements"
+    )
     least = {
         "mine": ("the learned DCG beats exponential-log2 with {} judgements", 0.0),
         "exponential-log2": (behind, -0.05),

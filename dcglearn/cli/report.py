@@ -49,8 +49,8 @@ def read_section(
     if contradicted and isinstance(log, Preferences):
         share = contradicted / log.decided.total_weight
         notes.append(
-            f"contradicted: {contradicted:,.10g} pairs, {share:.1%} of those with a winner, say the "
-            "opposite of another pair"
+            f"contradicted: {contradicted:,.10g} pairs, {share:.1%} of those with a winner, say "
+            "the opposite of another pair"
         )
     return Section(read.removeprefix("read: "), [*notes, *remarks])
 

@@ -397,7 +397,6 @@ def test_a_study_of_ones_own_begins_from_the_template(tmp_path, monkeypatch, cap
     refused("exists", simulations.__main__.begin, "cold_start")
     refused("letters, digits", simulations.__main__.begin, "cold start")
 
-
     # a truth of one's own, and each claim about one truth alone
     assert isinstance(template.TRUTHS["mine"], dl.DCG)
     claims = run.produce(template, options(tmp_path, "--quick", "--repeats", "2"))
