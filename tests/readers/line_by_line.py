@@ -112,6 +112,9 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
             f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}",
             cure={"qrels": "QRELS"},
         )
+    if any(map(str.isdigit, name)):
+        remedy = "separate the grades of a cell by spaces, commas or |"
+        raise InputError(f"{role} holds {shown(value)}, which is no grade; {remedy}")
     cure = {"scale": ["Bad", "Fair", "Good"]} if name in ("bad", "fair", "good") else {}
     remedy = "pass scale=['Bad', 'Fair', 'Good'], worst first"
     raise InputError(f"{role} holds the grade name {shown(value)}; {remedy}", cure=cure)

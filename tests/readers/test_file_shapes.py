@@ -544,6 +544,11 @@ SPREADSHEETS = {
         "x.csv", table(WINNER, query=['"q0', "q1", 'q2"']), refused="line 2: not a line of CSV"
     ),
     "blank rows at the end": Shape("x.csv", table(WINNER) + ",,\r\n" * 3 + ", ,\n"),
+    "grades joined by dashes": Shape(
+        "x.csv",
+        table(WINNER, mark="-"),
+        refused="line 2: a holds '2-1-0', which is no grade; separate the grades of a cell by spaces",
+    ),
     "a blank row within": Shape(
         "x.csv", table(WINNER).replace("\n1 1 1", "\n,,\n1 1 1"), refused="line 4: a is missing"
     ),
