@@ -112,8 +112,8 @@ def _columns(open_with: Opener, roles: Roles, wanted: Mapping[str, str]) -> dict
 
 
 def _values(open_with: Opener, taken: set[str]) -> Values:
-    """Return the values of the columns without a role, by name, of the first lines."""
-    names = [name for name in open_with({}).names if name.lower() not in taken]
+    """Return the values of the named columns without a role, by name, of the first lines."""
+    names = [name for name in open_with({}).names if name and name.lower() not in taken]
     roles = {name: Role("label", (name.lower(),)) for name in names}
     first_lines = 1_000
     values: Values = {name: [] for name in names}

@@ -547,7 +547,7 @@ SPREADSHEETS = {
     "grades joined by dashes": Shape(
         "x.csv",
         table(WINNER, mark="-"),
-        refused="line 2: a holds '2-1-0', which is no grade; separate the grades of a cell by spaces",
+        refused="line 2: a holds '2-1-0', which is no grade; separate the grades of a cell by",
     ),
     "a blank row within": Shape(
         "x.csv", table(WINNER).replace("\n1 1 1", "\n,,\n1 1 1"), refused="line 4: a is missing"
