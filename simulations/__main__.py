@@ -62,22 +62,35 @@ KINDS = {
 
 def programs(kind: str = "all") -> list[Program]:
     """Return the programs of a kind, or the program of this name."""
-    names = sorted(module.name for module in pkgutil.iter_modules(simulations.__path__))
+    names = program_names()
     chosen = [name for name in names if name == kind or name.startswith(KINDS.get(kind, ()))]
-    chosen = [name for name in chosen if name.startswith(KINDS["all"])]
     if not chosen:
-        raise dl.InputError(f"{kind!r} is none of {', '.join([*KINDS, *program_names()])}")
-    return [cast(Program, importlib.import_module(f"simulations.{name}")) for name in chosen]
+        raise dl.InputError(f"{kind!r} is none of {', '.join([*KINDS, *names])}")
+    return [_imported(name) for name in chosen]
 
 
 def program_names() -> list[str]:
     """Return the names of all programs."""
-    return [module.__name__.rpartition(".")[2] for module in programs()]
+    names = sorted(module.name for module in pkgutil.iter_modules(simulations.__path__))
+    return [name for name in names if name.startswith(KINDS["all"])]
+
+
+def _imported(name: str) -> Program:
+    """Return a program; raise InputError if a library that it needs is not installed."""
+    try:
+        return cast(Program, importlib.import_module(f"simulations.{name}"))
+    except ModuleNotFoundError as error:
+        lacks = f"{name} needs {error.name}: pip install '.[trees]'"
+        raise dl.InputError(
+            f"{lacks}; python -m simulations.NAME runs one program alone"
+        ) from error
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the chosen programs, and write the page of claims from all existing tables."""
+    # the page of claims is made of all
     chosen = programs(arguments.programs)
+    programs()
     if arguments.programs == "all":
         print(
             "\n".join(

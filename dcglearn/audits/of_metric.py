@@ -207,7 +207,7 @@ def held_out_section(inputs: Inputs) -> Section:
         "held_out",
         numbers,
         heading=OF_HELD_OUT,
-        caption=f"{held} judgements, each held out from about {trained}",
+        caption=f"{held:,} judgements, each held out from about {trained:,}",
         cells=comparison.cells,
         pictures=[
             {"title": "how far the learned DCG is ahead (90% intervals)", "rows": rows},

@@ -259,8 +259,8 @@ class Command(_HelpPage, TyperCommand):
         except _USAGE_ERROR as error:
             if hasattr(error, "possibilities"):  # an unknown option
                 wrong = escaped(error.option_name)
-                options = [name for option in self.get_params(ctx) for name in option.opts]
-                error.message = f"No such option: {wrong}{nearest(wrong, options, 0.75)}"
+                hint = nearest(wrong, _options_of(self, ctx), 0.75) or _elsewhere(wrong, ctx)
+                error.message = f"No such option: {wrong}{hint}"
                 error.possibilities = None
             raise
 
@@ -308,6 +308,18 @@ class Group(_HelpPage, TyperGroup):
             first_sentence = " ".join(command.help.partition("\n\n")[0].split())
             panels.setdefault(command.rich_help_panel, []).append((name, first_sentence))
         yield from panels.items()
+
+
+def _options_of(command: Any, ctx: Any) -> list[str]:
+    """Return the names of a command's options."""
+    return [name for option in command.get_params(ctx) for name in option.opts]
+
+
+def _elsewhere(wrong: str, ctx: Any) -> str:
+    """Return "; COMMAND has it" for an option that one other command has, such as convert."""
+    others = ctx.parent.command.commands
+    having = [name for name, other in others.items() if wrong in _options_of(other, ctx)]
+    return f"; dcglearn {having[0]} has it" if len(having) == 1 else ""
 
 
 def help_row(option: Any, ctx: Any) -> tuple[str, str]:

@@ -69,6 +69,11 @@ class Installation(Finding):
         return table_of({"part": name, "value": value} for name, value in parts.items())
 
     @property
+    def n_names(self) -> int:
+        """Both columns are text, flush left, also where a value begins with a number."""
+        return 2
+
+    @property
     def notes(self) -> list[str]:
         """What is missing, with its remedy."""
         notes = []

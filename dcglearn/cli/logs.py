@@ -24,6 +24,7 @@ from dcglearn.cli.reading import (
     JoinOptions,
     MappingOptions,
     Reading,
+    left_out,
     looked_up_lines,
     one_or_all,
     read_llm,
@@ -112,11 +113,10 @@ def convert(
     # what was recognised, and left out
     say_reading(recognised)
     mapping = mapping if recognised is None else recognised.mapping
-    lines = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
     if mapping.scale is not None:
         names = [f"{grade} = {name}" for grade, name in enumerate(mapping.scale)]
         say(f"grades: {', '.join(names)}")
-    for line in [*looked_up_lines(counted), *lines]:
+    for line in [*looked_up_lines(counted), *left_out(dropped)]:
         say(line)
 
     # write the log, and how it was read

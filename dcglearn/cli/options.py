@@ -54,7 +54,8 @@ Groups = Annotated[
     input_option(help="Group sizes of data without qid; by default NAME.query beside it."),
 ]
 Ties = Annotated[
-    Literal["docno-desc", "stable"], model_option(help="Order of documents of one score.")
+    Literal["docno-desc", "stable", "average"],
+    model_option(help="Order of documents of one score; average: they share their positions."),
 ]
 Seed = Annotated[
     int, model_option(min=0, help="Seed of everything random: same seed, same results.")

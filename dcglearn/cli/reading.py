@@ -317,18 +317,18 @@ def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
     sizes = f"{number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"
     if isinstance(log, PartedLog):
         facts = log.facts
-        counts = [number_of(facts.n, "pairs")]
-        counts += [number_of(facts.n_ties, "ties")] if facts.n_ties else []
-        counts += [] if facts.raters is None else [number_of(len(facts.raters), "raters")]
+        counts = [number_of(facts.n, "pairs", ",")]
+        counts += [number_of(facts.n_ties, "ties", ",")] if facts.n_ties else []
+        counts += [] if facts.raters is None else [number_of(len(facts.raters), "raters", ",")]
         return [f"read: {', '.join(counts)}; {sizes}", *left_out(dropped)]
 
     # of a log in memory, weights and queries too
-    counts = [number_of(len(log), "pairs")]
+    counts = [number_of(len(log), "pairs", ",")]
     counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
-    counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties")]
+    counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties", ",")]
     for name, values in (("raters", log.rater), ("queries", log.query)):
         if values is not None:
-            counts.append(number_of(len(np.unique(values)), name))
+            counts.append(number_of(len(np.unique(values)), name, ","))
 
     # lists that are shorter than others
     short = int((np.concatenate([log.preferred, log.other]) == EMPTY).any(axis=1).sum())

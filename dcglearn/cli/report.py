@@ -49,8 +49,8 @@ def read_section(
     if contradicted and isinstance(log, Preferences):
         share = contradicted / log.decided.total_weight
         notes.append(
-            f"contradicted: {contradicted:g} pairs, {share:.1%} of those with a winner, say the "
-            "opposite of another pair"
+            f"contradicted: {contradicted:,.10g} pairs, {share:.1%} of those with a winner, say "
+            "the opposite of another pair"
         )
     return Section(read.removeprefix("read: "), [*notes, *remarks])
 
@@ -155,10 +155,12 @@ def unseen_section(log: Preferences | PartedLog, fit: DirectFit | QPFit, in_use:
     # a metric in use learns nothing, so all judgements are new to it
     name, baseline = metric_in_use(in_use, log.n_grades, log.depth)
     share = usable_pairs(log).agreement(baseline).share
+
+    # judgements that are all alike have no spread
+    error = f"± {learned.error:.1%}" if learned.error else "too few to say how exactly"
     return Section(
         "of judgements that it was not learned from, the learned DCG orders "
-        f"{learned.share:.1%} (± {learned.error:.1%}) as people did, and {name}, the metric in "
-        f"use, {share:.1%}",
+        f"{learned.share:.1%} ({error}) as people did, and {name}, the metric in use, {share:.1%}",
         ["--holdout 0.3 says whether one is ahead beyond chance"],
     )
 

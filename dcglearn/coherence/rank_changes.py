@@ -128,8 +128,12 @@ class SystemOrder(Finding):
         if any(solid.values()):
             n_solid = sum(solid.values())
             return f"the order depends on the metric: {n_solid} {pairs} beyond chance"
-        changed = f"{len(solid)} {pairs}, within chance" if solid else "it is the same"
-        return f"the order does not depend on the metric: {changed}"
+        if solid:
+            return (
+                "the order is not shown to depend on the metric: "
+                f"{len(solid)} {pairs}, within chance"
+            )
+        return "the order does not depend on the metric: it is the same"
 
     @property
     def _decided(self) -> str:

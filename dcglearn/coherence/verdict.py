@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from dcglearn.coherence.rankings import MAX_ENUMERATED, Rankings, list_values, scaled_weights
 from dcglearn.coherence.regret import ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
@@ -202,7 +203,7 @@ def coherence(
         Number of grades of the documents' scale, also for names. By default the number of
         the metrics.
     names : (str, str), optional
-        Names of the metrics in print.
+        Names of the metrics in print; by default those of names and files, else a and b.
 
     See Also
     --------
@@ -222,8 +223,9 @@ def coherence(
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
     within(margin, "margin", 1, "it is a share of the range between best and worst list")
+    files = [str(metric) if is_path(metric) else "" for metric in (a, b)]
     (a, b), labels = resolved([a, b], names or "ab", documents, n_grades)
-    names = names or (labels[0] or "a", labels[1] or "b")
+    names = names or (labels[0] or files[0] or "a", labels[1] or files[1] or "b")
     if n_grades is not None:
         sizes = {name: metric.n_grades for name, metric in zip(names, (a, b), strict=True)}
         warn_of_scale(sizes, scale_size(n_grades, 0), "the scale of the documents", 2)

@@ -197,6 +197,12 @@ class SystemComparison(Finding):
         rows = self.table.rows(named=True)
         absent = dict.fromkeys(map(mostly_absent, rows))
         notes += [f"the topics that a run lacks count as 0: {fact}" for fact in absent if fact]
+        if not any(absent):
+            held = {
+                row[x]: row["n_topics"] - row[f"n_{x}"] for row in rows for x in ("baseline", "run")
+            }
+            lacking = ", ".join(f"{n} of {run}" for run, n in held.items() if n > 0)
+            notes += [f"judged queries that a run lacks count as 0: {lacking}"] if lacking else []
         few = [row["n_measured"] for row in rows if row["n_measured"] < row["n_topics"]]
         if few:
             notes.append(

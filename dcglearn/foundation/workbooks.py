@@ -50,11 +50,13 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
         names = _refuse_wide(name, archive)
         which = None if sheet is None else _sheet_among(name, sheet, names)
 
-        # as text, since a type that is inferred turns other cells into nulls or numbers
+        # as text, since a type that is inferred turns other cells into nulls or numbers; without a
+        # header, since columns without a name, as below merged cells, would be left out
         table = pl.read_excel(
             io.BytesIO(data),
             sheet_name=which,
             engine=engine,
+            has_header=False,
             infer_schema_length=0,
             drop_empty_rows=False,
         )
@@ -66,7 +68,8 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
         raise InputError(
             f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV"
         ) from error
-    return table.with_columns(pl.all().replace("", None)).write_csv(separator="\t").encode()
+    text = table.with_columns(pl.all().replace("", None))
+    return text.write_csv(separator="\t", include_header=False).encode()
 
 
 def _sheet_among(name: str, sheet: str | int, names: list[str]) -> str:

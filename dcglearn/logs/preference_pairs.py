@@ -418,7 +418,7 @@ class PreferencePairs(Columns, Weighted):
         scale = number_of(self.n_grades, "grades" if self.graded else "documents")
         size = number_of(len(self), "pairs")
         if self.weight is not None:
-            size += f" of total weight {self.total_weight:g}"
+            size += f" of total weight {self.total_weight:.10g}"
         if self.tie is not None and self.tie.any():
             size += f", {number_of(int(self.tie.sum()), 'ties')}"
         return f"{type(self).__name__}({size}, depth {self.depth}, {scale})"

@@ -148,24 +148,22 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
 
     Raise InputError unless it is a whole file of a log.
     """
+    remedy = ""
+    if not path.endswith(".parquet"):
+        remedy = "only Parquet is read in parts: give what read_preferences returns"
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
-        raise InputError(
-            "many Parquet files need pyarrow: pip install 'dcglearn[scale]'; one file does not"
-        ) from error
+        needs = "Parquet in parts needs pyarrow: pip install 'dcglearn[scale]'"
+        raise InputError(f"{path}: {remedy or needs}") from error
 
     # the file
     try:
         file = pq.ParquetFile(path, memory_map=False)
     except (pa.ArrowException, OSError) as error:
-        remedy = ""
-        if not path.endswith(".parquet"):
-            remedy = "; only Parquet is read in parts, and dcglearn convert writes it"
-        raise InputError(
-            f"{path}: not a Parquet file, or a truncated one ({error}){remedy}"
-        ) from error
+        reason = f"not a Parquet file, or a truncated one ({error})"
+        raise InputError(f"{path}: {'; '.join(filter(None, [reason, remedy]))}") from error
 
     # its columns
     with file:

@@ -207,7 +207,10 @@ def _ordered(name: str, data: bytes, zero_based: bool, n_features: int | None) -
         try:
             float(label)
         except ValueError:
-            raise InputError(f"{place}: label {label!r} is not a number") from None
+            hint = ""
+            if number == 1 and not name.endswith((".svm", ".txt")):
+                hint = "; svmlight text is read, and a table by fit(X, y, qid) in Python"
+            raise InputError(f"{place}: label {label!r} is not a number{hint}") from None
         query, values = _line_fields(place, fields)
 
         if values and not zero_based and min(values) == 0:

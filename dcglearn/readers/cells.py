@@ -385,7 +385,8 @@ def _add_errors(errors: Refusals, converted: list[_Converted], source: Source, n
         errors.update({**one.values.errors, **errors})
         if one.role.required:
             for row in np.flatnonzero(one.values.absent).tolist():
-                errors.setdefault(row, InputError(f"{one.column.role} is missing"))
+                cure = {"skip_bad": "bad_lines"}
+                errors.setdefault(row, InputError(f"{one.column.role} is missing", cure=cure))
 
     # grades by name and by number
     _add_mixtures(errors, converted)

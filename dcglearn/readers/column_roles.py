@@ -258,6 +258,13 @@ def _hint(names: Sequence[str], roles: Roles, missing: Sequence[str]) -> Remedy:
     # another separator, or names of the log's own
     if len(names) == 1 and not any(lower & set(role.names) for role in roles.values()):
         return "; separate the columns by commas, semicolons or tabs", {}
+
+    # a title above the names, or names in two lines, the first of merged cells
+    if {"a", "b", "list"} & {*missing} and "" in names:
+        blank = list(names).index("")
+        if blank == 1 or any(names[blank:]):
+            where = "header= (--header) says in which line the names are, 2 below a title, or 1-2"
+            return f"; some columns have no name: {where} if they take two lines", {"header": "?"}
     return "", {"columns": dict.fromkeys(missing, "?")}
 
 
@@ -307,11 +314,12 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
 def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] | None:
     """Return the words and the number in the name of a position's column, else None.
 
-    In a mark, ``{}`` stands for the number.
+    In a mark, ``{}`` stands for the number; spaces and underscores are alike.
     """
     if "{}" in "".join(marks):
-        before, _, after = marks[0].partition("{}")
-        match = re.fullmatch(rf"{re.escape(before)}([0-9]{{1,3}}){re.escape(after)}", name.lower())
+        mark, plain = (re.sub(r"[\s_]+", " ", text) for text in (marks[0], name.lower()))
+        before, _, after = mark.partition("{}")
+        match = re.fullmatch(rf"{re.escape(before)}([0-9]{{1,3}}){re.escape(after)}", plain)
         return match and ((marks[0],), int(match[1]))
 
     # one number, one mark, and words beside them

@@ -44,7 +44,7 @@ def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Ite
 def _call(function: str, log: str, options: Fields) -> str:
     """Return the call of a reader in Python; none where a log is read on the command line alone."""
     options = {name: value for name, value in options.items() if value is not None}
-    if "prompts" in options:
+    if "prompts" in options or (function == "read_questions" and "skip_bad" in options):
         return ""
 
     # another function, in its own options
@@ -112,8 +112,8 @@ def _columns(open_with: Opener, roles: Roles, wanted: Mapping[str, str]) -> dict
 
 
 def _values(open_with: Opener, taken: set[str]) -> Values:
-    """Return the values of the columns without a role, by name, of the first lines."""
-    names = [name for name in open_with({}).names if name.lower() not in taken]
+    """Return the values of the named columns without a role, by name, of the first lines."""
+    names = [name for name in open_with({}).names if name and name.lower() not in taken]
     roles = {name: Role("label", (name.lower(),)) for name in names}
     first_lines = 1_000
     values: Values = {name: [] for name in names}

@@ -373,8 +373,11 @@ def _named_grade(value: str, role: str, mapping: LogMapping) -> int:
     if NUMBER.fullmatch(name):
         return _grade(float(name), role, mapping)
 
-    # names of documents, and of grades
-    if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
+    # several grades, names of documents, and of grades
+    if any(map(str.isdigit, name)):
+        if not any(map(str.isalpha, name)):
+            remedy = "separate the grades of a cell by spaces, commas or |"
+            raise InputError(f"{holds}, which is no grade; {remedy}")
         raise InputError(f"{holds}, which is no grade; {JUDGE_DOCUMENTS}", cure={"qrels": "QRELS"})
     usual = ["Bad", "Fair", "Good"]
     raise InputError(

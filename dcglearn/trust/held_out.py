@@ -88,8 +88,8 @@ class Row:
         if self.low > 0 or self.high < 0:
             verdict = "which is worse" if self.low > 0 else "which is better"
         gap, low, high = -100 * self.difference, -100 * self.high, -100 * self.low
-        interval = f"{LEVEL:.0%} interval {low:+.1f} to {high:+.1f}"
-        return f"{self.share:.1%}, {verdict} ({gap:+.1f} percentage points, {interval})"
+        interval = f"{LEVEL:.0%} interval {low:+z.1f} to {high:+z.1f}"
+        return f"{self.share:.1%}, {verdict} ({gap:+z.1f} percentage points, {interval})"
 
 
 LEAD_FORMATS = dict.fromkeys(("lead", "low", "high"), "+.4f")

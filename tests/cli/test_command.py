@@ -114,6 +114,8 @@ def test_a_value_of_another_kind_is_named_in_a_plain_sentence(misuse, words, ref
         ("learn log.jsonl --holdot 0.3", "No such option: --holdot; the nearest is --holdout\n"),
         ("convert log.jsonl --colums a=b", "No such option: --colums; the nearest is --columns\n"),
         ("learn log.jsonl --somehow", "No such option: --somehow\n"),
+        ("learn log.csv --columns a=b", "No such option: --columns; dcglearn convert has it\n"),
+        ("audit log.jsonl --metric nDCG@10", "No such option: --metric\n"),
         ("learn log.jsonl --loss robus", "'squared_hinge'; the nearest is robust.\n"),
         ("train a.svm --folder m --objective approxndcg", "'ridge'; the nearest is approx-ndcg.\n"),
         ("learn log.jsonl --loss something", "'squared_hinge'.\n"),

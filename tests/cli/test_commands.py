@@ -391,11 +391,18 @@ def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(
     assert err.startswith(seen) and (err.count("\n") == 1 or not err.startswith("dcglearn: ")), err
 
 
+def test_few_judgements_that_are_all_ordered_rightly_have_no_standard_error(dcglearn, tmp_path):
+    lines = ["a,b,winner", "3 0,0 0,a", "0 1,2 1,b", "1 0,2 0,b", "2 2,0 1,a", "3 1,1 1,a"]
+    (tmp_path / "few.csv").write_text("\n".join(lines))
+    out = dcglearn("learn", tmp_path / "few.csv", "-o", tmp_path / "few.json")[1]
+    assert "the learned DCG orders 100.0% (too few to say how exactly) as people did" in out
+
+
 def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):
     log.write_text(log.read_text() + "nonsense\n")
     aside = tmp_path / "aside.jsonl"
     status, _, err = dcglearn("convert", log, "-o", tmp_path / "good.jsonl", "--skip-bad", aside)
-    assert status == 0 and "left out: 1 bad lines\n" in err
+    assert status == 0 and "left out: 1 bad line\n" in err
     assert aside.read_text() == "nonsense\n"
     assert "read: 300 pairs" in dcglearn("learn", tmp_path / "good.jsonl", "--dry-run")[1]
 

@@ -72,6 +72,10 @@ class TestReading:
     def test_bad_lines_are_named(self, tmp_path, text, options, message):
         refused(message, read_queries, write(tmp_path, "train.svm", text), **options)
 
+    def test_a_table_is_refused_with_the_way_to_train_on_it(self, tmp_path):
+        path = write(tmp_path, "train.csv", "query,grade,bm25\nq1,1,0.5\n")
+        refused(r"svmlight text is read, and a table by fit\(X, y, qid\)", read_queries, path)
+
     @pytest.mark.parametrize(
         ("text", "sizes", "message"),
         [

@@ -112,6 +112,9 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
             f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}",
             cure={"qrels": "QRELS"},
         )
+    if any(map(str.isdigit, name)):
+        remedy = "separate the grades of a cell by spaces, commas or |"
+        raise InputError(f"{role} holds {shown(value)}, which is no grade; {remedy}")
     cure = {"scale": ["Bad", "Fair", "Good"]} if name in ("bad", "fair", "good") else {}
     remedy = "pass scale=['Bad', 'Fair', 'Good'], worst first"
     raise InputError(f"{role} holds the grade name {shown(value)}; {remedy}", cure=cure)
@@ -212,7 +215,7 @@ class GoodLines:
     def _checked(self, role: str, value: Any) -> Any:
         about = self._roles[role]
         if value is None:
-            raise InputError(f"{role} is missing")
+            raise InputError(f"{role} is missing", cure={"skip_bad": "bad_lines"})
         if about.kind == "grades":
             self._refuse_mixture(value, role)
             return _grades(value, role, self._mapping)

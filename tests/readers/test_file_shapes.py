@@ -544,8 +544,13 @@ SPREADSHEETS = {
         "x.csv", table(WINNER, query=['"q0', "q1", 'q2"']), refused="line 2: not a line of CSV"
     ),
     "blank rows at the end": Shape("x.csv", table(WINNER) + ",,\r\n" * 3 + ", ,\n"),
+    "grades joined by dashes": Shape(
+        "x.csv",
+        table(WINNER, mark="-"),
+        refused="line 2: a holds '2-1-0', which is no grade; separate the grades of a cell by",
+    ),
     "a blank row within": Shape(
-        "x.csv", table(WINNER) + ",,\n" + table(WINNER)[11:], refused="line 5: a is missing"
+        "x.csv", table(WINNER).replace("\n1 1 1", "\n,,\n1 1 1"), refused="line 4: a is missing"
     ),
     "grades in quotes": Shape(
         "x.jsonl",
@@ -582,6 +587,14 @@ SPREADSHEETS = {
         raters=UMLAUTS,
     ),
     "an Excel workbook": Shape("x.xlsx", workbook(wide(["left_{}", "right_{}"]))),
+    "an Excel workbook, cells of the header merged": Shape(
+        "x.xlsx",
+        workbook("Production,,,Candidate,,,winner\n" + wide(["{}", "{}"]).replace("winner", "")),
+        {"header": "1-2", "columns": {"a": "Production {}", "b": "Candidate {}"}},
+    ),
+    "an Excel workbook, a title above": Shape(
+        "x.xlsx", workbook("A study\n" + wide(["left_{}", "right_{}"])), {"header": 2}
+    ),
     "another zip file": Shape(
         "x.zip", b"PK\x03\x04" + b"0" * 40, refused="a zip file or workbook that is damaged"
     ),

@@ -234,7 +234,7 @@ def test_bad_line_is_named(tmp_path, text, message):
         ("3 x 0,2 3 0,a,1", "a holds the grade name 'x'; pass scale="),
         ("3 nan 0,2 3 0,a,1", "a holds the grade name 'nan'"),
         ("3 127 0,2 3 0,a,1", "a holds the grade 127, outside -2..126; at most 127"),
-        ("3 1_0 0,2 3 0,a,1", "a holds the grade name '1_0'"),
+        ("3 1_0 0,2 3 0,a,1", "a holds '1_0', which is no grade; separate the grades"),
         (",2 3 0,a,1", "a is missing"),
         ("[],2 3 0,a,1", "a is an empty list|a has 1 grade"),
         ("3 2 0,2 3 0,a,nan", "weight is 'nan', which is not a number"),
@@ -498,6 +498,6 @@ def test_thousands_of_columns_are_refused(tmp_path):
 def test_only_spaces_tabs_and_line_ends_are_blanks_of_a_list(tmp_path, mark, grades):
     path = tmp_path / "log.csv"
     path.write_text(f"a,b,winner\n{grades.format(mark)},2 2 0,a\n2 1 0,0 0 0,b\n", newline="")
-    refused("line 2: a holds the grade name", read_preferences, path)
+    refused("line 2: a holds (the grade name|.*, which is no grade)", read_preferences, path)
     path.write_text('a,b,winner\n"3 \t2\n0 ",2 2 0,a\n2 1 0,0 0 0,b\n', newline="")
     assert read_preferences(path).preferred.tolist() == [[3, 2, 0], [0, 0, 0]]

@@ -178,6 +178,7 @@ def test_rated_lists_in_tables(tmp_path):
         (["List A 1", "List A 2", "List B 1"], ["a"], ["List A 1", "List A 2"]),
         (["1_left_grade", "2_left_grade"], ["left"], ["1_left_grade", "2_left_grade"]),
         (["right[0]", "right[1]"], ["right"], ["right[0]", "right[1]"]),
+        (["Old list_1", "old_list 2"], ["old list {}"], ["Old list_1", "old_list 2"]),
         (["left_doc_1", "left_doc_2"], ["left"], []),
         (["a"], ["a"], []),
         (["grade_1", "grade_2", "left_1"], [""], ["grade_1", "grade_2"]),
@@ -188,6 +189,23 @@ def test_columns_of_a_wide_list(names, marks, expected):
         refused("position 3 is missing", wide_columns, names, marks)
     else:
         assert list(wide_columns(names, marks)) == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "asked"),
+    [
+        ("Our study,,,\nleft_1,right_1,winner", {"header": "?"}),
+        ("Production,,Candidate,,winner\n1,2,1,2,", {"header": "?"}),
+        ("left_1,right_1,Which is better?,,", {"columns": {"winner": "Which is better?"}}),
+        ("grades 1,grades 2,winner,,", {"columns": {"a": "?", "b": "?"}}),
+    ],
+)
+def test_a_table_without_names_asks_for_the_line_of_the_header(tmp_path, header, asked):
+    path = write(tmp_path, "x.csv", f"{header}\n1,0,a,,\n0,1,b,,\n")
+    with pytest.raises(dl.InputError) as refusal:
+        dl.read_preferences(path)
+    assert refusal.value.cure == asked
+    assert ("some columns have no name: header=" in str(refusal.value)) == ("header" in asked)
 
 
 Judged = namedtuple("Judged", ["left", "right", "preferred"])

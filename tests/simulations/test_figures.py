@@ -396,7 +396,13 @@ def test_a_study_of_ones_own_begins_from_the_template(tmp_path, monkeypatch, cap
     )
     refused("exists", simulations.__main__.begin, "cold_start")
     refused("letters, digits", simulations.__main__.begin, "cold start")
-    assert len(run.produce(template, options(tmp_path, "--quick", "--repeats", "2"))) == 2
+
+    # a truth of one's own, and each claim about one truth alone
+    assert isinstance(template.TRUTHS["mine"], dl.DCG)
+    claims = run.produce(template, options(tmp_path, "--quick", "--repeats", "2"))
+    assert [claim.rows["truth"] for claim in claims] == [
+        name for name in template.TRUTHS for _ in range(2)
+    ]
 
 
 def test_results_that_are_kept_are_named(copied, capsys):
