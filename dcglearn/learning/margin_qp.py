@@ -18,6 +18,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, Grades, Indices, InputError
+from dcglearn.learning.minimise import solved_definite
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 from dcglearn.logs.thinning import Weighted
 
@@ -329,7 +330,7 @@ def _newton_step(
     hessian = 2 * np.eye(weights.size) + 2 * C * curvature
     gradient = 2 * weights - 2 * C * moment
     if not monotone:
-        return -_solved_definite(hessian, gradient.ravel()).reshape(weights.shape)
+        return -solved_definite(hessian, gradient.ravel()).reshape(weights.shape)
 
     # in the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for
     # j >= 1
@@ -363,7 +364,7 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
         x = np.where(free, 0.0, lower)
         if free.any():
             rest = gradient[free] + hessian[np.ix_(free, ~free)] @ x[~free]
-            x[free] = -_solved_definite(hessian[np.ix_(free, free)], rest)
+            x[free] = -solved_definite(hessian[np.ix_(free, free)], rest)
 
         # find those of the wrong sign, beyond rounding error
         slope = hessian @ x + gradient
@@ -401,13 +402,3 @@ def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Float
     if loose is not None:
         x[~bounded] = -cho_solve(loose, gradient[~bounded] + across @ x[bounded])
     return x
-
-
-def _solved_definite(matrix: Floats, right: Floats) -> Floats:
-    """Return the solution x of ``A x = b``; raise LinAlgError unless A is positive definite."""
-    if len(matrix) > 200:  # SciPy takes longer to import than smaller systems to solve
-        from scipy.linalg import cho_factor, cho_solve
-
-        return cho_solve(cho_factor(matrix), right)
-    np.linalg.cholesky(matrix)
-    return np.linalg.solve(matrix, right).astype(np.float64, copy=False)
