@@ -21,11 +21,10 @@ from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, 
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.direct_search import warm_fit
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
-from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
+from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, held_out_values
 from dcglearn.trust.nested_test import (
     FALSE_POSITIVE_RATE,
     N_SIMULATED,
