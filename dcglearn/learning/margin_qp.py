@@ -130,23 +130,26 @@ def _solved(
     pairs: PairSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any
 ) -> Solution:
     """Solve the QP, of a long log from the solution on a sample of about 32,768 pairs."""
-    most, curvature = 1 << 15, None
-    if start is None and len(pairs) >= 4 * most:
-        sample = pairs.thinned(most)
-        share = pairs.total_weight / sample.total_weight
-        guess = newton(sample.evaluate, shape, C * share, **{**options, "tol": 1e-6})
-        start = guess.weights
-        if guess.curvature is not None:
-            curvature = share * guess.curvature
+    n_sampled, curvature = 1 << 15, None
 
-    # a C of at most 1 converges
+    # a sample whose shortfalls count as much as those of the whole log
+    if start is None and len(pairs) >= 4 * n_sampled:
+        sample = pairs.thinned(n_sampled)
+        factor = pairs.total_weight / sample.total_weight
+        of_sample = newton(sample.evaluate, shape, C * factor, **{**options, "tol": 1e-6})
+        start = of_sample.weights
+        if of_sample.curvature is not None:
+            curvature = factor * of_sample.curvature
+
+    # the whole log, for which a C of at most 1 always suffices to converge
     solution = newton(pairs.evaluate, shape, C, start=start, curvature=curvature, **options)
     if solution.converged or C <= 1.0:
         return solution
 
-    # for a huge C without noise, steps far from the solution shrink: start from a smaller C
-    nearby = _solved(pairs, shape, C / 10, start, **options)
-    return newton(pairs.evaluate, shape, C, start=nearby.weights, **options)
+    # with a large C and little noise, Newton steps far from the solution become tiny: approach it
+    # by way of smaller C
+    with_smaller = _solved(pairs, shape, C / 10, start, **options)
+    return newton(pairs.evaluate, shape, C, start=with_smaller.weights, **options)
 
 
 def newton(
