@@ -19,7 +19,7 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame, one_of
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.learning.direct_search import warm_fit
+from dcglearn.learning.direct_search import search_near
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
@@ -326,5 +326,5 @@ def _gain(smaller: FittedDCG) -> float:
         # fit a DCG and its judge to the judgements of one segment
         own = judgements.at(np.flatnonzero(judgements.rater == judge))
         of_own = replace(of_one, judgements=replace(own, rater=np.zeros(1, np.int32)))
-        gain -= warm_fit(of_own, starts, max_iter=smaller.max_iter).objective
+        gain -= search_near(of_own, starts, max_iter=smaller.max_iter).objective
     return gain

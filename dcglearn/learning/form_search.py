@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.dcg_model import DirectObjective, Model, log_metrics
-from dcglearn.learning.direct_search import Fit
+from dcglearn.learning.direct_search import Optimum
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.minimise import Minimum, minimised
 from dcglearn.learning.pair_loss import JudgedPairs
@@ -19,13 +19,13 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
 
 
-def fit_form(
+def search_form(
     objective: DirectObjective,
     bases: Sequence[Floats],
     *,
     start: Floats | None = None,
     max_iter: int = 2000,
-) -> Fit:
+) -> Optimum:
     """Fit a model of a form other than the DCG to judgements.
 
     `share` is the factor of the loss, `bases` are parameters of the DCG's model near its fit, the
@@ -39,7 +39,7 @@ def fit_form(
     if start is None:
         start = _best_start(objective, bases)
     end = _descended(objective, np.clip(start, *model.bounds), max_iter)
-    return Fit(model, end.x, end.value, end.n_iter, end.converged)
+    return Optimum(model, end.x, end.value, end.n_iter, end.converged)
 
 
 def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
