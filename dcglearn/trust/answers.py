@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile, percentile_interval
+from dcglearn.foundation.intervals import LEVEL, normal_interval, percentile_interval
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
@@ -124,10 +124,10 @@ def compared_rows(
     both = np.concatenate([shares, shares[0] - shares])
     means, errors = mean_and_error(both, weight, clusters)
     own, ahead = np.split(means, 2)
-    reach = normal_quantile() * errors[len(shares) :]
+    low, high = normal_interval(ahead, errors[len(shares) :])
 
     # a row each
-    columns = np.column_stack([own, own, ahead, ahead - reach, ahead + reach]).tolist()
+    columns = np.column_stack([own, own, ahead, low, high]).tolist()
     return tuple(Row(name, *row) for name, row in zip(names, columns, strict=True))
 
 

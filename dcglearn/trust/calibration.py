@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.minimise import minimised
@@ -75,8 +75,8 @@ class Calibration(Finding):
     @property
     def interval(self) -> tuple[float, float]:
         """The ends of the slope's interval, of `LEVEL`."""
-        reach = normal_quantile() * self.error
-        return max(self.slope - reach, 0.0), self.slope + reach
+        low, high = normal_interval(self.slope, self.error)
+        return max(low, 0.0), high
 
     @property
     def overconfident(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
@@ -180,12 +180,11 @@ class FormChoice(Finding):
         """A row for each form."""
         rows = []
         for form, score in self.scores.items():
-            reach = normal_quantile() * score.ahead_error
             row: dict[str, Any] = {"value_of_a_list": OF_FORMS[form], "chosen": form == self.chosen}
             row |= {"ordered_rightly": score.share, "log_probability": score.log_likelihood}
             row |= {"minus_the_DCGs": None, "low": None, "high": None}
             if form != "dcg":
-                ends = score.ahead, score.ahead - reach, score.ahead + reach
+                ends = score.ahead, *normal_interval(score.ahead, score.ahead_error)
                 row |= dict(zip(("minus_the_DCGs", "low", "high"), ends, strict=True))
             rows.append(row | {"better_fit": score.gain, "p": score.p_value})
         return table_of(rows)

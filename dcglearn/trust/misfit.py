@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner
@@ -86,13 +86,13 @@ class Part:
 
 def _with_ends(kind: str, lead: float, error: float) -> Fields:
     """Return a lead and its interval as cells."""
-    reach = normal_quantile() * error
-    return {f"{kind}lead": lead, f"{kind}low": lead - reach, f"{kind}high": lead + reach}
+    low, high = normal_interval(lead, error)
+    return {f"{kind}lead": lead, f"{kind}low": low, f"{kind}high": high}
 
 
 def _beyond_error(lead: float, error: float) -> bool:
     """Return whether the 90% interval of a lead lies above 0."""
-    return lead > normal_quantile() * error
+    return bool(normal_interval(lead, error)[0] > 0)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame, one_of
@@ -194,8 +194,8 @@ def segment_test(
 
     # what own DCGs gain
     gains, errors = frame.leads()
-    (gain, likelihood_gain), (error, likelihood_error) = gains[:, 1], errors[:, 1]
-    reach = normal_quantile() * float(error)
+    gain, likelihood_gain = gains[:, 1].tolist()
+    error, likelihood_error = errors[:, 1].tolist()
 
     # the shares of each segment
     of, segments = number[frame.rows], []
@@ -206,11 +206,11 @@ def segment_test(
 
     # the gains with their errors, and the segments
     return SegmentTest(
-        gain=float(gain),
-        error=float(error),
-        likelihood_gain=float(likelihood_gain),
-        likelihood_error=float(likelihood_error),
-        interval=(float(gain) - reach, float(gain) + reach),
+        gain=gain,
+        error=error,
+        likelihood_gain=likelihood_gain,
+        likelihood_error=likelihood_error,
+        interval=normal_interval(gain, error),
         segments=tuple(segments),
         by=by,
         unit=unit,
