@@ -13,12 +13,11 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
-from dcglearn.logs.preference_pairs import divided
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike, read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import OutcomesFit, compared_rows, with_interval
 from dcglearn.trust.held_out import LEARNED, UTILITY, Row
-from dcglearn.trust.resampling import FOLDS, N_RESAMPLES, bootstrap_counts
+from dcglearn.trust.resampling import N_RESAMPLES, bootstrap_counts, folds_of_units
 
 
 def learn_from_experiments(
@@ -121,8 +120,8 @@ def _held_out(
         return np.array([*map(some.z_scores, weights), some.ndcg])[: len(names)]
 
     # hold out known outcomes; A/A tests are not learned from
-    each, signed = np.arange(len(decided)), np.zeros((len(names), len(decided)))
-    folds = divided((each, each), FOLDS, np.random.default_rng(random_state))
+    folds = folds_of_units(np.arange(len(decided)), random_state)
+    signed = np.zeros((len(names), len(decided)))
     for train, test in counted(folds, len(folds), "held-out experiments"):
         signed[:, test] = z_scores(decided[test], _signed(decided[train])) * decided.outcome[test]
     kinds = {
