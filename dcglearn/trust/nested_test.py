@@ -19,6 +19,7 @@ from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.learning.dcg_model import Model
 from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.pair_loss import JudgedPairs
+from dcglearn.learning.posterior import posterior_draws
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import marks_of_parts
@@ -61,15 +62,14 @@ def nested_test(
     return (as_large + 1) / (len(thetas) + 1), np.array(null)
 
 
-def with_blunter_judges(smaller: FittedDCG) -> FittedDCG:
-    """Return a fit from whose posterior the judges of simulated logs are drawn.
+def blunter_draws(fitted: FittedDCG, n: int, random_state: int = 0) -> Floats:
+    """Return the parameters of n simulated logs, shape (n, p), with blunter judges than a fit's.
 
     A typical pair is expected to differ by 10 times the noise, not by 100 times as in a fit: judges
     that are too sharp make logs that vary too little.
     """
-    return replace(
-        smaller, model=replace(smaller.model, centre=smaller.model.centre - np.log(10.0))
-    )
+    blunter = replace(fitted.model, centre=fitted.model.centre - np.log(10.0))
+    return posterior_draws(replace(fitted, model=blunter), fitted.theta, n, random_state)
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,9 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.direct_search import search_near
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.learning.posterior import posterior_draws
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, held_out_values
-from dcglearn.trust.nested_test import (
-    FALSE_POSITIVE_RATE,
-    N_SIMULATED,
-    nested_test,
-    with_blunter_judges,
-)
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, blunter_draws, nested_test
 from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of, weights_of
 
 FEWEST_LEARNED = 20
@@ -287,9 +281,7 @@ def _p_value(log: Preferences, labels: NDArray[np.str_], random_state: int) -> f
             """Return the gain of own DCGs on a simulated log."""
             return _gain(smaller.on(judgements, share))
 
-        thetas = posterior_draws(
-            with_blunter_judges(smaller), smaller.theta, N_SIMULATED, random_state
-        )
+        thetas = blunter_draws(smaller, N_SIMULATED, random_state)
         return nested_test(_gain(smaller), gain_of, smaller, thetas, random_state=random_state)[0]
 
 
