@@ -128,7 +128,7 @@ class LogsOfDCG:
         rater = np.broadcast_to(judgements.rater, n)
         ends = np.sort(np.stack([rows[:n], rows[n:]]), axis=0)
         _, at, pair = unique_rows(np.column_stack([*ends, rater]).astype(np.int64))
-        weight = np.bincount(pair, np.broadcast_to(judgements.weight, n))
+        weight = np.bincount(pair, np.broadcast_to(judgements.weight, n)).astype(np.float64)
         marks, *_ = marks_of_parts(most, [len(at)], [weight.sum()])
         kept, weight = marks.rows(weight)
         at = at[kept]
@@ -148,7 +148,7 @@ class LogsOfDCG:
             first=first,
             second=second,
             rater=rater[at].copy(),
-            weight=weight.astype(np.float64),
+            weight=weight,
             shared=shared,
         )
 
