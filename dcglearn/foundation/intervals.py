@@ -19,6 +19,12 @@ def normal_quantile(level: float = LEVEL) -> float:
     return float(ndtri((1 + level) / 2))
 
 
+def normal_interval(values: Any, errors: Any, level: float = LEVEL) -> tuple[Any, Any]:
+    """Return the ends of normal intervals around values, given their standard errors."""
+    reach = normal_quantile(level) * errors
+    return values - reach, values + reach
+
+
 def percentile_interval(draws: Floats, level: float = LEVEL) -> Any:
     """Return the central interval of draws, shape (B, ...), as two quantiles; ignore NaN."""
     return np.nanquantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0)

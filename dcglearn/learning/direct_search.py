@@ -65,7 +65,7 @@ SCHEDULE = Schedule()
 
 
 @dataclass(frozen=True)
-class Fit:
+class Optimum:
     """A model, its parameters, (p,), their objective, and the last descent's steps and end."""
 
     model: Model
@@ -88,9 +88,9 @@ class Fit:
         return ListUtility(gains, discounts, stops, best, grade_names, notes)
 
 
-def fit(
+def search(
     whole: DirectObjective, starts: Sequence[Floats], *, n_starts: int = 2, max_iter: int = 2000
-) -> Fit:
+) -> Optimum:
     """Descend from the best of several starts; no descent ends below the result's objective.
 
     `share` is the factor of the loss: the number of independent judgements that a unit of weight
@@ -112,19 +112,21 @@ def fit(
         thetas = np.array([_softened(objective, ends.theta[i]) for i in _distinct(ends)])
         tol = SCHEDULE.exact if objective is objectives[-1] else SCHEDULE.exact**0.5
         ends = descend(objective, thetas, whole.model.bounds, max_iter=max_iter, tol=tol)
-    return _fit_of(whole.model, ends)
+    return _optimum_of(whole.model, ends)
 
 
-def warm_fit(objective: DirectObjective, starts: Sequence[Floats], *, max_iter: int = 2000) -> Fit:
+def search_near(
+    objective: DirectObjective, starts: Sequence[Floats], *, max_iter: int = 2000
+) -> Optimum:
     """Descend from a few starts near the optimum, over all judgements, and keep the best end."""
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": SCHEDULE.exact}
     if len(starts) > 1:
         limits["to_beat"] = np.inf
     bounds = objective.model.bounds
-    return _fit_of(objective.model, descend(objective, np.array(starts), bounds, **limits))
+    return _optimum_of(objective.model, descend(objective, np.array(starts), bounds, **limits))
 
 
-def fit_from(
+def search_from(
     near: Sequence[Floats] | None,
     starts_of: Callable[[], Sequence[Floats]],
     objective: DirectObjective,
@@ -132,12 +134,15 @@ def fit_from(
     n_starts: int,
     max_iter: int,
     if_worse: bool,
-) -> tuple[Fit, bool]:
-    """Return the fit from `near`, or from all starts if there is none or these end lower."""
+) -> tuple[Optimum, bool]:
+    """Return the optimum from `near`, or from all starts if there is none or these end lower.
+
+    Last, whether it is that from `near`.
+    """
     # from nearby alone
     warm = None
     if near is not None:
-        warm = warm_fit(objective, near, max_iter=max_iter)
+        warm = search_near(objective, near, max_iter=max_iter)
         if not if_worse:
             return warm, True
 
@@ -149,7 +154,7 @@ def fit_from(
             return warm, True
 
     # from all starts
-    cold = fit(objective, starts, n_starts=n_starts, max_iter=max_iter)
+    cold = search(objective, starts, n_starts=n_starts, max_iter=max_iter)
     if warm is not None and warm.objective <= cold.objective:
         return warm, True
     return cold, False
@@ -186,7 +191,7 @@ def _softened(objective: DirectObjective, theta: Floats) -> Floats:
     return thetas[objective.lowest(thetas, 1)[0]]
 
 
-def _fit_of(model: Model, ends: Descents) -> Fit:
+def _optimum_of(model: Model, ends: Descents) -> Optimum:
     i = ends.best
     if not np.isfinite(ends.local.value[i]):
         raise InputError(
@@ -194,7 +199,9 @@ def _fit_of(model: Model, ends: Descents) -> Fit:
             "large"
         )
     x = ends.theta[i]
-    return Fit(model, x, float(ends.local.value[i]), int(ends.n_iter[i]), bool(ends.converged[i]))
+    return Optimum(
+        model, x, float(ends.local.value[i]), int(ends.n_iter[i]), bool(ends.converged[i])
+    )
 
 
 def _searched(

@@ -25,9 +25,9 @@ from dcglearn.foundation.validation import (
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.dcg_model import DirectObjective, Model, empty_gain, log_curves
 from dcglearn.learning.descriptions import FORMS, LOSSES, DirectDescription, DirectFit
-from dcglearn.learning.direct_search import Fit, fit, fit_from
-from dcglearn.learning.fit_form import bases_near, fit_form
+from dcglearn.learning.direct_search import Optimum, search, search_from
 from dcglearn.learning.fit_utility import fit_settings
+from dcglearn.learning.form_search import bases_near, search_form
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
@@ -44,7 +44,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class FittedDCG:
-    """A DCG fitted to judgements by `direct_search.fit`, from which other forms are fitted.
+    """A DCG fitted to judgements by `direct_search.search`, from which other forms are fitted.
 
     `pairs` are the log's pairs that the fit used, row by row those of `judgements`: without pairs
     of equal lists and raters who always name one side. None for a log in parts, and for simulated
@@ -66,17 +66,17 @@ class FittedDCG:
         """What was minimised."""
         return DirectObjective(self.model, self.judgements, self.share)
 
-    def with_form(self, form: str, start: Floats | None = None) -> Fit:
-        """Return the fit of a form to the same judgements; `start` is as in `fit_form`."""
+    def search_form(self, form: str, start: Floats | None = None) -> Optimum:
+        """Return the optimum of a form for the same judgements; `start` is as in `search_form`."""
         function = replace(self.function, model=replace(self.model, form=form))
         bases = bases_near(self.model, self.theta)
-        return fit_form(function, bases, start=start, max_iter=self.max_iter)
+        return search_form(function, bases, start=start, max_iter=self.max_iter)
 
     def on(self, judgements: JudgementSource, share: float) -> Self:
         """Return the DCG fitted to other judgements, from this one and from the starts."""
         starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
         limits = {"n_starts": self.n_starts, "max_iter": self.max_iter}
-        again = fit(DirectObjective(self.model, judgements, share), starts, **limits)
+        again = search(DirectObjective(self.model, judgements, share), starts, **limits)
         end: dict[str, Any] = {"theta": again.theta, "objective": again.objective}
         return replace(self, judgements=judgements, pairs=None, share=share, **end)
 
@@ -112,8 +112,8 @@ def fit_direct(
 
         # a form beyond it
         near = None if warm is None else warm.in_its_form(form, dcg.model, fitted.raters)
-        result = dcg.with_form(form, near)
-        return in_form(fitted, form, result, dcg.judgements, warm=near is not None)
+        result = dcg.search_form(form, near)
+        return with_form(fitted, form, result, dcg.judgements, warm=near is not None)
 
 
 def whole(
@@ -179,7 +179,7 @@ def fit_dcg(
     limits: dict[str, Any]
     limits = {"n_starts": description.n_starts, "max_iter": description.max_iter}
     worse = refit == "if_worse"
-    result, is_warm = fit_from(near, cold, function, if_worse=worse, **limits)
+    result, is_warm = search_from(near, cold, function, if_worse=worse, **limits)
 
     level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
     message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
@@ -280,7 +280,7 @@ def _model(
 def _fitted(
     log: OpenLog,
     description: DirectDescription,
-    result: Fit,
+    result: Optimum,
     judgements: JudgementSource,
     raters: tuple[str, ...],
     n_effective: float,
@@ -309,8 +309,8 @@ def _fitted(
     return replace(fitted, cautions=cautions)
 
 
-def in_form(
-    dcg: DirectFit, form: str, result: Fit, judgements: JudgementSource, *, warm: bool
+def with_form(
+    dcg: DirectFit, form: str, result: Optimum, judgements: JudgementSource, *, warm: bool
 ) -> DirectFit:
     """Return the fit with the metric and the judges of a form beyond its DCG."""
     end, utility = _end(result, judgements), result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
@@ -318,7 +318,7 @@ def in_form(
     return replace(dcg, form=form, curves=result.curves, warm=warm, list_utility=utility, **end)
 
 
-def _end(result: Fit, judgements: JudgementSource) -> dict[str, Any]:
+def _end(result: Optimum, judgements: JudgementSource) -> dict[str, Any]:
     """Return where a search ended, as fields of a fit."""
     # how often verdicts are wrong, which a likelihood tells
     wrong = 0.0

@@ -76,7 +76,7 @@ def list_slopes(
     (n, width), depth = tables[0].shape, lists.shape[1]
     moment, of_best = np.zeros((n, depth, width)), np.zeros(n)
     of_stops = np.zeros((n, width if with_stops else 0))
-    spread_slopes(lists, of_values, *tables, moment, of_stops, of_best)
+    spread_slopes(lists, of_values, tables, moment, of_stops, of_best)
     return np.ascontiguousarray(moment[:, :, 1:]), of_stops[:, 1:], of_best
 
 
@@ -89,15 +89,7 @@ def list_factors(lists: Grades, tables: Tables) -> Floats:
 
 
 def spread_slopes(
-    lists: Grades,
-    slopes: Floats,
-    gains: Floats,
-    discounts: Floats,
-    stops: Floats,
-    best: Floats,
-    moment: Floats,
-    of_stops: Floats,
-    of_best: Floats,
+    lists: Grades, slopes: Floats, tables: Tables, moment: Floats, of_stops: Floats, of_best: Floats
 ) -> None:
     """Add slopes in the values, (B, m), to those in further parameters and in their factors.
 
@@ -105,7 +97,7 @@ def spread_slopes(
     times the value of a unit of discount times gain there. `of_stops` has shape (B, L + 1), or (B,
     0) where it is not wanted, `of_best` (B,).
     """
-    tables, stopped = (gains, discounts, stops, best), of_stops if of_stops.shape[1] else None
+    stopped = of_stops if of_stops.shape[1] else None
     work, sizes = np.empty(lists.shape[1]), _sizes(lists, tables)
     _spread_slopes(*sizes, lists, slopes, *tables, moment, stopped, of_best, work)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, Grades, Indices, InputError
+from dcglearn.learning.minimise import solved_definite
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 from dcglearn.logs.thinning import Weighted
 
@@ -129,23 +130,26 @@ def _solved(
     pairs: PairSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any
 ) -> Solution:
     """Solve the QP, of a long log from the solution on a sample of about 32,768 pairs."""
-    most, curvature = 1 << 15, None
-    if start is None and len(pairs) >= 4 * most:
-        sample = pairs.thinned(most)
-        share = pairs.total_weight / sample.total_weight
-        guess = newton(sample.evaluate, shape, C * share, **{**options, "tol": 1e-6})
-        start = guess.weights
-        if guess.curvature is not None:
-            curvature = share * guess.curvature
+    n_sampled, curvature = 1 << 15, None
 
-    # a C of at most 1 converges
+    # a sample whose shortfalls count as much as those of the whole log
+    if start is None and len(pairs) >= 4 * n_sampled:
+        sample = pairs.thinned(n_sampled)
+        factor = pairs.total_weight / sample.total_weight
+        of_sample = newton(sample.evaluate, shape, C * factor, **{**options, "tol": 1e-6})
+        start = of_sample.weights
+        if of_sample.curvature is not None:
+            curvature = factor * of_sample.curvature
+
+    # the whole log, for which a C of at most 1 always suffices to converge
     solution = newton(pairs.evaluate, shape, C, start=start, curvature=curvature, **options)
     if solution.converged or C <= 1.0:
         return solution
 
-    # for a huge C without noise, steps far from the solution shrink: start from a smaller C
-    nearby = _solved(pairs, shape, C / 10, start, **options)
-    return newton(pairs.evaluate, shape, C, start=nearby.weights, **options)
+    # with a large C and little noise, Newton steps far from the solution become tiny: approach it
+    # by way of smaller C
+    with_smaller = _solved(pairs, shape, C / 10, start, **options)
+    return newton(pairs.evaluate, shape, C, start=with_smaller.weights, **options)
 
 
 def newton(
@@ -329,7 +333,7 @@ def _newton_step(
     hessian = 2 * np.eye(weights.size) + 2 * C * curvature
     gradient = 2 * weights - 2 * C * moment
     if not monotone:
-        return -_solved_definite(hessian, gradient.ravel()).reshape(weights.shape)
+        return -solved_definite(hessian, gradient.ravel()).reshape(weights.shape)
 
     # in the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for
     # j >= 1
@@ -363,7 +367,7 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
         x = np.where(free, 0.0, lower)
         if free.any():
             rest = gradient[free] + hessian[np.ix_(free, ~free)] @ x[~free]
-            x[free] = -_solved_definite(hessian[np.ix_(free, free)], rest)
+            x[free] = -solved_definite(hessian[np.ix_(free, free)], rest)
 
         # find those of the wrong sign, beyond rounding error
         slope = hessian @ x + gradient
@@ -401,13 +405,3 @@ def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Float
     if loose is not None:
         x[~bounded] = -cho_solve(loose, gradient[~bounded] + across @ x[bounded])
     return x
-
-
-def _solved_definite(matrix: Floats, right: Floats) -> Floats:
-    """Return the solution x of ``A x = b``; raise LinAlgError unless A is positive definite."""
-    if len(matrix) > 200:  # SciPy takes longer to import than smaller systems to solve
-        from scipy.linalg import cho_factor, cho_solve
-
-        return cho_solve(cho_factor(matrix), right)
-    np.linalg.cholesky(matrix)
-    return np.linalg.solve(matrix, right).astype(np.float64, copy=False)

@@ -105,11 +105,24 @@ def _newton_step(gradient: Floats, hessian: Floats, longest: float) -> Floats:
     if hessian.ndim == 1:
         return np.clip(-gradient / np.maximum(np.abs(hessian), flat), -longest, longest)
 
-    # along the axes of the Hessian
-    curvatures, axes = np.linalg.eigh(hessian)
-    step = -axes @ (axes.T @ gradient / np.maximum(np.abs(curvatures), flat))
+    # straight to the minimum or, where the function curves down, along the axes of the Hessian
+    try:
+        step = -solved_definite(hessian, gradient)
+    except np.linalg.LinAlgError:
+        curvatures, axes = np.linalg.eigh(hessian)
+        step = -axes @ (axes.T @ gradient / np.maximum(np.abs(curvatures), flat))
     shortened: Floats = step * min(1.0, longest / max(_largest(step), 1e-300))
     return shortened
+
+
+def solved_definite(matrix: Floats, right: Floats) -> Floats:
+    """Return the solution x of ``A x = b``; raise LinAlgError unless A is positive definite."""
+    if len(matrix) > 200:  # SciPy takes longer to import than smaller systems to solve
+        from scipy.linalg import cho_factor, cho_solve
+
+        return cho_solve(cho_factor(matrix), right)
+    np.linalg.cholesky(matrix)
+    return np.linalg.solve(matrix, right).astype(np.float64, copy=False)
 
 
 def _largest(entries: Floats) -> float:

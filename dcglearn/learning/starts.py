@@ -21,8 +21,8 @@ from dcglearn.learning.dcg_model import (
     log_metrics,
 )
 from dcglearn.learning.descriptions import DirectFit, Member, QPDescription
-from dcglearn.learning.fit_form import parameters_of
 from dcglearn.learning.fit_utility import fit_qp
+from dcglearn.learning.form_search import parameters_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 

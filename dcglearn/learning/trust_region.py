@@ -114,18 +114,21 @@ def descend(
     descents continue after each, with the first few that are `spared`.
     """
     lows, highs = (np.broadcast_to(end, theta.shape) for end in bounds)
-    go = Descents.at(theta, function(theta))
-    while len(active := np.flatnonzero(~go.stopped)):
-        # step to the minimum of the local quadratic within bounds and radius
-        all_go = len(active) == len(theta)
-        here, before = go.local if all_go else go.local[active], go.theta[active]
+    descents = Descents.at(theta, function(theta))
+    while len(active := np.flatnonzero(~descents.stopped)):
+        # those that have not stopped
+        all_active = len(active) == len(theta)
+        here = descents.local if all_active else descents.local[active]
+        before = descents.theta[active]
         low, high = lows[active], highs[active]
-        radius, damping = go.radius[active], go.damping[active]
+        radius, damping = descents.radius[active], descents.damping[active]
+
+        # step to the minimum of the local quadratic within bounds and radius
         step = steps(here, low - before, high - before, radius, damping)
         trial = np.clip(before + step, low, high)
         step = trial - before
 
-        # compare the fall with what the quadratic promised
+        # compare the fall with what the quadratic promised, up to rounding
         promise = -_change(here, step)
         there = function(trial)
         noise = 1e-14 * np.abs(here.value)
@@ -134,31 +137,32 @@ def descend(
 
         # move, and adapt the radius
         length = np.abs(step).max(axis=1)
-        go.radius[active] = _radius(radius, length, fell, promise, taken)
-        go.damping[active] = damping
-        go.n_iter[active] += 1
-        go.move(active[taken], trial[taken], there if taken.all() else there[taken])
+        descents.radius[active] = _radius(radius, length, fell, promise, taken)
+        descents.damping[active] = damping
+        descents.n_iter[active] += 1
+        descents.move(active[taken], trial[taken], there if taken.all() else there[taken])
 
         # end at a minimum, or where rounding errors are larger than what is left
         small = promise <= tol * (1 + np.abs(here.value))
         inside = (length < radius) & (damping == 0.0)
-        ended = (small & (inside | ~taken)) | (promise <= noise) | (go.radius[active] < 1e-9)
-        go.converged[active] = small & ended
+        ended = (small & (inside | ~taken)) | (promise <= noise) | (descents.radius[active] < 1e-9)
+        descents.converged[active] = small & ended
 
         # end without hope: from the 8th step on, a fall of 50 times the last is not expected
         if to_beat is not None:
-            behind = go.local.value[active] - min(to_beat, go.local.value[go.best])
-            ended |= (behind > 50.0 * np.maximum(promise, fell)) & (go.n_iter[active] >= 8)
+            value = descents.local.value
+            behind = value[active] - min(to_beat, value[descents.best])
+            ended |= (behind > 50.0 * np.maximum(promise, fell)) & (descents.n_iter[active] >= 8)
 
         # end the highest, where fewer are to continue
-        n_steps = int(go.n_iter.max())
+        n_steps = int(descents.n_iter.max())
         if n_steps in rungs:
-            ended |= (go.rank[active] >= rungs[n_steps]) & (active >= spared)
-        go.stopped[active] = ended | (go.n_iter[active] >= max_iter)
+            ended |= (descents.rank[active] >= rungs[n_steps]) & (active >= spared)
+        descents.stopped[active] = ended | (descents.n_iter[active] >= max_iter)
         if len(theta) > 1:
-            leave_followers(go)
-    _end_with_leaders(go)
-    return go
+            leave_followers(descents)
+    _end_with_leaders(descents)
+    return descents
 
 
 def _change(local: Local, step: Floats) -> Floats:
@@ -186,27 +190,27 @@ def _radius(radius: Floats, length: Floats, fell: Floats, promise: Floats, taken
     return np.where(kept < 0.25, 0.25 * length, grown)
 
 
-def leave_followers(go: Descents) -> None:
+def leave_followers(descents: Descents) -> None:
     """Stop descents that come near a lower one, and note which."""
     # the lowest descent that is this near in every parameter, perhaps itself
     close = 0.02
-    going = np.flatnonzero(~go.stopped)
-    near = np.abs(go.theta[going, None, :] - go.theta).max(axis=2) < close
-    lowest = np.argmin(np.where(near, go.rank, len(go.theta)), axis=1)
+    going = np.flatnonzero(~descents.stopped)
+    near = np.abs(descents.theta[going, None, :] - descents.theta).max(axis=2) < close
+    lowest = np.argmin(np.where(near, descents.rank, len(descents.theta)), axis=1)
 
     # within rounding, a leader can end above one that follows it
     for i, lower in zip(going[lowest != going], lowest[lowest != going], strict=True):
-        if go.led_from(int(lower)) != i:
-            go.leader[i] = lower
-            go.stopped[i] = True
+        if descents.led_from(int(lower)) != i:
+            descents.leader[i] = lower
+            descents.stopped[i] = True
 
 
-def _end_with_leaders(go: Descents) -> None:
+def _end_with_leaders(descents: Descents) -> None:
     """Move the descents that followed leaders to the leaders' ends, converged or not."""
-    followers = np.flatnonzero(~go.leads)
-    leaders = np.array([go.led_from(int(i)) for i in followers], np.intp)
-    go.move(followers, go.theta[leaders], go.local[leaders])
-    go.converged[followers] = go.converged[leaders]
+    followers = np.flatnonzero(~descents.leads)
+    leaders = np.array([descents.led_from(int(i)) for i in followers], np.intp)
+    descents.move(followers, descents.theta[leaders], descents.local[leaders])
+    descents.converged[followers] = descents.converged[leaders]
 
 
 def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floats) -> Floats:

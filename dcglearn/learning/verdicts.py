@@ -137,12 +137,13 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
 
 def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
     """Return the verdicts of a log in parts; raise InputError if strengths are too many."""
+    # the pairs that count; parts leave their ties out by themselves
     log, dropped = learnable_parts(log)
     facts = log.facts
     if kind != LIKELIHOOD and facts.n_ties:
         dropped["ties"] = facts.n_ties
 
-    # distinct strengths of all parts
+    # distinct strengths of all parts, which tell whether there are more than `most`
     most, strengths = _most_levels(kind), Strengths(np.ones(1), np.ones(1))
     if kind != SIGMOID:
         strengths = log.parts.total(strengths_of, most)
@@ -152,7 +153,7 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
             f"more than {most} distinct strengths; round them (only a log in memory is binned)"
         )
 
-    # fixed margins of the hinge
+    # fixed margins of the hinge, in units of the mean size of a strength
     margins = None
     if kind == HINGE:
         size = np.abs(values) @ strengths.weight / strengths.weight.sum()
@@ -162,7 +163,7 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
         log,
         kind,
         dropped,
-        level=None,
+        level=None,  # each part has its own
         # of the model
         values=None if len(values) == 1 else values,
         n_levels=len(values),
@@ -194,10 +195,7 @@ class Strengths:
 def strengths_of(log: PreferencePairs, most: int) -> Strengths:
     """Return at most ``most + 1`` strengths of the decided pairs of a part."""
     log = _counted(log, HINGE)
-    strength = _strength(log)
-    if strength is None:
-        strength = np.ones(len(log))
-    values, number = np.unique(strength, return_inverse=True)
+    values, number = np.unique(_strengths(log), return_inverse=True)
     weight = np.bincount(number, np.broadcast_to(_weights(log), len(log)), len(values))
     return Strengths(values[: most + 1], weight.astype(np.float64)[: most + 1])
 
@@ -220,10 +218,7 @@ def judgements_of(
     # the level is the place among all strengths
     level = np.ones(1, np.int8)
     if values is not None:
-        strength = _strength(log)
-        if strength is None:
-            strength = np.ones(len(log))
-        level = (np.searchsorted(values, strength) + 1).astype(np.int8)
+        level = (np.searchsorted(values, _strengths(log)) + 1).astype(np.int8)
 
     # the rater's place among all raters
     rater = np.zeros(1, np.int32)
@@ -257,6 +252,12 @@ def _weights(log: PreferencePairs) -> Floats:
 
 def _strength(log: PreferencePairs) -> Floats | None:
     return log.strength if log.strength is not None else log.margin
+
+
+def _strengths(log: PreferencePairs) -> Floats:
+    """Return the strength of each pair, shape (n,), 1 where the log has none."""
+    strength = _strength(log)
+    return np.ones(len(log)) if strength is None else strength
 
 
 def _with_ties(log: PreferencePairs, level: Grades) -> Grades:

@@ -96,9 +96,8 @@ def warn_of_one_sided(log: OpenLog) -> None:
 
 def usable_pairs(log: AnyLog) -> AnyLog:
     """Return the informative pairs of a log."""
-    log = differing_pairs(log)
-    raters = one_sided_raters(log)
-    return _without(log, raters) if len(raters) else log
+    used = usable_rows(log)
+    return log if used.all() else log[used]
 
 
 def usable_rows(log: PreferencePairs, *, ties: bool = True) -> Flags:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile, percentile_interval
+from dcglearn.foundation.intervals import LEVEL, normal_interval, percentile_interval
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
@@ -27,7 +27,7 @@ from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectL
 from dcglearn.learning.fit_dcg import fit_dcg, zero_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
-from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
+from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
@@ -35,7 +35,13 @@ from dcglearn.readers.answers import Answers
 from dcglearn.trust.answer_level import gain_by_place, left_by_place
 from dcglearn.trust.falling_test import rising_discounts
 from dcglearn.trust.held_out import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
-from dcglearn.trust.resampling import FOLDS, N_RESAMPLES, Clusters, bootstrap_counts, mean_and_error
+from dcglearn.trust.resampling import (
+    N_RESAMPLES,
+    Clusters,
+    bootstrap_counts,
+    folds_of_units,
+    mean_and_error,
+)
 
 READER: Fields = {"zero": "none", "discounts": "free"}
 """Settings of the learner by default: distractors may cost, and the end of a list may count."""
@@ -124,10 +130,10 @@ def compared_rows(
     both = np.concatenate([shares, shares[0] - shares])
     means, errors = mean_and_error(both, weight, clusters)
     own, ahead = np.split(means, 2)
-    reach = normal_quantile() * errors[len(shares) :]
+    low, high = normal_interval(ahead, errors[len(shares) :])
 
     # a row each
-    columns = np.column_stack([own, own, ahead, ahead - reach, ahead + reach]).tolist()
+    columns = np.column_stack([own, own, ahead, low, high]).tolist()
     return tuple(Row(name, *row) for name, row in zip(names, columns, strict=True))
 
 
@@ -337,7 +343,7 @@ def _held_out(
     if answers.number.max() < FEWEST_QUESTIONS:
         return {}
 
-    folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(random_state))
+    folds = folds_of_units(answers.number, random_state)
     metric = read_metric(baseline, answers.n_grades, answers.depth, accept=SCORING, name="baseline")
 
     # compare the answers to the questions of each fold

@@ -33,7 +33,7 @@ from dcglearn.learning.descriptions import (
     warn_of,
 )
 from dcglearn.learning.fit_dcg import fit_direct
-from dcglearn.learning.fit_form import parameters_of
+from dcglearn.learning.form_search import parameters_of
 from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
 from dcglearn.metrics.list_utility import ListUtility

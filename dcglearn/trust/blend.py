@@ -421,11 +421,14 @@ def _blended(
     blend = replace(mean, grade_names=first.dcg.grade_names, notes=first.dcg.notes)
     gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
 
-    # refit the judges to these curves
-    sample = fitted.function.thinned(SAMPLE)
-    theta = _judged(sample, _with_curves(fitted, [blend]))
-    curves = fitted.model.curves(theta[0])
+    # fit the judges to these curves, on a sample of a long log
+    on_sample = fitted.function.thinned(SAMPLE)
+    theta = _judged(on_sample, _with_curves(fitted, [blend]))
+    judges = fitted.model.curves(theta[0])
     objective = fitted.function.values(theta)
+
+    # how often their verdicts are wrong, told by judgements in memory
+    judgements, points = on_sample.judgements.thinned(SAMPLE), fitted.model.points(theta)
 
     # the robust fit with the blend's curves; its description asks for the default, a blend
     return replace(
@@ -433,9 +436,9 @@ def _blended(
         description=replace(first.description, loss="auto"),
         loss="blend",
         dcg=blend,
-        curves=replace(curves, gains=gains, discounts=discounts / discounts.sum()),
+        curves=replace(judges, gains=gains, discounts=discounts / discounts.sum()),
         objective=float(objective[0]),
-        wrong_share=wrong_share(sample.judgements.thinned(SAMPLE), fitted.model.points(theta)),
+        wrong_share=wrong_share(judgements, points),
         members=tuple(members),
         weighed_on=weighed_on,
         cautions=cautions,

@@ -8,8 +8,10 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
+from dcglearn.learning.judgement_kernel import log_chances
+from dcglearn.learning.minimise import minimised
 from dcglearn.trust.resampling import Clusters, mean_and_error
 
 STEEPEST = 10.0
@@ -38,19 +40,20 @@ class Calibration(Finding):
     @classmethod
     def of(cls, chances: Floats, weight: Floats, clusters: Clusters) -> Self:
         """Return the calibration of the chances of the lists that judges preferred, shape (n,)."""
-        from scipy.optimize import minimize_scalar
-        from scipy.special import expit, log_expit, logit
+        from scipy.special import logit
+
+        odds = logit(np.clip(chances, 1e-9, 1 - 1e-9))
+
+        def loss(slope: Floats) -> tuple[float, Floats]:
+            """Return minus the log likelihood of the verdicts, and its derivative."""
+            logs, missed, _ = log_chances(slope * odds, 0.0)
+            return -float(weight @ logs), -np.array([weight @ (odds * missed)])
 
         # slope of verdicts on log-odds
-        odds = logit(np.clip(chances, 1e-9, 1 - 1e-9))
-        slope = float(
-            minimize_scalar(
-                lambda b: -(log_expit(b * odds) @ weight), bounds=(0, STEEPEST), method="bounded"
-            ).x
-        )
+        slope = float(minimised(loss, np.ones(1), (0.0, STEEPEST), tol=1e-11).x[0])
 
         # its standard error, by the independent unit
-        missed = expit(-slope * odds)
+        _, missed, _ = log_chances(slope * odds, 0.0)
         curvature = float(weight @ (odds**2 * missed * (1 - missed)))
         of_mean = float(mean_and_error((odds * missed)[None], weight, clusters)[1][0])
         error = of_mean * float(weight.sum()) / max(curvature, 1e-12)
@@ -72,8 +75,8 @@ class Calibration(Finding):
     @property
     def interval(self) -> tuple[float, float]:
         """The ends of the slope's interval, of `LEVEL`."""
-        reach = normal_quantile() * self.error
-        return max(self.slope - reach, 0.0), self.slope + reach
+        low, high = normal_interval(self.slope, self.error)
+        return max(low, 0.0), high
 
     @property
     def overconfident(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, Indices, InputError, PolarsFrame, whole_number
 from dcglearn.learning.judgement_kernel import chances, log_chances
@@ -223,7 +223,6 @@ def _estimated(
     lead = units.fitted().difference(first, second)[0]
     right, chance = (np.sign(lead) + 1) / 2, chances(slope * np.abs(lead))[:, 0]
     error = np.sqrt(units.sampling_variance(right, chance) + np.var(lost))
-    half_width = normal_quantile() * float(error)
 
     # at most what memorised values reach
     memorised = units.memorised().difference(first, second)[0]
@@ -231,9 +230,10 @@ def _estimated(
 
     # the ceiling, with its interval
     share = min(lower + float(np.mean(lost)), upper)
+    low, high = normal_interval(share, float(error))
     return NoiseCeiling(
         share=share,
-        interval=(max(share - half_width, 0.0), min(share + half_width, 1.0)),
+        interval=(max(low, 0.0), min(high, 1.0)),
         lower=lower,
         upper=upper,
         covered=covered,

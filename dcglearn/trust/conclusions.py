@@ -239,23 +239,28 @@ def of_runs(
     log: Preferences, fit: DirectFit, new: str, old: str, judgements: Any, runs: Any
 ) -> Conclusion:
     """Return the conclusion that the mean of a run is above that of another, by the learned DCG."""
+    # reading takes long to import, and other conclusions need no runs
     from dcglearn.evaluation.run_values import evaluate
     from dcglearn.evaluation.tables import read_judgements, read_runs
 
-    judged, read = read_judgements(judgements), read_runs(runs)
-    by_name = {run.name: run for run in read}
+    # the two runs
+    judged = read_judgements(judgements)
+    by_name = {run.name: run for run in read_runs(runs)}
     for name in (new, old):
         if name not in by_name:
             raise InputError(f"no run is named {name!r}: the runs are {', '.join(by_name)}")
     pair = [by_name[new], by_name[old]]
 
     def lead(dcgs: Sequence[DCG]) -> Floats:
+        """Return by how much the new run's mean is above the old one's, by each DCG."""
+        # a warning of another scale of grades would come with every fit
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ScaleWarning)
             metrics = {str(i): dcg for i, dcg in enumerate(dcgs)}
-            found = evaluate(judged, pair, metrics)
-        means: Floats = found.means[found.runs.index(new)] - found.means[found.runs.index(old)]
-        return means
+            evaluation = evaluate(judged, pair, metrics)
+        of_new, of_old = (evaluation.means[evaluation.runs.index(name)] for name in (new, old))
+        ahead: Floats = of_new - of_old
+        return ahead
 
     claim = f"{new} is better than {old} by the learned DCG"
     return OfDCG(claim, log, fit, lead, 1.0, 0.0, LeftOut.of(log, fit))

@@ -22,8 +22,8 @@ from dcglearn.learning.descriptions import (
     QPLearner,
 )
 from dcglearn.learning.fit_dcg import fit_direct
-from dcglearn.learning.fit_form import parameters_of
 from dcglearn.learning.fit_utility import fit_qp
+from dcglearn.learning.form_search import parameters_of
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences

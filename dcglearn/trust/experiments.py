@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,11 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
-from dcglearn.logs.preference_pairs import divided
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike, read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import OutcomesFit, compared_rows, with_interval
-from dcglearn.trust.held_out import LEARNED, UTILITY
-from dcglearn.trust.resampling import FOLDS, N_RESAMPLES, bootstrap_counts
+from dcglearn.trust.held_out import LEARNED, UTILITY, Row
+from dcglearn.trust.resampling import N_RESAMPLES, bootstrap_counts, folds_of_units
 
 
 def learn_from_experiments(
@@ -64,7 +64,7 @@ def learn_from_experiments(
     [1.0, 0.76]
     """
     # learn from the known outcomes
-    decided, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
+    decided = experiments[experiments.outcome != 0]
     if not len(decided):
         raise InputError(
             "no experiment has a known outcome, better or worse, so there is nothing to learn from"
@@ -94,14 +94,34 @@ def learn_from_experiments(
     names = [LEARNED, UTILITY, baseline if isinstance(baseline, str) else "the metric in use"]
     names += ["nDCG"] * bool(np.isfinite(experiments.ndcg).all())
 
+    # what they make of experiments that they were not learned from
+    held_out, needed = _held_out(experiments, fitted, usual, names, ridge, random_state)
+    return OutcomesFit(dcg, facts | needed, held_out, **about)
+
+
+def _held_out(
+    experiments: Experiments,
+    fitted: MeanEncodings,
+    usual: Floats,
+    names: Sequence[str],
+    ridge: float,
+    random_state: int,
+) -> tuple[dict[str, tuple[Row, ...]], dict[str, str]]:
+    """Return the shares of significant tests by kind and metric, and the users that tests need.
+
+    `fitted` are the experiments with known outcomes, `usual`, shape (K, L), the weights of the
+    metric used now, and `names` those of the metrics, the learned DCG first.
+    """
+    decided, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
+
     def z_scores(some: Experiments, learned: MeanEncodings) -> Floats:
         """Return the z-score of each experiment by each metric, shape (M, n)."""
         weights = (learned.dcg(ridge).utility.weights, learned.qp().weights, usual)
         return np.array([*map(some.z_scores, weights), some.ndcg])[: len(names)]
 
     # hold out known outcomes; A/A tests are not learned from
-    each, signed = np.arange(len(decided)), np.zeros((len(names), len(decided)))
-    folds = divided((each, each), FOLDS, np.random.default_rng(random_state))
+    folds = folds_of_units(np.arange(len(decided)), random_state)
+    signed = np.zeros((len(names), len(decided)))
     for train, test in counted(folds, len(folds), "held-out experiments"):
         signed[:, test] = z_scores(decided[test], _signed(decided[train])) * decided.outcome[test]
     kinds = {
@@ -111,7 +131,7 @@ def learn_from_experiments(
     }
 
     # the share of significant ones
-    held_out = {}
+    held_out, needed = {}, {}
     for name, z in kinds.items():
         if z.shape[1]:
             significant, each = (z > normal_quantile(0.95)).astype(float), np.arange(z.shape[1])
@@ -122,8 +142,8 @@ def learn_from_experiments(
     means = np.maximum(draws @ signed.T / len(decided), 0.01)
     for name, mean in zip(names[1:], means.T[1:], strict=True):
         share = with_interval((mean / means[:, 0]) ** 2, ".2g")
-        facts[f"users that an experiment needs, as a share of those with {name}"] = share
-    return OutcomesFit(dcg, facts, held_out, **about)
+        needed[f"users that an experiment needs, as a share of those with {name}"] = share
+    return held_out, needed
 
 
 def _signed(known: Experiments) -> MeanEncodings:

@@ -20,17 +20,11 @@ from dcglearn.learning.dcg_model import delta_of
 from dcglearn.learning.descriptions import DISCOUNTS, DirectDescription, DirectLearner
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.learning.posterior import posterior_draws
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.answers import Answers
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.answer_logs import LogsOfAnswers
-from dcglearn.trust.nested_test import (
-    FALSE_POSITIVE_RATE,
-    N_SIMULATED,
-    nested_test,
-    with_blunter_judges,
-)
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, blunter_draws, nested_test
 
 
 @dataclass(frozen=True)
@@ -130,7 +124,7 @@ def rising_discounts(
         logs = None if answers is None else LogsOfAnswers.like(answers, smaller)
 
         # draw falling discounts and judges
-        thetas = posterior_draws(with_blunter_judges(wider), wider.theta, N_SIMULATED, 0)
+        thetas = blunter_draws(wider, N_SIMULATED)
         delta = wider.model.places.delta
         thetas[:, delta] = np.apply_along_axis(_made_falling, 1, thetas[:, delta])
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
@@ -28,7 +28,7 @@ from dcglearn.learning.descriptions import (
     DirectFit,
     FormScore,
 )
-from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct, in_form, whole
+from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct, whole, with_form
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.learning.starts import WarmStart
@@ -63,11 +63,11 @@ def fit_in_form(
     It is a blend where the loss is "auto" and the form a DCG, and its metric knows its judges.
     Raise InputError for `llm` or a loss that the form does not allow.
     """
-    fit = _in_form(log, description, start, refit, checkpointing, llm)
+    fit = _without_judges(log, description, start, refit, checkpointing, llm)
     return with_judges(fit, log)
 
 
-def _in_form(
+def _without_judges(
     log: OpenLog,
     description: DirectDescription,
     start: Any,
@@ -75,7 +75,7 @@ def _in_form(
     checkpointing: Checkpointing,
     llm: DCG | None,
 ) -> DirectFit:
-    """Return the fit of `fit_in_form`."""
+    """Return the fit of `fit_in_form`, whose metric does not know its judges."""
     loss, form = description.loss, description.form
     if llm is not None and (loss, form) != ("auto", "dcg"):
         raise InputError(
@@ -105,14 +105,14 @@ def _in_form(
     # fit all, and test the best
     with one_blas_thread():
         fitted, dcg = fit_dcg(in_memory, description, warm, refit=refit)
-        fits = {form: dcg.with_form(form) for form in FORMS[1:]}
+        fits = {form: dcg.search_form(form) for form in FORMS[1:]}
         gains = {form: dcg.objective - result.objective for form, result in fits.items()}
         scores = _tested(dcg, gains, cross_validated_forms(description, in_memory))
 
     # the blend is that of a DCG
     chosen = form_of(scores)
     if chosen != "dcg":
-        found = in_form(fitted, chosen, fits[chosen], dcg.judgements, warm=False)
+        found = with_form(fitted, chosen, fits[chosen], dcg.judgements, warm=False)
         return replace(found, form_scores=scores)
     plain = blend() if loss == "auto" else fitted
     return replace(plain, description=description, form_scores=scores)
@@ -130,7 +130,7 @@ def _tested(
     def gain_of(judgements: JudgedPairs, share: float) -> float:
         """Return the gain of the form that fits best on a simulated log."""
         again = dcg.on(judgements, share)
-        return again.objective - min(again.with_form(form).objective for form in FORMS[1:])
+        return again.objective - min(again.search_form(form).objective for form in FORMS[1:])
 
     thetas = posterior_draws(dcg, dcg.theta, N_SIMULATED, 0)
     p_value, _ = nested_test(gains[best], gain_of, dcg, thetas)
@@ -180,12 +180,11 @@ class FormChoice(Finding):
         """A row for each form."""
         rows = []
         for form, score in self.scores.items():
-            reach = normal_quantile() * score.ahead_error
             row: dict[str, Any] = {"value_of_a_list": OF_FORMS[form], "chosen": form == self.chosen}
             row |= {"ordered_rightly": score.share, "log_probability": score.log_likelihood}
             row |= {"minus_the_DCGs": None, "low": None, "high": None}
             if form != "dcg":
-                ends = score.ahead, score.ahead - reach, score.ahead + reach
+                ends = score.ahead, *normal_interval(score.ahead, score.ahead_error)
                 row |= dict(zip(("minus_the_DCGs", "low", "high"), ends, strict=True))
             rows.append(row | {"better_fit": score.gain, "p": score.p_value})
         return table_of(rows)

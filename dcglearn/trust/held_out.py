@@ -280,12 +280,13 @@ def compare_learners(
     >>> comparison["learned DCG"].share > comparison["QP utility"].share
     True
     """
+    # the logs are of one shape
     train, held_out = as_preferences(train), as_preferences(held_out)
-    left, right = ((log.n_grades, log.depth) for log in (train, held_out))
-    if left != right:
+    if (train.n_grades, train.depth) != (held_out.n_grades, held_out.depth):
         raise InputError(
-            f"the training log has {left[0]} grades and {left[1]} positions, the held-out log "
-            f"{right[0]} and {right[1]}: read both with the same n_grades= and depth="
+            f"the training log has {train.n_grades} grades and {train.depth} positions, the "
+            f"held-out log {held_out.n_grades} and {held_out.depth}: read both with the same "
+            "n_grades= and depth="
         )
 
     # learn, and compare

@@ -81,7 +81,7 @@ def judge_draws(
         # fit a form beyond it
         if whole.form != "dcg":
             near = warm.in_its_form(whole.form, fitted.model, fit.raters)
-            result = fitted.with_form(whole.form, near)
+            result = fitted.search_form(whole.form, near)
             fitted, theta = replace(fitted, model=result.model), result.theta
         thetas = posterior_draws(fitted, theta, n, random_state, apart, most)
     _LOG.info(

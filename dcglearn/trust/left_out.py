@@ -16,7 +16,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Flags, Floats, Indices, InputError
 from dcglearn.learning.dcg_model import PRIOR
 from dcglearn.learning.descriptions import DirectFit, Member
-from dcglearn.learning.direct_search import warm_fit
+from dcglearn.learning.direct_search import search_near
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs
@@ -83,7 +83,7 @@ class FittedMember:
         fitted = self.fitted
         model = replace(fitted.model, centre=self.centre)
         start = np.clip(fitted.theta, *model.bounds)
-        end = warm_fit(replace(fitted.function, model=model), [start])
+        end = search_near(replace(fitted.function, model=model), [start])
         moved = replace(fitted, model=model, theta=end.theta, objective=end.objective)
         return replace(self, fitted=moved)
 

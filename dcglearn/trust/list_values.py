@@ -14,6 +14,7 @@ from scipy.special import softmax
 
 from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.learning.judgement_kernel import log_chances
+from dcglearn.learning.minimise import minimised_by_newton
 
 OWN_RATIOS = np.geomspace(0.03, 3.0, 14)
 """Standard deviations of what a rated list is worth beyond the sum, over that of ratings, among
@@ -241,29 +242,33 @@ class JudgedLists:
     ) -> tuple[ListValues, float]:
         """Return Laplace's approximation of the values' posterior, and its log evidence."""
         n_lists = len(self.indicators)
-        prior = of_sum**2 * self.indicators @ self.indicators.T + own**2 * np.eye(n_lists)
-        mean = np.zeros(n_lists) if start is None else start
+        table, ratio = self.indicators, (own / of_sum) ** 2
 
-        # Newton's method, at most 20 steps
-        for _ in range(20):
-            _, wrong, _ = log_chances(mean[self.better] - mean[self.worse], 0.0)
-            push = weight * wrong
+        # the inverse of the prior covariance of_sum^2 X X' + own^2 I, by Woodbury's identity
+        inner = table.T @ table + ratio * np.eye(table.shape[1])
+        precision = (np.eye(n_lists) - table @ np.linalg.solve(inner, table.T)) / own**2
+
+        def loss(values: Floats) -> tuple[float, Floats, Floats]:
+            """Return minus the log posterior up to a constant, with its slope and Hessian."""
+            logs, wrong, _ = log_chances(values[self.better] - values[self.worse], 0.0)
+            push, pull = weight * wrong, precision @ values
             slope = np.bincount(self.better, push, n_lists) - np.bincount(self.worse, push, n_lists)
-            curvature = self._curvature(push * (1 - wrong))
+            hessian = precision + self._curvature(push * (1 - wrong))
+            return float(values @ pull / 2 - weight @ logs), pull - slope, hessian
 
-            # the step (K^-1 + H)^-1 (H m + g) without the inverse of K: K (I + H K)^-1
-            system = np.eye(n_lists) + curvature @ prior
-            new = prior @ np.linalg.solve(system, curvature @ mean + slope)
-            step, mean = float(np.abs(new - mean).max(initial=0)), new
-            if step < 1e-8:
-                break
+        # the values that are most probable
+        first = np.zeros(n_lists) if start is None else start
+        best = minimised_by_newton(loss, first, max_iter=20, longest=np.inf)
 
-        # the evidence by Laplace's approximation
-        covariance = prior @ np.linalg.inv(system)
-        logs, _, _ = log_chances(mean[self.better] - mean[self.worse], 0.0)
-        penalty = mean @ np.linalg.solve(prior, mean)
-        evidence = float(weight @ logs - 0.5 * penalty - 0.5 * np.linalg.slogdet(system)[1])
-        return ListValues(mean, (covariance + covariance.T) / 2), evidence
+        # a normal posterior has the Hessian as its precision
+        _, _, hessian = loss(best.x)
+        covariance = np.linalg.inv(hessian)
+
+        # the evidence is narrowed by the log determinants of posterior and prior precision
+        of_prior = len(inner) * np.log(ratio) - 2 * n_lists * np.log(own)
+        narrowed = sum(np.linalg.slogdet(x)[1] for x in (hessian, inner)) - of_prior
+        evidence = -best.value - float(narrowed) / 2
+        return ListValues(best.x, (covariance + covariance.T) / 2), evidence
 
     def _curvature(self, weight: Floats) -> Floats:
         """Return the Hessian of the pairs' loss, shape (L, L)."""

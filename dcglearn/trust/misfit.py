@@ -13,17 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner
 from dcglearn.learning.fit_dcg import fit_direct
-from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.ceiling import NoiseCeiling, ceiling_of
-from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
+from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, held_out_values
 from dcglearn.trust.product_form import free_utility
 from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of
 
@@ -87,13 +86,13 @@ class Part:
 
 def _with_ends(kind: str, lead: float, error: float) -> Fields:
     """Return a lead and its interval as cells."""
-    reach = normal_quantile() * error
-    return {f"{kind}lead": lead, f"{kind}low": lead - reach, f"{kind}high": lead + reach}
+    low, high = normal_interval(lead, error)
+    return {f"{kind}lead": lead, f"{kind}low": low, f"{kind}high": high}
 
 
 def _beyond_error(lead: float, error: float) -> bool:
     """Return whether the 90% interval of a lead lies above 0."""
-    return lead > normal_quantile() * error
+    return bool(normal_interval(lead, error)[0] > 0)
 
 
 @dataclass(frozen=True)
@@ -131,15 +130,23 @@ class LackOfFit(Finding):
         return next(part for part in self.parts if part.name.startswith(name))
 
     @property
+    def closing(self) -> Part | None:
+        """The part whose form closes some of the gap; None without one."""
+        return None if self.form is None else self[FORM_NAMES[self.form]]
+
+    @property
     def sentence(self) -> str:
         """What orders more pairs rightly than a DCG, or that nothing is shown to."""
-        free = self.parts[1]
-        if self.form is not None and self.utility is not None:
+        # a form of `DCGLearner` comes first, since it can be learned
+        if self.closing is not None and self.utility is not None:
             return (
                 f"{meaning(self.utility)}: a DCG cannot express this, and a metric with "
-                f'form="{self.form}", which can, orders {self[FORM_NAMES[self.form]].points} of '
+                f'form="{self.form}", which can, orders {self.closing.points} of '
                 "the held-out preferences rightly"
             )
+
+        # else weights without any form
+        _, free, *_ = self.parts
         if free.shown:
             return (
                 f"weights free at each grade and position order {free.points} of the held-out "
@@ -164,8 +171,8 @@ class LackOfFit(Finding):
         notes = []
 
         # the form to learn with
-        if self.form is not None:
-            part, more = self[FORM_NAMES[self.form]], ""
+        part, more = self.closing, ""
+        if part is not None:
             if part.covered_share is not None and dcg.covered_share is not None:
                 points = 100 * (part.covered_share - dcg.covered_share)
                 more = f": where lists recur, it orders {points:+.1f} points more rightly"
@@ -255,18 +262,17 @@ def lack_of_fit(
         ceiling, no_ceiling = ceiling_of(pairs[frame.rows], random_state)
         parts = _parts(frame, ceiling)
 
-        # choose the form that is furthest ahead
+        # of the forms that are shown to fit better, the furthest ahead
         form, utility = None, None
-        shown = [
-            (part.ahead, name)
-            for name, part in zip(FORM_NAMES, parts[2:], strict=True)
-            if part.shown
-        ]
-        if shown:
-            form = max(shown, key=lambda pair: pair[0])[1]
+        _, _, *of_forms = parts
+        leads = {
+            name: part.ahead for name, part in zip(FORM_NAMES, of_forms, strict=True) if part.shown
+        }
+        if leads:
+            form = max(leads, key=leads.__getitem__)
             utility = fit_direct(pairs, replace(description, form=form), whole[form]).list_utility
 
-        # the whole log's fit may use nothing of the form
+        # fitted to all pairs, its further parameters may be zero: then it is a DCG
         if utility is not None and utility.form == "dcg":
             form = utility = None
     n_pairs = len(frame.rows)

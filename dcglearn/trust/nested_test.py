@@ -19,8 +19,10 @@ from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.learning.dcg_model import Model
 from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.pair_loss import JudgedPairs
+from dcglearn.learning.posterior import posterior_draws
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
+from dcglearn.logs.thinning import marks_of_parts
 from dcglearn.logs.unique_rows import list_numbers, unique_rows
 from dcglearn.trust.answer_logs import LogsOfAnswers
 
@@ -60,15 +62,14 @@ def nested_test(
     return (as_large + 1) / (len(thetas) + 1), np.array(null)
 
 
-def with_blunter_judges(smaller: FittedDCG) -> FittedDCG:
-    """Return a fit from whose posterior the judges of simulated logs are drawn.
+def blunter_draws(fitted: FittedDCG, n: int, random_state: int = 0) -> Floats:
+    """Return the parameters of n simulated logs, shape (n, p), with blunter judges than a fit's.
 
     A typical pair is expected to differ by 10 times the noise, not by 100 times as in a fit: judges
     that are too sharp make logs that vary too little.
     """
-    return replace(
-        smaller, model=replace(smaller.model, centre=smaller.model.centre - np.log(10.0))
-    )
+    blunter = replace(fitted.model, centre=fitted.model.centre - np.log(10.0))
+    return posterior_draws(replace(fitted, model=blunter), fitted.theta, n, random_state)
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,8 @@ class LogsOfDCG:
     ) -> Self:
         """Return logs like that of these judgements, which are the pairs of `log`, row by row.
 
-        Of a log with at least twice `most` distinct pairs, about `most` are kept: the gains of a
-        true DCG hardly depend on their number.
+        Of a log with at least twice `most` distinct pairs, about `most` stand for all: the gains of
+        a true DCG hardly depend on their number.
         """
         # number the lists, and where there are ratings each rated list
         n, counts = len(log), log.ratings
@@ -123,12 +124,13 @@ class LogsOfDCG:
             rows, shared = np.concatenate([better, worse]), share_of_lists(counts)
             size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
 
-        # merge the judgements of a rater on a pair, and thin the pairs
+        # merge the judgements of a rater on a pair, and thin the pairs by weight
         rater = np.broadcast_to(judgements.rater, n)
         ends = np.sort(np.stack([rows[:n], rows[n:]]), axis=0)
         _, at, pair = unique_rows(np.column_stack([*ends, rater]).astype(np.int64))
-        kept = slice(None, None, max(len(at) // most, 1))
-        weight = np.bincount(pair, np.broadcast_to(judgements.weight, n))[kept]
+        weight = np.bincount(pair, np.broadcast_to(judgements.weight, n)).astype(np.float64)
+        marks, *_ = marks_of_parts(most, [len(at)], [weight.sum()])
+        kept, weight = marks.rows(weight)
         at = at[kept]
 
         # number again what is left
@@ -146,7 +148,7 @@ class LogsOfDCG:
             first=first,
             second=second,
             rater=rater[at].copy(),
-            weight=weight.astype(np.float64),
+            weight=weight,
             shared=shared,
         )
 

@@ -266,13 +266,15 @@ def _directions(
 ) -> tuple[NDArray[np.float32], Floats, Floats]:
     """Return the rows of all pairs, the information of those asked, and the parameters.
 
-    The rows d are float32, (m, p), the information H is (p, p), and the parameters are (p,).
+    A row d, of the (m, p), is the slope of a pair's difference in the p parameters; the rows are
+    float32, since products of many of them take most of the time. The information H, (p, p), sums
+    ``d d'`` over the pairs asked, and the parameters, (p,), are those of the present metric.
     """
     refuse_too_deep(metric.depth, metric.n_grades)
     asked = np.zeros((0, *pairs.shape[1:]), np.int8) if asked is None else asked
     shape = metric.depth, metric.n_grades
 
-    # of a DCG, which grades differ at which positions
+    # the parameters of a DCG are its weights: d says which grades differ at which positions
     if isinstance(metric, DCG):
         ahead, behind = (encode(pairs[:, side], metric.n_grades) for side in (0, 1))
         rows = (ahead - behind).reshape(len(pairs), -1).astype(np.float32)
@@ -282,12 +284,14 @@ def _directions(
             information += gram_matrix(first, second, shape)
         return rows, information, metric.utility.weights.ravel()
 
-    # of a list utility, slopes; a block of judgements at a time
+    # those of a list utility are weights and what is beyond them; a block of judgements at a time
     rows = _slopes(metric, pairs).astype(np.float32)
     information, block = PRIOR * np.eye(rows.shape[1]), 1 << 14
     for start in range(0, len(asked), block):
         slopes = _slopes(metric, asked[start : start + block])
         information += slopes.T @ slopes
+
+    # the weights times their slopes are the value itself
     weights = np.zeros(rows.shape[1])
     weights[: metric.depth * metric.n_grades] = np.outer(metric.discounts, metric.gains).ravel()
     return rows, information, weights
@@ -313,22 +317,25 @@ def _doubt(pairs: Grades, fit: DirectFit | None) -> Floats:
 def _greedy(
     rows: NDArray[np.float32], information: Floats, weights: Floats, doubt: Floats, n: int
 ) -> tuple[list[int], Floats]:
-    """Return the indices of n chosen pairs and their values."""
-    # before any pair is chosen
+    """Return the indices of n chosen pairs and their values.
+
+    Each is the best that is left once those before it are answered, whatever the answers are.
+    """
+    # the uncertainty and the size of each difference, before any pair is chosen
     inverse = np.linalg.inv(information)
     difference = np.abs(rows @ weights.astype(np.float32))
     variance = _variances(rows, inverse)
     chosen: list[int] = []
     values = np.empty(n)
     for i in range(n):
-        # the best pair that is left
+        # the best pair that is left: the chosen ones come last
         value = _values(variance, difference) * doubt
         value[chosen] = -1.0
         best = int(np.argmax(value))
         chosen.append(best)
         values[i] = value[best]
 
-        # as if it were answered: an update of rank 1
+        # as if it were answered: H grows by d d', and its inverse by Sherman and Morrison's formula
         step = inverse @ rows[best] / np.sqrt(1.0 + variance[best])
         inverse -= np.outer(step, step)
         variance -= (rows @ step.astype(np.float32)) ** 2

@@ -34,12 +34,11 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.minimise import Minimum, minimised
 from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
-from dcglearn.learning.posterior import posterior_draws
 from dcglearn.logs.columns import weights_of
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.parts.usable_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, nested_test, with_blunter_judges
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, blunter_draws, nested_test
 
 
 @dataclass(frozen=True)
@@ -161,8 +160,7 @@ def position_dependence(
             return _likelihood_ratio(simulated, log.n_grades, near)[0]
 
         # the same on logs of DCGs
-        smaller = with_blunter_judges(smaller)
-        thetas = posterior_draws(smaller, smaller.theta, n_resamples, random_state)
+        thetas = blunter_draws(smaller, n_resamples, random_state)
         p_value, null = nested_test(ratio, ratio_of, smaller, thetas, random_state=random_state)
 
     # the product form as a DCG

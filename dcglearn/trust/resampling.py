@@ -69,6 +69,11 @@ def folds_of(
     return folds
 
 
+def folds_of_units(unit: Indices, random_state: Seed) -> list[tuple[Indices, Indices]]:
+    """Return rows to train on and to hold out, each once; `unit`, shape (n,), numbers units."""
+    return divided((unit, unit), FOLDS, np.random.default_rng(random_state))
+
+
 def counts_in_folds(weight: Floats, rng: np.random.Generator) -> Floats:
     """Return how much of each weight is in each fold, shape (FOLDS, n).
 

@@ -14,24 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame, one_of
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.learning.direct_search import warm_fit
+from dcglearn.learning.direct_search import search_near
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
-from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.learning.posterior import posterior_draws
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
-from dcglearn.trust.nested_test import (
-    FALSE_POSITIVE_RATE,
-    N_SIMULATED,
-    nested_test,
-    with_blunter_judges,
-)
+from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, held_out_values
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, blunter_draws, nested_test
 from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of, weights_of
 
 FEWEST_LEARNED = 20
@@ -195,8 +188,8 @@ def segment_test(
 
     # what own DCGs gain
     gains, errors = frame.leads()
-    (gain, likelihood_gain), (error, likelihood_error) = gains[:, 1], errors[:, 1]
-    reach = normal_quantile() * float(error)
+    gain, likelihood_gain = gains[:, 1].tolist()
+    error, likelihood_error = errors[:, 1].tolist()
 
     # the shares of each segment
     of, segments = number[frame.rows], []
@@ -207,11 +200,11 @@ def segment_test(
 
     # the gains with their errors, and the segments
     return SegmentTest(
-        gain=float(gain),
-        error=float(error),
-        likelihood_gain=float(likelihood_gain),
-        likelihood_error=float(likelihood_error),
-        interval=(float(gain) - reach, float(gain) + reach),
+        gain=gain,
+        error=error,
+        likelihood_gain=likelihood_gain,
+        likelihood_error=likelihood_error,
+        interval=normal_interval(gain, error),
         segments=tuple(segments),
         by=by,
         unit=unit,
@@ -288,9 +281,7 @@ def _p_value(log: Preferences, labels: NDArray[np.str_], random_state: int) -> f
             """Return the gain of own DCGs on a simulated log."""
             return _gain(smaller.on(judgements, share))
 
-        thetas = posterior_draws(
-            with_blunter_judges(smaller), smaller.theta, N_SIMULATED, random_state
-        )
+        thetas = blunter_draws(smaller, N_SIMULATED, random_state)
         return nested_test(_gain(smaller), gain_of, smaller, thetas, random_state=random_state)[0]
 
 
@@ -327,5 +318,5 @@ def _gain(smaller: FittedDCG) -> float:
         # fit a DCG and its judge to the judgements of one segment
         own = judgements.at(np.flatnonzero(judgements.rater == judge))
         of_own = replace(of_one, judgements=replace(own, rater=np.zeros(1, np.int32)))
-        gain -= warm_fit(of_own, starts, max_iter=smaller.max_iter).objective
+        gain -= search_near(of_own, starts, max_iter=smaller.max_iter).objective
     return gain

@@ -19,7 +19,7 @@ from dcglearn.learning import verdicts
 from dcglearn.learning.curve_prior import KNEE
 from dcglearn.learning.dcg_model import DirectObjective, Model, family, log_curves
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.learning.direct_search import fit
+from dcglearn.learning.direct_search import search
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements
@@ -175,7 +175,7 @@ def test_newtons_method_ends_no_higher_than_its_referee(seed):
     objective = DirectObjective(model, judged, 1.0).with_gradient
     referee = minimize(objective, start[0], (), "L-BFGS-B", True, bounds=bounds, options=options)
     # there are several basins: the search takes the lowest of them that it finds
-    found = fit(DirectObjective(model, judged, 1.0), [start, *known_starts(model)])
+    found = search(DirectObjective(model, judged, 1.0), [start, *known_starts(model)])
     assert found.converged and found.objective <= referee.fun * (1 + 1e-8)
     _, gradient = DirectObjective(model, judged, 1.0).with_gradient(found.theta)
     moved = np.clip(found.theta - gradient, *model.bounds) - found.theta
@@ -560,4 +560,4 @@ def test_an_objective_that_is_not_finite_is_refused():
     starts = [
         model.starts(np.array([np.concatenate(log_curves(*curves)) for curves in family(5, 10)]))
     ]
-    refused("not finite at any start", fit, DirectObjective(model, judged, np.inf), starts)
+    refused("not finite at any start", search, DirectObjective(model, judged, np.inf), starts)

@@ -187,7 +187,7 @@ def add_lists(digests, rng, case):
     for n_stops in (0, width):
         moment = between(rng, 0, 1, (n_points, depth, width))
         of_stops, of_best = np.zeros((n_points, n_stops)), between(rng, 0, 1, n_points)
-        list_kernel.spread_slopes(lists, slopes, *tables, moment, of_stops, of_best)
+        list_kernel.spread_slopes(lists, slopes, tables, moment, of_stops, of_best)
         digests.add("spread_slopes", moment, of_stops, of_best)
 
     utility = SimpleNamespace(

@@ -46,3 +46,13 @@ def test_newton_leaves_a_saddle_and_takes_diagonal_hessians():
     end = minimised_by_newton(two_valleys, np.array([0.1, -0.2, 3.0]))
     np.testing.assert_allclose(end.x, [1.0, -1.0, 1.0], atol=1e-8)
     assert end.converged
+
+
+def test_newton_leaves_a_saddle_along_the_axes_of_a_full_hessian():
+    def two_valleys(x):
+        value = float((x**4 / 4 - x**2 / 2).sum())
+        return value, x**3 - x, np.diag(3 * x**2 - 1)
+
+    end = minimised_by_newton(two_valleys, np.array([0.1, -0.2, 3.0]))
+    np.testing.assert_allclose(end.x, [1.0, -1.0, 1.0], atol=1e-8)
+    assert end.converged

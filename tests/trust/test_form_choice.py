@@ -501,7 +501,7 @@ def test_the_value_says_how_many_simulated_gains_are_as_large():
 
     def gain_of(judgements, share):
         again = dcg.on(judgements, share)
-        return again.objective - again.with_form("best").objective
+        return again.objective - again.search_form("best").objective
 
     thetas = np.tile(theta, (2, 1))
     p_value, null = nested_test(1e9, gain_of, dcg, thetas)

@@ -10,11 +10,11 @@ from scipy.special import expit
 
 from dcglearn import DCG, ListUtility, Preferences, Utility, lack_of_fit
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.plots import fit_figure, segments_figure
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import misfit as module
 from dcglearn.trust import position_dependence, segment_test
+from dcglearn.trust.held_out_frame import held_out_values
 from dcglearn.trust.misfit import LackOfFit, Part, meaning
 from dcglearn.trust.resampling import (
     decided_pairs,

@@ -8,7 +8,9 @@ import pytest
 from scipy.stats import binom
 
 import dcglearn as dl
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.fit_dcg import fit_dcg
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, LogsOfDCG
 
 N_LOGS = int(os.environ.get("DCGLEARN_LEVEL_LOGS", "40"))
 """Number of logs of each test and size; 200 tell a rate of 10% from one of 5%."""
@@ -50,3 +52,15 @@ def test_a_test_rejects_at_most_five_percent_of_logs_of_dcgs(name, truth, n):
             warnings.simplefilter("ignore", UserWarning)
             rejected += P_VALUES[name](log) <= FALSE_POSITIVE_RATE
     assert rejected <= binom.ppf(0.975, N_LOGS, FALSE_POSITIVE_RATE)
+
+
+def test_a_long_log_is_simulated_on_pairs_that_are_drawn_by_weight():
+    log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 300, random_state=0)
+    log = log.reweighted(1.0 + np.arange(300) % 7)
+    _, fitted = fit_dcg(log, DirectDescription(loss="robust", n_starts=1))
+
+    whole = fitted.pairs, fitted.judgements, fitted.model, fitted.theta
+    logs = LogsOfDCG.like(*whole, most=60)
+    assert 50 <= len(logs.first) <= 60
+    assert logs.weight.sum() == pytest.approx(log.total_weight * 60 / 300)
+    assert len(LogsOfDCG.like(*whole).first) == 300

@@ -12,7 +12,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.dcg_model import DirectObjective, Model, log_metrics
-from dcglearn.learning.direct_search import Fit
+from dcglearn.learning.direct_search import Optimum
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.minimise import Minimum, minimised
 from dcglearn.learning.pair_loss import JudgedPairs
@@ -30,13 +30,13 @@ EXACT, ROUGH = 1e-10, 1e-6
 """Least relative fall of a step: of the last descent, and of those that compete."""
 
 
-def fit_form(
+def search_form(
     objective: DirectObjective,
     bases: Sequence[Floats],
     *,
     start: Floats | None = None,
     max_iter: int = 2000,
-) -> Fit:
+) -> Optimum:
     """Fit a model of a form other than the DCG to judgements.
 
     `share` is the factor of the loss, `bases` are parameters of the DCG's model near its fit, the
@@ -50,7 +50,7 @@ def fit_form(
     if start is None:
         start = _best_start(objective, bases, max_iter)
     end = _descended(objective, np.clip(start, *model.bounds), max_iter)
-    return Fit(model, end.x, end.value, end.n_iter, end.converged)
+    return Optimum(model, end.x, end.value, end.n_iter, end.converged)
 
 
 def _best_start(objective: DirectObjective, bases: Sequence[Floats], max_iter: int) -> Floats:
