@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dcglearn.coherence.cone import Ranges
-    from dcglearn.learning.descriptions import DirectFit, QPFit
     from dcglearn.raters.rater_agreement import RaterAgreement
     from dcglearn.trust.band_draws import Bands
     from dcglearn.trust.cross_validation import ChosenC

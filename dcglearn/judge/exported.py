@@ -95,7 +95,7 @@ def page_of(study: Study, asked: Sequence[Asked], name: str) -> bytes:
     # one script, allowed by its digest as the style is
     script = "".join(page_part(part) for part in ("exported.js", "page.js"))
     script = script.encode("ascii", "backslashreplace").decode()
-    style = page_part("page.css")
+    style = rendered("judge/page/page.css")
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"

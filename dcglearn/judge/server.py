@@ -178,7 +178,7 @@ def judging_app(study: Study, access: Access) -> Starlette:
     # the page, its style and its script
     page = _file(rendered("judge/page/page.html"), "text/html")
     routes += [Route("/", page), Route("/progress", page)]
-    routes.append(Route("/page.css", _file(page_part("page.css"), "text/css")))
+    routes.append(Route("/page.css", _file(rendered("judge/page/page.css"), "text/css")))
     routes.append(Route("/page.js", _file(page_part("page.js"), "text/javascript")))
     return Starlette(routes=routes, middleware=[Middleware(Guard, access=access)])
 

@@ -162,8 +162,8 @@ class DirectDescription(Description):
         one_of(self.discounts, "discounts", DISCOUNTS)
         if not isinstance(self.candidates, (str, list, tuple, Mapping)):
             raise InputTypeError(
-                f"candidates is of type {type(self.candidates).__name__}; give a list of DCGs, files "
-                "or names, or a mapping from names to them"
+                f"candidates is of type {type(self.candidates).__name__}; give a list of DCGs, "
+                "files or names, or a mapping from names to them"
             )
 
         # check how it is solved

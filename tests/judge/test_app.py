@@ -21,6 +21,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer versions of Starlette prefer another client
     from starlette.testclient import TestClient
 
+from dcglearn.audits.section import Section
+from dcglearn.foundation.markup import rendered
 from dcglearn.judge import verdict_log
 from dcglearn.judge.server import MOST_BODY, Access, allowed_hosts, judging_app
 from dcglearn.judge.study import Rules, Study
@@ -429,6 +431,14 @@ def test_nothing_but_the_page_is_served(client):
     ):
         assert client.get(path).headers["content-type"].startswith(kind)
     assert "http" not in page.text.lower().replace("http-equiv", "")
+
+
+def test_the_page_has_the_style_of_all_pages(client):
+    style = client.get("/page.css").text
+    shared = rendered("foundation/style.css")
+    assert "prefers-color-scheme: dark" in shared and "--accent:" in shared
+    assert style.startswith(shared) and style.count("--accent:") == shared.count("--accent:")
+    assert shared in rendered("foundation/page.html", title="", finding=Section("found"))
 
 
 def test_a_log_changed_by_hand_is_noticed_on_the_page(client, study):

@@ -367,19 +367,20 @@ function chart(title, unit, xs, ys, bands, labels) {
 }
 
 function table(title, names, rows) {
-  const node = element("table"), head = element("tr");
+  const node = element("table"), head = element("tr"), top = element("thead"), body = element("tbody");
   node.append(element("caption", "", title));
   for (const name of names) {
     const cell = element("th", "", name);
     cell.scope = "col";
     head.append(cell);
   }
-  node.append(head);
+  top.append(head);
+  node.append(top, body);
   for (const row of rows) {
     const line = element("tr");
     line.append(...row.map((value, i) => element(i ? "td" : "th", "", value)));
     line.firstChild.scope = "row";
-    node.append(line);
+    body.append(line);
   }
   return node;
 }
