@@ -298,7 +298,8 @@ def opener_of(log: Any, roles: Roles, mapping: LogMapping | None = None) -> tupl
     if not is_path(log):
         raise InputTypeError(
             f"a value of type {type(log).__name__} is not a log: give a path, a data frame, or a "
-            "list of dicts (dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
+            "list of dicts (dl.Preferences.from_records takes tuples, dl.Preferences arrays of "
+            "grades)"
         )
     files: dict[str, bytes] = {}
     for path in log_files(log):
