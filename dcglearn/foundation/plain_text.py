@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE = re.compile(f"[{_CONTROL}]")
 _UNSAFE_IN_LINE = re.compile(f"[{_CONTROL}\t\n]")
-_PLURAL = re.compile(r"\b(?:(quer)ies|(\w+[a-rt-z])s)\b")
+_PLURAL = re.compile(r"\b(?:(quer)ies|(\w+ch)es|(\w+[a-rt-z])s)\b")
 
 
 def escaped(text: str) -> str:
@@ -48,10 +48,15 @@ def whole(words: str) -> str:
     return words if words.endswith((".", "!", "?", "…")) or not words else f"{words}."
 
 
+def _singular(noun: re.Match[str]) -> str:
+    """Return the singular of a noun that `_PLURAL` finds."""
+    return "query" if noun[1] else noun[2] or noun[3]
+
+
 def number_of(n: int, things: str, form: str = "") -> str:
     """Return a number with a noun given in the plural: "2 pairs" of 2, and "1 pair" of 1."""
     if n == 1:
-        things = _PLURAL.sub(lambda noun: "query" if noun[1] else noun[2], things, count=1)
+        things = _PLURAL.sub(_singular, things, count=1)
     return f"{n:{form}} {things}"
 
 

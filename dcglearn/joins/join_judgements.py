@@ -255,7 +255,7 @@ def preferences_from_runs(
         lacking = np.flatnonzero(~_in_column(query, run.frame["query"]))
         if len(lacking):
             raise InputError(
-                f"{place(lacking[0])}: the query {query[lacking[0]]!r} is not in the run "
+                f"{place(lacking[0])}: the query {str(query[lacking[0]])!r} is not in the run "
                 f"{run.name} ({len(lacking):,} such verdicts); do the names agree?",
                 see="names",
             )
@@ -395,7 +395,7 @@ def joined_lists(
         if is_judged.any():
             remedy += f', or leave such {entries} out with missing="skip" (--missing skip)'
         raise InputError(
-            f"{place(lacking[0])}: the query {query[lacking[0]]!r} has no judgement in "
+            f"{place(lacking[0])}: the query {str(query[lacking[0]])!r} has no judgement in "
             f"{judged.name} ({n_lacking:,} of {n_queries:,} queries have none); {remedy}",
             see="names",
         )
@@ -410,7 +410,7 @@ def joined_lists(
         document = docs[first, 0].split("\t")[0]
         raise InputError(
             f"{place(first)}: no document has a judgement in {judged.name}, nor has {document!r} "
-            f"for the query {query[first]!r}; do the names of the documents agree?",
+            f"for the query {str(query[first])!r}; do the names of the documents agree?",
             see="names",
         )
 

@@ -150,7 +150,10 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
     """
     remedy = ""
     if not path.endswith(".parquet"):
-        remedy = "only Parquet is read in parts: give what read_preferences returns"
+        remedy = (
+            "only Parquet is read in parts, and dcglearn convert writes it; or give what "
+            "read_preferences returns"
+        )
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

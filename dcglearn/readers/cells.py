@@ -199,7 +199,7 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
         return None
 
     # columns with a role, without blanks at the ends
-    if any(mark.encode() in data for mark in BLANK if mark != "\n"):
+    if any(mark in data for mark in (b" ", b"\r", b"\t")):
         frame = _stripped(frame, pl.exclude(scores))
     used = [pl.col(index[name]).alias(name) for name in used_columns(source.columns)]
     return _named_by_role(frame.select(used), source.columns)

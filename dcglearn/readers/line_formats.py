@@ -28,7 +28,7 @@ from dcglearn.readers.column_roles import (
     refuse_columns,
 )
 
-BLANK = " \t\n\r\v\f"
+BLANK = " \t\n\r"
 """Characters stripped from a cell of text, and between the values of a list."""
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -508,7 +508,7 @@ def is_spread(data: bytes) -> bool:
 
 def _objects(text: str, decoder: json.JSONDecoder) -> list[Any]:
     """Return the JSON values that stand one after another in a text."""
-    blanks = re.compile(r"[ \t\n\r]*")  # those of JSON
+    blanks = re.compile(f"[{BLANK}]*")
     values: list[Any] = []
     at = blanks.match(text).end()  # type: ignore[union-attr]
     while at < len(text):

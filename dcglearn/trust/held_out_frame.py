@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import expit
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Indices
@@ -122,6 +121,8 @@ def _log_chances(link: Floats, difference: Floats) -> tuple[Floats, Floats]:
     The link is the log of the sharpness and the logit of the error rate, between 1%, so that no
     preference is certain, and 50%.
     """
+    from scipy.special import expit
+
     least = 0.01
     share = float(expit(link[1]))
     error = least + (0.5 - least) * share

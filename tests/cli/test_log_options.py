@@ -41,12 +41,12 @@ def test_many_files_give_what_one_gives(dcglearn, logs, tmp_path):
         assert found["objective"] == pytest.approx(wanted["objective"], rel=1e-9)
         assert found["dcg"]["gains"] == pytest.approx(wanted["dcg"]["gains"], abs=1e-6)
         assert found["pairs"] == 3000
-        assert "3000 pairs" in err
+        assert "3,000 pairs" in err
 
 
 def test_dry_run_reads_every_part(dcglearn, misuse, logs):
     status, out, _ = dcglearn("learn", logs, "--dry-run")
-    assert status == 0 and "3000 pairs" in out
+    assert status == 0 and "3,000 pairs" in out
     (logs / "1.parquet").write_bytes(b"PAR1")
     misuse("1.parquet: not a Parquet file", "learn", logs, "--dry-run")
 

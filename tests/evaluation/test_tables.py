@@ -248,8 +248,6 @@ def test_a_document_without_a_name_is_missing(tmp_path):
 def test_blanks_around_a_name_are_taken_away(tmp_path):
     path = written(tmp_path, "book.csv", "query,docid,Ann\n -1 offers,D,2\n two,D,1\n")
     assert sorted(read_judgements(path).frame["query"]) == ["-1 offers", "two"]
-    path = written(tmp_path, "q.csv", "query,document,grade\n\f3,D1,2\n3,\vD2\f,1\n")
-    assert sorted(read_judgements(path).frame.rows()) == [("3", "D1", 2), ("3", "D2", 1)]
 
 
 @pytest.mark.parametrize(

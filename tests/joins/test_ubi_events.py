@@ -134,7 +134,7 @@ def test_convert_writes_them(dcglearn, here, judgements):
     write_lines(here / "events.ndjson", [one for one in EVENTS if one not in queries])
     files = ["events.ndjson", "queries.ndjson", "--qrels", str(judgements)]
     status, _, words = dcglearn("convert", "--ubi", *files, "-o", "log.jsonl")
-    assert status == 0 and "left out: 1 searches without a click" in words
+    assert status == 0 and "left out: 1 search without a click" in words
     assert as_rows(dl.read_preferences(here / "log.jsonl")) == PREFERENCES
     cart = [*files, "--action", "add_to_cart", "-o", "cart.jsonl"]
     assert dcglearn("convert", "--ubi", *cart)[0] == 0

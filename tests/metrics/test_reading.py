@@ -48,7 +48,7 @@ class TestNames:
     def test_a_name_is_as_deep_as_the_other_metric_or_the_documents(self, tmp_path):
         FIVE.save(tmp_path / "five.json")
         assert coherence(tmp_path / "five.json", "exponential-log2").names == (
-            "a",
+            str(tmp_path / "five.json"),
             "exponential-log2@2",
         )
         assert coherence("linear-log2", "linear-sqrt@3", n_grades=4).names == (

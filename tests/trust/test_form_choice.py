@@ -221,13 +221,13 @@ def test_other_losses_have_the_forms(loss):
 def test_the_search_leaves_a_steep_dcg_for_users_who_stop():
     description = DirectDescription(loss="robust", form="dcg", n_grades=4)
     _, dcg = fit_dcg(judged(ERR, 1000, seed=2), description)
-    found = dcg.with_form("saturation")
+    found = dcg.search_form("saturation")
 
     # the same from the truth, with the judges that were found
     true = found.theta.copy()
     true[: found.model.places.delta.stop] = np.concatenate(log_curves(ERR.gains, ERR.discounts))
     true[found.model.places.further] = ERR.stops
-    from_truth = dcg.with_form("saturation", true)
+    from_truth = dcg.search_form("saturation", true)
     assert found.objective < min(dcg.objective - 20, from_truth.objective + 1)
 
 
