@@ -122,9 +122,7 @@ REASONS = {
     ),
     "90% bands of D1 and D2 cover, mean of all cells": ("They lie in the middle of a wide prior."),
     "their coverage: D1, 0% wrong, 50 judgements": "As above.",
-    "it leaves the DCG in logs of ERR, 300": (
-        "The search of that run often ended near the DCG."
-    ),
+    "it leaves the DCG in logs of ERR, 300": ("The search of that run often ended near the DCG."),
     "it leaves the DCG in logs of ERR, 1000": "As above.",
     "bands by rater, of raters who differ": (
         "What is learned from people who differ is not the centre of their tastes."

@@ -190,8 +190,8 @@ def claims(table):
     # judges of other kinds, who are wrong on this share of random pairs
     for judge in JUDGES[1:]:
         chosen, random = ({"how": how, "judge": judge, "n": sizes} for how in CHOICES)
-        ends = f"{sizes[0]} to {sizes[-1]} judgements, {WRONG:.0%} wrong"
-        text = f"chosen pairs beat random ones, {ends}, {judge} judges"
+        size = f"{sizes[0]} to {sizes[-1]} judgements"
+        text = f"chosen pairs beat random ones, {size}, {judge} judges"
         yield Claim(table, "ours", "study i", text, "precision", chosen, random, low=0.0)
 
 

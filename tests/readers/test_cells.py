@@ -16,6 +16,7 @@ from dcglearn.readers import cells
 from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
 from dcglearn.readers.read_table import columns_of
 from tests.makers import columns, quick, write
