@@ -135,7 +135,7 @@ class Bands(Finding):
         """
         draws, level = self._draws, self.level
         if self.kind == "simultaneous":
-            n_free = np.count_nonzero(np.ptp(draws, axis=0))
+            n_free = int(np.count_nonzero(np.ptp(draws, axis=0)))
             level **= 1 / max(n_free, 1)
         if self.method == "posterior":
             return level
