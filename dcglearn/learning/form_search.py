@@ -1,8 +1,7 @@
 """Fits of list utilities: the model of a DCG with stop probabilities, or with a share of the best.
 
-The further parameters are those of `ListUtility`. The search starts from the fit of the DCG, and
-from corners of the form with softer judges; it uses slopes alone. The value of each distinct list
-is computed once.
+The further parameters are those of `ListUtility`. The search starts near the fit of the DCG, and
+uses slopes alone. The value of each distinct list is computed once.
 """
 
 from collections.abc import Sequence
@@ -19,16 +18,6 @@ from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
 
-SOFTER = 3.0
-"""Judges of a form's starts are less sharp than the DCG's by this many log units, and err less.
-
-Descents from judges as sharp as those of a DCG's fit end near it: on 1,000 judgements of ERR, the
-gain over the DCG was then about half of what it is from softer ones.
-"""
-
-EXACT, ROUGH = 1e-10, 1e-6
-"""Least relative fall of a step: of the last descent, and of those that compete."""
-
 
 def search_form(
     objective: DirectObjective,
@@ -40,42 +29,37 @@ def search_form(
     """Fit a model of a form other than the DCG to judgements.
 
     `share` is the factor of the loss, `bases` are parameters of the DCG's model near its fit, the
-    first its own; each is combined with some corners of the form. `start`, all parameters of a fit
-    to nearly the same log, is the only start where it is given. A long log is learned from a sample
-    first.
+    first its own; each is combined with some corners of the form and some sharpnesses. `start`, all
+    parameters of a fit to nearly the same log, is the only start where it is given. A long log is
+    learned from a sample first.
     """
     model, judgements = objective.model, objective.judgements
     assert isinstance(judgements, JudgedPairs)
     objective = replace(objective, judgements=ListedJudgements.of(judgements).merged())
     if start is None:
-        start = _best_start(objective, bases, max_iter)
+        start = _best_start(objective, bases)
     end = _descended(objective, np.clip(start, *model.bounds), max_iter)
     return Optimum(model, end.x, end.value, end.n_iter, end.converged)
 
 
-def _best_start(objective: DirectObjective, bases: Sequence[Floats], max_iter: int) -> Floats:
-    """Return the lowest end of descents from the DCG itself and from the best softer starts."""
+def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
+    """Return the lowest end of short descents from the best starts and from the DCG itself."""
+    model = objective.model
+
     # compare starts on 4096 to 8192 judgements of a long log
     objective = objective.thinned(4096)
     listed = ListedJudgements.of(objective.judgements.thinned(len(objective.judgements)))
     objective = replace(objective, judgements=listed)
 
-    # the DCG, and the lowest two corners of every base
-    at, further = objective.model.places, _corners(objective.model.form, objective.model.n_grades)
-    starts = [np.append(bases[0], further[0])]
-    for base in bases:
-        softer = base.copy()
-        softer[at.sharpness] -= SOFTER
-        softer[at.error] -= SOFTER
-        cornered = np.array([np.append(softer, corner) for corner in further])
-        cornered = np.clip(cornered, *objective.model.bounds)
-        starts += [cornered[i] for i in objective.lowest(cornered, 2)]
+    # every base at every corner, as sharp as it is, softer and sharper
+    further = _corners(model.form, model.n_grades)
+    cornered = np.array([np.append(base, corner) for base in bases for corner in further])
+    starts = model.sharpened(cornered, (0.0, -0.7, 0.7))
 
-    # descend a little, then from the lowest four nearly to the end
-    for steps, tol, kept in ((40, EXACT, 4), (max_iter, ROUGH, 1)):
-        ends = [_descended(objective, start, steps, tol) for start in starts]
-        starts = [end.x for end in sorted(ends, key=lambda end: end.value)[:kept]]
-    return starts[0]
+    # descend a little from the lowest four, and from the DCG
+    chosen = sorted({0, *objective.lowest(starts, 4)})
+    ends = [_descended(objective, starts[i], 40) for i in chosen]
+    return min(ends, key=lambda end: end.value).x
 
 
 def _corners(form: str, n_grades: int) -> Floats:
@@ -112,15 +96,13 @@ def parameters_of(utility: ListUtility, form: str) -> Floats:
     return np.array([float(utility.best)]) if form == "best" else utility.stops
 
 
-def _descended(
-    objective: DirectObjective, theta: Floats, steps: int, tol: float = EXACT
-) -> Minimum:
+def _descended(objective: DirectObjective, theta: Floats, steps: int) -> Minimum:
     return minimised(
         objective.with_gradient,
         theta,
         objective.model.bounds,
         max_iter=steps,
-        tol=tol,
+        tol=1e-10,
         slope_tol=1e-6,
         memory=20,
     )

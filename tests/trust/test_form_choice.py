@@ -14,8 +14,8 @@ import dcglearn as dl
 from dcglearn.estimators.dcg_learner import save_fit
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.dcg_model import DirectObjective, Model, log_curves
-from dcglearn.learning.descriptions import FORMS, DirectDescription, FormScore
-from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg
+from dcglearn.learning.descriptions import FORMS, FormScore
+from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.list_kernel import list_slopes, list_values, value_slopes
 from dcglearn.learning.listed_judgements import ListedJudgements
@@ -216,19 +216,6 @@ def test_other_losses_have_the_forms(loss):
     log = judged(ERR, 150)
     learner = dl.DCGLearner(loss=loss, form="saturation").fit(log)
     assert learner.score(log) > 0.75
-
-
-def test_the_search_leaves_a_steep_dcg_for_users_who_stop():
-    description = DirectDescription(loss="robust", form="dcg", n_grades=4)
-    _, dcg = fit_dcg(judged(ERR, 1000, seed=2), description)
-    found = dcg.search_form("saturation")
-
-    # the same from the truth, with the judges that were found
-    true = found.theta.copy()
-    true[: found.model.places.delta.stop] = np.concatenate(log_curves(ERR.gains, ERR.discounts))
-    true[found.model.places.further] = ERR.stops
-    from_truth = dcg.search_form("saturation", true)
-    assert found.objective < min(dcg.objective - 20, from_truth.objective + 1)
 
 
 def test_the_form_with_the_largest_gain_is_chosen_if_it_is_significant(saturated, monkeypatch):
