@@ -155,8 +155,8 @@ def unseen_section(log: Preferences | PartedLog, fit: DirectFit | QPFit, in_use:
     name, baseline = metric_in_use(in_use, log.n_grades, log.depth)
     share = usable_pairs(log).agreement(baseline).share
 
-    # judgements that are all alike have no spread
-    error = f"± {learned.error:.1%}" if learned.error else "too few to say how exactly"
+    # where all come out alike, nothing shows how far the share may be off
+    error = f"± {learned.error:.1%}" if learned.error else "all alike, so without an error"
     return Section(
         "of judgements that it was not learned from, the learned DCG orders "
         f"{learned.share:.1%} ({error}) as people did, and {name}, the metric in use, {share:.1%}",

@@ -112,7 +112,8 @@ def _lengths(
     """
     lengths = {x.size: x.label for x in reversed(parameters) if x.letter and not x.mark}
     lines: dict[str, str] = {}
-    for formula in (x.size or x.label * x.text.startswith(".") for x in parameters):
+    for x in parameters:
+        formula = x.label if x.text.startswith(".") else x.size
         for word in re.findall(r"[a-z_]\w*", formula):
             if word.startswith("work_of_"):
                 n_arguments = formula.partition(f"{word}(")[2].partition(")")[0].count(",") + 1
