@@ -28,9 +28,9 @@ from in_turn import in_turn
 import dcglearn as dl
 
 PEERS = {
-    "dcglearn": "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, 'nDCG@10').by_query()",
+    "dcglearn": "import dcglearn as dl; dl.evaluate({qrels!r}, {run!r}, 'nDCG@10').by_query()",
     "dcglearn, 36 metrics": (
-        "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, dl.textbook_dcgs(4, 10)).by_query()"
+        "import dcglearn as dl; dl.evaluate({qrels!r}, {run!r}, dl.textbook_dcgs(4, 10)).by_query()"
     ),
     "pytrec_eval": (
         "import pytrec_eval as p; "

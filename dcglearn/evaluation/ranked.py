@@ -161,7 +161,9 @@ def ranked_grades(
             f"run {run.name} has no query of the {len(queries)} that are judged; "
             "do the names agree?"
         )
-    query, score = query[lines], run.frame["score"].cast(pl.Float32).to_numpy()[lines]
+    score = run.frame["score"].cast(pl.Float32).to_numpy()
+    if len(lines) < len(query):
+        query, score = query[lines], score[lines]
     lengths = np.bincount(query, minlength=len(queries))
 
     # order those that may be in the first positions
@@ -193,10 +195,9 @@ def grades_of_documents(documents: PolarsFrame, judgements: Judgements) -> Integ
 def _numbers(names: Any, queries: Any) -> Integers:
     """Return the number of each line's query among `queries`, shape (n,), -1 if it is not there."""
     # a query's lines often adjoin, so look up the first of each run of lines
-    heads = np.flatnonzero((names != names.shift()).fill_null(value=True).to_numpy())
-    numbers = np.arange(len(queries))
-    of_heads = names.gather(heads).replace_strict(queries, numbers, default=-1).to_numpy()
-    return np.repeat(of_heads, np.diff(heads, append=len(names)))
+    runs = names.rle().struct
+    numbers = runs.field("value").replace_strict(queries, np.arange(len(queries)), default=-1)
+    return np.repeat(numbers.to_numpy(), runs.field("len").to_numpy())
 
 
 def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Integers:
