@@ -11,7 +11,7 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.learning.judgement_kernel import log_chances
-from dcglearn.learning.minimise import minimised
+from dcglearn.learning.minimise import minimised_by_newton
 from dcglearn.trust.resampling import Clusters, mean_and_error
 
 STEEPEST = 10.0
@@ -44,13 +44,15 @@ class Calibration(Finding):
 
         odds = logit(np.clip(chances, 1e-9, 1 - 1e-9))
 
-        def loss(slope: Floats) -> tuple[float, Floats]:
-            """Return minus the log likelihood of the verdicts, and its derivative."""
+        def loss(slope: Floats) -> tuple[float, Floats, Floats]:
+            """Return minus the log likelihood of the verdicts, and its derivatives."""
             logs, missed, _ = log_chances(slope * odds, 0.0)
-            return -float(weight @ logs), -np.array([weight @ (odds * missed)])
+            curvature = weight @ (odds**2 * missed * (1 - missed))
+            return -float(weight @ logs), -np.array([weight @ (odds * missed)]), curvature[None]
 
-        # slope of verdicts on log-odds
-        slope = float(minimised(loss, np.ones(1), (0.0, STEEPEST), tol=1e-11).x[0])
+        # slope of verdicts on log-odds; the loss is convex, so beyond a bound the bound is best
+        best = minimised_by_newton(loss, np.ones(1), max_iter=20).x
+        slope = float(np.clip(best, 0.0, STEEPEST)[0])
 
         # its standard error, by the independent unit
         _, missed, _ = log_chances(slope * odds, 0.0)
