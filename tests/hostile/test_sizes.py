@@ -109,7 +109,10 @@ def test_a_sheet_that_is_no_xml_is_refused(book):
     refused("cannot be read .*; save it as CSV", read_preferences, book(rows="<row"))
 
 
-@pytest.mark.parametrize("separator", [" ", "\t", "  ", "y\t"])
+@pytest.mark.parametrize(
+    "separator",
+    [" ", "y\t", *(pytest.param(other, marks=pytest.mark.long) for other in ("\t", "  "))],
+)
 def test_a_line_of_a_run_with_millions_of_columns_is_refused(tmp_path, separator):
     path = tmp_path / "run.txt"
     for first in ("", "1 Q0 D1 1 2 a\n", "1\tQ0\tD1\t1\t2\ta\n"):

@@ -148,13 +148,14 @@ def rated() -> Preferences:
 @pytest.mark.parametrize(
     ("logs", "size", "most"),
     [
-        (
+        pytest.param(
             [
                 preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, random_state=seed)
                 for seed in range(3)
             ],
             600,
             1.6,
+            marks=pytest.mark.long,
         ),
         ([rated()], 200, 1.3),
     ],
