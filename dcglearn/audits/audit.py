@@ -27,7 +27,7 @@ from dcglearn.audits.of_log import log_section
 from dcglearn.audits.of_metric import (
     curves_section,
     disagreement_section,
-    held_out_section,
+    held_out_parts,
     verdict_section,
 )
 from dcglearn.audits.of_verdicts import deciding_section
@@ -126,7 +126,7 @@ def audit(
         "verdict": verdict_section(inputs),
         "log": log_section(inputs),
         "curves": curves,
-        "held_out": held_out_section(inputs),
+        **held_out_parts(inputs),
         "disagreement": disagreement_section(inputs),
         # what follows from it
         "systems": systems,

@@ -40,10 +40,12 @@ class Finding(Shown):
     heading = ""
     """Title of the finding within a report; its name there if empty."""
 
-    caption = ""
-    """What the table holds, where a page shows it only on request."""
-
     # cached, so that a data class may have fields of these names
+    @cached_property
+    def caption(self) -> str:
+        """What the table holds, where a page shows it only on request."""
+        return ""
+
     @cached_property
     def sentence(self) -> str:
         """What was found, in words."""

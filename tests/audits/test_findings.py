@@ -11,7 +11,7 @@ from dcglearn.audits.of_metric import (
     curves_section,
     disagreement_section,
     disputed,
-    held_out_section,
+    held_out_parts,
     verdict_section,
 )
 from dcglearn.audits.section import worded
@@ -36,7 +36,7 @@ def steep():
 
 
 def said(finding):
-    return " ".join([finding.sentence, *finding.notes, *finding.asks])
+    return " ".join([finding.sentence, *finding.notes, *getattr(finding, "asks", ())])
 
 
 def turned(log, flip, **columns):
@@ -194,23 +194,22 @@ def test_a_log_too_short_for_bands_says_so():
 def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     better = replace(steep, log=steep.log[:120])
     assert better.followed == "learned"
-    assert "people follow the learned DCG" in held_out_section(better).sentence
-    assert held_out_section(better)["held_out"]["rows"][0]["share"] > 0.9
+    assert "people follow the learned DCG" in better.comparison.whom
+    assert held_out_parts(better)["held_out"].rows[0].share > 0.9
     assert verdict_section(better).sentence == "change from flat to the learned DCG"
     same = replace(steep, metric=STEEP, baseline=STEEP, name="steep")
-    assert (
-        same.followed == "" and "are not shown to follow either" in held_out_section(same).sentence
-    )
+    assert same.followed == "" and "are not shown to follow either" in same.comparison.whom
     assert verdict_section(same).sentence == "keep steep"
     assert "points could be gained" in said(verdict_section(same))
     short = replace(same, metric=FLAT, log=judged(40, noise=0.3))
     assert verdict_section(short).sentence == "judge more before you change steep"
     rising = DCG([0, 0.05, 0.2, 1], [0.1, 0.4, 0.7, 1])  # which the learned DCG cannot be
     worse = replace(steep, metric=rising, log=judged(300, rising))
-    assert worse.followed == "in use" and "people follow flat" in held_out_section(worse).sentence
+    assert worse.followed == "in use"
+    assert "people follow the metric used now" in worse.comparison.whom
     assert verdict_section(worse).sentence == "keep flat"
-    one = held_out_section(replace(steep, log=judged(1)))
-    assert one.sentence.startswith("nothing can be held out: 0 pairs")
+    one = held_out_parts(replace(steep, log=judged(1)))["held_out"]
+    assert one.sentence.startswith("0 pairs can be held out")
 
 
 def test_the_verdict_has_the_dates_of_the_audit_and_of_the_last_judgement(steep, monkeypatch):
@@ -235,9 +234,12 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     assert verdict_section(tossed).notes[0] == NO_SIGNAL
     assert log_section(tossed).sentence == f"300 judgements, 5 raters: {NO_SIGNAL}"
     assert curves_section(tossed).sentence.startswith("no gain or discount can be learned")
-    assert "are not shown to follow either" in held_out_section(tossed).sentence
+    held_out = held_out_parts(tossed)
+    assert [*held_out] == ["held_out"]
+    assert "are not shown to follow either" in said(held_out["held_out"])
     words = " ".join(
-        said(finding(tossed)) for finding in (log_section, curves_section, held_out_section)
+        said(finding)
+        for finding in (log_section(tossed), curves_section(tossed), held_out["held_out"])
     )
     assert (
         "exact test" not in words
