@@ -82,7 +82,6 @@ def changes_section(now: Mapping[str, Finding], before: Fields | None) -> Sectio
     return Section.told(
         "changes",
         numbers,
-        heading="What has changed since the earlier audit",
         caption=f"{len(changes)} numbers with their intervals, then and now",
         cells=cells(["", "then", "now", "change"], rows),
         pictures=_drawn(beyond),

@@ -1,8 +1,8 @@
 """Parts of an audit on decisions: order of systems, next judgements, other tools, drift."""
 
-import json
 import re
 import warnings
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Section, cells, interval
+from dcglearn.audits.section import Section, cells, interval, json_address
 from dcglearn.coherence.rank_changes import SystemOrder, system_order
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.run_values import evaluate
@@ -18,6 +18,7 @@ from dcglearn.evaluation.system_tests import interval_of_mean, shares_of_people
 from dcglearn.evaluation.tables import read_both
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import aligned
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
@@ -30,13 +31,14 @@ from dcglearn.trust.band_draws import Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.segments import segment_test
 
-OF_SYSTEMS = "Would the leaderboard change?"
 
+def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Finding]:
+    """Return the systems' order under both metrics, and whose lists people would take.
 
-def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
-    """Return the systems' order under both metrics, its swaps, and what all allowed DCGs share."""
+    The order has its swaps, and what all allowed DCGs share.
+    """
     if judgements is None or runs is None:
-        return Section.told("systems", {"systems": []}, heading=OF_SYSTEMS)
+        return {"systems": Section.told("systems", {"systems": []})}
 
     # the order under both metrics
     call = "audit(log, judgements=..., runs=...)"
@@ -66,7 +68,6 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
 
     # every system, and how many pairs of them change places
     rows = [*zip(names, order.evaluation.means.tolist(), order.ranks.tolist(), strict=True)]
-    people = _people(order, inputs)
     numbers: Fields = {
         "name": inputs.name,
         "systems": [{"run": run, "means": means, "ranks": ranks} for run, means, ranks in rows],
@@ -77,18 +78,18 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
         "swaps": shown,
         "survive": survive,
         "overturned": overturned,
-        "people": people,
         "silent": [] if inputs.tells_nothing else [*order.evaluation.silent],
     }
-    return Section.told(
+    section = Section.told(
         "systems",
         numbers,
-        heading=OF_SYSTEMS,
         caption="All systems",
         cells=order.cells,
-        pictures=_swaps_drawn(shown) + ([] if people is None else people.pictures),
+        pictures=_swaps_drawn(shown),
         texts=_swaps_told(shown),
     )
+    people = _people(order, inputs)
+    return {"systems": section} if people is None else {"systems": section, "people": people}
 
 
 def _people(order: SystemOrder, inputs: Inputs) -> People | None:
@@ -174,7 +175,6 @@ def next_section(inputs: Inputs) -> Section:
     return Section.told(
         "next",
         numbers,
-        heading="What to judge next",
         caption="The pairs, by their grades",
         cells=cells(["", "first list", "second list"], rows),
         files={"questions.jsonl": numbers["file"]} if questions else {},
@@ -190,14 +190,12 @@ def tools_section(inputs: Inputs) -> Section:
         made = exported(dcg, "dcg.json", tool)
         paste[tool] = made.settings if made.text is None else made.text
 
-    # the file itself, with few escapes
-    text = json.dumps(dcg.to_dict(), separators=(",", ":"))
-    file = f"data:application/json,{quote(text, safe=',:[]')}"
+    # the file itself
+    file = json_address(dcg.to_dict())
     about = "the learned DCG as a file, dcg.json, and what other tools need: paste it there"
     return Section(
         about,
         numbers={"file": file, "paste": paste},
-        heading="What to paste where",
         texts={tool: _pasted(made) for tool, made in paste.items()},
         files={"dcg.json": file},
     )
@@ -252,24 +250,16 @@ def then_and_now(
     return log.changed(segment=np.where(log.time < since, "then", "now"))
 
 
-def drift_section(both: Preferences | None, random_state: int) -> Section:
+def drift_finding(both: Preferences | None, random_state: int) -> Finding:
     """Return whether a DCG for each time fits better than one DCG for both."""
-    test, reason = None, ""
-    if both is not None:
-        try:
-            with stage("drift"):
-                test = segment_test(both, random_state=random_state)
-        except InputError as error:
-            reason = str(error)
-
-    # shares of each time
-    rows = []
-    for part in () if test is None else test.segments:
-        rows.append((part.name, str(part.n_pairs), part.own, part.common))
-    return Section.told(
-        "drift",
-        {"test": test, "reason": reason},
-        heading="Does it still hold?",
-        caption="Shares of held-out judgements respected",
-        cells=cells(["judged", "pairs", "by a DCG of its own", "by one for both"], rows),
-    )
+    if both is None:
+        ask = (
+            "does the metric of then still hold? Give --since DATE, for a log with the column "
+            "time, or a second log by --later LOG"
+        )
+        return Section("", asks=[ask])
+    try:
+        with stage("drift"):
+            return replace(segment_test(both, random_state=random_state), by="time")
+    except InputError as error:
+        return Section(str(error))

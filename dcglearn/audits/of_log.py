@@ -71,7 +71,6 @@ def log_section(inputs: Inputs) -> Section:
         others,
         asks,
         numbers,
-        heading="The log",
         caption="Raters",
         cells=_raters_table(raters, numbers["influence"]),
         pictures=_pictures(raters, numbers["over_time"]),

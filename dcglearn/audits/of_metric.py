@@ -18,7 +18,6 @@ from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import as_curves, parameter_names
 from dcglearn.parts.usable_pairs import NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.held_out import Comparison
 
 ENDS = (("low", "high"), ("all_low", "all_high"))
 """Columns of the two kinds of bands."""
@@ -102,7 +101,6 @@ def curves_section(inputs: Inputs) -> Section:
     return Section.told(
         "curves",
         numbers,
-        heading="What a grade is worth, and a position",
         caption=caption,
         cells=_curves_table(inputs, in_use),
         pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
@@ -137,7 +135,7 @@ def held_out_parts(inputs: Inputs) -> dict[str, Finding]:
     """Return the comparison on held-out pairs, and what belongs to it, by part of the audit."""
     comparison = inputs.comparison
     if isinstance(comparison, str):
-        return {"held_out": Section(comparison, heading=Comparison.heading)}
+        return {"held_out": Section(comparison)}
     parts = comparison.by_part
     return {"held_out": parts.pop("new judgements"), **parts}
 
@@ -172,7 +170,6 @@ def disagreement_section(inputs: Inputs) -> Section:
     return Section.told(
         "disagreement",
         numbers,
-        heading="Where the two metrics disagree",
         pictures=[_drawn(pair, learned.n_grades) for pair in pairs],
         texts={"The largest disagreement of all lists": str(proof)},
     )

@@ -37,9 +37,6 @@ class Finding(Shown):
         super().__init_subclass__(**options)
         cls._repr_pretty_ = Finding._repr_pretty_  # type: ignore[method-assign]
 
-    heading = ""
-    """Title of the finding within a report; its name there if empty."""
-
     # cached, so that a data class may have fields of these names
     @cached_property
     def caption(self) -> str:

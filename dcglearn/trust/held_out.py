@@ -136,8 +136,6 @@ class Comparison(Finding):
     tells_nothing: bool = False
     signs: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
-    heading = "Does it follow the users?"
-
     _formats: ClassVar = LEAD_FORMATS
     _labels: ClassVar = LEAD_LABELS
 
