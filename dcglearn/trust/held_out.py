@@ -248,7 +248,7 @@ class Comparison(Finding):
     def pictures(self) -> list[Fields]:
         """Leads of the first metric, and how far it is above the noise ceiling."""
         rows: list[tuple[Any, ...]] = [
-            (f"{row.name}: {row.share:.1%}", row.difference, row.low, row.high)
+            (f"{row.name.partition(' (')[0]}: {row.share:.1%}", row.difference, row.low, row.high)
             for row in self.rows[1:]
         ]
         if self.ceiling is not None and self.reached is not None and not self.tells_nothing:
