@@ -22,7 +22,7 @@ from dcglearn.audits.of_decisions import (
     then_and_now,
     tools_section,
 )
-from dcglearn.audits.of_log import log_section
+from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import (
     curves_section,
     disagreement_section,
@@ -142,7 +142,7 @@ def audit(
     swaps = systems["systems"].to_dict().get("swaps", [])
     findings: dict[str, Finding] = {
         "verdict": verdict_section(inputs),
-        "log": log_section(inputs),
+        **log_parts(inputs),
         "curves": curves,
         **held_out_parts(inputs),
         "disagreement": disagreement_section(inputs),

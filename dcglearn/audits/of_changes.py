@@ -133,8 +133,9 @@ def _lead(before: Fields, now: Fields) -> list[Change]:
 
 def _agreement(before: Fields, now: Fields) -> list[Change]:
     """Return the change of the raters' agreement, where both audits know it."""
-    alphas = [one["log"]["agreement"]["ordinal"] for one in (before, now)]
-    if any(alpha[end] is None for alpha in alphas for end in ("value", "low", "high")):
+    alphas = [one["raters"]["ordinal"] for one in (before, now) if "raters" in one]
+    ends = ("value", "low", "high")
+    if len(alphas) < 2 or any(alpha[end] is None for alpha in alphas for end in ends):
         return []
     return [Change("agreement of raters (alpha)", *(_ends(alpha, "value") for alpha in alphas))]
 

@@ -87,6 +87,7 @@ def test_an_audit_is_plain_values_and_shows_itself(made):
         "title",
         "verdict",
         "log",
+        "raters",
         "curves",
         "held_out",
         "as sure as said?",

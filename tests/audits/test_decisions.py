@@ -16,7 +16,7 @@ from dcglearn.audits.of_decisions import (
     then_and_now,
     tools_section,
 )
-from dcglearn.audits.of_log import log_section
+from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import curves_section
 from dcglearn.audits.of_verdicts import deciding_parts
 from dcglearn.metrics.dcg import DCG
@@ -162,13 +162,13 @@ def test_drift_needs_times_or_a_second_log():
 
 def test_times_are_counted_by_day_or_by_month():
     days = [f"2026-0{1 + i % 3}-{1 + i // 3:02}" for i in range(60)]
-    by_month = log_section(known_of(judged(60, time=days)))
+    by_month = log_parts(known_of(judged(60, time=days)))["log"]
     assert by_month["over_time"] == {
         "days": ["2026-01", "2026-02", "2026-03"],
         "judgements": [20, 20, 20],
     }
     assert "verdicts were given from 2026-01 to 2026-03" in by_month.notes
-    bare = log_section(known_of(judged(20)))
+    bare = log_parts(known_of(judged(20)))["log"]
     assert bare["over_time"] is None and any("add the column time" in ask for ask in bare.asks)
 
 

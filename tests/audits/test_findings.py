@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_log import log_section
+from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import (
     curves_section,
     disagreement_section,
@@ -14,12 +14,10 @@ from dcglearn.audits.of_metric import (
     held_out_parts,
     verdict_section,
 )
-from dcglearn.audits.section import worded
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.usable_pairs import NO_SIGNAL
-from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import band_draws
 from tests.audits.makers import FLAT, STEEP, judged, known_of
@@ -33,6 +31,10 @@ def steep():
     log = judged(300, rater=np.tile(RATERS, 60))
     known = known_of(log)
     return replace(known, bands=band_draws.bands(log, known.fit, n_resamples=20), no_bands="")
+
+
+def log_section(known):
+    return log_parts(known)["log"]
 
 
 def said(finding):
@@ -57,14 +59,16 @@ def test_a_clean_log_has_nothing_that_stands_out(steep):
     assert "errs far more often" not in said(finding)
     bare = log_section(replace(steep, log=steep.log.changed(rater=None)))
     assert "add the column rater" in said(bare)
+    assert [*log_parts(steep)] == ["log", "raters"]
 
 
 def test_a_rater_who_errs_is_named():
     rater = np.repeat(RATERS, 60)
     flip = (rater == "cy") & (np.random.default_rng(0).random(300) < 0.45)
-    finding = log_section(known_of(turned(judged(300), flip, rater=rater)))
+    known = known_of(turned(judged(300), flip, rater=rater))
+    finding = log_section(known)
     assert "one rater errs far more often: cy" in finding.sentence
-    assert finding["agreement"]["raters"][2]["error"]["value"] > 0.25
+    assert log_parts(known)["raters"].raters[2].error.value > 0.25
 
 
 def test_a_rater_who_always_names_one_side_stands_out_as_left_out():
@@ -103,31 +107,6 @@ def test_judges_who_favour_a_side(bias, words):
     assert (
         (f"one side is favoured, that {words}" in finding) if words else ("favoured" not in finding)
     )
-
-
-def test_raters_who_agree_and_raters_who_do_not():
-    log = judged(120)
-    twice = Preferences(
-        *(np.concatenate([side, side]) for side in (log.preferred, log.other)), n_grades=4
-    )
-    tossed = np.concatenate([np.zeros(120, bool), np.random.default_rng(0).random(120) < 0.5])
-    rater = np.repeat(["ann", "bob"], 120)
-    for flip, words in (
-        (np.zeros(240, bool), "raters agree beyond chance (alpha 1.00"),
-        (tossed, "are not shown to agree"),
-    ):
-        agreement = rater_agreement(turned(twice, flip, rater=rater), errors=False)
-        rest = {
-            "rated": False,
-            "error_rate": 0,
-            "wrong_share": 0,
-            "influence": {},
-            "recurring": 0,
-            "lists": 1,
-            "over_time": None,
-        }
-        rest |= {"much": False, "circles": {"triples": 0}, "no_signal": "", "one_sided": []}
-        assert words in worded("log", agreement=agreement.to_dict(), **rest)[0]
 
 
 def test_circles_of_preferences():
