@@ -186,10 +186,7 @@ class Comparison(Finding):
 
         # nobody follows a metric in a log of coins
         if self.tells_nothing:
-            return (
-                "people are not shown to follow either: "
-                "no metric orders the judgements better than a coin"
-            )
+            return "people are not shown to follow either of the two metrics"
 
         # counts and the test
         follow = "are not shown to follow either"
