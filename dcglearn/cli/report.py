@@ -101,10 +101,9 @@ def _of_members(fit: DirectFit) -> list[str]:
     for member in fit.members:
         share = ""
         if isfinite(member.share):
-            share = (
-                f", and orders {member.share:.1%} ± {member.error:.1%} of held-out judgements as "
-                "people did"
-            )
+            # where all come out alike, nothing shows how far the share may be off
+            error = f" ± {member.error:.1%}" if member.error else ""
+            share = f", and orders {member.share:.1%}{error} of held-out judgements as people did"
         notes.append(f"{member.weight:.1%} of it is {member.meaning}{share}")
 
     # .16: chance that the one behind by a standard error is the better one
