@@ -9,7 +9,7 @@ from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Cells, Section, cells
 from dcglearn.coherence.pair_shares import disagreement_matrix
 from dcglearn.coherence.verdict import coherence
-from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.finding import Finding, cells_of, table_of
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades
@@ -18,9 +18,6 @@ from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import as_curves, parameter_names
 from dcglearn.parts.usable_pairs import NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
-
-ENDS = (("low", "high"), ("all_low", "all_high"))
-"""Columns of the two kinds of bands."""
 
 
 def verdict_section(inputs: Inputs) -> Section:
@@ -109,21 +106,17 @@ def curves_section(inputs: Inputs) -> Section:
 
 def _curves_table(inputs: Inputs, in_use: list[float]) -> Cells:
     """Return gains and discounts of both metrics, with the bands of the learned ones."""
-    head, learned = ["", inputs.name, "learned"], inputs.fit.dcg
-    if inputs.bands is not None:
-        rows = [
-            [
-                *(row["parameter"], value, row["estimate"]),
-                *(f"{row[low]:.3f} to {row[high]:.3f}" for low, high in ENDS),
-            ]
-            for row, value in zip(inputs.bands.table.to_dicts(), in_use, strict=True)
-        ]
-        return cells([*head, "band of each", "band of all at once"], rows)
+    learned, bands = inputs.fit.dcg, inputs.bands
+    if bands is None:
+        names = parameter_names(learned.n_grades, learned.depth)
+        values = [*learned.gains.tolist(), *learned.discounts.tolist()]
+        return cells(["", inputs.name, "learned"], zip(names, in_use, values, strict=True))
 
-    # without bands
-    names = parameter_names(learned.n_grades, learned.depth)
-    values = [*learned.gains.tolist(), *learned.discounts.tolist()]
-    return cells(head, zip(names, in_use, values, strict=True))
+    # the metric in use stands beside the table of the bands
+    columns = bands.table.drop("standard_error").to_dict(as_series=False)
+    table = table_of({"parameter": columns.pop("parameter"), inputs.name: in_use, **columns})
+    formats = dict.fromkeys(table.columns, ".3f")
+    return cells_of(table, formats, {**bands._labels, "estimate": "learned"})
 
 
 def _distance(row: Fields) -> float:
