@@ -46,6 +46,7 @@ HEADINGS = {
     "held_out": "Does it follow the users?",
     "disagreement": "Where the two metrics disagree",
     "systems": "Would the leaderboard change?",
+    "survival": "What do all DCGs that the log allows agree on?",
     "people": "What would people take?",
     "deciding": "What would change our mind?",
     "next": "What to judge next",
@@ -139,7 +140,8 @@ def audit(
 
     # the sections, in the order of the page
     curves, systems = curves_section(inputs), systems_parts(inputs, judgements, runs)
-    swaps = systems["systems"].to_dict().get("swaps", [])
+    survival = systems.get("survival")
+    swaps = survival["swaps"] if isinstance(survival, Section) else []
     findings: dict[str, Finding] = {
         "verdict": verdict_section(inputs),
         **log_parts(inputs),

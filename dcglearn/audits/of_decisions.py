@@ -18,8 +18,7 @@ from dcglearn.evaluation.system_tests import interval_of_mean, shares_of_people
 from dcglearn.evaluation.tables import read_both
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
-from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.plain_text import aligned
+from dcglearn.foundation.finding import Cells, Finding
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.dcg import DCG
@@ -33,12 +32,10 @@ from dcglearn.trust.segments import segment_test
 
 
 def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Finding]:
-    """Return the systems' order under both metrics, and whose lists people would take.
-
-    The order has its swaps, and what all allowed DCGs share.
-    """
+    """Return the systems' order under both metrics, what of it survives, and what people take."""
     if judgements is None or runs is None:
-        return {"systems": Section.told("systems", {"systems": []})}
+        ask = "would the leaderboard change? Give runs and judgements (--runs RUN... --qrels QRELS)"
+        return {"systems": Section("", asks=[f"{ask} to see"])}
 
     # the order under both metrics
     call = "audit(log, judgements=..., runs=...)"
@@ -47,15 +44,31 @@ def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Findi
     metrics = {inputs.name: baseline, LEARNED: inputs.learned}
     with stage("systems"):
         order = system_order(judged, systems, metrics, random_state=inputs.random_state)
-    names, (swaps,) = order.evaluation.runs, order.swaps.values()
+    survival = _survival(inputs, judged, systems, order)
+    parts = {"systems": replace(order, people=None), "survival": survival}
+    people = _people(order, inputs)
+    return parts if people is None else {**parts, "people": people}
 
-    # what survives every DCG of the bands; pairs by falling means under the metric in use
-    pairs = np.array([*combinations(range(len(names)), 2)])
-    survive = overturned = None
+
+def _survival(
+    inputs: Inputs, judged: Judgements, systems: list[Run], order: SystemOrder
+) -> Section:
+    """Return how many conclusions survive every DCG of the bands, and the swaps with intervals."""
+    # pairs of systems by falling means under the metric in use
+    names, (swaps,) = order.evaluation.runs, order.swaps.values()
+    sentence = "no bands, so nothing is said of other DCGs that the log allows"
+    numbers: Fields = {"survive": None, "overturned": None}
     if inputs.bands is not None:
+        pairs = np.array([*combinations(range(len(names)), 2)])
         ordered = sorted(systems, key=lambda run: names.index(run.name))
         held = _held(judged, ordered, inputs.bands, pairs)
-        survive, overturned = int((held == 1).sum()), int((held == 0).sum())
+        n, survive, overturned = len(held), int((held == 1).sum()), int((held == 0).sum())
+        numbers = {"survive": survive, "overturned": overturned}
+        sentence = (
+            f"{survive:,} of the {n:,} conclusions under {inputs.name} survive every DCG drawn "
+            f"from what the log allows; {overturned:,} are overturned by every one, and "
+            f"{n - survive - overturned:,} are possible, but not necessary"
+        )
 
     # at most 20 swaps, those beyond chance first
     swapped = sorted(zip(swaps.pairs, swaps.solid, strict=True), key=lambda swap: not swap[1])
@@ -65,31 +78,13 @@ def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Findi
         gaps = values[names.index(second)] - values[names.index(first)]
         ends = [_mean_with_interval(gap, inputs.random_state) for gap in gaps]
         shown.append({"first": first, "second": second, "solid": solid, "differences": ends})
-
-    # every system, and how many pairs of them change places
-    rows = [*zip(names, order.evaluation.means.tolist(), order.ranks.tolist(), strict=True)]
-    numbers: Fields = {
-        "name": inputs.name,
-        "systems": [{"run": run, "means": means, "ranks": ranks} for run, means, ranks in rows],
-        # pairs of systems
-        "n_pairs": len(pairs),
-        "n_swapped": len(swaps.pairs),
-        "n_solid": sum(swaps.solid),
-        "swaps": shown,
-        "survive": survive,
-        "overturned": overturned,
-        "silent": [] if inputs.tells_nothing else [*order.evaluation.silent],
-    }
-    section = Section.told(
-        "systems",
-        numbers,
-        caption="All systems",
-        cells=order.cells,
+    return Section(
+        sentence,
+        numbers={**numbers, "swaps": shown},
+        caption="Systems that swap",
+        cells=_swaps_table(shown),
         pictures=_swaps_drawn(shown),
-        texts=_swaps_told(shown),
     )
-    people = _people(order, inputs)
-    return {"systems": section} if people is None else {"systems": section, "people": people}
 
 
 def _people(order: SystemOrder, inputs: Inputs) -> People | None:
@@ -116,8 +111,8 @@ def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
     return [{"title": title, "rows": rows}] if rows else []
 
 
-def _swaps_told(swaps: list[Fields]) -> dict[str, str]:
-    """Return a table of the systems that swap, as a text to open."""
+def _swaps_table(swaps: list[Fields]) -> Cells:
+    """Return a table of the systems that swap."""
     head = ["better in use", "better when learned", "beyond chance"]
     head += ["difference in use", "difference when learned"]
     rows = []
@@ -125,7 +120,7 @@ def _swaps_told(swaps: list[Fields]) -> dict[str, str]:
         solid = "yes" if swap["solid"] else "may be chance"
         ends = [interval(ends, "+.4f") for ends in swap["differences"]]
         rows.append([swap["first"], swap["second"], solid, *ends])
-    return {"Systems that swap": "\n".join(aligned(cells(head, rows), 3))} if rows else {}
+    return cells(head, rows)
 
 
 def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers) -> Floats:

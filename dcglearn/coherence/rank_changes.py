@@ -141,6 +141,11 @@ class SystemOrder(Finding):
         return f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}"
 
     @property
+    def caption(self) -> str:
+        """What the table holds."""
+        return "All systems"
+
+    @property
     def table(self) -> PolarsFrame:
         """A row for each system and metric; `beats` counts the systems that it always beats."""
         runs, metrics = self.evaluation.runs, self.evaluation.metrics

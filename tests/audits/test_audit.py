@@ -15,7 +15,10 @@ from dcglearn.metrics.dcg import DCG
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 
-FURTHER = ("systems", "people", "deciding a number", "next", "drift", "tools", "changes")
+FURTHER = (
+    *("systems", "survival", "people", "deciding a number"),
+    *("next", "drift", "tools", "changes"),
+)
 NASTY = "<script>alert(1)</script>\"'&\x1b[31m"
 
 

@@ -44,25 +44,25 @@ MANY_FAIR = {q: {"fair": 4.0, "good": 3.0, "x": 1.0} for q in QRELS}
 
 
 def test_systems_that_swap_and_systems_that_do_not(steep):
-    finding = systems_parts(steep, QRELS, {"one": ONE_BEST, "many": MANY_FAIR})["systems"]
-    assert finding.sentence == (
-        "of 1 pairs of systems, 1 change their order under the learned DCG, 1 of them beyond chance"
+    parts = systems_parts(steep, QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
+    assert parts["systems"].sentence == (
+        "the order depends on the metric: 1 of 1 pair of systems change places beyond chance"
     )
-    assert finding.notes[0].startswith("0 of the 1 conclusions under flat survive")
-    assert "1 are overturned by every one, and 0 are possible" in finding.notes[0]
-    (swap,) = finding["swaps"]
+    survival = parts["survival"]
+    assert survival.sentence.startswith("0 of the 1 conclusions under flat survive")
+    assert "1 are overturned by every one, and 0 are possible" in survival.sentence
+    (swap,) = survival["swaps"]
+    assert survival.cells[1][:3] == ["many", "one", "yes"]
     assert (swap["first"], swap["second"], swap["solid"]) == ("many", "one", True)
     assert swap["differences"][0][2] < 0 < swap["differences"][1][1]
-    same = systems_parts(replace(steep, metric=STEEP), QRELS, {"one": ONE_BEST, "many": MANY_FAIR})[
-        "systems"
-    ]
-    assert same.sentence == "the learned DCG keeps the order of all 2 systems under flat"
-    assert same.notes[0].startswith("1 of the 1 conclusions under flat survive")
+    same = systems_parts(replace(steep, metric=STEEP), QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
+    assert same["systems"].sentence == "the order does not depend on the metric: it is the same"
+    assert same["survival"].sentence.startswith("1 of the 1 conclusions under flat survive")
 
 
 def test_verdicts_that_decide_what_the_audit_says(steep):
     curves, runs = curves_section(steep), {"one": ONE_BEST, "many": MANY_FAIR}
-    swaps = systems_parts(steep, QRELS, runs)["systems"]["swaps"]
+    swaps = systems_parts(steep, QRELS, runs)["survival"]["swaps"]
     parts = deciding_parts(steep, curves, swaps, QRELS, runs)
     assert [*parts] == ["deciding", "deciding a number", "deciding a swap"]
     followed, furthest, swap = parts.values()
@@ -86,9 +86,9 @@ def test_nothing_decides_where_nothing_is_concluded(steep):
 
 def test_means_of_systems_are_those_of_evaluate(steep):
     judgements, runs = noisy_runs({"a": 0.5, "b": 2.0}, 8, 6)
-    finding = systems_parts(replace(steep, bands=None), judgements, runs)["systems"]
-    assert finding["systems"][0]["run"] == "a"
-    assert finding["survive"] is None and "no bands" in finding.notes[0]
+    parts = systems_parts(replace(steep, bands=None), judgements, runs)
+    assert parts["systems"].evaluation.runs[0] == "a"
+    assert parts["survival"]["survive"] is None and "no bands" in parts["survival"].sentence
 
 
 def test_without_runs_it_says_what_to_give(steep):
