@@ -219,7 +219,7 @@ SCIPY = ("scipy.special", "scipy.optimize", "scipy.linalg", "scipy.sparse")
 it.
 """
 
-WITH_SCIPY = ("learn and hold out", "coherence")
+WITH_SCIPY = ("learn", "learn and hold out", "coherence")
 
 COMMANDS = {
     "learn": "learn pairs.jsonl -o dcg.json",

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,21 +16,21 @@ from numpy.typing import ArrayLike
 from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.of_changes import FILE, changes_section, earlier_audit
 from dcglearn.audits.of_decisions import (
-    drift_section,
+    drift_finding,
     next_section,
-    systems_section,
+    systems_parts,
     then_and_now,
     tools_section,
 )
-from dcglearn.audits.of_log import log_section
+from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import (
     curves_section,
     disagreement_section,
-    held_out_section,
+    held_out_parts,
     verdict_section,
 )
-from dcglearn.audits.of_verdicts import deciding_section
-from dcglearn.audits.section import Section, cells
+from dcglearn.audits.of_verdicts import deciding_parts
+from dcglearn.audits.section import Section, cells, json_address
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
@@ -40,6 +39,24 @@ from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metrics.reading import BASELINE, MetricLike
 from dcglearn.readers.preferences import Preferences, as_preferences
+
+HEADINGS = {
+    "log": "The log",
+    "curves": "What a grade is worth, and a position",
+    "held_out": "Does it follow the users?",
+    "disagreement": "Where the two metrics disagree",
+    "systems": "Would the leaderboard change?",
+    "survival": "What do all DCGs that the log allows agree on?",
+    "people": "What would people take?",
+    "deciding": "What would change our mind?",
+    "next": "What to judge next",
+    "drift": "Does it still hold?",
+    "tools": "What to paste where",
+    "changes": "What has changed since the earlier audit",
+    "more": "What would tell more",
+    "made": "How this page was made",
+}
+"""Headings of the parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +67,7 @@ class Audit(Findings):
     parts: Mapping[str, Finding]
 
     apart = ("made", "more")
+    headings = HEADINGS
 
 
 def audit(
@@ -121,25 +139,27 @@ def audit(
     inputs = Inputs.of(judged, baseline, random_state, strict=strict_log)
 
     # the sections, in the order of the page
-    curves, systems = curves_section(inputs), systems_section(inputs, judgements, runs)
+    curves, systems = curves_section(inputs), systems_parts(inputs, judgements, runs)
+    survival = systems.get("survival")
+    swaps = survival["swaps"] if isinstance(survival, Section) else []
     findings: dict[str, Finding] = {
         "verdict": verdict_section(inputs),
-        "log": log_section(inputs),
+        **log_parts(inputs),
         "curves": curves,
-        "held_out": held_out_section(inputs),
+        **held_out_parts(inputs),
         "disagreement": disagreement_section(inputs),
         # what follows from it
-        "systems": systems,
-        "deciding": deciding_section(inputs, curves, systems, judgements, runs),
+        **systems,
+        **deciding_parts(inputs, curves, swaps, judgements, runs),
         "next": next_section(inputs),
-        "drift": drift_section(times, random_state),
+        "drift": drift_finding(times, random_state),
         "tools": tools_section(inputs),
     }
     findings["changes"] = changes_section(findings, earlier)
 
     # what would let them say more, and how the page was made
     asks = [ask for part in findings.values() for ask in getattr(part, "asks", ())]
-    findings["more"] = Section("".join(asks[:1]), asks[1:], heading="What would tell more")
+    findings["more"] = Section("".join(asks[:1]), asks[1:])
     about = ""
     if inputs.name.partition("@")[0] == BASELINE:
         about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
@@ -181,8 +201,7 @@ def _made(log: Preferences, random_state: int, more: Mapping[str, str], numbers:
     return Section(
         f"on the same day, {same}",
         numbers=facts,
-        heading="How this page was made",
         caption="Versions, seed and digests",
         cells=cells(["what", "value"], facts.items()),
-        files={FILE: f"data:application/json,{quote(json.dumps(numbers))}"},
+        files={FILE: json_address(numbers)},
     )

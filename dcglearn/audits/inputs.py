@@ -17,7 +17,7 @@ from dcglearn.parts.usable_pairs import tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands_or_why
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.held_out import Comparison, cross_fitted
+from dcglearn.trust.held_out import Comparison, cross_fitted, with_lack_of_fit
 
 LEARNED = "the learned DCG"
 
@@ -66,22 +66,20 @@ class Inputs:
     def comparison(self) -> Comparison | str:
         """Held-out comparison of the learned DCG with the metric in use, or why there is none.
 
-        All sentences on whom people follow are made of it.
+        It is that of `learn`. All sentences on whom people follow are made of it.
         """
+        seed = self.random_state
         try:
             with stage("held out"):
-                return cross_fitted(
-                    self.log, self.fit, baseline=self.metric, random_state=self.random_state
-                )
+                found = cross_fitted(self.log, self.fit, baseline=self.metric, random_state=seed)
         except InputError as error:
             return str(error)
+        return with_lack_of_fit(found, self.log, self.fit, seed)
 
     @property
     def followed(self) -> str:
         """The metric that people follow where both differ: "learned", "in use", or "" for none."""
-        if self.tells_nothing or isinstance(self.comparison, str):
-            return ""
-        return self.comparison.followed
+        return "" if isinstance(self.comparison, str) else self.comparison.followed
 
     @classmethod
     def of(

@@ -82,7 +82,6 @@ def changes_section(now: Mapping[str, Finding], before: Fields | None) -> Sectio
     return Section.told(
         "changes",
         numbers,
-        heading="What has changed since the earlier audit",
         caption=f"{len(changes)} numbers with their intervals, then and now",
         cells=cells(["", "then", "now", "change"], rows),
         pictures=_drawn(beyond),
@@ -134,8 +133,9 @@ def _lead(before: Fields, now: Fields) -> list[Change]:
 
 def _agreement(before: Fields, now: Fields) -> list[Change]:
     """Return the change of the raters' agreement, where both audits know it."""
-    alphas = [one["log"]["agreement"]["ordinal"] for one in (before, now)]
-    if any(alpha[end] is None for alpha in alphas for end in ("value", "low", "high")):
+    alphas = [one["raters"]["ordinal"] for one in (before, now) if "raters" in one]
+    ends = ("value", "low", "high")
+    if len(alphas) < 2 or any(alpha[end] is None for alpha in alphas for end in ends):
         return []
     return [Change("agreement of raters (alpha)", *(_ends(alpha, "value") for alpha in alphas))]
 

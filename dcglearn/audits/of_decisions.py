@@ -1,8 +1,8 @@
 """Parts of an audit on decisions: order of systems, next judgements, other tools, drift."""
 
-import json
 import re
 import warnings
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Section, cells, interval
+from dcglearn.audits.section import Section, cells, interval, json_address
 from dcglearn.coherence.rank_changes import SystemOrder, system_order
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.run_values import evaluate
@@ -18,7 +18,7 @@ from dcglearn.evaluation.system_tests import interval_of_mean, shares_of_people
 from dcglearn.evaluation.tables import read_both
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
-from dcglearn.foundation.plain_text import aligned
+from dcglearn.foundation.finding import Cells, Finding
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.dcg import DCG
@@ -30,13 +30,12 @@ from dcglearn.trust.band_draws import Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.segments import segment_test
 
-OF_SYSTEMS = "Would the leaderboard change?"
 
-
-def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
-    """Return the systems' order under both metrics, its swaps, and what all allowed DCGs share."""
+def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Finding]:
+    """Return the systems' order under both metrics, what of it survives, and what people take."""
     if judgements is None or runs is None:
-        return Section.told("systems", {"systems": []}, heading=OF_SYSTEMS)
+        ask = "would the leaderboard change? Give runs and judgements (--runs RUN... --qrels QRELS)"
+        return {"systems": Section("", asks=[f"{ask} to see"])}
 
     # the order under both metrics
     call = "audit(log, judgements=..., runs=...)"
@@ -45,15 +44,31 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
     metrics = {inputs.name: baseline, LEARNED: inputs.learned}
     with stage("systems"):
         order = system_order(judged, systems, metrics, random_state=inputs.random_state)
-    names, (swaps,) = order.evaluation.runs, order.swaps.values()
+    survival = _survival(inputs, judged, systems, order)
+    parts = {"systems": replace(order, people=None), "survival": survival}
+    people = _people(order, inputs)
+    return parts if people is None else {**parts, "people": people}
 
-    # what survives every DCG of the bands; pairs by falling means under the metric in use
-    pairs = np.array([*combinations(range(len(names)), 2)])
-    survive = overturned = None
+
+def _survival(
+    inputs: Inputs, judged: Judgements, systems: list[Run], order: SystemOrder
+) -> Section:
+    """Return how many conclusions survive every DCG of the bands, and the swaps with intervals."""
+    # pairs of systems by falling means under the metric in use
+    names, (swaps,) = order.evaluation.runs, order.swaps.values()
+    sentence = "no bands, so nothing is said of other DCGs that the log allows"
+    numbers: Fields = {"survive": None, "overturned": None}
     if inputs.bands is not None:
+        pairs = np.array([*combinations(range(len(names)), 2)])
         ordered = sorted(systems, key=lambda run: names.index(run.name))
         held = _held(judged, ordered, inputs.bands, pairs)
-        survive, overturned = int((held == 1).sum()), int((held == 0).sum())
+        n, survive, overturned = len(held), int((held == 1).sum()), int((held == 0).sum())
+        numbers = {"survive": survive, "overturned": overturned}
+        sentence = (
+            f"{survive:,} of the {n:,} conclusions under {inputs.name} survive every DCG drawn "
+            f"from what the log allows; {overturned:,} are overturned by every one, and "
+            f"{n - survive - overturned:,} are possible, but not necessary"
+        )
 
     # at most 20 swaps, those beyond chance first
     swapped = sorted(zip(swaps.pairs, swaps.solid, strict=True), key=lambda swap: not swap[1])
@@ -63,31 +78,12 @@ def systems_section(inputs: Inputs, judgements: Any, runs: Any) -> Section:
         gaps = values[names.index(second)] - values[names.index(first)]
         ends = [_mean_with_interval(gap, inputs.random_state) for gap in gaps]
         shown.append({"first": first, "second": second, "solid": solid, "differences": ends})
-
-    # every system, and how many pairs of them change places
-    rows = [*zip(names, order.evaluation.means.tolist(), order.ranks.tolist(), strict=True)]
-    people = _people(order, inputs)
-    numbers: Fields = {
-        "name": inputs.name,
-        "systems": [{"run": run, "means": means, "ranks": ranks} for run, means, ranks in rows],
-        # pairs of systems
-        "n_pairs": len(pairs),
-        "n_swapped": len(swaps.pairs),
-        "n_solid": sum(swaps.solid),
-        "swaps": shown,
-        "survive": survive,
-        "overturned": overturned,
-        "people": people,
-        "silent": [] if inputs.tells_nothing else [*order.evaluation.silent],
-    }
-    return Section.told(
-        "systems",
-        numbers,
-        heading=OF_SYSTEMS,
-        caption="All systems",
-        cells=order.cells,
-        pictures=_swaps_drawn(shown) + ([] if people is None else people.pictures),
-        texts=_swaps_told(shown),
+    return Section(
+        sentence,
+        numbers={**numbers, "swaps": shown},
+        caption="Systems that swap",
+        cells=_swaps_table(shown),
+        pictures=_swaps_drawn(shown),
     )
 
 
@@ -115,8 +111,8 @@ def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
     return [{"title": title, "rows": rows}] if rows else []
 
 
-def _swaps_told(swaps: list[Fields]) -> dict[str, str]:
-    """Return a table of the systems that swap, as a text to open."""
+def _swaps_table(swaps: list[Fields]) -> Cells:
+    """Return a table of the systems that swap."""
     head = ["better in use", "better when learned", "beyond chance"]
     head += ["difference in use", "difference when learned"]
     rows = []
@@ -124,7 +120,7 @@ def _swaps_told(swaps: list[Fields]) -> dict[str, str]:
         solid = "yes" if swap["solid"] else "may be chance"
         ends = [interval(ends, "+.4f") for ends in swap["differences"]]
         rows.append([swap["first"], swap["second"], solid, *ends])
-    return {"Systems that swap": "\n".join(aligned(cells(head, rows), 3))} if rows else {}
+    return cells(head, rows)
 
 
 def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers) -> Floats:
@@ -174,7 +170,6 @@ def next_section(inputs: Inputs) -> Section:
     return Section.told(
         "next",
         numbers,
-        heading="What to judge next",
         caption="The pairs, by their grades",
         cells=cells(["", "first list", "second list"], rows),
         files={"questions.jsonl": numbers["file"]} if questions else {},
@@ -190,14 +185,12 @@ def tools_section(inputs: Inputs) -> Section:
         made = exported(dcg, "dcg.json", tool)
         paste[tool] = made.settings if made.text is None else made.text
 
-    # the file itself, with few escapes
-    text = json.dumps(dcg.to_dict(), separators=(",", ":"))
-    file = f"data:application/json,{quote(text, safe=',:[]')}"
+    # the file itself
+    file = json_address(dcg.to_dict())
     about = "the learned DCG as a file, dcg.json, and what other tools need: paste it there"
     return Section(
         about,
         numbers={"file": file, "paste": paste},
-        heading="What to paste where",
         texts={tool: _pasted(made) for tool, made in paste.items()},
         files={"dcg.json": file},
     )
@@ -252,24 +245,16 @@ def then_and_now(
     return log.changed(segment=np.where(log.time < since, "then", "now"))
 
 
-def drift_section(both: Preferences | None, random_state: int) -> Section:
+def drift_finding(both: Preferences | None, random_state: int) -> Finding:
     """Return whether a DCG for each time fits better than one DCG for both."""
-    test, reason = None, ""
-    if both is not None:
-        try:
-            with stage("drift"):
-                test = segment_test(both, random_state=random_state)
-        except InputError as error:
-            reason = str(error)
-
-    # shares of each time
-    rows = []
-    for part in () if test is None else test.segments:
-        rows.append((part.name, str(part.n_pairs), part.own, part.common))
-    return Section.told(
-        "drift",
-        {"test": test, "reason": reason},
-        heading="Does it still hold?",
-        caption="Shares of held-out judgements respected",
-        cells=cells(["judged", "pairs", "by a DCG of its own", "by one for both"], rows),
-    )
+    if both is None:
+        ask = (
+            "does the metric of then still hold? Give --since DATE, for a log with the column "
+            "time, or a second log by --later LOG"
+        )
+        return Section("", asks=[ask])
+    try:
+        with stage("drift"):
+            return replace(segment_test(both, random_state=random_state), by="time")
+    except InputError as error:
+        return Section(str(error))

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.section import Section, cells, interval, worded
-from dcglearn.foundation.finding import Cells
+from dcglearn.audits.section import Section, cells, worded
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
@@ -19,8 +19,8 @@ from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 
 
-def log_section(inputs: Inputs) -> Section:
-    """Return the contents of a log, and its raters' agreement, errors and influence."""
+def log_parts(inputs: Inputs) -> dict[str, Finding]:
+    """Return the contents of a log with what stands out, and its raters' agreement and errors."""
     log, rated, bands = inputs.log, inputs.log.ratings is not None, inputs.bands
 
     # agreement of raters, and the influence of each
@@ -48,7 +48,6 @@ def log_section(inputs: Inputs) -> Section:
         "recurring": float(often.all(axis=0).mean()),
         "circles": {"circular": circular, "triples": triples},
         # who judged
-        "agreement": agreement.to_dict(),
         "error_rate": inputs.fit.error_rate,
         "wrong_share": inputs.fit.wrong_share,
         "influence": {rater: float(np.abs(move).max()) for rater, move in moves.items()},
@@ -60,56 +59,30 @@ def log_section(inputs: Inputs) -> Section:
     }
 
     # the sentence counts, and names what stands out
-    first, further, asks = worded("log", **numbers)
+    first, further, asks = worded("log", agreement=agreement.to_dict(), **numbers)
     notes = [note for note in (first, *further) if note]
     striking = [note for note in notes if note.startswith("! ")][:1]
     about = striking[0][2:] if striking else "nothing in them stands out"
     others = [note.removeprefix("! ") for note in notes if note not in striking]
-    raters = [] if rated else numbers["agreement"]["raters"]
-    return Section(
+    no_raters = rated or (log.rater is None and log.swapped is None)
+    section = Section(
         f"{_counts(log)}: {about}",
         others,
         asks,
         numbers,
-        heading="The log",
-        caption="Raters",
-        cells=_raters_table(raters, numbers["influence"]),
-        pictures=_pictures(raters, numbers["over_time"]),
+        caption="Largest move of a gain or discount without a rater",
+        cells=cells(["rater", "move"], numbers["influence"].items()),
+        pictures=_over_time_drawn(numbers["over_time"]),
     )
+    return {"log": section} if no_raters else {"log": section, "raters": agreement}
 
 
-KNOWN = ("error", "wrong", "bias", "consistency")
-"""What is estimated of each rater, column by column."""
-
-
-def _raters_table(raters: list[Fields], influence: dict[str, float]) -> Cells:
-    """Return what is known of each rater."""
-    head = ["rater", "verdicts", "ties", "errors on clear pairs", "on all pairs"]
-    head += ["position bias (log-odds)", "same both ways round"]
-    head += ["largest move of a gain or discount without"]
-    rows = []
-    for rater in raters:
-        known = [interval([*rater[name].values()]) for name in KNOWN]
-        move = influence.get(rater["rater"])
-        counts = [f"{rater[name]:,}" for name in ("judgements", "ties")]
-        rows.append([rater["rater"], *counts, *known, "" if move is None else f"{move:.2f}"])
-    return cells(head, rows)
-
-
-def _pictures(raters: list[Fields], over_time: Fields | None) -> list[Fields]:
-    """Return the shares of wrong verdicts by rater, and the judgements over time."""
-    errors = [(rater["rater"], *rater["wrong"].values()) for rater in raters]
-    known = sorted((row for row in errors if row[1] is not None), key=lambda row: -row[1])
-    pictures: list[Fields] = []
-    if known:
-        title = "share of wrong verdicts, worst first (95% intervals)"
-        pictures.append({"title": title, "rows": known[:8]})
-    if over_time:
-        lines = {"judgements": over_time["judgements"]}
-        pictures.append(
-            {"title": "judgements over time", "ticks": over_time["days"], "lines": lines}
-        )
-    return pictures
+def _over_time_drawn(over_time: Fields | None) -> list[Fields]:
+    """Return the picture of the judgements over time."""
+    if over_time is None:
+        return []
+    lines = {"judgements": over_time["judgements"]}
+    return [{"title": "judgements over time", "ticks": over_time["days"], "lines": lines}]
 
 
 def _counts(log: Preferences) -> str:

@@ -1,10 +1,7 @@
 """Parts of an audit on the metric: verdict, gains and discounts, held-out pairs, disagreement."""
 
-import contextlib
 import os
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 
@@ -12,19 +9,15 @@ from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Cells, Section, cells
 from dcglearn.coherence.pair_shares import disagreement_matrix
 from dcglearn.coherence.verdict import coherence
+from dcglearn.foundation.finding import Finding, cells_of, table_of
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Fields, Grades, InputError
+from dcglearn.foundation.validation import Fields, Grades
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import as_curves, parameter_names
 from dcglearn.parts.usable_pairs import NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.misfit import lack_of_fit
-
-OF_HELD_OUT = "Does it follow the users?"
-ENDS = (("low", "high"), ("all_low", "all_high"))
-"""Columns of the two kinds of bands."""
 
 
 def verdict_section(inputs: Inputs) -> Section:
@@ -48,39 +41,14 @@ def verdict_section(inputs: Inputs) -> Section:
         "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
         "followed": followed,
         "row": row,
-        "why": _followed(inputs),
+        "why": f"not known which metric people follow: {comparison}",
+        "held_out": "",
         "date": _today(),
         "last": last,
     }
+    if not isinstance(comparison, str):
+        numbers |= {"why": comparison.whom, "held_out": comparison.sentence}
     return Section.told("verdict", numbers)
-
-
-def _followed(inputs: Inputs) -> str:
-    """Return in a sentence whom people follow where the two metrics differ."""
-    comparison = inputs.comparison
-    if isinstance(comparison, str):
-        return f"not known which metric people follow: {comparison}"
-    if not comparison.apart:
-        pairs = f"on the {comparison.n_held_out:,} held-out judgements"
-        return f"{pairs} {LEARNED} and {inputs.name} never choose different lists"
-
-    # nobody follows a metric in a log of coins
-    if inputs.tells_nothing:
-        return (
-            "people are not shown to follow either: "
-            "no metric orders the judgements better than a coin"
-        )
-
-    # counts and the test
-    p_value = "p < .001" if comparison.p_value < 0.001 else f"p = {comparison.p_value:.3f}"
-    counts = (
-        f"{comparison.with_learned:.0%} of {comparison.apart:,} held-out judgements "
-        f"are as {LEARNED} says; {p_value}, an exact test against a half"
-    )
-    follow = "are not shown to follow either"
-    if inputs.followed:
-        follow = f"follow {LEARNED if inputs.followed == 'learned' else inputs.name}"
-    return f"where the two metrics differ, people {follow} ({counts})"
 
 
 def _today() -> str:
@@ -130,7 +98,6 @@ def curves_section(inputs: Inputs) -> Section:
     return Section.told(
         "curves",
         numbers,
-        heading="What a grade is worth, and a position",
         caption=caption,
         cells=_curves_table(inputs, in_use),
         pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
@@ -139,21 +106,17 @@ def curves_section(inputs: Inputs) -> Section:
 
 def _curves_table(inputs: Inputs, in_use: list[float]) -> Cells:
     """Return gains and discounts of both metrics, with the bands of the learned ones."""
-    head, learned = ["", inputs.name, "learned"], inputs.fit.dcg
-    if inputs.bands is not None:
-        rows = [
-            [
-                *(row["parameter"], value, row["estimate"]),
-                *(f"{row[low]:.3f} to {row[high]:.3f}" for low, high in ENDS),
-            ]
-            for row, value in zip(inputs.bands.table.to_dicts(), in_use, strict=True)
-        ]
-        return cells([*head, "band of each", "band of all at once"], rows)
+    learned, bands = inputs.fit.dcg, inputs.bands
+    if bands is None:
+        names = parameter_names(learned.n_grades, learned.depth)
+        values = [*learned.gains.tolist(), *learned.discounts.tolist()]
+        return cells(["", inputs.name, "learned"], zip(names, in_use, values, strict=True))
 
-    # without bands
-    names = parameter_names(learned.n_grades, learned.depth)
-    values = [*learned.gains.tolist(), *learned.discounts.tolist()]
-    return cells(head, zip(names, in_use, values, strict=True))
+    # the metric in use stands beside the table of the bands
+    columns = bands.table.drop("standard_error").to_dict(as_series=False)
+    table = table_of({"parameter": columns.pop("parameter"), inputs.name: in_use, **columns})
+    formats = dict.fromkeys(table.columns, ".3f")
+    return cells_of(table, formats, {**bands._labels, "estimate": "learned"})
 
 
 def _distance(row: Fields) -> float:
@@ -161,59 +124,13 @@ def _distance(row: Fields) -> float:
     return float(abs(row["in_use"] - np.clip(row["in_use"], row["all_low"], row["all_high"])))
 
 
-def held_out_section(inputs: Inputs) -> Section:
-    """Return the shares of held-out pairs respected, the ceiling, and whether a DCG is enough."""
+def held_out_parts(inputs: Inputs) -> dict[str, Finding]:
+    """Return the comparison on held-out pairs, and what belongs to it, by part of the audit."""
     comparison = inputs.comparison
     if isinstance(comparison, str):
-        numbers: Fields = {"held_out": None, "reason": comparison}
-        return Section.told("held_out", numbers, heading=OF_HELD_OUT)
-
-    # below the noise ceiling, ask what a DCG cannot express
-    if comparison.below_ceiling and not inputs.tells_nothing:
-        with contextlib.suppress(InputError):
-            lack = lack_of_fit(inputs.log, learner=inputs.fit, random_state=inputs.random_state)
-            comparison = replace(comparison, lack_of_fit=lack)
-
-    # differences from the learned DCG, with intervals
-    drawn = {name: comparison[name] for name in (comparison.baseline, comparison.textbook)}
-    rows: list[Any] = []
-    for name, row in drawn.items():
-        rows.append((f"{name}: {row.share:.1%}", row.difference, row.low, row.high))
-
-    # the noise ceiling, where lists recur
-    ceiling, reached = comparison.ceiling, comparison.reached
-    if ceiling is not None and reached is not None:
-        label = f"noise ceiling, where lists recur: {ceiling.share:.1%}"
-        ends = (ceiling.share, *ceiling.interval[::-1])
-        rows.append((label, *(reached - end for end in ends)))
-
-    # the textbook DCG that fits best, if it is another
-    has_textbook = comparison.textbook != comparison.baseline
-    sure = None if inputs.tells_nothing else comparison.calibration
-    numbers = {
-        "held_out": comparison,
-        "share": drawn[comparison.baseline].share,
-        "intervals": rows,
-        "why": _followed(inputs),
-        "textbook": drawn[comparison.textbook] if has_textbook else None,
-        "about": "" if ceiling is None else ceiling.about,
-        "room": "" if inputs.tells_nothing else comparison.room,
-        "sure": sure.sentence if sure else "",
-    }
-
-    # every metric that was compared is in the table
-    held, trained = comparison.n_held_out, comparison.n_train
-    return Section.told(
-        "held_out",
-        numbers,
-        heading=OF_HELD_OUT,
-        caption=f"{held:,} judgements, each held out from about {trained:,}",
-        cells=comparison.cells,
-        pictures=[
-            {"title": "how far the learned DCG is ahead (90% intervals)", "rows": rows},
-            *(sure.pictures if sure else []),
-        ],
-    )
+        return {"held_out": Section(comparison)}
+    parts = comparison.by_part
+    return {"held_out": parts.pop("new judgements"), **parts}
 
 
 def disagreement_section(inputs: Inputs) -> Section:
@@ -246,7 +163,6 @@ def disagreement_section(inputs: Inputs) -> Section:
     return Section.told(
         "disagreement",
         numbers,
-        heading="Where the two metrics disagree",
         pictures=[_drawn(pair, learned.n_grades) for pair in pairs],
         texts={"The largest disagreement of all lists": str(proof)},
     )

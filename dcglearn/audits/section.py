@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
+from urllib.parse import quote
 
 from dcglearn.foundation.finding import Cells, Finding, plain, table_of
 from dcglearn.foundation.markup import rendered
@@ -23,7 +25,6 @@ class Section(Finding):
     notes: Sequence[str] = ()
     asks: Sequence[str] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
-    heading: str = ""
     caption: str = ""
     cells: Cells = field(default_factory=list)
     pictures: list[Fields] = field(default_factory=list)
@@ -67,6 +68,12 @@ def cells(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Cells:
     """Return a table as text, empty without rows; numbers with three decimals."""
     body = [[_cell(value) for value in row] for row in rows]
     return [[*head], *body] if body else []
+
+
+def json_address(values: Fields) -> str:
+    """Return plain values as the address of a JSON file that a page holds."""
+    text = json.dumps(values, separators=(",", ":"))
+    return f"data:application/json,{quote(text, safe=',:[]{}')}"
 
 
 def interval(ends: Sequence[float | None], form: str = ".3f") -> str:

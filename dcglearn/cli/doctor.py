@@ -88,9 +88,10 @@ class Installation(Finding):
                 notes.append(f"{folder['path']}, for {name}, cannot be written: change its rights")
         return notes
 
-    def to_dict(self) -> Fields:
-        """Return the finding, and the facts by name."""
-        return super().to_dict() | self.facts
+    @property
+    def extra_values(self) -> Fields:
+        """The facts by name."""
+        return self.facts
 
 
 def facts() -> Fields:

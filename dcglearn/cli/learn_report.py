@@ -26,6 +26,7 @@ from dcglearn.learning.descriptions import (
 )
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import metric_in_use
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import NO_SIGNAL, tells_nothing, usable_pairs
@@ -39,7 +40,12 @@ if TYPE_CHECKING:
     from dcglearn.trust.band_draws import Bands
     from dcglearn.trust.cross_validation import ChosenC
     from dcglearn.trust.held_out import Comparison
-    from dcglearn.trust.misfit import LackOfFit
+
+
+NOT_MEASURED = "not measured; --holdout 0.3 measures on judgements that are held out"
+
+MOST_MEASURED = 10_000
+"""Longer logs are measured only where an option asks for it."""
 
 
 def learn_report(
@@ -59,10 +65,13 @@ def learn_report(
     """
     began = time.perf_counter()
 
-    # check the log, and read the LLM's verdicts
+    # check the log and the metric in use
     check_log(log, strict=strict_log)
+    metric_in_use(trust.baseline, log.n_grades, log.depth)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
+
+    # check the conclusion that is asked for, and read the LLM's verdicts
     if trust.what_if is not None and pairs is not None:
         from dcglearn.trust.conclusions import conclusion_in
 
@@ -71,13 +80,15 @@ def learn_report(
     with stage("machine"):
         llm = llm_dcg(verdicts, log)
 
-    # measure on held-out pairs, then learn from all
+    # learn from all pairs, and measure on held-out ones
     fitted = partial(_fitted, description=description, options=options, trust=trust, llm=llm)
-    comparison = None
+    comparison, not_measured = None, NOT_MEASURED
     if pairs is not None and trust.holdout is not None:
         comparison = _held_out(pairs, fitted, trust)
     with stage("learning"):
         learner, chosen = fitted(log, checkpointing=checkpointing)
+    if pairs is not None and comparison is None:
+        comparison, not_measured = _in_folds(pairs, learner, trust, llm)
 
     # what a log in memory can tell of the fit
     bands, no_bands = None, ""
@@ -113,7 +124,7 @@ def learn_report(
         no_bands=no_bands,
         machine=machine,
         no_signal=NO_SIGNAL if tells_nothing(log) else "",
-        baseline=trust.baseline,
+        not_measured=not_measured,
         deciding=decide,
     )
 
@@ -175,13 +186,9 @@ def _judged(
             judges = drawn_judges(log, learner, trust.seed) or judges
 
     # what held-out pairs say
-    if trust.calibrate:
-        from dcglearn.trust.held_out import cross_fitted
-
-        with stage("calibration"):
-            found = cross_fitted(log, learner, random_state=trust.seed).calibration
-        if found is not None:
-            judges = replace(judges, slope=found.slope, slope_error=found.error)
+    found = None if comparison is None else comparison.calibration
+    if trust.calibrate and found is not None:
+        judges = replace(judges, slope=found.slope, slope_error=found.error)
     if tells_nothing(log):
         judges = replace(judges, unexplained=NO_SIGNAL)
     elif comparison is not None and comparison.below_ceiling:
@@ -193,7 +200,7 @@ def _held_out(
     log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]], trust: TrustOptions
 ) -> Comparison:
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
-    from dcglearn.trust.held_out import compare_dcg
+    from dcglearn.trust.held_out import compare_dcg, with_lack_of_fit
 
     share = 1 - (trust.holdout or 0)
     train, test = usable_pairs(log).split(share, random_state=trust.seed, by=trust.unit(log))
@@ -206,10 +213,32 @@ def _held_out(
             learner, train, test, baseline=trust.baseline, C=reference_C, random_state=trust.seed
         )
 
-    # where it stays below the noise ceiling, ask why
-    if not comparison.below_ceiling:
-        return comparison
-    return replace(comparison, lack_of_fit=_lack_of_fit(log, learner, trust.seed))
+    comparison = replace(comparison, tells_nothing=tells_nothing(log))
+    return with_lack_of_fit(comparison, log, learner, trust.seed)
+
+
+def _in_folds(
+    log: Preferences, learner: DirectFit | QPFit, trust: TrustOptions, llm: DCG | None
+) -> tuple[Comparison | None, str]:
+    """Return how well fits without a fold predict it, as an audit has it, or why that is not told.
+
+    It takes five fits or more, which are made for a DCG and a log that is not long.
+    """
+    if not isinstance(learner, DirectFit):
+        return None, NOT_MEASURED
+    is_long = len(log) > MOST_MEASURED or learner.description.form != "dcg"
+    if is_long and not trust.calibrate:
+        return None, NOT_MEASURED
+    from dcglearn.trust.held_out import cross_fitted
+
+    try:
+        with stage("held out"):
+            options: Fields = {"baseline": trust.baseline, "random_state": trust.seed}
+            return cross_fitted(log, learner, llm=llm, **options), ""
+    except InputError as error:
+        if trust.calibrate:
+            raise
+        return None, str(error)
 
 
 def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement | None:
@@ -224,16 +253,6 @@ def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement |
     if not isinstance(learner, DirectFit) or not learner.is_likelihood or len(log) > 200_000:
         return agreement
     return dl.rater_agreement(log, learner)
-
-
-def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> LackOfFit | None:
-    """Return what a DCG cannot express; None for another learner, or too little to hold out."""
-    if not isinstance(learner, DirectFit) or learner.description.form != "dcg":
-        return None
-    try:
-        return dl.lack_of_fit(log, learner=learner, random_state=seed)
-    except InputError:
-        return None
 
 
 def _fitted(

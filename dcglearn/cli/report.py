@@ -19,9 +19,8 @@ from dcglearn.learning.descriptions import DirectFit, QPFit
 from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import BASELINE, metric_in_use
+from dcglearn.metrics.reading import BASELINE
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import OF_FORMS, FormChoice
 from dcglearn.trust.llm import LLMReport
@@ -102,10 +101,9 @@ def _of_members(fit: DirectFit) -> list[str]:
     for member in fit.members:
         share = ""
         if isfinite(member.share):
-            share = (
-                f", and orders {member.share:.1%} ± {member.error:.1%} of held-out judgements as "
-                "people did"
-            )
+            # where all come out alike, nothing shows how far the share may be off
+            error = f" ± {member.error:.1%}" if member.error else ""
+            share = f", and orders {member.share:.1%}{error} of held-out judgements as people did"
         notes.append(f"{member.weight:.1%} of it is {member.meaning}{share}")
 
     # .16: chance that the one behind by a standard error is the better one
@@ -140,37 +138,13 @@ def _of_judges(fit: DirectFit) -> list[str]:
     return notes
 
 
-def unseen_section(log: Preferences | PartedLog, fit: DirectFit | QPFit, in_use: str) -> Section:
-    """Return how the learned DCG does on judgements that it has not seen, beside that in use.
-
-    The folds by which a blend weighs its members tell it; without them, the sentence says how to
-    measure it.
-    """
-    members = getattr(fit, "members", ())
-    learned = max((one for one in members if one.fit), key=lambda one: one.weight, default=None)
-    if learned is None or not isfinite(learned.share) or not isinstance(log, Preferences):
-        return Section("not measured; --holdout 0.3 measures on judgements that are held out")
-
-    # a metric in use learns nothing, so all judgements are new to it
-    name, baseline = metric_in_use(in_use, log.n_grades, log.depth)
-    share = usable_pairs(log).agreement(baseline).share
-
-    # where all come out alike, nothing shows how far the share may be off
-    error = f"± {learned.error:.1%}" if learned.error else "all alike, so without an error"
-    return Section(
-        "of judgements that it was not learned from, the learned DCG orders "
-        f"{learned.share:.1%} ({error}) as people did, and {name}, the metric in use, {share:.1%}",
-        ["--holdout 0.3 says whether one is ahead beyond chance"],
-    )
-
-
 SIX = ("read", "learned", "how sure", "new judgements", "left open")
 """Parts that are printed; the sixth line says what was written."""
 
 DECIDING = ("what if", "what if, by rater", "what if, by query")
 """Parts on what decides a conclusion."""
 
-ASKED = (*DECIDING, "as sure as said?", "LLM judge", "ranges", "form")
+ASKED = (*DECIDING, "LLM judge", "ranges", "form")
 """Parts that are printed too where an option asks for them."""
 
 NO_BANDS = "not measured; --bands 200 gives 90% bands of every gain and discount"
@@ -185,8 +159,8 @@ class Report(Findings):
     pairs contradict (None for a log in parts); `seconds` is the time to learn, without reading the
     log; `raters` is the agreement of raters who judged the same; `no_bands` says why there are
     none, where they were asked for; `machine` is how far an LLM judge can be trusted; `no_signal`
-    says so if no metric orders the pairs better than a coin; `baseline` is the metric in use, and
-    `deciding` tells what decides a conclusion, by the name of the part.
+    says so if no metric orders the pairs better than a coin; `not_measured` says why there is no
+    comparison, and `deciding` tells what decides a conclusion, by the name of the part.
     """
 
     learner: DirectFit | QPFit
@@ -203,7 +177,7 @@ class Report(Findings):
     no_bands: str = ""
     machine: LLMReport | None = None
     no_signal: str = ""
-    baseline: str = BASELINE
+    not_measured: str = ""
     deciding: Mapping[str, Finding] = field(default_factory=dict)
 
     @property
@@ -276,7 +250,8 @@ class Report(Findings):
 
         # how far it can be trusted
         if self.comparison is not None:
-            units = {"bootstrap_by": self.comparison.by, "by": self.held_out_by}
+            by = self.comparison.by
+            units = {"bootstrap_by": by, "by": self.held_out_by or by}
             values["held_out"] = {**self.comparison.to_dict(), **units}
         if self.no_bands:
             values["bands"] = {"none": self.no_bands}
@@ -325,8 +300,7 @@ class Report(Findings):
             "read": read_section(self.log, self.contradicted, self.remarks),
             "learned": self._learned(),
             "how sure": self.bands or Section(self.no_bands or NO_BANDS),
-            "new judgements": self.comparison
-            or unseen_section(self.log, self.learner, self.baseline),
+            "new judgements": Section(self.not_measured),
             "left open": self.learner.visible,
         }
 
@@ -334,9 +308,7 @@ class Report(Findings):
         parts |= {"factored": self.factoring, "LLM judge": self.machine, "raters": self.raters}
         parts |= {"ranges": self.ranges, **self.deciding}
         if self.comparison is not None:
-            parts["is a DCG enough?"] = self.comparison.lack_of_fit
-            if not self.no_signal:
-                parts["as sure as said?"] = self.comparison.calibration
+            parts |= self.comparison.by_part
         if isinstance(self.learner, DirectFit) and self.learner.form_scores:
             parts["form"] = FormChoice(self.learner.form_scores, self.learner.form)
         return {name: part for name, part in parts.items() if part is not None}
@@ -366,7 +338,8 @@ class Report(Findings):
         """Return the lines of the report, or all its parts in full; `read` leaves out the first."""
         if full:
             return f"\n{self.in_full}"
-        names = [*SIX, *(name for name in ASKED if name in self.parts)]
+        asked = ASKED if self.held_out_by is None else (*ASKED, "as sure as said?")
+        names = [*SIX, *(name for name in asked if name in self.parts)]
         first, *lines = [one_line(f"{name}: {self.parts[name].sentence}") for name in names]
         head = self.remarks if read else [first, *map(one_line, self.parts["read"].notes)]
         return "\n".join([*head, *lines])

@@ -16,7 +16,7 @@ from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.system_tests import MAX_RESAMPLES, shares_of_people
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
-from dcglearn.foundation.finding import Cells, Finding, plain, table_of
+from dcglearn.foundation.finding import Cells, Finding, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import (
     Fields,
@@ -141,6 +141,11 @@ class SystemOrder(Finding):
         return f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}"
 
     @property
+    def caption(self) -> str:
+        """What the table holds."""
+        return "All systems"
+
+    @property
     def table(self) -> PolarsFrame:
         """A row for each system and metric; `beats` counts the systems that it always beats."""
         runs, metrics = self.evaluation.runs, self.evaluation.metrics
@@ -204,11 +209,11 @@ class SystemOrder(Finding):
         queries = number_of(len(self.evaluation.queries), "queries", ",")
         return [*notes, f"means are over {queries}", *self.evaluation.notes]
 
-    def to_dict(self) -> Fields:
-        """Return the values of a finding, with the metrics and their swaps."""
+    @property
+    def extra_values(self) -> Fields:
+        """The metrics and their swaps, shares of people, and the share of pairs decided."""
         values: Fields = {"metrics": self.evaluation.metrics, "swaps": self.swaps.values()}
-        values |= {"people": self.people, "decided": self.share_decided}
-        return super().to_dict() | plain(values)
+        return values | {"people": self.people, "decided": self.share_decided}
 
 
 def system_order(

@@ -168,9 +168,10 @@ class Gate(Finding):
             f"({row.run}, {row.measure})"
         )
 
-    def to_dict(self) -> Fields:
-        """Return the decision as plain Python values."""
-        return {"passed": self.passed, **super().to_dict()}
+    @property
+    def extra_values(self) -> Fields:
+        """Whether all runs pass."""
+        return {"passed": self.passed}
 
     def to_junit(self) -> str:
         """Return the decision as a JUnit report: a test case for each run and measure."""

@@ -17,7 +17,7 @@ from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
-from dcglearn.foundation.finding import Finding, plain, table_of
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, one_line, percent
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
@@ -233,9 +233,10 @@ class SystemComparison(Finding):
         pictures = [{"title": title, "rows": rows}] if rows else []
         return pictures + ([] if self.of_people is None else self.of_people.pictures)
 
-    def to_dict(self) -> Fields:
-        """Return the values of a finding, with the shares of people."""
-        return super().to_dict() | {"people": plain(self.of_people)}
+    @property
+    def extra_values(self) -> Fields:
+        """The shares of people."""
+        return {"people": self.of_people}
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""

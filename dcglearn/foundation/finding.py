@@ -37,13 +37,12 @@ class Finding(Shown):
         super().__init_subclass__(**options)
         cls._repr_pretty_ = Finding._repr_pretty_  # type: ignore[method-assign]
 
-    heading = ""
-    """Title of the finding within a report; its name there if empty."""
-
-    caption = ""
-    """What the table holds, where a page shows it only on request."""
-
     # cached, so that a data class may have fields of these names
+    @cached_property
+    def caption(self) -> str:
+        """What the table holds, where a page shows it only on request."""
+        return ""
+
     @cached_property
     def sentence(self) -> str:
         """What was found, in words."""
@@ -86,6 +85,11 @@ class Finding(Shown):
         """Files that a page holds: addresses with their contents, by name."""
         return {}
 
+    @property
+    def extra_values(self) -> Fields:
+        """Numbers that JSON has beside the fields."""
+        return {}
+
     @cached_property
     def cells(self) -> Cells:
         """The table as text: names of the columns, then a row each; ends of intervals together."""
@@ -110,7 +114,7 @@ class Finding(Shown):
         """
         values = {"sentence": self.sentence, "notes": list(self.notes)}
         values["table"] = plain(self.table.to_dicts())
-        return values | values_of(self)
+        return values | values_of(self) | plain(self.extra_values)
 
     def to_markdown(self) -> str:
         """Return the finding in Markdown, in which names cannot become markup."""

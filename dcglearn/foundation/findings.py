@@ -32,6 +32,9 @@ class Findings(Finding):
     apart: ClassVar[tuple[str, ...]] = ()
     """Parts that the page's summary leaves out."""
 
+    headings: ClassVar[Mapping[str, str]] = {}
+    """Headings of parts that have another than their name."""
+
     def __getitem__(self, name: str) -> Finding:
         """Return one part."""
         return self.parts[name]
@@ -73,10 +76,14 @@ class Findings(Finding):
         """The title, and each part with its table and notes."""
         texts = [self.title]
         for name, part in self.shown.items():
-            heading = _heading(name, part)
+            heading = self.heading(name)
             texts += [f"{heading}\n{'-' * len(heading)}", str(part)]
             texts += [f"{title}:\n{text}" for title, text in part.texts.items()]
         return "\n\n".join(texts)
+
+    def heading(self, name: str) -> str:
+        """Return the heading of a part."""
+        return one_line(self.headings.get(name) or whole(_spaced(name)).removesuffix("."))
 
     def to_dict(self) -> Fields:
         """Return the title and all parts as plain values, for JSON."""
@@ -86,7 +93,7 @@ class Findings(Finding):
         """Return the report in Markdown, a heading for each part."""
         parts = [f"# {markdown(self.title)}\n"]
         for name, part in self.shown.items():
-            parts.append(f"## {markdown(_heading(name, part))}\n\n{part.to_markdown()}")
+            parts.append(f"## {markdown(self.heading(name))}\n\n{part.to_markdown()}")
         return "\n".join(parts)
 
     def to_html(self) -> str:
@@ -99,11 +106,6 @@ class Findings(Finding):
 
     def _repr_html_(self) -> str:
         return rendered("foundation/report_cell.html", report=self)
-
-
-def _heading(name: str, part: Finding) -> str:
-    """Return the heading of a part: its own, or its name."""
-    return one_line(part.heading or whole(_spaced(name)).removesuffix("."))
 
 
 def _spaced(name: str) -> str:

@@ -135,6 +135,11 @@ class RaterAgreement(Finding):
         return f"raters {agree} on {pairs} (Krippendorff's alpha {_in_words(alpha, self.level)})"
 
     @property
+    def caption(self) -> str:
+        """What the table holds."""
+        return "Raters"
+
+    @property
     def known(self) -> list[str]:
         """The columns that something is known of, by some rater."""
         return [name for name in OF_COLUMNS if any(getattr(r, name).is_known for r in self.raters)]

@@ -102,6 +102,11 @@ class Deciding(Finding):
         )
 
     @property
+    def caption(self) -> str:
+        """What the table holds."""
+        return f"The {UNITS[self.by]}" if len(self.units) else ""
+
+    @property
     def table(self) -> PolarsFrame:
         """What decides, the most influential first."""
         return self.units

@@ -22,8 +22,10 @@ from dcglearn.learning.descriptions import (
 )
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
+from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
 from dcglearn.metrics.textbook_lists import textbook_list_metrics
+from dcglearn.parts.usable_pairs import tells_nothing
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
 from dcglearn.trust.calibration import Calibration
@@ -31,7 +33,7 @@ from dcglearn.trust.ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out_frame import HeldOut
-from dcglearn.trust.misfit import LackOfFit
+from dcglearn.trust.misfit import LackOfFit, lack_of_fit
 from dcglearn.trust.resampling import (
     FEWEST_UNITS,
     Clusters,
@@ -106,7 +108,8 @@ class Comparison(Finding):
     pairs, `by` is the unit that the bootstrap drew. `ceiling` is the noise ceiling of the held-out
     pairs, and `reached` the share of its pairs that the learned metric respects; where there is
     none, `no_ceiling` says why. `lack_of_fit` says what a DCG cannot express of the whole log,
-    where the learned one is shown to be below the ceiling.
+    where the learned one is shown to be below the ceiling. `tells_nothing` is set where no metric
+    orders the log's pairs better than a coin: nobody follows a metric there.
 
     `apart` counts the pairs on which the learned metric and the one used now choose different
     lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
@@ -130,6 +133,7 @@ class Comparison(Finding):
     with_learned: float = 0.5
     p_value: float = 1.0
     calibration: Calibration | None = None
+    tells_nothing: bool = False
     signs: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
     _formats: ClassVar = LEAD_FORMATS
@@ -169,14 +173,36 @@ class Comparison(Finding):
     @property
     def followed(self) -> str:
         """The metric that people follow where both differ: "learned", "in use", or "" for none."""
-        if self.p_value > FOLLOWED_LEVEL:
+        if self.tells_nothing or self.p_value > FOLLOWED_LEVEL:
             return ""
         return "learned" if self.with_learned > 0.5 else "in use"
 
     @property
+    def whom(self) -> str:
+        """Whom people follow where the learned metric and the one used now differ, in words."""
+        if not self.apart:
+            pairs = f"on the {self.n_held_out:,} held-out pairs"
+            return f"{pairs} {self.learned} and {self.baseline} never choose different lists"
+
+        # nobody follows a metric in a log of coins
+        if self.tells_nothing:
+            return "people are not shown to follow either of the two metrics"
+
+        # counts and the test
+        follow = "are not shown to follow either"
+        if self.followed:
+            follow = f"follow {self.learned if self.followed == 'learned' else self.baseline}"
+        p_value = "p < .001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        return (
+            f"where the two metrics differ, people {follow} ({self.with_learned:.0%} of "
+            f"{self.apart:,} held-out pairs are as {self.learned} says; {p_value}, an exact test "
+            "against a half)"
+        )
+
+    @property
     def below_ceiling(self) -> bool:
         """Whether the noise ceiling is shown to lie above the learned metric."""
-        if self.ceiling is None or self.reached is None:
+        if self.tells_nothing or self.ceiling is None or self.reached is None:
             return False
         return self.ceiling.interval[0] > self.reached
 
@@ -201,6 +227,35 @@ class Comparison(Finding):
         )
 
     @property
+    def by_part(self) -> dict[str, Finding]:
+        """The comparison, what a DCG cannot express, and the calibration, as parts of a report."""
+        parts: dict[str, Finding | None] = {
+            "new judgements": replace(self, lack_of_fit=None, calibration=None),
+            "is a DCG enough?": self.lack_of_fit,
+            "as sure as said?": None if self.tells_nothing else self.calibration,
+        }
+        return {name: part for name, part in parts.items() if part is not None}
+
+    @property
+    def caption(self) -> str:
+        """What the table is of."""
+        return f"{self.n_held_out:,} held-out pairs, each by what {self.n_train:,} others teach"
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Leads of the first metric, and how far it is above the noise ceiling."""
+        rows: list[tuple[Any, ...]] = [
+            (f"{row.name.partition(' (')[0]}: {row.share:.1%}", row.difference, row.low, row.high)
+            for row in self.rows[1:]
+        ]
+        if self.ceiling is not None and self.reached is not None and not self.tells_nothing:
+            label = f"noise ceiling, where lists recur: {self.ceiling.share:.1%}"
+            ends = (self.ceiling.share, *self.ceiling.interval[::-1])
+            rows.append((label, *(self.reached - end for end in ends)))
+        title = f"how far {self.learned} is ahead ({LEVEL:.0%} intervals)"
+        return [{"title": title, "rows": rows}]
+
+    @property
     def table(self) -> PolarsFrame:
         """A row for each metric: its share, and the first one's lead over it with its interval."""
         return table_of(row.cells for row in self.rows)
@@ -216,6 +271,9 @@ class Comparison(Finding):
         ]
         if any(row.name.startswith("QP") for row in self.rows):
             notes.append(OF_QP)
+        notes.append(self.whom)
+        if self.tells_nothing:
+            return notes
 
         # the ceiling, between two shares that are reached
         ceiling = self.ceiling
@@ -334,7 +392,7 @@ def compare_dcg(
     metrics: dict[str, Metric] = {}
     dcg = learned.dcg if isinstance(learned, DirectFit) else learned.factor().dcg
     if learned.list_utility is not None:
-        metrics[f"{UTILITY} ({learned.list_utility.form})"] = learned.list_utility
+        metrics[_of_learned(learned)] = learned.list_utility
     metrics[LEARNED] = dcg
     if factored != dcg:
         metrics["QP + SVD"] = factored
@@ -375,12 +433,13 @@ def cross_fitted(
     *,
     baseline: MetricLike = BASELINE,
     random_state: int = 0,
+    llm: DCG | None = None,
 ) -> Comparison:
     """Compare the learned metric, the best textbook DCG and the current one on all pairs of a log.
 
     Each pair is judged by what was learned, or chosen, from the folds without it. Raters or queries
-    are held out whole where there are ten of them. Raises InputError if too few pairs can be held
-    out.
+    are held out whole where there are ten of them. `llm` is the DCG of an LLM judge, which knows
+    nothing of the log. Raises InputError if too few pairs can be held out.
     """
     pairs = decided_pairs(log)
     description = replace(DirectDescription.of(learner), n_grades=pairs.n_grades)
@@ -393,7 +452,7 @@ def cross_fitted(
     folds = folds_of(pairs, unit, random_state)
     for train, test in counted(folds, len(folds), "held out"):
         part = pairs[train]
-        fitted = fit_in_form(part, description)
+        fitted = fit_in_form(part, description, llm=llm)
         name, textbook = best_textbook(part)
         chosen.append(name)
         verdicts[:, test] = [pairs[test].verdicts(metric) for metric in (fitted.metric, textbook)]
@@ -402,11 +461,36 @@ def cross_fitted(
 
     # beside them the metric used now
     best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
-    of_metrics = {LEARNED: verdicts[0], _named(best, baseline_name): verdicts[1]}
+    of_metrics = {_of_learned(learner): verdicts[0], _named(best, baseline_name): verdicts[1]}
     of_metrics[baseline_name] = pairs.verdicts(baseline_dcg)
-    return _compared(
+    found = _compared(
         pairs, of_metrics, baseline_name, best, n_train, unit, None, random_state, chances
     )
+    return replace(found, tells_nothing=tells_nothing(log))
+
+
+def with_lack_of_fit(
+    comparison: Comparison, log: Preferences, learned: DirectFit | QPFit, random_state: int
+) -> Comparison:
+    """Return the comparison with what a DCG cannot express, where that is below the ceiling.
+
+    It is not told of another metric, or if there is too little to hold out.
+    """
+    if not isinstance(learned, DirectFit) or learned.description.form != "dcg":
+        return comparison
+    if not comparison.below_ceiling:
+        return comparison
+    try:
+        lack = lack_of_fit(log, learner=learned, random_state=random_state)
+    except InputError:
+        return comparison
+    return replace(comparison, lack_of_fit=lack)
+
+
+def _of_learned(learned: Any) -> str:
+    """Return the name of the row of a learned metric: the DCG, or in another form the utility."""
+    form = getattr(getattr(learned, "list_utility", None), "form", None)
+    return LEARNED if form is None else f"{UTILITY} ({form})"
 
 
 def _compared(

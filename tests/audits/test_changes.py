@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from dcglearn.audits.audit import audit
 from dcglearn.audits.of_changes import Change, earlier_audit
+from dcglearn.readers.preferences import Preferences
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 
@@ -28,6 +30,16 @@ def test_a_log_of_the_same_truth_has_not_changed(march):
     again = audit(judged(120, seed=2), "linear-log2", before=march.to_dict())["changes"]
     assert again.sentence.startswith("none of 6 numbers has changed beyond chance since the audit")
     assert again["beyond"] == [] and again.pictures == []
+
+
+def test_the_agreement_of_raters_is_compared():
+    lists, rater = judged(30), np.repeat(["ann", "bob"], 30)
+    sides = [np.concatenate([side, side]) for side in (lists.preferred, lists.other)]
+    log = Preferences(*sides, n_grades=4, rater=rater)
+    march = audit(log, "linear-log2")
+    changes = audit(log, "linear-log2", before=march.to_dict())["changes"]
+    assert "agreement of raters (alpha)" in [row[0] for row in changes.cells]
+    assert march["raters"].ordinal.value == 1
 
 
 def test_what_cannot_be_compared_is_said(march):

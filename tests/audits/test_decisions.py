@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.of_decisions import (
-    drift_section,
+    drift_finding,
     next_section,
-    systems_section,
+    systems_parts,
     then_and_now,
     tools_section,
 )
-from dcglearn.audits.of_log import log_section
+from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import curves_section
-from dcglearn.audits.of_verdicts import deciding_section
+from dcglearn.audits.of_verdicts import deciding_parts
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import band_draws
@@ -29,7 +29,7 @@ from tests.makers import noisy_runs, refused
 SIDES = judged(120).preferred, judged(120).other
 COINS = np.random.default_rng(0).random(120) < 0.5
 DATES = np.repeat(["2025-11-03", "2026-02-01T10:00"], 60)
-STILL = "the metric of then still holds, as far as these judgements tell: one DCG for all is enough"
+STILL = "one DCG for all is enough: a DCG for each time is not shown to be better"
 
 
 @pytest.fixture(scope="module")
@@ -44,58 +44,57 @@ MANY_FAIR = {q: {"fair": 4.0, "good": 3.0, "x": 1.0} for q in QRELS}
 
 
 def test_systems_that_swap_and_systems_that_do_not(steep):
-    finding = systems_section(steep, QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
-    assert finding.sentence == (
-        "of 1 pairs of systems, 1 change their order under the learned DCG, 1 of them beyond chance"
+    parts = systems_parts(steep, QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
+    assert parts["systems"].sentence == (
+        "the order depends on the metric: 1 of 1 pair of systems change places beyond chance"
     )
-    assert finding.notes[0].startswith("0 of the 1 conclusions under flat survive")
-    assert "1 are overturned by every one, and 0 are possible" in finding.notes[0]
-    (swap,) = finding["swaps"]
+    survival = parts["survival"]
+    assert survival.sentence.startswith("0 of the 1 conclusions under flat survive")
+    assert "1 are overturned by every one, and 0 are possible" in survival.sentence
+    (swap,) = survival["swaps"]
+    assert survival.cells[1][:3] == ["many", "one", "yes"]
     assert (swap["first"], swap["second"], swap["solid"]) == ("many", "one", True)
     assert swap["differences"][0][2] < 0 < swap["differences"][1][1]
-    same = systems_section(
-        replace(steep, metric=STEEP), QRELS, {"one": ONE_BEST, "many": MANY_FAIR}
-    )
-    assert same.sentence == "the learned DCG keeps the order of all 2 systems under flat"
-    assert same.notes[0].startswith("1 of the 1 conclusions under flat survive")
+    same = systems_parts(replace(steep, metric=STEEP), QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
+    assert same["systems"].sentence == "the order does not depend on the metric: it is the same"
+    assert same["survival"].sentence.startswith("1 of the 1 conclusions under flat survive")
 
 
 def test_verdicts_that_decide_what_the_audit_says(steep):
     curves, runs = curves_section(steep), {"one": ONE_BEST, "many": MANY_FAIR}
-    systems = systems_section(steep, QRELS, runs)
-    finding = deciding_section(steep, curves, systems, QRELS, runs)
-    followed, furthest, swap = finding["found"]
-    assert finding.sentence == followed["sentence"]
-    assert followed["claim"] == "people follow the learned DCG rather than the metric used now"
-    assert furthest["claim"].startswith(f"the {curves['furthest']['parameter']} is below that of")
-    assert swap["claim"] == "one is better than many by the learned DCG"
-    assert all(one["holds"] and one["n_total"] == 120 for one in finding["found"])
-    assert len(finding.cells) > 1 and finding.notes == [furthest["sentence"], swap["sentence"]]
+    swaps = systems_parts(steep, QRELS, runs)["survival"]["swaps"]
+    parts = deciding_parts(steep, curves, swaps, QRELS, runs)
+    assert [*parts] == ["deciding", "deciding a number", "deciding a swap"]
+    followed, furthest, swap = parts.values()
+    assert followed.claim == "people follow the learned DCG rather than the metric used now"
+    assert furthest.claim.startswith(f"the {curves['furthest']['parameter']} is below that of")
+    assert swap.claim == "one is better than many by the learned DCG"
+    assert all(one.holds and one.n_total == 120 for one in parts.values())
+    assert len(followed.cells) > 1
 
 
 def test_nothing_decides_where_nothing_is_concluded(steep):
     same = replace(steep, metric=STEEP, baseline=STEEP)
-    none = deciding_section(same, curves_section(same), systems_section(same, None, None), 0, 0)
-    assert none.sentence == "" and none["found"] == []
+    assert deciding_parts(same, curves_section(same), [], 0, 0) == {}
     coins = Preferences(
         *(np.where(COINS[:, None], b, a) for a, b in (SIDES, SIDES[::-1])), n_grades=4
     )
     known = known_of(coins)
     assert known.tells_nothing
-    assert not deciding_section(
-        known, curves_section(steep), systems_section(steep, None, None), 0, 0
-    ).sentence
+    assert deciding_parts(known, curves_section(steep), [], 0, 0) == {}
 
 
 def test_means_of_systems_are_those_of_evaluate(steep):
     judgements, runs = noisy_runs({"a": 0.5, "b": 2.0}, 8, 6)
-    finding = systems_section(replace(steep, bands=None), judgements, runs)
-    assert finding["systems"][0]["run"] == "a"
-    assert finding["survive"] is None and "no bands" in finding.notes[0]
+    parts = systems_parts(replace(steep, bands=None), judgements, runs)
+    assert parts["systems"].evaluation.runs[0] == "a"
+    assert parts["survival"]["survive"] is None and "no bands" in parts["survival"].sentence
 
 
 def test_without_runs_it_says_what_to_give(steep):
-    finding = systems_section(steep, None, None)
+    parts = systems_parts(steep, None, None)
+    finding = parts["systems"]
+    assert [*parts] == ["systems"]
     assert finding.sentence == "" and "--runs RUN... --qrels QRELS" in finding.asks[0]
 
 
@@ -115,7 +114,7 @@ def test_what_to_judge_next(steep):
 
 
 @pytest.mark.parametrize(
-    ("gain", "words"), [(0.1, "the metric of then holds no longer: a DCG for each"), (0.0, STILL)]
+    ("gain", "words"), [(0.1, "a DCG for each time is better than one for all"), (0.0, STILL)]
 )
 def test_the_metric_of_then_holds_or_holds_no_longer(monkeypatch, gain, words):
     tested = []
@@ -132,22 +131,22 @@ def test_the_metric_of_then_holds_or_holds_no_longer(monkeypatch, gain, words):
         then_and_now(judged(60), judged(60, FLAT), None),
     )
     for log in logs:
-        assert drift_section(log, 0).sentence.startswith(words)
+        assert drift_finding(log, 0).sentence.startswith(words)
     assert [log.segment.tolist() for log in tested] == [["then"] * 60 + ["now"] * 60] * 2
 
 
 @pytest.mark.long
 def test_drift_of_made_up_logs():
-    still = drift_section(then_and_now(judged(120, time=DATES), None, "2026-01-01"), 0)
+    still = drift_finding(then_and_now(judged(120, time=DATES), None, "2026-01-01"), 0)
     assert still.sentence.startswith(STILL)
-    moved = drift_section(then_and_now(judged(150), judged(150, FLAT, seed=1), None), 0)
-    assert moved.sentence.startswith("the metric of then holds no longer: a DCG for each")
+    moved = drift_finding(then_and_now(judged(150), judged(150, FLAT, seed=1), None), 0)
+    assert moved.sentence.startswith("a DCG for each time is better than one for all")
 
 
 def test_drift_needs_times_or_a_second_log():
-    missing = drift_section(then_and_now(judged(10), None, None), 0)
+    missing = drift_finding(then_and_now(judged(10), None, None), 0)
     assert missing.sentence == "" and "--since DATE" in missing.asks[0]
-    few = drift_section(then_and_now(judged(24, time=DATES[48:72]), None, "2026-01-01"), 0)
+    few = drift_finding(then_and_now(judged(24, time=DATES[48:72]), None, "2026-01-01"), 0)
     assert "have at least 20 decided pairs" in few.sentence
     refused("give the column time", then_and_now, judged(10), None, "2026-01-01")
     refused("'May' is no date", then_and_now, judged(1, time=["May"]), None, "2026-01-01")
@@ -163,13 +162,13 @@ def test_drift_needs_times_or_a_second_log():
 
 def test_times_are_counted_by_day_or_by_month():
     days = [f"2026-0{1 + i % 3}-{1 + i // 3:02}" for i in range(60)]
-    by_month = log_section(known_of(judged(60, time=days)))
+    by_month = log_parts(known_of(judged(60, time=days)))["log"]
     assert by_month["over_time"] == {
         "days": ["2026-01", "2026-02", "2026-03"],
         "judgements": [20, 20, 20],
     }
     assert "verdicts were given from 2026-01 to 2026-03" in by_month.notes
-    bare = log_section(known_of(judged(20)))
+    bare = log_parts(known_of(judged(20)))["log"]
     assert bare["over_time"] is None and any("add the column time" in ask for ask in bare.asks)
 
 

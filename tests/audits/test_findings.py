@@ -6,20 +6,18 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_log import log_section
+from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import (
     curves_section,
     disagreement_section,
     disputed,
-    held_out_section,
+    held_out_parts,
     verdict_section,
 )
-from dcglearn.audits.section import worded
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.usable_pairs import NO_SIGNAL
-from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import band_draws
 from tests.audits.makers import FLAT, STEEP, judged, known_of
@@ -35,8 +33,12 @@ def steep():
     return replace(known, bands=band_draws.bands(log, known.fit, n_resamples=20), no_bands="")
 
 
+def log_section(known):
+    return log_parts(known)["log"]
+
+
 def said(finding):
-    return " ".join([finding.sentence, *finding.notes, *finding.asks])
+    return " ".join([finding.sentence, *finding.notes, *getattr(finding, "asks", ())])
 
 
 def turned(log, flip, **columns):
@@ -57,14 +59,16 @@ def test_a_clean_log_has_nothing_that_stands_out(steep):
     assert "errs far more often" not in said(finding)
     bare = log_section(replace(steep, log=steep.log.changed(rater=None)))
     assert "add the column rater" in said(bare)
+    assert [*log_parts(steep)] == ["log", "raters"]
 
 
 def test_a_rater_who_errs_is_named():
     rater = np.repeat(RATERS, 60)
     flip = (rater == "cy") & (np.random.default_rng(0).random(300) < 0.45)
-    finding = log_section(known_of(turned(judged(300), flip, rater=rater)))
+    known = known_of(turned(judged(300), flip, rater=rater))
+    finding = log_section(known)
     assert "one rater errs far more often: cy" in finding.sentence
-    assert finding["agreement"]["raters"][2]["error"]["value"] > 0.25
+    assert log_parts(known)["raters"].raters[2].error.value > 0.25
 
 
 def test_a_rater_who_always_names_one_side_stands_out_as_left_out():
@@ -103,31 +107,6 @@ def test_judges_who_favour_a_side(bias, words):
     assert (
         (f"one side is favoured, that {words}" in finding) if words else ("favoured" not in finding)
     )
-
-
-def test_raters_who_agree_and_raters_who_do_not():
-    log = judged(120)
-    twice = Preferences(
-        *(np.concatenate([side, side]) for side in (log.preferred, log.other)), n_grades=4
-    )
-    tossed = np.concatenate([np.zeros(120, bool), np.random.default_rng(0).random(120) < 0.5])
-    rater = np.repeat(["ann", "bob"], 120)
-    for flip, words in (
-        (np.zeros(240, bool), "raters agree beyond chance (alpha 1.00"),
-        (tossed, "are not shown to agree"),
-    ):
-        agreement = rater_agreement(turned(twice, flip, rater=rater), errors=False)
-        rest = {
-            "rated": False,
-            "error_rate": 0,
-            "wrong_share": 0,
-            "influence": {},
-            "recurring": 0,
-            "lists": 1,
-            "over_time": None,
-        }
-        rest |= {"much": False, "circles": {"triples": 0}, "no_signal": "", "one_sided": []}
-        assert words in worded("log", agreement=agreement.to_dict(), **rest)[0]
 
 
 def test_circles_of_preferences():
@@ -194,23 +173,22 @@ def test_a_log_too_short_for_bands_says_so():
 def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     better = replace(steep, log=steep.log[:120])
     assert better.followed == "learned"
-    assert "people follow the learned DCG" in held_out_section(better).sentence
-    assert held_out_section(better)["held_out"]["rows"][0]["share"] > 0.9
+    assert "people follow the learned DCG" in better.comparison.whom
+    assert held_out_parts(better)["held_out"].rows[0].share > 0.9
     assert verdict_section(better).sentence == "change from flat to the learned DCG"
     same = replace(steep, metric=STEEP, baseline=STEEP, name="steep")
-    assert (
-        same.followed == "" and "are not shown to follow either" in held_out_section(same).sentence
-    )
+    assert same.followed == "" and "are not shown to follow either" in same.comparison.whom
     assert verdict_section(same).sentence == "keep steep"
     assert "points could be gained" in said(verdict_section(same))
     short = replace(same, metric=FLAT, log=judged(40, noise=0.3))
     assert verdict_section(short).sentence == "judge more before you change steep"
     rising = DCG([0, 0.05, 0.2, 1], [0.1, 0.4, 0.7, 1])  # which the learned DCG cannot be
     worse = replace(steep, metric=rising, log=judged(300, rising))
-    assert worse.followed == "in use" and "people follow flat" in held_out_section(worse).sentence
+    assert worse.followed == "in use"
+    assert "people follow the metric used now" in worse.comparison.whom
     assert verdict_section(worse).sentence == "keep flat"
-    one = held_out_section(replace(steep, log=judged(1)))
-    assert one.sentence.startswith("nothing can be held out: 0 pairs")
+    one = held_out_parts(replace(steep, log=judged(1)))["held_out"]
+    assert one.sentence.startswith("0 pairs can be held out")
 
 
 def test_the_verdict_has_the_dates_of_the_audit_and_of_the_last_judgement(steep, monkeypatch):
@@ -235,9 +213,12 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     assert verdict_section(tossed).notes[0] == NO_SIGNAL
     assert log_section(tossed).sentence == f"300 judgements, 5 raters: {NO_SIGNAL}"
     assert curves_section(tossed).sentence.startswith("no gain or discount can be learned")
-    assert "are not shown to follow either" in held_out_section(tossed).sentence
+    held_out = held_out_parts(tossed)
+    assert [*held_out] == ["held_out"]
+    assert "are not shown to follow either" in said(held_out["held_out"])
     words = " ".join(
-        said(finding(tossed)) for finding in (log_section, curves_section, held_out_section)
+        said(finding)
+        for finding in (log_section(tossed), curves_section(tossed), held_out["held_out"])
     )
     assert (
         "exact test" not in words

@@ -200,7 +200,7 @@ def test_without_output_the_metric_goes_to_standard_output(dcglearn, log):
     status, out, err = dcglearn("learn", log)
     assert status == 0
     assert DCG.from_dict(json.loads(out)).n_grades == 5
-    assert "new judgements: of judgements that it was not learned from" in err
+    assert re.search("new judgements: of [0-9]+ held-out pairs, the learned DCG orders", err)
 
 
 def test_options_of_the_learner_reach_it(dcglearn, log):
@@ -391,11 +391,13 @@ def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(
     assert err.startswith(seen) and (err.count("\n") == 1 or not err.startswith("dcglearn: ")), err
 
 
-def test_few_judgements_that_are_all_ordered_rightly_have_no_standard_error(dcglearn, tmp_path):
+def test_few_judgements_are_not_held_out_and_shares_of_1_have_no_standard_error(dcglearn, tmp_path):
     lines = ["a,b,winner", "3 0,0 0,a", "0 1,2 1,b", "1 0,2 0,b", "2 2,0 1,a", "3 1,1 1,a"]
     (tmp_path / "few.csv").write_text("\n".join(lines))
-    out = dcglearn("learn", tmp_path / "few.csv", "-o", tmp_path / "few.json")[1]
-    assert "the learned DCG orders 100.0% (all alike, so without an error) as people did" in out
+    command = ("learn", tmp_path / "few.csv", "-o", tmp_path / "few.json")
+    assert "new judgements: 5 pairs can be held out by pair, fewer than 30" in dcglearn(*command)[1]
+    out = dcglearn(*command, "--force", "-v")[1]
+    assert "orders 100.0% of held-out judgements as people did" in out and "± 0.0%" not in out
 
 
 def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):

@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+from tests.test_matrix import LOGS
+
 
 def test_one_log_has_the_same_bands_and_sentences_in_both(dcglearn, tmp_path):
     log = tmp_path / "log.jsonl"
@@ -12,3 +16,26 @@ def test_one_log_has_the_same_bands_and_sentences_in_both(dcglearn, tmp_path):
     assert audited["curves"]["bands"]["table"] == learned["bands"]["table"]
     assert learned["sentences"]["how sure"] == learned["bands"]["sentence"]
     assert learned["bands"]["sentence"] in audited["curves"]["notes"]
+
+
+KINDS = ("plain", "ties", "weights", "one rater", "segments and times", "rated lists", "six pairs")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_held_out_judgements_are_told_of_in_both(dcglearn, tmp_path, kind):
+    path = tmp_path / "log.jsonl"
+    LOGS[kind]().save(path)
+    options = (path, "--baseline", "linear-log2", "--grades", 4, "--seed", 1, "--json")
+    learned = json.loads(dcglearn("learn", *options)[1])
+    audited = json.loads(dcglearn("audit", *options)[1])
+
+    # the audit takes calibration and lack of fit apart
+    held_out = audited["held_out"]
+    assert learned["sentences"]["new judgements"] == held_out["sentence"]
+    if kind == "six pairs":
+        assert "held_out" not in learned and "too few" in held_out["sentence"]
+        return
+    apart = {"calibration", "lack_of_fit", "notes"}
+    assert {name for name in held_out if learned["held_out"][name] != held_out[name]} <= apart
+    assert learned["held_out"]["calibration"] == audited["as sure as said?"]
+    assert set(held_out["notes"]) < set(learned["held_out"]["notes"])
