@@ -255,14 +255,7 @@ class PreferencePairs(Columns, Weighted):
         "query", or of judgements. Raises InputError if there are fewer pairs (or raters, queries)
         than folds.
         """
-        if by == "list":
-            raise InputError('folds by "list" would drop most pairs; use split(by="list")')
-        clusters = self.clusters(by)
-        n = int(clusters[0].max(initial=-1)) + 1
-        whole_number(n_folds, "n_folds")
-        if not 2 <= n_folds <= n:
-            raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
-        rows = divided(clusters, n_folds, np.random.default_rng(random_state), across=False)
+        rows = rows_of_folds(self, n_folds, random_state, by)
         return [(self[train], self[test]) for train, test in rows]
 
     def clusters(self, by: str | None) -> tuple[Indices, Indices]:
@@ -422,6 +415,20 @@ class PreferencePairs(Columns, Weighted):
         if self.tie is not None and self.tie.any():
             size += f", {number_of(int(self.tie.sum()), 'ties')}"
         return f"{type(self).__name__}({size}, depth {self.depth}, {scale})"
+
+
+def rows_of_folds(
+    log: PreferencePairs, n_folds: int, random_state: Seed, by: str | None
+) -> list[tuple[Indices, Indices]]:
+    """Return the rows to train on and to hold out in each fold of `PreferencePairs.folds`."""
+    if by == "list":
+        raise InputError('folds by "list" would drop most pairs; use split(by="list")')
+    clusters = log.clusters(by)
+    n = int(clusters[0].max(initial=-1)) + 1
+    whole_number(n_folds, "n_folds")
+    if not 2 <= n_folds <= n:
+        raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
+    return divided(clusters, n_folds, np.random.default_rng(random_state), across=False)
 
 
 def divided(

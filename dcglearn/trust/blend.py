@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -327,7 +328,7 @@ def held_out_shares(
 
     # comparing members on a long log takes long
     title = "members" if len(pairs) > 1 << 12 else ""
-    frame = held_out_frame(pairs, unit, folds, values_of, title)
+    frame = held_out_frame(pairs, unit, folds, starmap(values_of, folds), title)
     if frame is None:
         return None
     return Shares(*mean_and_covariance(frame.right, frame.weight, frame.clusters))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ import numpy as np
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Fields, Floats, PolarsFrame, Seed
+from dcglearn.foundation.validation import Fields, Floats, Indices, PolarsFrame, Seed
 from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
@@ -24,10 +24,13 @@ from dcglearn.learning.descriptions import (
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.learning.form_search import parameters_of
-from dcglearn.metrics.dcg import DCG
+from dcglearn.logs.columns import ties_of
+from dcglearn.logs.preference_pairs import Metric, rows_of_folds
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.held_out_frame import Rows, held_out_frame, respected
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,7 +48,7 @@ class _Tried(Finding):
     error: Floats
 
     _of: ClassVar[str]
-    """What the values are of."""
+    """Name of the parameter whose values are tried."""
 
     _formats: ClassVar = {"value": ".3g"}
 
@@ -73,7 +76,10 @@ class _Tried(Finding):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the shares are."""
-        return ("shares are means over the folds, ± their standard error",)
+        return (
+            "shares are of all held-out preferences, ± their standard error; what the folds keep "
+            "together, such as the judgements of a rater, counts as dependent",
+        )
 
     @property
     def pictures(self) -> list[Fields]:
@@ -94,8 +100,8 @@ class _Tried(Finding):
 class ChosenC(_Tried):
     """The C with the best mean (the smallest of equals), and the scores of all.
 
-    For each C of `grid`, `mean` is the mean share of held-out preferences respected, and `error`
-    its standard error over the folds; shape (n_C,) each.
+    For each C of `grid`, `mean` is the share of all held-out preferences respected, and `error` its
+    standard error by unit: what a fold keeps together is dependent; shape (n_C,) each.
     """
 
     C: float
@@ -151,14 +157,14 @@ def choose_C(  # noqa: N802
     """
     # learn at every C, fold by fold
     log, values = _prepared(log, grid, by)
-    parts = log.folds(n_folds, random_state=random_state, by=by)
+    folds = rows_of_folds(log, n_folds, random_state, by)
+    parts = [(log[train], log[test]) for train, test in folds]
     of_fold = partial(_c_path, QPDescription.of(learner), values)
-    rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
-    shares = np.stack(list(counted(rows, n_folds, "choosing C")))
+    rights = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
 
-    # take the best mean
-    mean, error = _mean_of_folds(shares)
-    C = float(values[int(np.argmax(mean))])
+    # take the best share, at the smallest of equals
+    mean, error = _shares(log, by, folds, rights, "choosing C")
+    C = float(values[_best(mean)[0]])
     _LOG.info("C=%g chosen of %d in %d folds by %s", C, len(values), n_folds, by)
     return ChosenC(C, values, mean, error)
 
@@ -174,24 +180,45 @@ def _prepared(
     return log.merged() if by == "pair" else log, np.sort(np.array(list(grid), dtype=np.float64))
 
 
-def _mean_of_folds(shares: Floats) -> tuple[Floats, Floats]:
-    """Return the means of shares, shape (folds, n), and their standard errors."""
-    return shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
+def _shares(
+    log: Preferences,
+    by: str | None,
+    folds: Sequence[tuple[Rows, Rows]],
+    rights: Iterable[Floats],
+    title: str = "",
+) -> tuple[Floats, Floats]:
+    """Return the share of held-out preferences respected at each value, and its standard error.
+
+    `rights` are what `_right` returns of each fold.
+    """
+    frame = held_out_frame(log, by, folds, rights, title)
+    assert frame is not None, "a log that can be learned from holds preferences"
+    (mean,), (error,) = frame.means_and_errors()
+    return mean, error
+
+
+def _right(held_out: Preferences, metrics: Sequence[Metric]) -> Floats:
+    """Return how far metrics respect held-out preferences, shape (1, M, n); NaN for ties."""
+    right = np.array([[respected(held_out, metric) for metric in metrics]])
+    right[..., ties_of(held_out)] = np.nan
+    return right
+
+
+def _best(mean: Floats) -> Indices:
+    """Return the places of the largest mean, up to rounding."""
+    return np.flatnonzero(mean >= mean.max() - 1e-12)
 
 
 def _c_path(
     description: QPDescription, values: Floats, fold: tuple[Preferences, Preferences]
 ) -> Floats:
-    """Return the share of held-out preferences respected at each C, shape (n_C,).
-
-    Each fit starts from the last.
-    """
+    """Return what `_right` does of the utility at each C, where each fit starts from the last."""
     train, held_out = fold
-    shares, start = [], None
+    utilities: list[Utility] = []
     for C in values:
-        start = fit_qp(train, replace(description, C=float(C)), start).utility
-        shares.append(held_out.agreement(start).share)
-    return np.array(shares)
+        start = utilities[-1] if utilities else None
+        utilities.append(fit_qp(train, replace(description, C=float(C)), start).utility)
+    return _right(held_out, utilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +243,7 @@ class RidgePath(_Tried):
     @property
     def best(self) -> float:
         """The strength with the best mean (the largest of equals)."""
-        return float(self.ridge[np.flatnonzero(self.mean >= self.mean.max() - 1e-12)[-1]])
+        return float(self.ridge[_best(self.mean)[-1]])
 
     @property
     def _values(self) -> tuple[Floats, float]:
@@ -260,22 +287,20 @@ def ridge_path(
     """
     # choose the form once
     log, values = _prepared(log, grid, by)
-    splits = log.folds(n_folds, random_state=random_state, by=by)
+    folds = rows_of_folds(log, n_folds, random_state, by)
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
     if description.form == "auto":
         description = replace(description, form=fit_in_form(log, description).form)
 
     # learn at every ridge, from the whole log and fold by fold
-    logs = [log, *(train for train, _ in splits)]
+    logs = [log, *(log[train] for train, _ in folds)]
     whole, *paths = (
         _ridge_path(train, description, values) for train in counted(logs, len(logs), "ridges")
     )
 
     # what the held-out pairs say
-    shares = []
-    for path, (_, held_out) in zip(paths, splits, strict=True):
-        shares.append([held_out.agreement(metric).share for metric in path])
-    mean, error = _mean_of_folds(np.array(shares))
+    rights = (_right(log[test], path) for path, (_, test) in zip(paths, folds, strict=True))
+    mean, error = _shares(log, by, folds, rights)
 
     # the curves of the whole log
     further = [parameters_of(x, description.form) for x in whole if isinstance(x, ListUtility)]

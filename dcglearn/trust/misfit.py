@@ -7,6 +7,7 @@ grades at all.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import ClassVar
 
 import numpy as np
@@ -296,7 +297,7 @@ def _held_out(
         metrics.insert(1, free_utility(sample))
         return np.stack([held_out_values(x, sample, held_out) for x in metrics], axis=1)
 
-    frame = held_out_frame(log, unit, folds, values_of, "folds")
+    frame = held_out_frame(log, unit, folds, starmap(values_of, folds), "folds")
     assert frame is not None
     return frame, whole
 

@@ -9,6 +9,7 @@ on held-out preferences.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -256,7 +257,7 @@ def _held_out(
                 values[:, i, own_test] = held_out_values(metric, part, held_out)
         return values
 
-    frame = held_out_frame(log, unit, folds, values_of, "folds")
+    frame = held_out_frame(log, unit, folds, starmap(values_of, folds), "folds")
     if frame is None:
         raise InputError(
             "no segment has pairs to learn from and others to hold out by "
