@@ -286,8 +286,6 @@ def dense_steps(
     before, and are updated to these steps'.
     """
     d = hessians.shape[1]
-    sizes, work = (
-        (*gradients.shape, d, out.shape[1]),
-        (np.empty((d + 1) * d), np.empty(d, np.int64)),
-    )
-    _dense_steps(*sizes, gradients, hessians, *rooms, radii, dampings, out, *work)
+    work = np.empty((d + 1) * d), np.empty(d, np.int64)
+    arrays = gradients, hessians, *rooms, radii, dampings, out, *work
+    _dense_steps(*gradients.shape, d, out.shape[1], *arrays)
