@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,7 +12,6 @@ import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Fields, Floats, Indices, PolarsFrame, Seed
 from dcglearn.learning.descriptions import (
     DirectDescription,
@@ -156,50 +155,53 @@ def choose_C(  # noqa: N802
     True
     """
     # learn at every C, fold by fold
-    log, values = _prepared(log, grid, by)
-    folds = rows_of_folds(log, n_folds, random_state, by)
-    parts = [(log[train], log[test]) for train, test in folds]
-    of_fold = partial(_c_path, QPDescription.of(learner), values)
-    rights = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
+    log, values, folds = _prepared(log, grid, n_folds, random_state, by)
+    path_of = partial(_c_path, QPDescription.of(learner), values)
+    mean, error = _shares(log, by, folds, path_of, "choosing C", engine)
 
     # take the best share, at the smallest of equals
-    mean, error = _shares(log, by, folds, rights, "choosing C")
     C = float(values[_best(mean)[0]])
     _LOG.info("C=%g chosen of %d in %d folds by %s", C, len(values), n_folds, by)
     return ChosenC(C, values, mean, error)
 
 
+Folds = Sequence[tuple[Rows, Rows]]
+"""Rows that each fold trains on and holds out."""
+
+Path = Callable[[Preferences], Sequence[Metric]]
+"""From a log to the metrics that are learned from it at each value of a parameter."""
+
+
 def _prepared(
-    log: Preferences, grid: Iterable[float], by: str | None
-) -> tuple[Preferences, Floats]:
-    """Return the log and the values to try, in ascending order.
+    log: Preferences, grid: Iterable[float], n_folds: int, random_state: Seed, by: str | None
+) -> tuple[Preferences, Floats, Folds]:
+    """Return the log, the values to try, ascending, and the rows of each fold.
 
     Like pairs are merged if folds are of pairs.
     """
     log = as_preferences(log)
-    return log.merged() if by == "pair" else log, np.sort(np.array(list(grid), dtype=np.float64))
+    log = log.merged() if by == "pair" else log
+    folds = rows_of_folds(log, n_folds, random_state, by)
+    return log, np.sort(np.array(list(grid), dtype=np.float64)), folds
 
 
 def _shares(
-    log: Preferences,
-    by: str | None,
-    folds: Sequence[tuple[Rows, Rows]],
-    rights: Iterable[Floats],
-    title: str = "",
+    log: Preferences, by: str | None, folds: Folds, path_of: Path, title: str, engine: Any = None
 ) -> tuple[Floats, Floats]:
-    """Return the share of held-out preferences respected at each value, and its standard error.
-
-    `rights` are what `_right` returns of each fold.
-    """
+    """Return the share of held-out preferences respected at each value, and its error by unit."""
+    parts = ((log[train], log[test]) for train, test in folds)
+    of_fold = partial(_right, path_of)
+    rights = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
     frame = held_out_frame(log, by, folds, rights, title)
     assert frame is not None, "a log that can be learned from holds preferences"
     (mean,), (error,) = frame.means_and_errors()
     return mean, error
 
 
-def _right(held_out: Preferences, metrics: Sequence[Metric]) -> Floats:
-    """Return how far metrics respect held-out preferences, shape (1, M, n); NaN for ties."""
-    right = np.array([[respected(held_out, metric) for metric in metrics]])
+def _right(path_of: Path, fold: tuple[Preferences, Preferences]) -> Floats:
+    """Return how far the metrics of a fold respect what it holds out, (1, M, n); NaN for ties."""
+    train, held_out = fold
+    right = np.array([[respected(held_out, metric) for metric in path_of(train)]])
     right[..., ties_of(held_out)] = np.nan
     return right
 
@@ -209,16 +211,13 @@ def _best(mean: Floats) -> Indices:
     return np.flatnonzero(mean >= mean.max() - 1e-12)
 
 
-def _c_path(
-    description: QPDescription, values: Floats, fold: tuple[Preferences, Preferences]
-) -> Floats:
-    """Return what `_right` does of the utility at each C, where each fit starts from the last."""
-    train, held_out = fold
+def _c_path(description: QPDescription, values: Floats, train: Preferences) -> list[Utility]:
+    """Return the utility at each C; each fit starts from the last."""
     utilities: list[Utility] = []
     for C in values:
         start = utilities[-1] if utilities else None
         utilities.append(fit_qp(train, replace(description, C=float(C)), start).utility)
-    return _right(held_out, utilities)
+    return utilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,21 +285,14 @@ def ridge_path(
     ([0.1, 10.0], (2,))
     """
     # choose the form once
-    log, values = _prepared(log, grid, by)
-    folds = rows_of_folds(log, n_folds, random_state, by)
+    log, values, folds = _prepared(log, grid, n_folds, random_state, by)
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
     if description.form == "auto":
         description = replace(description, form=fit_in_form(log, description).form)
 
     # learn at every ridge, from the whole log and fold by fold
-    logs = [log, *(log[train] for train, _ in folds)]
-    whole, *paths = (
-        _ridge_path(train, description, values) for train in counted(logs, len(logs), "ridges")
-    )
-
-    # what the held-out pairs say
-    rights = (_right(log[test], path) for path, (_, test) in zip(paths, folds, strict=True))
-    mean, error = _shares(log, by, folds, rights)
+    path_of = partial(_ridge_path, description, values)
+    whole, (mean, error) = path_of(log), _shares(log, by, folds, path_of, "ridges")
 
     # the curves of the whole log
     further = [parameters_of(x, description.form) for x in whole if isinstance(x, ListUtility)]
@@ -315,7 +307,7 @@ def ridge_path(
 
 
 def _ridge_path(
-    train: Preferences, description: DirectDescription, values: Floats
+    description: DirectDescription, values: Floats, train: Preferences
 ) -> list[DCG | ListUtility]:
     """Return the metric at each strength, ascending."""
     path: list[DCG | ListUtility] = []
