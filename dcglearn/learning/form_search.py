@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.dcg_model import DirectObjective, Model, log_metrics
+from dcglearn.learning.dcg_model import DirectObjective, Model, log_curves
 from dcglearn.learning.direct_search import Optimum
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.minimise import Minimum, minimised
@@ -85,8 +85,8 @@ def bases_near(model: Model, theta: Floats) -> list[Floats]:
         dcg = DCG.standard(model.n_grades, model.depth, gain, discount)
         if dcg.gains.any():
             other = theta.copy()
-            curves = [(dcg.gains, dcg.discounts)]
-            other[: model.places.delta.stop] = log_metrics(curves, falling=model.falling)[0]
+            curves = log_curves(dcg.gains, dcg.discounts, falling=model.falling)
+            other[: model.places.delta.stop] = np.concatenate(curves)
             bases.append(np.clip(other, *model.bounds))
     return bases
 

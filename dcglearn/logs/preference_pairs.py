@@ -387,11 +387,7 @@ class PreferencePairs(Columns, Weighted):
 
         A metric of M scores for each list, as `textbook_scores`, has verdicts of shape (M, n).
         """
-        first, second = metric.score(self.preferred), metric.score(self.other)
-        largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0.0, keepdims=True)
-        rounding = TIE_TOLERANCE * largest
-        difference = first - second
-        return (np.sign(difference) * (np.abs(difference) > rounding)).astype(np.int8)
+        return order_of(metric.score(self.preferred), metric.score(self.other))
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does.
@@ -415,6 +411,13 @@ class PreferencePairs(Columns, Weighted):
         if self.tie is not None and self.tie.any():
             size += f", {number_of(int(self.tie.sum()), 'ties')}"
         return f"{type(self).__name__}({size}, depth {self.depth}, {scale})"
+
+
+def order_of(first: Floats, second: Floats) -> Grades:
+    """Return 1 where the first of two scores is higher, -1 the second, 0 a tie; shape (..., n)."""
+    difference = first - second
+    largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0.0, keepdims=True)
+    return (np.sign(difference) * (np.abs(difference) > TIE_TOLERANCE * largest)).astype(np.int8)
 
 
 def rows_of_folds(

@@ -27,7 +27,7 @@ from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectL
 from dcglearn.learning.fit_dcg import fit_dcg, zero_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
-from dcglearn.logs.preference_pairs import TIE_TOLERANCE
+from dcglearn.logs.preference_pairs import order_of
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
@@ -357,8 +357,10 @@ def _held_out(
             # nobody chooses between a list and none
             kept = ~(held_out.closed_book[right] | held_out.closed_book[wrong])
             right, wrong, weight = right[kept], wrong[kept], weight[kept]
-            respected = np.array([_respected(value[right], value[wrong]) for value in values])
-            columns.append((respected, weight, held_out.question[right], held_out.question[wrong]))
+            order = np.array([order_of(value[right], value[wrong]) for value in values])
+            columns.append(
+                ((order + 1) / 2, weight, held_out.question[right], held_out.question[wrong])
+            )
 
     # a table for each kind of comparisons, where there are enough
     tables = {}
@@ -388,9 +390,3 @@ def ndcg(answers: Answers, metric: DCG | ListUtility) -> Floats:
 def passages_by_grade(lists: Grades, n_grades: int) -> Indices:
     """Return how many passages of each grade lists, shape (n, K), hold, shape (n, L)."""
     return np.asarray((lists[:, :, None] == np.arange(n_grades)).sum(axis=1))
-
-
-def _respected(right: Floats, wrong: Floats) -> Floats:
-    """Return 1 for comparisons whose right answer has the larger value, 1/2 for ties, else 0."""
-    ties = np.abs(right - wrong) <= TIE_TOLERANCE * np.maximum(np.abs(right), np.abs(wrong))
-    return np.where(ties, 0.5, right > wrong)
