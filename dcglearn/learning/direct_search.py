@@ -8,7 +8,6 @@ Long logs are learned from samples first.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -119,11 +118,15 @@ def search_near(
     objective: DirectObjective, starts: Sequence[Floats], *, max_iter: int = 2000
 ) -> Optimum:
     """Descend from a few starts near the optimum, over all judgements, and keep the best end."""
-    limits: dict[str, Any] = {"max_iter": max_iter, "tol": SCHEDULE.exact}
-    if len(starts) > 1:
-        limits["to_beat"] = np.inf
-    bounds = objective.model.bounds
-    return _optimum_of(objective.model, descend(objective, np.array(starts), bounds, **limits))
+    ends = descend(
+        objective,
+        np.array(starts),
+        objective.model.bounds,
+        max_iter=max_iter,
+        tol=SCHEDULE.exact,
+        to_beat=np.inf if len(starts) > 1 else None,
+    )
+    return _optimum_of(objective.model, ends)
 
 
 def search_from(
@@ -224,8 +227,8 @@ def _sharpened(objective: DirectObjective, thetas: Floats, max_iter: int) -> Flo
         blunt = replace(model, centre=model.centre - softer)
         thetas[:, model.places.sharpness] = blunt.centre
         of_blunt = replace(objective, model=blunt)
-        limits: dict[str, Any] = {"max_iter": max_iter, "tol": SCHEDULE.rough}
-        thetas = descend(of_blunt, thetas, blunt.bounds, **limits).theta
+        ends = descend(of_blunt, thetas, blunt.bounds, max_iter=max_iter, tol=SCHEDULE.rough)
+        thetas = ends.theta
     return thetas
 
 

@@ -183,5 +183,5 @@ def _solved(
         assert isinstance(pairs, Pairs)
         own = description.constraints
         return solve_cvxpy(pairs, n_grades, C, monotone=monotone, constraints=own)
-    limits: dict[str, Any] = {"tol": description.tol, "max_iter": description.max_iter}
-    return solve(pairs, n_grades, C, monotone=monotone, start=start, **limits)
+    tol, max_iter = description.tol, description.max_iter
+    return solve(pairs, n_grades, C, monotone=monotone, start=start, tol=tol, max_iter=max_iter)

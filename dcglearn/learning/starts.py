@@ -85,8 +85,16 @@ class WarmStart:
     def _of_fit(cls, name: str, fit: DirectFit) -> WarmStart:
         """Return the start of a fit; in a form beyond the DCG, start from the DCG beside it."""
         curves = fit.curves
-        blend: dict[str, Any] = {"members": fit.members, "weighed_on": fit.weighed_on}
-        warm = cls(name, curves.gains, curves.discounts, curves, fit.loss, fit.raters, **blend)
+        warm = cls(
+            name,
+            curves.gains,
+            curves.discounts,
+            curves,
+            fit.loss,
+            fit.raters,
+            members=fit.members,
+            weighed_on=fit.weighed_on,
+        )
         if fit.list_utility is None:
             return warm
 

@@ -164,8 +164,8 @@ class OfPeople:
 
     def refitted(self, left_out: Flags) -> float:
         """Return the margin where the other verdicts are held out and predicted anew."""
-        how: dict[str, Any] = {"baseline": self.other, "random_state": self.random_state}
-        comparison = cross_fitted(self.log[~left_out], self.fit, **how)
+        rest, seed = self.log[~left_out], self.random_state
+        comparison = cross_fitted(rest, self.fit, baseline=self.other, random_state=seed)
         share = comparison.with_learned
         return _margin(comparison.p_value, share if self.followed == "learned" else 1 - share)
 

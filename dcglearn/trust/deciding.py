@@ -199,8 +199,10 @@ def what_if(
     if fit is None:
         with stage("learning"):
             fit = fit_in_form(log, DirectDescription.of(learner))
-    how: Fields = {"judgements": judgements, "runs": runs, "random_state": random_state}
-    return deciding(conclusion_of(conclusion, log, fit, **how), by)
+    asked = conclusion_of(
+        conclusion, log, fit, judgements=judgements, runs=runs, random_state=random_state
+    )
+    return deciding(asked, by)
 
 
 def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS) -> Deciding:
