@@ -21,7 +21,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.fit_dcg import fit_direct
-from dcglearn.logs.columns import ties_of, weights_of
+from dcglearn.logs.columns import ties_of, ways_of, weights_of
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
@@ -365,7 +365,6 @@ def _estimates(
         )
 
     # the verdicts that it has a probability for
-    way = np.zeros(len(log)) if log.swapped is None else np.where(log.swapped, -1.0, 1.0)
     tie = ties_of(log)
     kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
 
@@ -374,7 +373,7 @@ def _estimates(
         z=fit.sureness(log)[kept],
         threshold=fit.tie_threshold,
         tie=tie[kept],
-        way=way[kept],
+        way=ways_of(log)[kept].astype(float),
         weight=weights_of(log)[kept],
         rater=rater[kept],
         n_raters=n_raters,

@@ -216,24 +216,29 @@ def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS
     if search.n_total < 2:
         raise InputError(f"the log has {number_of(search.n_total, UNITS[by])}: leave out others")
 
-    # by influence with all else held, then by whole fits
+    # of a conclusion that does not hold, nothing decides
     count: int | None = None
     order, smallest, turned = np.zeros(0, np.int64), False, []
     margin = afresh = None
     if conclusion.margin > 0:
         with stage("what if"):
+            # by influence with all else held, then by whole fits
             order, count, smallest = search.ordered()
             margins = search.tried(order, count, max(n_fits // conclusion.cost, 1))
             turned = [tried for tried, found in margins.items() if found <= 0]
+
+            # whole fits bear it out: of the sets that were tried, the smallest
             if turned:
                 smallest = min(turned) == 1 or (smallest and min(turned) == count)
                 count = min(turned)
                 margin, afresh = margins[count], np.inf
                 with contextlib.suppress(InputError):
                     afresh = conclusion.afresh(search.left_out(order[:count]))
+            # it turns with all else held, and no whole fit bears that out
             elif count:
                 margin = conclusion.without(search.left_out(order[:count])).margin
                 afresh = margins[count]
+            # no set was found: how far it gets without all that speak for it
             else:
                 margin = margins.get(len(order))
 
@@ -294,6 +299,7 @@ class _Search:
             more, changes = self._next(state, taken)
             if not len(more):
                 break
+            # at least a quarter more than before, so that steps are few
             ends = state.margin + np.cumsum(changes[more])
             enough = max(int((ends > 0).sum()) + 1, len(taken) // 4)
             enough = 1 if self.few and len(taken) < ONE_BY_ONE else enough

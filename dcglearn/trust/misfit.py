@@ -294,7 +294,7 @@ def _held_out(
         """Return the values of utilities that are learned from a fold on the rest."""
         sample, held_out = sampled(log[train], rng), log[test]
         metrics: list[Metric] = [fit.metric for fit in _fits(sample, description, whole).values()]
-        metrics.insert(1, free_utility(sample))
+        metrics.insert(1, free_utility(sample))  # the second, see `_parts`
         return np.stack([held_out_values(x, sample, held_out) for x in metrics], axis=1)
 
     frame = held_out_frame(log, unit, folds, starmap(values_of, folds), "folds")

@@ -52,10 +52,15 @@ def nested_test(
     if logs is None:
         assert smaller.pairs is not None, "a fit to a log in memory"
         logs = LogsOfDCG.like(smaller.pairs, smaller.judgements, smaller.model, smaller.theta)
+
+    # with the log itself, at most this share of the gains may be as large
     allowed = max(int(FALSE_POSITIVE_RATE * (len(thetas) + 1) + 1e-9) - 1, 0)
     rng, null, as_large = np.random.default_rng(random_state), [], 0
     for theta in counted(thetas, len(thetas), "logs of a DCG"):
-        null.append(gain_of(replace(logs, theta=theta).draw(rng), logs.share))
+        simulated = replace(logs, theta=theta).draw(rng)
+        null.append(gain_of(simulated, logs.share))
+
+        # too many are: the p-value is above the rate, however the rest come out
         as_large += null[-1] >= gain
         if as_large > allowed:
             return as_large / len(null), np.array(null)
@@ -154,7 +159,7 @@ class LogsOfDCG:
 
     @property
     def share(self) -> float:
-        """Factor of the loss, as in `fit`."""
+        """Factor of the loss: how many independent judgements a unit of weight counts for."""
         total = float(self.weight.sum())
         return min(total, float(len(self.lists))) / total
 
