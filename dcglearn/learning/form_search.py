@@ -47,9 +47,9 @@ def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
     model = objective.model
 
     # compare starts on 4096 to 8192 judgements of a long log
-    objective = objective.thinned(4096)
-    listed = ListedJudgements.of(objective.judgements.thinned(len(objective.judgements)))
-    objective = replace(objective, judgements=listed)
+    few = objective.thinned(4096)
+    assert isinstance(few.judgements, JudgedPairs)
+    objective = replace(few, judgements=ListedJudgements.of(few.judgements))
 
     # every base at every corner, as sharp as it is, softer and sharper
     further = _corners(model.form, model.n_grades)

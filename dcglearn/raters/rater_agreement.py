@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -267,11 +268,10 @@ def rater_agreement(
         estimates = _estimates(log, rater, len(names), learner, level)
 
     # alpha as values, and as ordered ones
+    alpha = partial(krippendorff_alpha, unit, level=level, random_state=random_state)
     return RaterAgreement(
-        nominal=krippendorff_alpha(unit, np.sign(value), level=level, random_state=random_state),
-        ordinal=krippendorff_alpha(
-            unit, value, ordinal=True, level=level, random_state=random_state
-        ),
+        nominal=alpha(np.sign(value)),
+        ordinal=alpha(value, ordinal=True),
         n_units=int((np.bincount(unit) > 1).sum()),
         both_ways=len(repeated.same),
         consistency=Estimate.of_share(int(repeated.same.sum()), len(repeated.same), level),

@@ -69,8 +69,10 @@ class _Tried(Finding):
     @property
     def table(self) -> PolarsFrame:
         """The share of each value, with its standard error."""
-        columns = {"held_out_share": self.mean, "standard_error": self.error}
-        return table_of({"value": self._values[0], **columns})
+        values, _ = self._values
+        return table_of(
+            {"value": values, "held_out_share": self.mean, "standard_error": self.error}
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
