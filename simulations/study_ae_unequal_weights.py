@@ -70,7 +70,7 @@ def trial(rng, weights, n):
     log = drawn(rng, weights, n)
     halves = np.where(rng.permutation(len(log)) % 2, "first", "second")
     with warnings.catch_warnings():
-        # a log that weighs more than it has lists is said to hold lists that recur
+        # a log that weighs more than it has lists is warned of
         warnings.simplefilter("ignore", UserWarning)
         p_values = {
             "discounts": dl.trust.rising_discounts(log).p_value,

@@ -237,10 +237,11 @@ def _members(
         name, textbook = best_textbook(pairs, further)
         fixed[name] = textbook
 
-    members = [Member(name, 1.0, math.nan, math.nan, fit.dcg, fit) for name, fit in fits.items()]
-    for name, metric in fixed.items():
-        members.append(Member(name, 1.0, math.nan, math.nan, _zeroed(metric, zero)))
-    return members
+    unweighed = 1.0, math.nan, math.nan
+    return [
+        *(Member(name, *unweighed, fit.dcg, fit) for name, fit in fits.items()),
+        *(Member(name, *unweighed, _zeroed(metric, zero)) for name, metric in fixed.items()),
+    ]
 
 
 def _zeroed(dcg: DCG, zero: int) -> DCG:

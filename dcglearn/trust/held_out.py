@@ -389,7 +389,7 @@ def cross_fitted(
 
     # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
     verdicts = np.zeros((2, len(pairs)), np.int8)
-    chosen, n_train, chances = [], 0, np.full(len(pairs), np.nan)
+    chosen, chances = [], np.full(len(pairs), np.nan)
     folds = folds_of(pairs, unit, random_state)
     for train, test in counted(folds, len(folds), "held out"):
         part = pairs[train]
@@ -398,12 +398,12 @@ def cross_fitted(
         chosen.append(name)
         verdicts[:, test] = [pairs[test].verdicts(metric) for metric in (fitted.metric, textbook)]
         chances[test] = _chances(fitted.metric, pairs[test])
-        n_train = max(n_train, len(part))
 
     # beside them the metric used now
     best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
     of_metrics = {LEARNED: verdicts[0], _named(best, baseline_name): verdicts[1]}
     of_metrics[baseline_name] = pairs.verdicts(baseline_dcg)
+    n_train = max(len(train) for train, _ in folds)
     names = Comparison((), baseline_name, best, n_train, len(pairs), by=unit)
     return _with_numbers(names, pairs, of_metrics, chances, None, random_state)
 
