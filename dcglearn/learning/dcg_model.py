@@ -241,7 +241,8 @@ class Model:
 
         With a free zero, the last gain is an empty place's.
         """
-        at, n = self.places, len(thetas)
+        at = self.places
+        n = len(thetas)
 
         # what is no parameter: the worst grade's gain, the outer thresholds, fixed margins
         gains = np.zeros((n, max(self.n_grades, self.zero + 1)))
@@ -416,7 +417,8 @@ def _add_loss(
     model: Model, thetas: Floats, share: float, points: Points, sums: LossSums, local: Local
 ) -> None:
     """Add `share` times the derivatives of the loss at parameters to those of the prior."""
-    at, d = model.places, local.dense.shape[1]
+    at = model.places
+    d = local.dense.shape[1]
     judges = _Judges.of(model, points, sums)
 
     # slopes in gains, discounts, thresholds and common parameters of judges

@@ -191,7 +191,7 @@ def fit_dcg(
     message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
     _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
 
-    # the fit, and what others are fitted from
+    # the fit
     fitted = _fitted(
         log,
         description,
@@ -205,11 +205,14 @@ def fit_dcg(
         warm=is_warm,
         weighed_on=total,
     )
+
+    # and what others are fitted from
     return fitted, FittedDCG(
         model,
         judgements,
         pairs=None if isinstance(verdicts.log, PartedLog) else verdicts.log,
         share=share,
+        # where it ended
         theta=result.theta,
         objective=result.objective,
         starts=known_starts(model),
@@ -276,7 +279,8 @@ def _model(
 ) -> Model:
     """Return the model of a log."""
     falling = description.discounts == "falling"
-    target, empty = None, 0.0
+    target = None
+    empty = 0.0
     if prior is not None:
         target = log_curves(prior.gains, prior.discounts, falling=falling)
         empty = empty_gain(prior.gains)
@@ -313,7 +317,9 @@ def _fitted(
 ) -> DirectFit:
     """Return the fit of the DCG with its cautions; `facts` are fields of it."""
     # the DCG, with the best gain and the first discount 1
-    visible, curves, model = log.visible(), result.curves, result.model
+    visible = log.visible()
+    curves = result.curves
+    model = result.model
     dcg = DCG(*curves.scaled, log.grade_names, (*_notes(visible), *notes))
 
     fitted = DirectFit(
@@ -335,7 +341,8 @@ def with_form(
     dcg: DirectFit, form: str, result: Optimum, judgements: JudgementSource, *, warm: bool
 ) -> DirectFit:
     """Return the fit with the metric and the judges of a form beyond its DCG."""
-    end, utility = _end(result, judgements), result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
+    end = _end(result, judgements)
+    utility = result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
     end["unconverged"] = end["unconverged"] or dcg.unconverged
     return replace(dcg, form=form, curves=result.curves, warm=warm, list_utility=utility, **end)
 

@@ -178,7 +178,9 @@ def _solved(
     pairs: PairSource, log: OpenLog, description: QPDescription, start: Floats | None
 ) -> Solution:
     """Solve the QP as the description says."""
-    n_grades, C, monotone = log.n_grades, description.C, description.monotone and log.graded
+    n_grades = log.n_grades
+    C = description.C
+    monotone = description.monotone and log.graded
     if description.solver == "cvxpy":
         assert isinstance(pairs, Pairs)
         own = description.constraints

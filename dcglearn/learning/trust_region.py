@@ -60,7 +60,8 @@ class Descents:
     @classmethod
     def at(cls, theta: Floats, local: Local) -> Self:
         """Return descents that have not moved; those whose value is not finite have stopped."""
-        n, radius = len(theta), 1.0
+        n = len(theta)
+        radius = 1.0
         stopped = ~np.isfinite(local.value)
         numbers = np.full(n, radius), np.zeros(n), np.zeros(n, np.intp), np.zeros(n, np.bool_)
         return cls(theta.copy(), local, *numbers, stopped, np.arange(n))

@@ -71,7 +71,8 @@ class Verdicts:
     def _in_parts(self, *, one_rater: bool, empty: int) -> JudgementSource:
         """Return the judgements of a log in parts; few of them are gathered into memory."""
         # raters stand in the parts by name or by number
-        stored, places = self.log.raters, None
+        stored = self.log.raters
+        places = None
         if stored is not None:
             places = np.searchsorted(self.raters, stored or [""]).astype(np.int32)
         numbers = None if one_rater else (self.raters, places)
@@ -145,7 +146,8 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
         dropped["ties"] = facts.n_ties
 
     # distinct strengths of all parts, which tell whether there are more than `most`
-    most, strengths = _most_levels(kind), Strengths(np.ones(1), np.ones(1))
+    most = _most_levels(kind)
+    strengths = Strengths(np.ones(1), np.ones(1))
     if kind != SIGMOID:
         strengths = log.parts.total(strengths_of, most)
     values = strengths.values

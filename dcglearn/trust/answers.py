@@ -314,7 +314,8 @@ def explained_at_most(answers: Answers, random_state: int = 0) -> str:
     """Return the share of the answers' variance within questions, with its interval, in words."""
     # questions that were asked with several lists
     several = answers[answers.varied]
-    number, n = several.number, len(np.unique(several.question))
+    number = several.number
+    n = len(np.unique(several.question))
     if n < FEWEST_QUESTIONS:
         return "unknown: too few questions were asked with several lists"
 
@@ -349,7 +350,8 @@ def _held_out(
     # compare the answers to the questions of each fold
     parts: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}
     for train, test in counted(folds, len(folds), "held-out questions"):
-        held_out, dcg = answers[test], fit_answers(answers[train], description).dcg
+        held_out = answers[test]
+        dcg = fit_answers(answers[train], description).dcg
         values = dcg.score(held_out.lists), ndcg(held_out, metric)
         for kind, columns in parts.items():
             right, wrong, weight = getattr(held_out, kind)

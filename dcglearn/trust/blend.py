@@ -364,7 +364,8 @@ def chance_of_fixed(fitted: FittedDCG, description: DirectDescription) -> float:
         metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
 
     # fit judges to the eight likeliest
-    few, thetas = fitted.function.thinned(1 << 12), _with_curves(fitted, metrics)
+    few = fitted.function.thinned(1 << 12)
+    thetas = _with_curves(fitted, metrics)
     judges_alone = replace(few, model=replace(model, ridge=0.0))
     promising = np.argsort(judges_alone.values(thetas), kind="stable")[:8]
     values = judges_alone.values(_judged(judges_alone, thetas[promising]))
@@ -431,7 +432,8 @@ def _blended(
     objective = fitted.function.values(theta)
 
     # how often their verdicts are wrong, told by judgements in memory
-    judgements, points = on_sample.judgements.thinned(SAMPLE), fitted.model.points(theta)
+    judgements = on_sample.judgements.thinned(SAMPLE)
+    points = fitted.model.points(theta)
 
     # the robust fit with the blend's curves; its description asks for the default, a blend
     return replace(

@@ -221,7 +221,8 @@ def _estimated(
 
     # errors of sampling, and of not knowing the values
     lead = units.fitted().difference(first, second)[0]
-    right, chance = (np.sign(lead) + 1) / 2, chances(slope * np.abs(lead))[:, 0]
+    right = (np.sign(lead) + 1) / 2
+    chance = chances(slope * np.abs(lead))[:, 0]
     error = np.sqrt(units.sampling_variance(right, chance) + np.var(lost))
 
     # at most what memorised values reach

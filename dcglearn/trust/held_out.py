@@ -389,13 +389,16 @@ def cross_fitted(
 
     # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
     verdicts = np.zeros((2, len(pairs)), np.int8)
-    chosen, chances = [], np.full(len(pairs), np.nan)
+    chosen = []
+    chances = np.full(len(pairs), np.nan)
     folds = folds_of(pairs, unit, random_state)
     for train, test in counted(folds, len(folds), "held out"):
         part = pairs[train]
         fitted = fit_in_form(part, description)
         name, textbook = best_textbook(part)
         chosen.append(name)
+
+        # their verdicts on the others
         verdicts[:, test] = [pairs[test].verdicts(metric) for metric in (fitted.metric, textbook)]
         chances[test] = _chances(fitted.metric, pairs[test])
 
@@ -423,9 +426,11 @@ def _with_numbers(
     not know its judges.
     """
     # shares of all metrics, and leads of the first
-    unit, table = names.by, np.stack([*verdicts.values()])
+    unit = names.by
+    table = np.stack([*verdicts.values()])
     frame = HeldOut.of(held_out, unit, np.arange(len(held_out)), (table[None] + 1) / 2)
-    weight, shares = frame.weight, frame.means()[0]
+    weight = frame.weight
+    shares = frame.means()[0]
     precisions = (table > 0) @ weight / weight.sum()
     leads = lead_intervals(held_out, frame.right, unit, n_resamples, random_state)
     columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()

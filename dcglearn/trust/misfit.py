@@ -172,7 +172,8 @@ class LackOfFit(Finding):
         notes = []
 
         # the form to learn with
-        part, more = self.closing, ""
+        part = self.closing
+        more = ""
         if part is not None:
             if part.covered_share is not None and dcg.covered_share is not None:
                 points = 100 * (part.covered_share - dcg.covered_share)
@@ -285,7 +286,8 @@ def _held_out(
 ) -> tuple[HeldOut, dict[str, DirectFit]]:
     """Return the held-out values of the utilities, the DCG first, and the whole log's fits."""
     # divide the log at random, several times
-    rng, folds = np.random.default_rng(random_state), []
+    rng = np.random.default_rng(random_state)
+    folds = []
     for i in range(N_PARTITIONS):
         folds += folds_of(log, unit, N_PARTITIONS * random_state + i)
     whole = _fits(sampled(log, rng), description)

@@ -55,7 +55,9 @@ def nested_test(
 
     # with the log itself, at most this share of the gains may be as large
     allowed = max(int(FALSE_POSITIVE_RATE * (len(thetas) + 1) + 1e-9) - 1, 0)
-    rng, null, as_large = np.random.default_rng(random_state), [], 0
+    rng = np.random.default_rng(random_state)
+    null = []
+    as_large = 0
     for theta in counted(thetas, len(thetas), "logs of a DCG"):
         simulated = replace(logs, theta=theta).draw(rng)
         null.append(gain_of(simulated, logs.share))
@@ -119,14 +121,18 @@ class LogsOfDCG:
         a true DCG hardly depend on their number.
         """
         # number the lists, and where there are ratings each rated list
-        n, counts = len(log), log.ratings
+        n = len(log)
+        counts = log.ratings
         number = np.concatenate(list_numbers(log.preferred, log.other))
         if counts is None:
-            rows, shared = number, 1.0
+            rows = number
+            shared = 1.0
             size = np.ones(rows.max() + 1)
+        # a list that was rated in several groups is one in each
         else:
             better, worse, own = counts.rows_of(log)
-            rows, shared = np.concatenate([better, worse]), share_of_lists(counts)
+            rows = np.concatenate([better, worse])
+            shared = share_of_lists(counts)
             size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
 
         # merge the judgements of a rater on a pair, and thin the pairs by weight

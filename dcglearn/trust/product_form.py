@@ -95,7 +95,8 @@ class PositionTest(Finding):
     @property
     def pictures(self) -> list[Fields]:
         """The worth of the best grade and of a middle one, by position, under both fits."""
-        pictures, ticks = [], [str(k + 1) for k in range(self.product.depth)]
+        pictures = []
+        ticks = [str(k + 1) for k in range(self.product.depth)]
         top = self.product.n_grades - 1
         for grade in dict.fromkeys((top, top // 2)):
             fits = {"gains times discounts": self.product.utility, "free weights": self.free}
@@ -139,7 +140,8 @@ def position_dependence(
     """
     log = learnable(as_preferences(log))[0].decided
     whole_number(n_resamples, "n_resamples", 1)
-    df, judgements = _degrees_of_freedom(log), _judgements(log)
+    df = _degrees_of_freedom(log)
+    judgements = _judgements(log)
     with one_blas_thread():
         # fit a DCG with logistic judges, near which all product forms start
         description = DirectDescription(loss="logistic", n_grades=log.n_grades)
@@ -230,7 +232,8 @@ def weights_of_increments(increments: Floats) -> Floats:
 def _cost(judgements: JudgedPairs, increments: Floats) -> tuple[float, Floats]:
     """Return the negative log likelihood of B plus the penalty, and its slope, shape (L - 1, K)."""
     # the loss and its slope in W
-    weights, thresholds = weights_of_increments(increments), np.array([0.0, 0.0, np.inf])
+    weights = weights_of_increments(increments)
+    thresholds = np.array([0.0, 0.0, np.inf])
     sums = pair_loss(judgements, weights, thresholds, np.zeros(1))
 
     # the slope in B; a small penalty keeps the scale finite where no pair is violated

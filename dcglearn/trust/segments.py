@@ -193,7 +193,8 @@ def segment_test(
     error, likelihood_error = errors[:, 1].tolist()
 
     # the shares of each segment
-    of, segments = number[frame.rows], []
+    of = number[frame.rows]
+    segments = []
     for s in order.tolist():
         own = np.flatnonzero(of == s)
         shares = frame.shares(own)[::-1].tolist() if len(own) else []
@@ -310,7 +311,8 @@ def _gain(smaller: FittedDCG) -> float:
     Each is descended to from the common DCG. A search from all starts would find gains by chance:
     curves on which a few judgements are all right, with judges too sharp.
     """
-    judgements, common = smaller.judgements, smaller.theta[: smaller.model.places.own_errors.start]
+    judgements = smaller.judgements
+    common = smaller.theta[: smaller.model.places.own_errors.start]
     model = replace(smaller.model, n_raters=1)
     of_one = replace(smaller.function, model=model)
     starts = list(model.sharpened(common[None], (0.0, -0.7, 0.7)))
