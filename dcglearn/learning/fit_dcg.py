@@ -361,6 +361,8 @@ def _end(result: Optimum, judgements: JudgementSource) -> dict[str, Any]:
             f"stopped after {result.n_iter} iterations, not yet stationary: raise max_iter "
             f"{pointer('convergence-warning')}"
         )
+
+    # beside how low it ended
     return {
         "objective": result.objective,
         "n_iter": result.n_iter,

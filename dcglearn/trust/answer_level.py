@@ -48,6 +48,8 @@ def gain_by_place(answers: Answers, fewest: int, random_state: int = 0) -> Itera
                 # a place is no share of itself
                 if (n, k) == (reference, 1):
                     continue
+
+                # the questions that were asked in all three ways
                 at = _means(answers, same_length & (place == k))
                 means = np.array([closed, whole, at])
                 common = means[:, ~np.isnan(means).any(axis=0)]

@@ -256,6 +256,8 @@ def _level(answers: Answers, zero: int | str) -> str:
     fixed = zero_of(log, zero)[0]
     if fixed < log.n_grades:
         steps = np.delete(steps, fixed, axis=1)
+
+    # constants that no comparison shows, one of them that of the best grade
     with_best = np.vstack([steps, np.eye(steps.shape[1], dtype=int)[-1]])
     if np.linalg.matrix_rank(steps) < np.linalg.matrix_rank(with_best):
         return (
@@ -263,6 +265,8 @@ def _level(answers: Answers, zero: int | str) -> str:
             "worth at any; ask questions without any passage too (an empty list), and with the "
             "right one alone"
         )
+
+    # what told the level
     n_closed = int((answers.closed_book & answers.varied).sum())
     if not n_closed:
         return "learned from lists that hold different grades"
@@ -359,6 +363,8 @@ def _held_out(
             # nobody chooses between a list and none
             kept = ~(held_out.closed_book[right] | held_out.closed_book[wrong])
             right, wrong, weight = right[kept], wrong[kept], weight[kept]
+
+            # which of the two lists each metric puts first
             order = np.array([order_of(value[right], value[wrong]) for value in values])
             columns.append(
                 ((order + 1) / 2, weight, held_out.question[right], held_out.question[wrong])

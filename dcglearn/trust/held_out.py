@@ -347,6 +347,8 @@ def compare_dcg(
     metrics[_named(best, baseline_name)] = textbook
     metrics.setdefault(baseline_name, baseline_dcg)
     metrics |= _of_lists(train)
+
+    # compare them by their verdicts
     verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
     n_train, n_held_out = len(train.decided), len(held_out)
     names = Comparison((), baseline_name, best, n_train, n_held_out, by=unit)
@@ -433,6 +435,8 @@ def _with_numbers(
     shares = frame.means()[0]
     precisions = (table > 0) @ weight / weight.sum()
     leads = lead_intervals(held_out, frame.right, unit, n_resamples, random_state)
+
+    # a row each
     columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()
     rows = tuple(Row(name, *row) for name, row in zip(verdicts, columns, strict=True))
 

@@ -57,6 +57,8 @@ def machine_dcg(llm: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG | 
                     verdicts.thinned(CHECKED_PAIRS) if isinstance(verdicts, PartedLog) else verdicts
                 )
             return fit_blend(verdicts, DirectDescription(n_grades=like.n_grades)).dcg
+
+        # the warning stands at the caller's line
         except InputError as error:
             warnings.warn(
                 f"the LLM judge is left out, and people alone are followed: {error}",

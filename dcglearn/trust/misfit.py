@@ -179,6 +179,8 @@ class LackOfFit(Finding):
                 points = 100 * (part.covered_share - dcg.covered_share)
                 more = f": where lists recur, it orders {points:+.1f} points more rightly"
             notes.append(f'learn with form="{self.form}" (--form {self.form}){more}')
+
+            # what free weights add, which no form has
             if free.shown:
                 notes.append(
                     f"weights free at each grade and position order {free.points} rightly than "
