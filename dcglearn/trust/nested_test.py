@@ -53,7 +53,7 @@ def nested_test(
         assert smaller.pairs is not None, "a fit to a log in memory"
         logs = LogsOfDCG.like(smaller.pairs, smaller.judgements, smaller.model, smaller.theta)
 
-    # with the log itself, at most this share of the gains may be as large
+    # how many simulated gains may be as large: of all gains 5%, one of which is the log's own
     allowed = max(int(FALSE_POSITIVE_RATE * (len(thetas) + 1) + 1e-9) - 1, 0)
     rng = np.random.default_rng(random_state)
     null = []
