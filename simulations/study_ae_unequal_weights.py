@@ -12,7 +12,7 @@ from scipy.special import expit
 
 import dcglearn as dl
 from simulations.claims import MOST, Claim
-from simulations.run import TRUTHS, curves, legend, main, repeated
+from simulations.run import TRUTHS, curves, legend, main, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_ae_unequal_weights", 40, 2, (9.0, 3.4)
 SIZES = (100, 200, 500)
@@ -106,21 +106,21 @@ def plot(table, axes):
         curves(table.filter(pl.col("weights") == weights), ax, "n", "rejected", lines="test")
         ax.axhline(LEVEL, color="0.4", lw=0.8, ls=(0, (4, 3)))
         ax.set(xscale="log", xlabel="number of pairs", ylabel="share of logs rejected", title=title)
-        ax.set_ylim(-0.01, 0.31)
         ax.set_xticks(SIZES, [str(n) for n in SIZES])
         ax.minorticks_off()
+    share_scale(axes)
     legend(axes[0], "test", fontsize=7)
 
 
 def claims(table):
     """Yield our claims: of each test, over weights and sizes, and of all tests at each weights."""
-    claim = partial(Claim, table, "ours", "study ae", value="rejected", high=MOST)
+    claim = partial(Claim, paper="ours", place="study ae", value="rejected", high=MOST)
     for name, does in TESTS.items():
         text = f"with unequal weights, {does} in at most 8% of logs of DCGs of 100 to 500 pairs"
-        yield claim(text, rows={"test": name})
+        yield claim(table.filter(test=name), text=text, rows={})
     every = "the four tests together reject at most 8%"
-    yield claim(f"with weights of 1 to 5, {every}", rows={"weights": "1 to 5"})
-    yield claim(f"with counts as weights, {every}", rows={"weights": "counts"})
+    yield claim(table, text=f"with weights of 1 to 5, {every}", rows={"weights": "1 to 5"})
+    yield claim(table, text=f"with counts as weights, {every}", rows={"weights": "counts"})
 
 
 if __name__ == "__main__":
