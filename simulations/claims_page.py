@@ -35,8 +35,8 @@ SHORT = {"zhou": "Zhou", "qin": "Qin", "chapelle-wu": "Chapelle and Wu", "sun": 
 RANKERS, FEW = "rankers", "few"
 """Tables of our claims on rankers and experiments, and of claims on 251 real queries."""
 
-OF_RANKED = ("study_p_", "study_q_", "study_r_", "study_u_")
-"""Beginnings of the names of studies of rankers and of experiments with them."""
+OF_RANKED = ("study_p_", "study_q_", "study_r_", "study_u_", "study_aa_", "study_ab_")
+"""Beginnings of the names of studies of rankers, systems and experiments with them."""
 
 TEST, REST, TRAIN = (RATIOS[part] for part in ("test", "validation and test", "train"))
 """Ratios of the correction of Nadeau and Bengio."""

@@ -260,12 +260,14 @@ class DCGLearner(PairLearner):
             machine that disagrees with people loses its weight. It is left out, with a warning,
             where nothing can be learned from it. By default the start's.
         """
-        description, checkpointing = self.description, Checkpointing(checkpoint, resume)
+        description = self.description
+        checkpointing = Checkpointing(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             check_log(log, as_is=as_is)
 
             # the machine's DCG comes first: it may be left out
-            machine, warm = llm_dcg(llm, log, as_is=as_is), _warm_start(start, log)
+            machine = llm_dcg(llm, log, as_is=as_is)
+            warm = _warm_start(start, log)
             self._take(
                 fit_in_form(
                     log, description, warm, refit=refit, checkpointing=checkpointing, llm=machine
@@ -380,7 +382,8 @@ def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
     """Return the fit of the fields of a file, or of a member."""
     # read numbers and curves
     _check(values)
-    dcg, curves = DCG.from_dict(values["dcg"]), _curves(values["curves"])
+    dcg = DCG.from_dict(values["dcg"])
+    curves = _curves(values["curves"])
     raters = tuple(values["raters"])
     utility: Any = values["list_utility"]
 

@@ -53,21 +53,18 @@ def add_prior(
     normals: tuple[Floats, Floats],
     size: tuple[float, float],
     thetas: Floats,
-    values: Floats,
-    gradients: Floats,
-    dense: Floats,
+    sums: tuple[Floats, Floats, Floats],
 ) -> None:
-    """Add a `CurvePrior` and its derivatives at B points.
+    """Add a `CurvePrior` and its derivatives at B points to `sums`.
 
-    Values have shape (B,), gradients (B, p), and Hessians (B, d, d).
-
-    `linear`, shape (q, d), are the linear functions that it charges, of which the first are
-    curvatures, less `centre`; `normals` holds precision and pull, (p,) each, and `size` the ridge
-    and the knee.
+    These are values, shape (B,), gradients, (B, p), and Hessians, (B, d, d), of the first d
+    parameters. `linear`, shape (q, d), are the linear functions that the prior charges, of which
+    the first are curvatures, less `centre`; `normals` holds precision and pull, (p,) each, and
+    `size` the ridge and the knee.
     """
     n_linear, d = linear.shape
     sizes = *thetas.shape, d, n_linear, len(centre)
-    _add_prior(*sizes, *size, linear, centre, *normals, thetas, values, gradients, dense)
+    _add_prior(*sizes, *size, linear, centre, *normals, thetas, *sums)
 
 
 def add_in_parameters(
@@ -75,22 +72,22 @@ def add_in_parameters(
     share: float,
     thetas: Floats,
     points: tuple[Floats, Floats],
-    slopes: Floats,
-    joint: Floats | None,
-    gradient: Floats,
-    dense: Floats,
+    derivatives: tuple[Floats, Floats | None],
+    sums: tuple[Floats, Floats],
 ) -> Floats:
-    """Add derivatives of a loss, times `share`, to gradients, (B, p), and to `dense`, (B, d, d).
+    """Add derivatives of a loss in the parameters, times `share`, to `sums`.
 
-    `points` are gains and discounts. `slopes`, shape (B, m), and `joint`, shape (B, m, m), if there
-    is one, are the first and second derivatives in gains, discounts, thresholds and, last, the
-    common logit of error and position bias, where the layout has them. The Jacobian of these m in
-    the first d parameters is returned, shape (B, m, d).
+    `points` are gains and discounts. The `derivatives`, first, shape (B, m), and second, (B, m, m),
+    if there are any, are those in gains, discounts, thresholds and, last, the common logit of error
+    and position bias, where the layout has them. The Jacobian of these m in the first d parameters
+    is returned, shape (B, m, d). `sums` are gradients, (B, p), and Hessians, (B, d, d).
     """
-    (n, p), d, m, (gains, discounts) = thetas.shape, dense.shape[1], slopes.shape[1], points
+    n, p = thetas.shape
+    n_gains, n_positions = (curve.shape[1] for curve in points)
+    m, d = derivatives[0].shape[1], sums[1].shape[1]
 
     # room for the Jacobian and for the kernel's own work
-    jacobian, work = np.empty((n, m, d)), np.empty(_work_of_parameters(discounts.shape[1], d, m))
-    sizes, at = (n, p, d, m, gains.shape[1]), (thetas, gains, discounts, slopes, joint)
-    _add_in_parameters(layout, *sizes, share, *at, jacobian, gradient, dense, work)
+    jacobian, work = np.empty((n, m, d)), np.empty(_work_of_parameters(n_positions, d, m))
+    arrays = thetas, *points, *derivatives, jacobian, *sums, work
+    _add_in_parameters(layout, n, p, d, m, n_gains, share, *arrays)
     return jacobian

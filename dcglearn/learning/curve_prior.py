@@ -43,7 +43,7 @@ class CurvePrior:
         n, d = len(thetas), self.rows.shape[1]
         sums = np.full(n, self.level), np.zeros(thetas.shape), np.zeros((n, d, d))
         normals, size = (self.precision, self.pull), (self.ridge, KNEE)
-        add_prior(self._linear, self.centre, normals, size, thetas, *sums)
+        add_prior(self._linear, self.centre, normals, size, thetas, sums)
         return sums
 
     @cached_property

@@ -241,7 +241,8 @@ class Model:
 
         With a free zero, the last gain is an empty place's.
         """
-        at, n = self.places, len(thetas)
+        at = self.places
+        n = len(thetas)
 
         # what is no parameter: the worst grade's gain, the outer thresholds, fixed margins
         gains = np.zeros((n, max(self.n_grades, self.zero + 1)))
@@ -416,7 +417,8 @@ def _add_loss(
     model: Model, thetas: Floats, share: float, points: Points, sums: LossSums, local: Local
 ) -> None:
     """Add `share` times the derivatives of the loss at parameters to those of the prior."""
-    at, d = model.places, local.dense.shape[1]
+    at = model.places
+    d = local.dense.shape[1]
     judges = _Judges.of(model, points, sums)
 
     # slopes in gains, discounts, thresholds and common parameters of judges
@@ -434,9 +436,8 @@ def _add_loss(
     curved = sums.joint.shape[1] > 0
     joint = _joint_curvature(points, sums, judges) if curved else None
     curves = points.gains, points.discounts
-    jacobian = add_in_parameters(
-        model.layout, share, thetas, curves, slopes, joint, local.gradient, local.dense
-    )
+    derivatives, in_parameters = (slopes, joint), (local.gradient, local.dense)
+    jacobian = add_in_parameters(model.layout, share, thetas, curves, derivatives, in_parameters)
 
     # second derivatives that involve judges' own parameters
     if curved and n_own:

@@ -8,7 +8,6 @@ Long logs are learned from samples first.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -81,7 +80,8 @@ class Optimum:
 
     def utility(self, grade_names: tuple[str, ...] | None, notes: tuple[str, ...]) -> ListUtility:
         """Return the metric, with gains from 0 to 1 and discounts from 1."""
-        curves, points = self.curves, self.model.points(self.theta[None])
+        curves = self.curves
+        points = self.model.points(self.theta[None])
         gains, discounts = curves.scaled
         stops = np.zeros(len(gains)) if points.stops is None else points.stops[0]
         best = 0.0 if points.best is None else float(points.best[0])
@@ -119,11 +119,15 @@ def search_near(
     objective: DirectObjective, starts: Sequence[Floats], *, max_iter: int = 2000
 ) -> Optimum:
     """Descend from a few starts near the optimum, over all judgements, and keep the best end."""
-    limits: dict[str, Any] = {"max_iter": max_iter, "tol": SCHEDULE.exact}
-    if len(starts) > 1:
-        limits["to_beat"] = np.inf
-    bounds = objective.model.bounds
-    return _optimum_of(objective.model, descend(objective, np.array(starts), bounds, **limits))
+    ends = descend(
+        objective,
+        np.array(starts),
+        objective.model.bounds,
+        max_iter=max_iter,
+        tol=SCHEDULE.exact,
+        to_beat=np.inf if len(starts) > 1 else None,
+    )
+    return _optimum_of(objective.model, ends)
 
 
 def search_from(
@@ -162,7 +166,8 @@ def search_from(
 
 def _sample_sizes(n: int) -> list[int]:
     """Return the sizes of the samples that a log of n pairs is fitted on; the last is n."""
-    sizes, size = [], SCHEDULE.first_sample
+    sizes = []
+    size = SCHEDULE.first_sample
     while n >= 2 * size:
         sizes.append(size)
         if n * SCHEDULE.growth > SCHEDULE.largest_sample * (n // size):
@@ -224,14 +229,15 @@ def _sharpened(objective: DirectObjective, thetas: Floats, max_iter: int) -> Flo
         blunt = replace(model, centre=model.centre - softer)
         thetas[:, model.places.sharpness] = blunt.centre
         of_blunt = replace(objective, model=blunt)
-        limits: dict[str, Any] = {"max_iter": max_iter, "tol": SCHEDULE.rough}
-        thetas = descend(of_blunt, thetas, blunt.bounds, **limits).theta
+        ends = descend(of_blunt, thetas, blunt.bounds, max_iter=max_iter, tol=SCHEDULE.rough)
+        thetas = ends.theta
     return thetas
 
 
 def _hopped(objective: DirectObjective, thetas: Floats, max_iter: int) -> Floats:
     """Return the lowest ends of competing descents, then of basin hopping (Wales and Doye 1997)."""
-    model, rng = objective.model, np.random.default_rng(0)
+    model = objective.model
+    rng = np.random.default_rng(0)
     competing = partial(descend, objective, bounds=model.bounds, tol=SCHEDULE.rough, to_beat=np.inf)
 
     # from all starts, in ever smaller numbers
@@ -256,7 +262,8 @@ def _hopped(objective: DirectObjective, thetas: Floats, max_iter: int) -> Floats
 def _hops(model: Model, n: int, rng: np.random.Generator) -> Floats:
     """Return changes of the parameters to hop from an end, the more the fewer pairs there are."""
     n_random = min(max(SCHEDULE.random_hops // max(n, 1), SCHEDULE.fewest_hops), SCHEDULE.most_hops)
-    n_sharper, sharpness = len(SCHEDULE.sharper), model.places.sharpness
+    n_sharper = len(SCHEDULE.sharper)
+    sharpness = model.places.sharpness
     hops = np.zeros((n_sharper + n_random, model.places.own_biases.stop))
 
     # first judges who are more or less sharp, then random changes of curves and sharpness

@@ -166,7 +166,8 @@ def _scaled(
 
 def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
     """Return notes on gains that are not learned, and on factors unlike those of a DCG."""
-    notes, near = [], 1e-9
+    notes = []
+    near = 1e-9
 
     # gains of grades that do not occur
     if visible.unseen_grades:

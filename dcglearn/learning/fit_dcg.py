@@ -75,10 +75,16 @@ class FittedDCG:
     def on(self, judgements: JudgementSource, share: float) -> Self:
         """Return the DCG fitted to other judgements, from this one and from the starts."""
         starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
-        limits = {"n_starts": self.n_starts, "max_iter": self.max_iter}
-        again = search(DirectObjective(self.model, judgements, share), starts, **limits)
-        end: dict[str, Any] = {"theta": again.theta, "objective": again.objective}
-        return replace(self, judgements=judgements, pairs=None, share=share, **end)
+        function = DirectObjective(self.model, judgements, share)
+        again = search(function, starts, n_starts=self.n_starts, max_iter=self.max_iter)
+        return replace(
+            self,
+            judgements=judgements,
+            pairs=None,
+            share=share,
+            theta=again.theta,
+            objective=again.objective,
+        )
 
 
 def fit_direct(
@@ -176,21 +182,43 @@ def fit_dcg(
     near = None if warm is None else warm.parameters(model, raters)
     cold = partial(cold_starts, model, verdicts, prior)
     function = DirectObjective(model, checkpointed(distinct(judgements)), share)
-    limits: dict[str, Any]
-    limits = {"n_starts": description.n_starts, "max_iter": description.max_iter}
-    worse = refit == "if_worse"
-    result, is_warm = search_from(near, cold, function, if_worse=worse, **limits)
+    n_starts, max_iter = description.n_starts, description.max_iter
+    result, is_warm = search_from(
+        near, cold, function, n_starts=n_starts, max_iter=max_iter, if_worse=refit == "if_worse"
+    )
 
     level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
     message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
     _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
 
-    # the fit, and what others are fitted from
-    facts: dict[str, Any] = {"dropped": verdicts.dropped, "warm": is_warm, "weighed_on": total}
-    fitted = _fitted(log, description, result, judgements, raters, n_effective, notes, **facts)
-    pairs = None if isinstance(verdicts.log, PartedLog) else verdicts.log
-    end, starts = (result.theta, result.objective), known_starts(model)
-    return fitted, FittedDCG(model, judgements, pairs, share, *end, starts, **limits)
+    # the fit
+    fitted = _fitted(
+        log,
+        description,
+        result,
+        judgements,
+        # facts of the log and of the search
+        raters=raters,
+        n_effective=n_effective,
+        notes=notes,
+        dropped=verdicts.dropped,
+        warm=is_warm,
+        weighed_on=total,
+    )
+
+    # and what others are fitted from
+    return fitted, FittedDCG(
+        model,
+        judgements,
+        pairs=None if isinstance(verdicts.log, PartedLog) else verdicts.log,
+        share=share,
+        # where it ended
+        theta=result.theta,
+        objective=result.objective,
+        starts=known_starts(model),
+        n_starts=n_starts,
+        max_iter=max_iter,
+    )
 
 
 def distinct(judgements: JudgementSource) -> JudgementSource:
@@ -251,7 +279,8 @@ def _model(
 ) -> Model:
     """Return the model of a log."""
     falling = description.discounts == "falling"
-    target, empty = None, 0.0
+    target = None
+    empty = 0.0
     if prior is not None:
         target = log_curves(prior.gains, prior.discounts, falling=falling)
         empty = empty_gain(prior.gains)
@@ -282,14 +311,15 @@ def _fitted(
     description: DirectDescription,
     result: Optimum,
     judgements: JudgementSource,
-    raters: tuple[str, ...],
-    n_effective: float,
+    *,
     notes: tuple[str, ...],
     **facts: Any,
 ) -> DirectFit:
-    """Return the fit of the DCG with its cautions; `facts` are further fields."""
+    """Return the fit of the DCG with its cautions; `facts` are fields of it."""
     # the DCG, with the best gain and the first discount 1
-    visible, curves, model = log.visible(), result.curves, result.model
+    visible = log.visible()
+    curves = result.curves
+    model = result.model
     dcg = DCG(*curves.scaled, log.grade_names, (*_notes(visible), *notes))
 
     fitted = DirectFit(
@@ -297,23 +327,22 @@ def _fitted(
         loss=description.loss_used,
         dcg=dcg,
         curves=curves,
-        raters=raters,
         ties=model.ties,
-        # what the log told
-        n_effective=n_effective,
         visible=visible,
+        # how the search ended, and what the log told
         **_end(result, judgements),
         **facts,
     )
-    cautions = _cautions(n_effective, model.n_grades - 2 + model.depth, fitted.rater_error)
-    return replace(fitted, cautions=cautions)
+    n_free = model.n_grades - 2 + model.depth
+    return replace(fitted, cautions=_cautions(fitted.n_effective, n_free, fitted.rater_error))
 
 
 def with_form(
     dcg: DirectFit, form: str, result: Optimum, judgements: JudgementSource, *, warm: bool
 ) -> DirectFit:
     """Return the fit with the metric and the judges of a form beyond its DCG."""
-    end, utility = _end(result, judgements), result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
+    end = _end(result, judgements)
+    utility = result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
     end["unconverged"] = end["unconverged"] or dcg.unconverged
     return replace(dcg, form=form, curves=result.curves, warm=warm, list_utility=utility, **end)
 
@@ -332,6 +361,8 @@ def _end(result: Optimum, judgements: JudgementSource) -> dict[str, Any]:
             f"stopped after {result.n_iter} iterations, not yet stationary: raise max_iter "
             f"{pointer('convergence-warning')}"
         )
+
+    # beside how low it ended
     return {
         "objective": result.objective,
         "n_iter": result.n_iter,

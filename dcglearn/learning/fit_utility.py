@@ -13,6 +13,7 @@ from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.descriptions import DirectDescription, QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import Utility
 from dcglearn.parts.parted_log import (
@@ -91,7 +92,7 @@ def qp_pairs(log: PreferencePairs, margin: Any, tie_epsilon: float | None) -> Pa
 
     # and each tie in both orders
     n, n_ties = len(decided), len(ties)
-    tied = np.ones(n_ties) if ties.weight is None else ties.weight
+    tied = weights_of(ties)
     return Pairs(
         np.concatenate([decided.preferred, ties.preferred, ties.other]),
         np.concatenate([decided.other, ties.other, ties.preferred]),
@@ -177,10 +178,12 @@ def _solved(
     pairs: PairSource, log: OpenLog, description: QPDescription, start: Floats | None
 ) -> Solution:
     """Solve the QP as the description says."""
-    n_grades, C, monotone = log.n_grades, description.C, description.monotone and log.graded
+    n_grades = log.n_grades
+    C = description.C
+    monotone = description.monotone and log.graded
     if description.solver == "cvxpy":
         assert isinstance(pairs, Pairs)
         own = description.constraints
         return solve_cvxpy(pairs, n_grades, C, monotone=monotone, constraints=own)
-    limits: dict[str, Any] = {"tol": description.tol, "max_iter": description.max_iter}
-    return solve(pairs, n_grades, C, monotone=monotone, start=start, **limits)
+    tol, max_iter = description.tol, description.max_iter
+    return solve(pairs, n_grades, C, monotone=monotone, start=start, tol=tol, max_iter=max_iter)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.dcg_model import DirectObjective, Model, log_metrics
+from dcglearn.learning.dcg_model import DirectObjective, Model, log_curves
 from dcglearn.learning.direct_search import Optimum
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.minimise import Minimum, minimised
@@ -47,9 +47,9 @@ def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
     model = objective.model
 
     # compare starts on 4096 to 8192 judgements of a long log
-    objective = objective.thinned(4096)
-    listed = ListedJudgements.of(objective.judgements.thinned(len(objective.judgements)))
-    objective = replace(objective, judgements=listed)
+    few = objective.thinned(4096)
+    assert isinstance(few.judgements, JudgedPairs)
+    objective = replace(few, judgements=ListedJudgements.of(few.judgements))
 
     # every base at every corner, as sharp as it is, softer and sharper
     further = _corners(model.form, model.n_grades)
@@ -85,8 +85,8 @@ def bases_near(model: Model, theta: Floats) -> list[Floats]:
         dcg = DCG.standard(model.n_grades, model.depth, gain, discount)
         if dcg.gains.any():
             other = theta.copy()
-            curves = [(dcg.gains, dcg.discounts)]
-            other[: model.places.delta.stop] = log_metrics(curves, falling=model.falling)[0]
+            curves = log_curves(dcg.gains, dcg.discounts, falling=model.falling)
+            other[: model.places.delta.stop] = np.concatenate(curves)
             bases.append(np.clip(other, *model.bounds))
     return bases
 

@@ -59,7 +59,8 @@ def verdicts(
     """
     # columns of equal length
     columns = np.array(np.broadcast_arrays(z, low, high, tie, error), np.float64)
-    n, is_tie = columns.shape[1], columns[3].astype(np.int8)
+    n = columns.shape[1]
+    is_tie = columns[3].astype(np.int8)
     logs, slopes, second = np.empty(n), np.empty((n, 4)), np.empty((n, 9))
     _verdicts(n, *columns[:3], is_tie, columns[4], logs, slopes, second)
     return logs, slopes, second
@@ -81,7 +82,8 @@ def chances(z: Floats, threshold: float = 0.0, errors: Floats | float = 0.0) -> 
     ties.
     """
     z, n = np.ascontiguousarray(z, np.float64), len(z)
-    errors, shares = np.full(n, errors, np.float64), np.empty((n, 3))
+    errors = np.full(n, errors, np.float64)
+    shares = np.empty((n, 3))
     _chances(n, z, threshold, errors, shares)
     return shares
 

@@ -98,7 +98,8 @@ def spread_slopes(
     0) where it is not wanted, `of_best` (B,).
     """
     stopped = of_stops if of_stops.shape[1] else None
-    work, sizes = np.empty(lists.shape[1]), _sizes(lists, tables)
+    work = np.empty(lists.shape[1])
+    sizes = _sizes(lists, tables)
     _spread_slopes(*sizes, lists, slopes, *tables, moment, stopped, of_best, work)
 
 

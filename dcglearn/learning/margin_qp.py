@@ -130,7 +130,8 @@ def _solved(
     pairs: PairSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any
 ) -> Solution:
     """Solve the QP, of a long log from the solution on a sample of about 32,768 pairs."""
-    n_sampled, curvature = 1 << 15, None
+    n_sampled = 1 << 15
+    curvature = None
 
     # a sample whose shortfalls count as much as those of the whole log
     if start is None and len(pairs) >= 4 * n_sampled:
@@ -183,7 +184,9 @@ def newton(
 
     # a gap of g leaves W within sqrt(g): where tol is small, the last step must be too
     longest = 1e-8
-    n_iter, settled, length = 0, tol > longest, 0.0
+    n_iter = 0
+    settled = tol > longest
+    length = 0.0
     while not (gap <= tol and settled) and n_iter < max_iter:
         step = _newton_step(curvature, sums.moment, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
@@ -254,7 +257,8 @@ def solve_cvxpy(
     n, depth = pairs.first.shape
     W = cp.Variable((depth, n_grades))
     difference = difference_matrix(pairs.first, pairs.second, n_grades)
-    margin, roots = np.broadcast_to(pairs.margin, n), np.sqrt(np.broadcast_to(pairs.weight, n))
+    margin = np.broadcast_to(pairs.margin, n)
+    roots = np.sqrt(np.broadcast_to(pairs.weight, n))
     shortfall = cp.pos(margin - difference @ cp.vec(W, order="C"))
 
     # the QP
@@ -312,7 +316,8 @@ def _monotone(weights: Floats) -> Floats:
     """Return the nearest W whose rows do not fall: isotonic regression by max-min."""
     width = weights.shape[1]
     sums = np.cumsum(weights, axis=1)
-    before, size = sums - weights, np.arange(width) - np.arange(width)[:, None] + 1
+    before = sums - weights
+    size = np.arange(width) - np.arange(width)[:, None] + 1
     means = (sums[:, None, :] - before[:, :, None]) / np.maximum(size, 1)
     means[:, np.arange(width), np.arange(width)] = weights
     least = np.minimum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
@@ -361,7 +366,8 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
     """
     free = lower < 0
     size = np.abs(hessian)
-    best, patience = len(gradient) + 1, 3
+    best = len(gradient) + 1
+    patience = 3
     while patience > 0:
         # solve for the free variables
         x = np.where(free, 0.0, lower)

@@ -105,7 +105,8 @@ def _chains(
     low, high = objective.model.bounds
     n, half = CHAINS.n, CHAINS.n // 2
     free = np.flatnonzero(np.ptp(points, axis=0) > 0)
-    values, kept = _values(objective, points), []
+    values = _values(objective, points)
+    kept = []
     n_steps = CHAINS.warm_up + CHAINS.every * -(-n_draws // n)
     for step in counted(range(n_steps), n_steps, "posterior"):
         # outlying chains continue from others
@@ -148,8 +149,11 @@ def _starts(
     rng: np.random.Generator,
 ) -> Floats:
     """Return starts of the chains, shape (C, p): around a fit, and the best of those known."""
-    model, half, n_known = objective.model, CHAINS.n // 2, len(known)
-    n_common, further = model.places.own_errors.start, model.places.further
+    model = objective.model
+    half = CHAINS.n // 2
+    n_known = len(known)
+    n_common = model.places.own_errors.start
+    further = model.places.further
     n_further = model.places.sizes[-1]
     around, others = (np.tile(theta, (n, 1)) for n in (half, n_known))
 
@@ -213,7 +217,8 @@ def dispersion(fitted: FittedDCG, cluster: Indices, random_state: int) -> float:
 
 def _slopes(fitted: FittedDCG, group: Indices) -> Floats:
     """Return the slopes of each group's loss at the fit, shape (G, p)."""
-    judgements, theta = fitted.judgements, fitted.theta
+    judgements = fitted.judgements
+    theta = fitted.theta
     weight = np.broadcast_to(judgements.weight, len(judgements))
     of_prior = fitted.model.prior.at(theta[None])[1][0]
     slopes = []

@@ -85,8 +85,17 @@ class WarmStart:
     def _of_fit(cls, name: str, fit: DirectFit) -> WarmStart:
         """Return the start of a fit; in a form beyond the DCG, start from the DCG beside it."""
         curves = fit.curves
-        blend: dict[str, Any] = {"members": fit.members, "weighed_on": fit.weighed_on}
-        warm = cls(name, curves.gains, curves.discounts, curves, fit.loss, fit.raters, **blend)
+        warm = cls(
+            name,
+            curves.gains,
+            curves.discounts,
+            curves,
+            fit.loss,
+            fit.raters,
+            # of a blend
+            members=fit.members,
+            weighed_on=fit.weighed_on,
+        )
         if fit.list_utility is None:
             return warm
 
@@ -158,7 +167,8 @@ class WarmStart:
         or new ties. Raise InputError if `Curves` hold as many error rates as neither one judge nor
         the log's.
         """
-        curves, at = self.curves, model.places
+        curves = self.curves
+        at = model.places
 
         # a metric without judges is tried with sharp and with softer ones
         if curves is None:
@@ -208,7 +218,8 @@ class WarmStart:
                     f"{self.name} holds {len(numbers)} error rates, the log has {len(raters)} "
                     "raters; start from a fitted learner, which knows its raters by name"
                 )
-            each, common = np.broadcast_to(numbers, len(raters)), float(numbers.mean())
+            each = np.broadcast_to(numbers, len(raters))
+            common = float(numbers.mean())
 
         # at the optimum the common number is the prior's mean of itself given the judges' own
         else:
@@ -224,7 +235,8 @@ def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -
 
     They are exact unless a step or discount is not positive, see `log_curves`.
     """
-    at, theta = model.places, theta.copy()
+    at = model.places
+    theta = theta.copy()
     theta[at.alpha], theta[at.delta] = log_curves(gains, discounts, falling=model.falling)
     theta[at.empty] = empty_gain(gains)
 

@@ -60,7 +60,8 @@ class Descents:
     @classmethod
     def at(cls, theta: Floats, local: Local) -> Self:
         """Return descents that have not moved; those whose value is not finite have stopped."""
-        n, radius = len(theta), 1.0
+        n = len(theta)
+        radius = 1.0
         stopped = ~np.isfinite(local.value)
         numbers = np.full(n, radius), np.zeros(n), np.zeros(n, np.intp), np.zeros(n, np.bool_)
         return cls(theta.copy(), local, *numbers, stopped, np.arange(n))
@@ -286,8 +287,6 @@ def dense_steps(
     before, and are updated to these steps'.
     """
     d = hessians.shape[1]
-    sizes, work = (
-        (*gradients.shape, d, out.shape[1]),
-        (np.empty((d + 1) * d), np.empty(d, np.int64)),
-    )
-    _dense_steps(*sizes, gradients, hessians, *rooms, radii, dampings, out, *work)
+    work = np.empty((d + 1) * d), np.empty(d, np.int64)
+    arrays = gradients, hessians, *rooms, radii, dampings, out, *work
+    _dense_steps(*gradients.shape, d, out.shape[1], *arrays)

@@ -14,6 +14,7 @@ from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.listed_judgements import FEWEST_SHARED, MOST_LISTS, ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.parts.parted_log import PartedLog, differing_pairs
@@ -70,7 +71,8 @@ class Verdicts:
     def _in_parts(self, *, one_rater: bool, empty: int) -> JudgementSource:
         """Return the judgements of a log in parts; few of them are gathered into memory."""
         # raters stand in the parts by name or by number
-        stored, places = self.log.raters, None
+        stored = self.log.raters
+        places = None
         if stored is not None:
             places = np.searchsorted(self.raters, stored or [""]).astype(np.int32)
         numbers = None if one_rater else (self.raters, places)
@@ -111,7 +113,7 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
     level, values = np.ones(1, np.int8), np.ones(1)
     strength = _strength(log)
     if strength is not None and kind != SIGMOID:
-        values, level = _binned(strength, _weights(log), _most_levels(kind))
+        values, level = _binned(strength, weights_of(log), _most_levels(kind))
     level = _with_ties(log, level)
 
     # fixed margins of the hinge
@@ -144,7 +146,8 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
         dropped["ties"] = facts.n_ties
 
     # distinct strengths of all parts, which tell whether there are more than `most`
-    most, strengths = _most_levels(kind), Strengths(np.ones(1), np.ones(1))
+    most = _most_levels(kind)
+    strengths = Strengths(np.ones(1), np.ones(1))
     if kind != SIGMOID:
         strengths = log.parts.total(strengths_of, most)
     values = strengths.values
@@ -196,7 +199,7 @@ def strengths_of(log: PreferencePairs, most: int) -> Strengths:
     """Return at most ``most + 1`` strengths of the decided pairs of a part."""
     log = _counted(log, HINGE)
     values, number = np.unique(_strengths(log), return_inverse=True)
-    weight = np.bincount(number, np.broadcast_to(_weights(log), len(log)), len(values))
+    weight = np.bincount(number, weights_of(log), len(values))
     return Strengths(values[: most + 1], weight.astype(np.float64)[: most + 1])
 
 
@@ -238,16 +241,13 @@ def _judged(
     way = np.zeros(1, np.int8)
     if log.swapped is not None:
         way = np.where(log.swapped, -1, 1).astype(np.int8)
-    return JudgedPairs(*lists, level, rater, _weights(log), way)
+    weight = np.ones(1) if log.weight is None else log.weight
+    return JudgedPairs(*lists, level, rater, weight, way)
 
 
 def _counted(log: PreferencePairs, kind: int) -> PreferencePairs:
     log = differing_pairs(log)
     return log if kind == LIKELIHOOD else log.decided
-
-
-def _weights(log: PreferencePairs) -> Floats:
-    return np.ones(1) if log.weight is None else log.weight
 
 
 def _strength(log: PreferencePairs) -> Floats | None:
@@ -286,7 +286,6 @@ def _binned(strength: Floats, weight: Floats, most: int) -> tuple[Floats, Grades
     """Return the distinct strengths, at most `most`, and the level of each pair, from 1."""
     values, number = np.unique(strength, return_inverse=True)
     if len(values) > most:
-        weight = np.broadcast_to(weight, len(strength))
         shares = np.arange(1, most) / most
         edges = np.unique(np.quantile(strength, shares, weights=weight, method="inverted_cdf"))
         number = np.unique(np.searchsorted(edges, strength, side="right"), return_inverse=True)[1]

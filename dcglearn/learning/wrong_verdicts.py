@@ -39,6 +39,7 @@ def wrong_share(judgements: JudgedPairs, points: Points) -> float:
     rater = np.broadcast_to(decided.rater, n)
     pull = 0.0 if points.biases is None else decided.way * points.biases[0][rater]
 
-    threshold, errors = float(points.thresholds[0, 1]), points.errors[0][rater]
+    threshold = float(points.thresholds[0, 1])
+    errors = points.errors[0][rater]
     wrong = wrong_chances(first - second, pull, threshold, errors)
     return float(np.average(wrong, weights=np.broadcast_to(decided.weight, n)))

@@ -17,6 +17,7 @@ from dcglearn.foundation.validation import (
     Grades,
     Indices,
     InputError,
+    Integers,
     frozen,
     graded_lists,
     is_frame,
@@ -194,6 +195,11 @@ def weights_of(log: Columns) -> Floats:
 def ties_of(log: Columns) -> Flags:
     """Return whether each pair is a tie, shape (n,)."""
     return np.zeros(len(log), bool) if log.tie is None else log.tie
+
+
+def ways_of(log: Columns) -> Integers:
+    """Return 1 where a pair's first list was shown first, -1 where the other was, else 0; (n,)."""
+    return np.zeros(len(log), int) if log.swapped is None else np.where(log.swapped, -1, 1)
 
 
 def checked_column(name: str, values: ArrayLike, n: int) -> NDArray[Any]:

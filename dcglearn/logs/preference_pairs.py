@@ -255,14 +255,7 @@ class PreferencePairs(Columns, Weighted):
         "query", or of judgements. Raises InputError if there are fewer pairs (or raters, queries)
         than folds.
         """
-        if by == "list":
-            raise InputError('folds by "list" would drop most pairs; use split(by="list")')
-        clusters = self.clusters(by)
-        n = int(clusters[0].max(initial=-1)) + 1
-        whole_number(n_folds, "n_folds")
-        if not 2 <= n_folds <= n:
-            raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
-        rows = divided(clusters, n_folds, np.random.default_rng(random_state), across=False)
+        rows = rows_of_folds(self, n_folds, random_state, by)
         return [(self[train], self[test]) for train, test in rows]
 
     def clusters(self, by: str | None) -> tuple[Indices, Indices]:
@@ -394,11 +387,7 @@ class PreferencePairs(Columns, Weighted):
 
         A metric of M scores for each list, as `textbook_scores`, has verdicts of shape (M, n).
         """
-        first, second = metric.score(self.preferred), metric.score(self.other)
-        largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0.0, keepdims=True)
-        rounding = TIE_TOLERANCE * largest
-        difference = first - second
-        return (np.sign(difference) * (np.abs(difference) > rounding)).astype(np.int8)
+        return order_of(metric.score(self.preferred), metric.score(self.other))
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does.
@@ -422,6 +411,27 @@ class PreferencePairs(Columns, Weighted):
         if self.tie is not None and self.tie.any():
             size += f", {number_of(int(self.tie.sum()), 'ties')}"
         return f"{type(self).__name__}({size}, depth {self.depth}, {scale})"
+
+
+def order_of(first: Floats, second: Floats) -> Grades:
+    """Return 1 where the first of two scores is higher, -1 the second, 0 a tie; shape (..., n)."""
+    difference = first - second
+    largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0.0, keepdims=True)
+    return (np.sign(difference) * (np.abs(difference) > TIE_TOLERANCE * largest)).astype(np.int8)
+
+
+def rows_of_folds(
+    log: PreferencePairs, n_folds: int, random_state: Seed, by: str | None
+) -> list[tuple[Indices, Indices]]:
+    """Return the rows to train on and to hold out in each fold of `PreferencePairs.folds`."""
+    if by == "list":
+        raise InputError('folds by "list" would drop most pairs; use split(by="list")')
+    clusters = log.clusters(by)
+    n = int(clusters[0].max(initial=-1)) + 1
+    whole_number(n_folds, "n_folds")
+    if not 2 <= n_folds <= n:
+        raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
+    return divided(clusters, n_folds, np.random.default_rng(random_state), across=False)
 
 
 def divided(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import Flags, Floats, Grades, Indices, Integers, PolarsFrame
-from dcglearn.logs.columns import Columns
+from dcglearn.logs.columns import Columns, ties_of, ways_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
 
 INCONSISTENT = ("keep", "half", "tie")
@@ -53,15 +53,9 @@ def units(log: Columns) -> Units:
         pair = unique_rows(np.column_stack([query, pair]).astype(np.int64))[2]
 
     # the verdict on it
-    strength = np.ones(len(log)) if log.strength is None else log.strength
-    if log.tie is not None:
-        strength = np.where(log.tie, 0.0, strength)
-
-    # the way it was shown
-    way = np.zeros(len(log), dtype=np.int64)
-    if log.swapped is not None:
-        way = side * np.where(log.swapped, -1, 1)
-    return Units(pair, side * strength, way)
+    strength = 1.0 if log.strength is None else log.strength
+    value = side * np.where(ties_of(log), 0.0, strength)
+    return Units(pair, value, side * ways_of(log))
 
 
 @dataclass(frozen=True, eq=False)

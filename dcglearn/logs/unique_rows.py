@@ -71,7 +71,8 @@ def pair_numbers(first: Indices, second: Indices) -> Indices:
 def count_lists(first: Grades, second: Grades, n_grades: int) -> int:
     """Return the number of distinct lists in two arrays, shape (n, K) each."""
     # too many for numbers whose digits are the grades and the codes -1 and -2
-    depth, base = first.shape[1], n_grades + 2
+    depth = first.shape[1]
+    base = n_grades + 2
     if base**depth >= 1 << 63:
         return len(unique_rows(np.concatenate([packed(first), packed(second)]))[0])
 

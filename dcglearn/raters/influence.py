@@ -23,12 +23,15 @@ def influence_of_raters(log: Preferences, fit: DirectFit) -> dict[str, Floats]:
         return {}
 
     # leave out each rater
-    whole, moves = LeftOut.of(log, fit), {}
+    whole = LeftOut.of(log, fit)
+    moves = {}
     busiest = np.argsort(-judged, kind="stable")[:10].tolist()
     for rater in counted(busiest, len(busiest), "without each rater"):
         left_out = number == rater
         if not len(log[~left_out].decided):
             continue
+
+        # how far the numbers move
         without = whole.without(left_out).dcg
         gains, discounts = whole.dcg.gains - without.gains, whole.dcg.discounts - without.discounts
         moves[str(names[rater])] = np.concatenate([gains, discounts])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.fit_dcg import fit_direct
-from dcglearn.logs.columns import ties_of, weights_of
+from dcglearn.logs.columns import ties_of, ways_of, weights_of
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
@@ -272,11 +273,10 @@ def rater_agreement(
         estimates = _estimates(log, rater, len(names), learner, level)
 
     # alpha as values, and as ordered ones
+    alpha = partial(krippendorff_alpha, unit, level=level, random_state=random_state)
     return RaterAgreement(
-        nominal=krippendorff_alpha(unit, np.sign(value), level=level, random_state=random_state),
-        ordinal=krippendorff_alpha(
-            unit, value, ordinal=True, level=level, random_state=random_state
-        ),
+        nominal=alpha(np.sign(value)),
+        ordinal=alpha(value, ordinal=True),
         n_units=int((np.bincount(unit) > 1).sum()),
         both_ways=len(repeated.same),
         consistency=Estimate.of_share(int(repeated.same.sum()), len(repeated.same), level),
@@ -370,7 +370,6 @@ def _estimates(
         )
 
     # the verdicts that it has a probability for
-    way = np.zeros(len(log)) if log.swapped is None else np.where(log.swapped, -1.0, 1.0)
     tie = ties_of(log)
     kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
 
@@ -379,7 +378,7 @@ def _estimates(
         z=fit.sureness(log)[kept],
         threshold=fit.tie_threshold,
         tie=tie[kept],
-        way=way[kept],
+        way=ways_of(log)[kept].astype(float),
         weight=weights_of(log)[kept],
         rater=rater[kept],
         n_raters=n_raters,

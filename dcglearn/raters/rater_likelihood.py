@@ -51,7 +51,8 @@ class Observations:
         curvature = -self.summed(self.way**2 * second[:, 0])
 
         # the prior of the bias
-        log, prior = self.summed(logs), 1 / BIAS_SPREAD**2
+        log = self.summed(logs)
+        prior = 1 / BIAS_SPREAD**2
         return log - prior * biases**2 / 2, slope - prior * biases, curvature - prior
 
     def best_biases(self, errors: Floats, start: Floats) -> tuple[Floats, Floats]:
@@ -93,7 +94,8 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
     from scipy.special import expit
 
     # profile the likelihood over logits of the error rate
-    n, quantile = observations.n_raters, normal_quantile(level)
+    n = observations.n_raters
+    quantile = normal_quantile(level)
     logits = np.linspace(-9.0, 9.0, 145)
     profile, paths = np.empty((2, len(logits), n))
     biases = np.zeros(n)
@@ -129,7 +131,9 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
 def _standard_errors(observations: Observations, errors: Floats, biases: Floats) -> Floats:
     """Return the standard error of every bias, the error rate unknown too, shape (R,)."""
     _, slopes, second = observations.verdicts(errors, biases)
-    summed, way, prior = observations.summed, observations.way, 1 / BIAS_SPREAD**2
+    summed = observations.summed
+    way = observations.way
+    prior = 1 / BIAS_SPREAD**2
 
     # second derivatives of the loss in the bias and the logit of the error rate
     of_bias = summed(way**2 * second[:, 0]) + prior

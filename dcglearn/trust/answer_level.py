@@ -31,7 +31,8 @@ def gain_by_place(answers: Answers, fewest: int, random_state: int = 0) -> Itera
     finite.
     """
     # lists with one right passage: their lengths, and its place
-    lists, best = answers.lists, answers.n_grades - 1
+    lists = answers.lists
+    best = answers.n_grades - 1
     length = (lists != EMPTY).sum(axis=1)
     others = ((lists == 0) | (lists == EMPTY)).sum(axis=1)
     is_one = ((lists == best).sum(axis=1) == 1) & (others == answers.depth - 1)
@@ -47,6 +48,8 @@ def gain_by_place(answers: Answers, fewest: int, random_state: int = 0) -> Itera
                 # a place is no share of itself
                 if (n, k) == (reference, 1):
                     continue
+
+                # the questions that were asked in all three ways
                 at = _means(answers, same_length & (place == k))
                 means = np.array([closed, whole, at])
                 common = means[:, ~np.isnan(means).any(axis=0)]
@@ -65,7 +68,8 @@ def gain_by_place(answers: Answers, fewest: int, random_state: int = 0) -> Itera
 
 def _means(answers: Answers, rows: Flags) -> Floats:
     """Return how right the chosen answers to each question are, nan where there is none."""
-    number, n = answers.number, int(answers.number.max()) + 1
+    number = answers.number
+    n = int(answers.number.max()) + 1
     count = np.bincount(number[rows], minlength=n)
     total = np.bincount(number[rows], answers.right[rows], n)
     return np.where(count, total / np.maximum(count, 1), np.nan)

@@ -27,7 +27,7 @@ from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectL
 from dcglearn.learning.fit_dcg import fit_dcg, zero_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
-from dcglearn.logs.preference_pairs import TIE_TOLERANCE
+from dcglearn.logs.preference_pairs import order_of
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
@@ -256,6 +256,8 @@ def _level(answers: Answers, zero: int | str) -> str:
     fixed = zero_of(log, zero)[0]
     if fixed < log.n_grades:
         steps = np.delete(steps, fixed, axis=1)
+
+    # constants that no comparison shows, one of them that of the best grade
     with_best = np.vstack([steps, np.eye(steps.shape[1], dtype=int)[-1]])
     if np.linalg.matrix_rank(steps) < np.linalg.matrix_rank(with_best):
         return (
@@ -263,6 +265,8 @@ def _level(answers: Answers, zero: int | str) -> str:
             "worth at any; ask questions without any passage too (an empty list), and with the "
             "right one alone"
         )
+
+    # what told the level
     n_closed = int((answers.closed_book & answers.varied).sum())
     if not n_closed:
         return "learned from lists that hold different grades"
@@ -314,7 +318,8 @@ def explained_at_most(answers: Answers, random_state: int = 0) -> str:
     """Return the share of the answers' variance within questions, with its interval, in words."""
     # questions that were asked with several lists
     several = answers[answers.varied]
-    number, n = several.number, len(np.unique(several.question))
+    number = several.number
+    n = len(np.unique(several.question))
     if n < FEWEST_QUESTIONS:
         return "unknown: too few questions were asked with several lists"
 
@@ -349,7 +354,8 @@ def _held_out(
     # compare the answers to the questions of each fold
     parts: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}
     for train, test in counted(folds, len(folds), "held-out questions"):
-        held_out, dcg = answers[test], fit_answers(answers[train], description).dcg
+        held_out = answers[test]
+        dcg = fit_answers(answers[train], description).dcg
         values = dcg.score(held_out.lists), ndcg(held_out, metric)
         for kind, columns in parts.items():
             right, wrong, weight = getattr(held_out, kind)
@@ -357,8 +363,12 @@ def _held_out(
             # nobody chooses between a list and none
             kept = ~(held_out.closed_book[right] | held_out.closed_book[wrong])
             right, wrong, weight = right[kept], wrong[kept], weight[kept]
-            respected = np.array([_respected(value[right], value[wrong]) for value in values])
-            columns.append((respected, weight, held_out.question[right], held_out.question[wrong]))
+
+            # which of the two lists each metric puts first
+            order = np.array([order_of(value[right], value[wrong]) for value in values])
+            columns.append(
+                ((order + 1) / 2, weight, held_out.question[right], held_out.question[wrong])
+            )
 
     # a table for each kind of comparisons, where there are enough
     tables = {}
@@ -388,9 +398,3 @@ def ndcg(answers: Answers, metric: DCG | ListUtility) -> Floats:
 def passages_by_grade(lists: Grades, n_grades: int) -> Indices:
     """Return how many passages of each grade lists, shape (n, K), hold, shape (n, L)."""
     return np.asarray((lists[:, :, None] == np.arange(n_grades)).sum(axis=1))
-
-
-def _respected(right: Floats, wrong: Floats) -> Floats:
-    """Return 1 for comparisons whose right answer has the larger value, 1/2 for ties, else 0."""
-    ties = np.abs(right - wrong) <= TIE_TOLERANCE * np.maximum(np.abs(right), np.abs(wrong))
-    return np.where(ties, 0.5, right > wrong)

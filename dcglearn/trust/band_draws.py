@@ -133,7 +133,8 @@ class Bands(Finding):
         independent (Sidak 1967). Draws depend on each other, since the prior takes curves to be
         smooth; those of a rougher truth may all be off by themselves.
         """
-        draws, level = self._draws, self.level
+        draws = self._draws
+        level = self.level
         if self.kind == "simultaneous":
             n_free = int(np.count_nonzero(np.ptp(draws, axis=0)))
             level **= 1 / max(n_free, 1)
@@ -369,7 +370,8 @@ def bands(
         warn_of(whole)
 
     # draw: draws of the posterior cost less than samples, and neighbours are alike
-    method, metric = method or ("posterior" if whole.is_likelihood else "bootstrap"), whole.metric
+    method = method or ("posterior" if whole.is_likelihood else "bootstrap")
+    metric = whole.metric
     if method == "bootstrap":
         drawn = _bootstrap(log, whole, unit, n_resamples, random_state, n_jobs, engine)
     elif whole.is_likelihood:
@@ -414,7 +416,8 @@ def drawn_judges(log: Preferences, fit: DirectFit, random_state: int) -> Judges 
 def why_no_bands(log: Preferences, by: str | None = None) -> str:
     """Return why a log is too short for bands by a unit; empty if it is not."""
     # too few preferences
-    log, fewest = usable_pairs(log), 20
+    log = usable_pairs(log)
+    fewest = 20
     by = by or unit_of(log, fewest=FEWEST_DRAWN)
     n_decided = len(log.decided)
     if n_decided < fewest:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -236,10 +237,11 @@ def _members(
         name, textbook = best_textbook(pairs, further)
         fixed[name] = textbook
 
-    members = [Member(name, 1.0, math.nan, math.nan, fit.dcg, fit) for name, fit in fits.items()]
-    for name, metric in fixed.items():
-        members.append(Member(name, 1.0, math.nan, math.nan, _zeroed(metric, zero)))
-    return members
+    unweighed = 1.0, math.nan, math.nan
+    return [
+        *(Member(name, *unweighed, fit.dcg, fit) for name, fit in fits.items()),
+        *(Member(name, *unweighed, _zeroed(metric, zero)) for name, metric in fixed.items()),
+    ]
 
 
 def _zeroed(dcg: DCG, zero: int) -> DCG:
@@ -327,7 +329,7 @@ def held_out_shares(
 
     # comparing members on a long log takes long
     title = "members" if len(pairs) > 1 << 12 else ""
-    frame = held_out_frame(pairs, unit, folds, values_of, title)
+    frame = held_out_frame(pairs, unit, folds, starmap(values_of, folds), title)
     if frame is None:
         return None
     return Shares(*mean_and_covariance(frame.right, frame.weight, frame.clusters))
@@ -362,13 +364,15 @@ def chance_of_fixed(fitted: FittedDCG, description: DirectDescription) -> float:
         metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
 
     # fit judges to the eight likeliest
-    few, thetas = fitted.function.thinned(1 << 12), _with_curves(fitted, metrics)
+    few = fitted.function.thinned(1 << 12)
+    thetas = _with_curves(fitted, metrics)
     judges_alone = replace(few, model=replace(model, ridge=0.0))
     promising = np.argsort(judges_alone.values(thetas), kind="stable")[:8]
     values = judges_alone.values(_judged(judges_alone, thetas[promising]))
     fixed = float(np.logaddexp.reduce(np.log(shares[promising]) - values))
 
-    # charge free curves .6 (log n)^2 for n independent judgements
+    # charge free curves .6 (log n)^2 for n independent judgements: found, as are the bounds and
+    # the odds of the sigmoid fit, on simulated logs of 30 to 500 judgements (docs/learner.md)
     free = -float(few.values(fitted.theta[None])[0])
     free -= 0.6 * math.log(max(fitted.share * fitted.judgements.total_weight, 1.0)) ** 2
 
@@ -428,7 +432,8 @@ def _blended(
     objective = fitted.function.values(theta)
 
     # how often their verdicts are wrong, told by judgements in memory
-    judgements, points = on_sample.judgements.thinned(SAMPLE), fitted.model.points(theta)
+    judgements = on_sample.judgements.thinned(SAMPLE)
+    points = fitted.model.points(theta)
 
     # the robust fit with the blend's curves; its description asks for the default, a blend
     return replace(

@@ -66,6 +66,7 @@ class Calibration(Finding):
         right = np.where(chances == 0.5, 0.5, chances > 0.5)
         tenth = np.minimum(np.floor(10 * likelier + 1e-9), 9)
         for low in np.unique(tenth):
+            # a row for each tenth that holds pairs
             inside = tenth == low
             means = (np.average(x[inside], weights=weight[inside]) for x in (likelier, right))
             predicted, observed = map(float, means)

@@ -136,14 +136,14 @@ def noise_ceiling(
     whole = as_preferences(log)
     if min_times is not None:
         whole_number(min_times, "min_times", 2)
-    if not len(whole[whole.differing].decided):
+    rows = np.flatnonzero(whole.differing & ~ties_of(whole))
+    if not len(rows):
         raise InputError(
             "no noise ceiling: the log holds no preference between two different lists"
         )
 
     # the decided pairs, or a sample of them
     rng = np.random.default_rng(random_state)
-    rows = np.flatnonzero(whole.differing & ~ties_of(whole))
     if len(rows) > MOST_SAMPLED:
         rows = np.sort(rng.choice(rows, MOST_SAMPLED, replace=False))
     sample = whole[rows]
@@ -221,7 +221,8 @@ def _estimated(
 
     # errors of sampling, and of not knowing the values
     lead = units.fitted().difference(first, second)[0]
-    right, chance = (np.sign(lead) + 1) / 2, chances(slope * np.abs(lead))[:, 0]
+    right = (np.sign(lead) + 1) / 2
+    chance = chances(slope * np.abs(lead))[:, 0]
     error = np.sqrt(units.sampling_variance(right, chance) + np.var(lost))
 
     # at most what memorised values reach

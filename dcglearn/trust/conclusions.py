@@ -87,7 +87,8 @@ class OfDCG:
         return self._fitted(left_out, None)
 
     def _fitted(self, left_out: Flags, start: DirectFit | None) -> float:
-        description, llm = self.fit.description, self.fit.llm
+        description = self.fit.description
+        llm = self.fit.llm
         fit = fit_in_form(self.log[~left_out], description, start, llm=llm)
         return float(self._margins([fit.dcg])[0])
 
@@ -154,7 +155,8 @@ class OfPeople:
         signs = self.signs * weights_of(self.log)
         unit = pair_numbers(*self.clusters)
         of_unit = np.bincount(unit, signs)[unit]
-        total, variance = signs.sum(), max(float(signs @ of_unit), 1e-300)
+        total = signs.sum()
+        variance = max(float(signs @ of_unit), 1e-300)
         drop = signs / np.sqrt(variance)
         return total / variance**1.5 * (signs * of_unit - signs**2 / 2) - drop
 
@@ -164,8 +166,9 @@ class OfPeople:
 
     def refitted(self, left_out: Flags) -> float:
         """Return the margin where the other verdicts are held out and predicted anew."""
-        how: dict[str, Any] = {"baseline": self.other, "random_state": self.random_state}
-        comparison = cross_fitted(self.log[~left_out], self.fit, **how)
+        rest = self.log[~left_out]
+        seed = self.random_state
+        comparison = cross_fitted(rest, self.fit, baseline=self.other, random_state=seed)
         share = comparison.with_learned
         return _margin(comparison.p_value, share if self.followed == "learned" else 1 - share)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,8 +12,7 @@ import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Fields, Floats, PolarsFrame, Seed
+from dcglearn.foundation.validation import Fields, Floats, Indices, PolarsFrame, Seed
 from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
@@ -24,10 +23,13 @@ from dcglearn.learning.descriptions import (
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.learning.form_search import parameters_of
-from dcglearn.metrics.dcg import DCG
+from dcglearn.logs.columns import ties_of
+from dcglearn.logs.preference_pairs import Metric, rows_of_folds
+from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.held_out_frame import Rows, held_out_frame, respected
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,7 +47,7 @@ class _Tried(Finding):
     error: Floats
 
     _of: ClassVar[str]
-    """What the values are of."""
+    """Name of the parameter whose values are tried."""
 
     _formats: ClassVar = {"value": ".3g"}
 
@@ -67,13 +69,18 @@ class _Tried(Finding):
     @property
     def table(self) -> PolarsFrame:
         """The share of each value, with its standard error."""
-        columns = {"held_out_share": self.mean, "standard_error": self.error}
-        return table_of({"value": self._values[0], **columns})
+        values, _ = self._values
+        return table_of(
+            {"value": values, "held_out_share": self.mean, "standard_error": self.error}
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the shares are."""
-        return ("shares are means over the folds, ± their standard error",)
+        return (
+            "shares are of all held-out preferences, ± their standard error; what the folds keep "
+            "together, such as the judgements of a rater, counts as dependent",
+        )
 
     @property
     def pictures(self) -> list[Fields]:
@@ -94,8 +101,8 @@ class _Tried(Finding):
 class ChosenC(_Tried):
     """The C with the best mean (the smallest of equals), and the scores of all.
 
-    For each C of `grid`, `mean` is the mean share of held-out preferences respected, and `error`
-    its standard error over the folds; shape (n_C,) each.
+    For each C of `grid`, `mean` is the share of all held-out preferences respected, and `error` its
+    standard error by unit: what a fold keeps together is dependent; shape (n_C,) each.
     """
 
     C: float
@@ -150,48 +157,69 @@ def choose_C(  # noqa: N802
     True
     """
     # learn at every C, fold by fold
-    log, values = _prepared(log, grid, by)
-    parts = log.folds(n_folds, random_state=random_state, by=by)
-    of_fold = partial(_c_path, QPDescription.of(learner), values)
-    rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
-    shares = np.stack(list(counted(rows, n_folds, "choosing C")))
+    log, values, folds = _prepared(log, grid, n_folds, random_state, by)
+    path_of = partial(_c_path, QPDescription.of(learner), values)
+    mean, error = _shares(log, by, folds, path_of, "choosing C", engine)
 
-    # take the best mean
-    mean, error = _mean_of_folds(shares)
-    C = float(values[int(np.argmax(mean))])
+    # take the best share, at the smallest of equals
+    C = float(values[_best(mean)[0]])
     _LOG.info("C=%g chosen of %d in %d folds by %s", C, len(values), n_folds, by)
     return ChosenC(C, values, mean, error)
 
 
+Folds = Sequence[tuple[Rows, Rows]]
+"""Rows that each fold trains on and holds out."""
+
+Path = Callable[[Preferences], Sequence[Metric]]
+"""From a log to the metrics that are learned from it at each value of a parameter."""
+
+
 def _prepared(
-    log: Preferences, grid: Iterable[float], by: str | None
-) -> tuple[Preferences, Floats]:
-    """Return the log and the values to try, in ascending order.
+    log: Preferences, grid: Iterable[float], n_folds: int, random_state: Seed, by: str | None
+) -> tuple[Preferences, Floats, Folds]:
+    """Return the log, the values to try, ascending, and the rows of each fold.
 
     Like pairs are merged if folds are of pairs.
     """
     log = as_preferences(log)
-    return log.merged() if by == "pair" else log, np.sort(np.array(list(grid), dtype=np.float64))
+    log = log.merged() if by == "pair" else log
+    folds = rows_of_folds(log, n_folds, random_state, by)
+    return log, np.sort(np.array(list(grid), dtype=np.float64)), folds
 
 
-def _mean_of_folds(shares: Floats) -> tuple[Floats, Floats]:
-    """Return the means of shares, shape (folds, n), and their standard errors."""
-    return shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
+def _shares(
+    log: Preferences, by: str | None, folds: Folds, path_of: Path, title: str, engine: Any = None
+) -> tuple[Floats, Floats]:
+    """Return the share of held-out preferences respected at each value, and its error by unit."""
+    parts = ((log[train], log[test]) for train, test in folds)
+    of_fold = partial(_right, path_of)
+    rights = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
+    frame = held_out_frame(log, by, folds, rights, title)
+    assert frame is not None, "a log that can be learned from holds preferences"
+    (mean,), (error,) = frame.means_and_errors()
+    return mean, error
 
 
-def _c_path(
-    description: QPDescription, values: Floats, fold: tuple[Preferences, Preferences]
-) -> Floats:
-    """Return the share of held-out preferences respected at each C, shape (n_C,).
-
-    Each fit starts from the last.
-    """
+def _right(path_of: Path, fold: tuple[Preferences, Preferences]) -> Floats:
+    """Return how far the metrics of a fold respect what it holds out, (1, M, n); NaN for ties."""
     train, held_out = fold
-    shares, start = [], None
+    right = np.array([[respected(held_out, metric) for metric in path_of(train)]])
+    right[..., ties_of(held_out)] = np.nan
+    return right
+
+
+def _best(mean: Floats) -> Indices:
+    """Return the places of the largest mean, up to rounding."""
+    return np.flatnonzero(mean >= mean.max() - 1e-12)
+
+
+def _c_path(description: QPDescription, values: Floats, train: Preferences) -> list[Utility]:
+    """Return the utility at each C; each fit starts from the last."""
+    utilities: list[Utility] = []
     for C in values:
-        start = fit_qp(train, replace(description, C=float(C)), start).utility
-        shares.append(held_out.agreement(start).share)
-    return np.array(shares)
+        start = utilities[-1] if utilities else None
+        utilities.append(fit_qp(train, replace(description, C=float(C)), start).utility)
+    return utilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +244,7 @@ class RidgePath(_Tried):
     @property
     def best(self) -> float:
         """The strength with the best mean (the largest of equals)."""
-        return float(self.ridge[np.flatnonzero(self.mean >= self.mean.max() - 1e-12)[-1]])
+        return float(self.ridge[_best(self.mean)[-1]])
 
     @property
     def _values(self) -> tuple[Floats, float]:
@@ -259,23 +287,14 @@ def ridge_path(
     ([0.1, 10.0], (2,))
     """
     # choose the form once
-    log, values = _prepared(log, grid, by)
-    splits = log.folds(n_folds, random_state=random_state, by=by)
+    log, values, folds = _prepared(log, grid, n_folds, random_state, by)
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
     if description.form == "auto":
         description = replace(description, form=fit_in_form(log, description).form)
 
     # learn at every ridge, from the whole log and fold by fold
-    logs = [log, *(train for train, _ in splits)]
-    whole, *paths = (
-        _ridge_path(train, description, values) for train in counted(logs, len(logs), "ridges")
-    )
-
-    # what the held-out pairs say
-    shares = []
-    for path, (_, held_out) in zip(paths, splits, strict=True):
-        shares.append([held_out.agreement(metric).share for metric in path])
-    mean, error = _mean_of_folds(np.array(shares))
+    path_of = partial(_ridge_path, description, values)
+    whole, (mean, error) = path_of(log), _shares(log, by, folds, path_of, "ridges")
 
     # the curves of the whole log
     further = [parameters_of(x, description.form) for x in whole if isinstance(x, ListUtility)]
@@ -290,7 +309,7 @@ def ridge_path(
 
 
 def _ridge_path(
-    train: Preferences, description: DirectDescription, values: Floats
+    description: DirectDescription, values: Floats, train: Preferences
 ) -> list[DCG | ListUtility]:
     """Return the metric at each strength, ascending."""
     path: list[DCG | ListUtility] = []

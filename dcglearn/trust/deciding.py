@@ -82,7 +82,8 @@ class Deciding(Finding):
     @property
     def sentence(self) -> str:
         """How many verdicts decide, in words."""
-        units, claim = UNITS[self.by], f"that {self.claim} ({self.value})"
+        units = UNITS[self.by]
+        claim = f"that {self.claim} ({self.value})"
         if not self.holds:
             return f"it does not hold now {claim}"
         if self.n is None:
@@ -204,8 +205,10 @@ def what_if(
     if fit is None:
         with stage("learning"):
             fit = fit_in_form(log, DirectDescription.of(learner))
-    how: Fields = {"judgements": judgements, "runs": runs, "random_state": random_state}
-    return deciding(conclusion_of(conclusion, log, fit, **how), by)
+    asked = conclusion_of(
+        conclusion, log, fit, judgements=judgements, runs=runs, random_state=random_state
+    )
+    return deciding(asked, by)
 
 
 def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS) -> Deciding:
@@ -219,35 +222,45 @@ def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS
     if search.n_total < 2:
         raise InputError(f"the log has {number_of(search.n_total, UNITS[by])}: leave out others")
 
-    # by influence with all else held, then by whole fits
+    # of a conclusion that does not hold, nothing decides
     count: int | None = None
-    order, smallest, turned = np.zeros(0, np.int64), False, []
+    order = np.zeros(0, np.int64)
+    smallest = False
+    turned = []
     margin = afresh = None
     if conclusion.margin > 0:
         with stage("what if"):
+            # by influence with all else held, then by whole fits
             order, count, smallest = search.ordered()
             margins = search.tried(order, count, max(n_fits // conclusion.cost, 1))
             turned = [tried for tried, found in margins.items() if found <= 0]
+
+            # whole fits bear it out: of the sets that were tried, the smallest
             if turned:
                 smallest = min(turned) == 1 or (smallest and min(turned) == count)
                 count = min(turned)
-                margin, afresh = margins[count], np.inf
+                margin = margins[count]
+                afresh = np.inf
                 with contextlib.suppress(InputError):
                     afresh = conclusion.afresh(search.left_out(order[:count]))
+            # it turns with all else held, and no whole fit bears that out
             elif count:
                 margin = conclusion.without(search.left_out(order[:count])).margin
                 afresh = margins[count]
+            # no set was found: how far it gets without all that speak for it
             else:
                 margin = margins.get(len(order))
 
     # the units, and their share of the log
     taken = order[: count or 0]
-    left_out, weight = search.left_out(taken), weights_of(log)
+    left_out = search.left_out(taken)
+    weight = weights_of(log)
     return Deciding(
         claim=conclusion.claim,
         by=by,
         holds=conclusion.margin > 0,
         value=conclusion.shown(conclusion.margin),
+        # without them
         without=_said(conclusion, margin),
         n=count,
         n_total=search.n_total,
@@ -292,11 +305,14 @@ class _Search:
         That number is None if all of them are too few; last, whether no fewer units do.
         """
         # take away what should be enough, and go on from there while it is not
-        state, taken, before = self.conclusion, np.zeros(0, np.int64), 0
+        state = self.conclusion
+        taken = np.zeros(0, np.int64)
+        before = 0
         while state.margin > 0:
             more, changes = self._next(state, taken)
             if not len(more):
                 break
+            # at least a quarter more than before, so that steps are few
             ends = state.margin + np.cumsum(changes[more])
             enough = max(int((ends > 0).sum()) + 1, len(taken) // 4)
             enough = 1 if self.few and len(taken) < ONE_BY_ONE else enough
@@ -349,7 +365,8 @@ class _Search:
         The first is without n, or without all; then more, or fewer, until one fewer is too few.
         """
         low, high = 0 if n is None else n - 1, 0
-        count, margins = len(order) if n is None else n, {}
+        count = len(order) if n is None else n
+        margins = {}
         while n_fits and low < count <= len(order) and (not high or count < high):
             # fit to the others, if they teach anything
             margins[count] = np.inf

@@ -69,8 +69,10 @@ def learn_from_experiments(
         raise InputError(
             "no experiment has a known outcome, better or worse, so there is nothing to learn from"
         )
-    ridge, fitted = DirectDescription(ridge=ridge).ridge, _signed(decided)
-    dcg, fewest = fitted.dcg(ridge), 10
+    ridge = DirectDescription(ridge=ridge).ridge
+    fitted = _signed(decided)
+    dcg = fitted.dcg(ridge)
+    fewest = 10
 
     # with few, nothing is held out
     facts: dict[str, Any] = {"experiments": len(experiments), "with a known outcome": len(decided)}
@@ -134,7 +136,8 @@ def _held_out(
     held_out, needed = {}, {}
     for name, z in kinds.items():
         if z.shape[1]:
-            significant, each = (z > normal_quantile(0.95)).astype(float), np.arange(z.shape[1])
+            significant = (z > normal_quantile(0.95)).astype(float)
+            each = np.arange(z.shape[1])
             held_out[name] = compared_rows(significant, np.ones(len(each)), (each, each), names)
 
     # how many users a test needs, in samples of experiments; a mean z-score counts as .01 at least

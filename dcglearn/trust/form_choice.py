@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import starmap
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,10 +37,10 @@ from dcglearn.logs.preference_pairs import PreferencePairs, divided
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.parted_log import OpenLog, with_grades
 from dcglearn.trust.blend import fit_blend
-from dcglearn.trust.held_out_frame import Rows, held_out_frame
+from dcglearn.trust.held_out_frame import Rows, held_out_frame, respected
 from dcglearn.trust.judge_draws import with_judges
 from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, nested_test
-from dcglearn.trust.resampling import FEWEST_UNITS, FOLDS, mean_and_error, unit_of
+from dcglearn.trust.resampling import FEWEST_UNITS, FOLDS, unit_of
 
 OF_FORMS = {
     "dcg": "a DCG",
@@ -236,16 +237,16 @@ def cross_validated_forms(
         dcg = fit_direct(part, replace(description, form="dcg", n_grades=log.n_grades))
         fits = [dcg]
         fits += [fit_direct(part, replace(dcg.description, form=x), dcg) for x in FORMS[1:]]
-        right = [0.5 * (1 + held_out.verdicts(fit.metric)) for fit in fits]
+        right = [respected(held_out, fit.metric) for fit in fits]
         return np.array([right, [_log_likelihoods(fit, held_out) for fit in fits]])
 
-    frame = held_out_frame(log, unit, folds, values_of, "forms")
+    frame = held_out_frame(log, unit, folds, starmap(values_of, folds), "forms")
     assert frame is not None
 
     # ties have a probability, but no order
     decided = frame.weight if log.tie is None else frame.weight * ~log.tie[frame.rows]
     shares = frame.right @ decided / max(float(decided.sum()), 1e-300)
-    means, errors = mean_and_error(frame.log_likelihood, frame.weight, frame.clusters)
+    (_, means), (_, errors) = frame.means_and_errors()
     (_, leads), (_, lead_errors) = frame.leads()
     numbers = np.transpose([means, errors, shares, leads, lead_errors]).tolist()
     return {form: FormScore(*row) for form, row in zip(FORMS, numbers, strict=True)}

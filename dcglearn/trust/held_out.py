@@ -405,11 +405,13 @@ def compare_dcg(
     metrics[_named(best, baseline_name)] = textbook
     metrics.setdefault(baseline_name, baseline_dcg)
     metrics |= _of_lists(train)
+
+    # compare them by their verdicts
     verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
-    n_train, chances = len(train.decided), _chances(learned.metric, held_out)
-    return _compared(
-        held_out, verdicts, baseline_name, best, n_train, unit, n_resamples, random_state, chances
-    )
+    n_train, n_held_out = len(train.decided), len(held_out)
+    names = Comparison((), baseline_name, best, n_train, n_held_out, by=unit)
+    chances = _chances(learned.metric, held_out)
+    return _with_numbers(names, held_out, verdicts, chances, n_resamples, random_state)
 
 
 def _chances(metric: Any, pairs: Preferences) -> Floats | None:
@@ -448,25 +450,29 @@ def cross_fitted(
 
     # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
     verdicts = np.zeros((2, len(pairs)), np.int8)
-    chosen, n_train, chances = [], 0, np.full(len(pairs), np.nan)
+    chosen = []
+    chances = np.full(len(pairs), np.nan)
     folds = folds_of(pairs, unit, random_state)
     for train, test in counted(folds, len(folds), "held out"):
         part = pairs[train]
         fitted = fit_in_form(part, description, llm=llm)
         name, textbook = best_textbook(part)
         chosen.append(name)
+
+        # their verdicts on the others
         verdicts[:, test] = [pairs[test].verdicts(metric) for metric in (fitted.metric, textbook)]
         chances[test] = _chances(fitted.metric, pairs[test])
-        n_train = max(n_train, len(part))
 
     # beside them the metric used now
     best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
     of_metrics = {_of_learned(learner): verdicts[0], _named(best, baseline_name): verdicts[1]}
     of_metrics[baseline_name] = pairs.verdicts(baseline_dcg)
-    found = _compared(
-        pairs, of_metrics, baseline_name, best, n_train, unit, None, random_state, chances
+    n_train = max(len(train) for train, _ in folds)
+    says_nothing = tells_nothing(log)
+    names = Comparison(
+        (), baseline_name, best, n_train, len(pairs), by=unit, tells_nothing=says_nothing
     )
-    return replace(found, tells_nothing=tells_nothing(log))
+    return _with_numbers(names, pairs, of_metrics, chances, None, random_state)
 
 
 def with_lack_of_fit(
@@ -493,34 +499,36 @@ def _of_learned(learned: Any) -> str:
     return LEARNED if form is None else f"{UTILITY} ({form})"
 
 
-def _compared(
+def _with_numbers(
+    names: Comparison,
     held_out: Preferences,
     verdicts: Mapping[str, Grades],
-    baseline: str,
-    textbook: str,
-    n_train: int,
-    unit: str,
+    chances: Floats | None,
     n_resamples: int | None,
     random_state: int,
-    chances: Floats | None,
 ) -> Comparison:
-    """Compare metrics by their verdicts on held-out pairs, shape (n,) each.
+    """Return a comparison, of which `names` says what is compared, with rows and tests.
 
-    The learned metric comes first; `chances`, shape (n,), are those that it gives the verdicts, NaN
-    or None where it does not know its judges.
+    `verdicts` are those of the metrics on the held-out pairs, shape (n,) each, the learned metric's
+    first; `chances`, shape (n,), are those that it gives the preferences, NaN or None where it does
+    not know its judges.
     """
     # shares of all metrics, and leads of the first
+    unit = names.by
     table = np.stack([*verdicts.values()])
     frame = HeldOut.of(held_out, unit, np.arange(len(held_out)), (table[None] + 1) / 2)
-    weight, shares = frame.weight, frame.means()[0]
+    weight = frame.weight
+    shares = frame.means()[0]
     precisions = (table > 0) @ weight / weight.sum()
     leads = lead_intervals(held_out, frame.right, unit, n_resamples, random_state)
+
+    # a row each
     columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()
     rows = tuple(Row(name, *row) for name, row in zip(verdicts, columns, strict=True))
 
     # the pairs on which the learned metric and the one used now choose different lists
     learned = table[0]
-    signs = np.where(learned * verdicts[baseline] < 0, learned, 0.0)
+    signs = np.where(learned * verdicts[names.baseline] < 0, learned, 0.0)
     p_value, with_learned = half_test(signs, weight, frame.clusters)
 
     # how far the ceiling is
@@ -535,13 +543,9 @@ def _compared(
         calibration = Calibration.of(chances, weight, frame.clusters)
 
     # rows and tests together
-    return Comparison(
+    return replace(
+        names,
         rows=rows,
-        baseline=baseline,
-        textbook=textbook,
-        n_train=n_train,
-        n_held_out=len(held_out),
-        by=unit,
         ceiling=ceiling,
         reached=reached,
         no_ceiling=no_ceiling,

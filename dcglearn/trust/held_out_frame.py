@@ -4,8 +4,8 @@ The values are whether a metric respects the pair and, by a link from difference
 how likely it makes the preference.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -37,7 +37,7 @@ class HeldOut:
     values: Floats
 
     @classmethod
-    def of(cls, log: PreferencePairs, unit: str, rows: Rows, values: Floats) -> Self:
+    def of(cls, log: PreferencePairs, unit: str | None, rows: Rows, values: Floats) -> Self:
         """Return the values of these rows of a log."""
         first, second = log.clusters(unit)
         return cls(rows, weights_of(log)[rows], (first[rows], second[rows]), values)
@@ -61,29 +61,31 @@ class HeldOut:
         weight = self.weight[rows]
         return self.right[:, rows] @ weight / weight.sum()
 
-    def leads(self) -> tuple[Floats, Floats]:
-        """Return the means minus the first metric's, paired, and their standard errors.
+    def means_and_errors(self) -> tuple[Floats, Floats]:
+        """Return the means and their standard errors by unit, shape (1 or 2, M) each."""
+        return mean_and_error(self.values, self.weight, self.clusters)
 
-        Standard errors are by unit.
-        """
-        return mean_and_error(self.values - self.values[:, :1], self.weight, self.clusters)
+    def leads(self) -> tuple[Floats, Floats]:
+        """Return the means minus the first metric's, paired, and their standard errors by unit."""
+        return replace(self, values=self.values - self.values[:, :1]).means_and_errors()
 
 
 def held_out_frame(
     log: PreferencePairs,
-    unit: str,
+    unit: str | None,
     folds: Sequence[tuple[Rows, Rows]],
-    values_of: Callable[[Rows, Rows], Floats | None],
-    title: str,
+    of_folds: Iterable[Floats | None],
+    title: str = "",
 ) -> HeldOut | None:
     """Return the values of the pairs that folds hold out, means where several do; None without any.
 
-    `values_of` learns from the rows of a fold and returns the values of those it holds out, NaN or
-    None where nothing can be learned. `title` names the progress, none if it is empty.
+    `of_folds` are each fold's values of the pairs that it holds out, learned from the others: NaN
+    or None where there is nothing to learn or to compare. `title` names the progress, none if it is
+    empty.
     """
     sums, times = np.zeros((0, 0, 0)), np.zeros(len(log))
-    for train, test in counted(folds, len(folds) if title else 0, title):
-        values = values_of(train, test)
+    of_folds = counted(of_folds, len(folds) if title else 0, title)
+    for (_, test), values in zip(folds, of_folds, strict=True):
         if values is None:
             continue
         if not sums.size:
@@ -95,6 +97,14 @@ def held_out_frame(
         times[test[valued]] += 1
     rows = np.flatnonzero(times)
     return HeldOut.of(log, unit, rows, sums[..., rows] / times[rows]) if len(rows) else None
+
+
+def respected(log: PreferencePairs, metric: Metric) -> Floats:
+    """Return how far a metric respects each pair, shape (n,): 1, 1/2 for its ties, or 0.
+
+    A metric of M scores for each list has values of shape (M, n).
+    """
+    return (log.verdicts(metric) + 1) / 2
 
 
 def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePairs) -> Floats:
@@ -111,8 +121,7 @@ def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePair
 
     # the link of the training pairs, on the held-out ones
     link = minimised(loss, np.array([0.0, -2.0]), (-10.0, 10.0)).x
-    right = (test.verdicts(metric) + 1) / 2
-    return np.stack([right, _log_chances(link, test.gaps(metric) / unit)[0]])
+    return np.stack([respected(test, metric), _log_chances(link, test.gaps(metric) / unit)[0]])
 
 
 def _log_chances(link: Floats, difference: Floats) -> tuple[Floats, Floats]:

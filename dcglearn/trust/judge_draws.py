@@ -69,12 +69,14 @@ def judge_draws(
 
     They are from at most `most` judgements, see `posterior_draws`.
     """
-    loss, warm = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss, WarmStart.of(whole)
+    loss = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss
+    warm = WarmStart.of(whole)
     with one_blas_thread():
         # fit the DCG, and how much the judgements of a unit depend on each other
         fit, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
         assert fitted.pairs is not None
-        apart, theta = 1.0, fitted.theta
+        apart = 1.0
+        theta = fitted.theta
         if unit not in ("pair", "list"):
             apart = dispersion(fitted, fitted.pairs.clusters(unit)[0], random_state)
 

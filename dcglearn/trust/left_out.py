@@ -103,7 +103,8 @@ class FittedMember:
     def influence(self, slope: Floats) -> Floats:
         """Return the changes of a number of this slope, (p,), without each judgement, (m,)."""
         fitted = self.fitted
-        model, theta = fitted.model, fitted.theta
+        model = fitted.model
+        theta = fitted.theta
 
         # the inverse Hessian's product with the slope; parameters at a bound stay
         local = fitted.function(theta[None])
@@ -183,7 +184,8 @@ class LeftOut:
 
     def _slope(self, quantity: Quantity, place: int, part: FittedMember) -> Floats:
         """Return the slope of a quantity in the parameters of one member, shape (p,)."""
-        at, theta = part.fitted.model.places, part.fitted.theta
+        at = part.fitted.model.places
+        theta = part.fitted.theta
         of_curves = np.r_[: at.delta.stop, at.empty]
 
         # the blend on both sides of each parameter

@@ -139,7 +139,8 @@ class RatedLists:
         and the variances if None.
         """
         # how many ratings of a known group each rated list is worth
-        number, n_lists = counts.sum(axis=1), len(self.indicators)
+        number = counts.sum(axis=1)
+        n_lists = len(self.indicators)
         row_mean = counts @ self.score / np.maximum(number, 1e-12)
         size = np.bincount(self.group, number)
         informed = number * (1 - 1 / np.maximum(size, 1))[self.group]
@@ -242,7 +243,8 @@ class JudgedLists:
     ) -> tuple[ListValues, float]:
         """Return Laplace's approximation of the values' posterior, and its log evidence."""
         n_lists = len(self.indicators)
-        table, ratio = self.indicators, (own / of_sum) ** 2
+        table = self.indicators
+        ratio = (own / of_sum) ** 2
 
         # the inverse of the prior covariance of_sum^2 X X' + own^2 I, by Woodbury's identity
         inner = table.T @ table + ratio * np.eye(table.shape[1])
@@ -251,7 +253,8 @@ class JudgedLists:
         def loss(values: Floats) -> tuple[float, Floats, Floats]:
             """Return minus the log posterior up to a constant, with its slope and Hessian."""
             logs, wrong, _ = log_chances(values[self.better] - values[self.worse], 0.0)
-            push, pull = weight * wrong, precision @ values
+            push = weight * wrong
+            pull = precision @ values
             slope = np.bincount(self.better, push, n_lists) - np.bincount(self.worse, push, n_lists)
             hessian = precision + self._curvature(push * (1 - wrong))
             return float(values @ pull / 2 - weight @ logs), pull - slope, hessian

@@ -57,6 +57,8 @@ def machine_dcg(llm: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG | 
                     verdicts.thinned(CHECKED_PAIRS) if isinstance(verdicts, PartedLog) else verdicts
                 )
             return fit_blend(verdicts, DirectDescription(n_grades=like.n_grades)).dcg
+
+        # the warning stands at the caller's line
         except InputError as error:
             warnings.warn(
                 f"the LLM judge is left out, and people alone are followed: {error}",
@@ -116,7 +118,8 @@ class LLMReport(Finding):
         ways = {way for parameter, way in rows if parameter.startswith("discount")}
         told: dict[str, dict[str, list[str]]] = {"over": {}, "under": {}}
         for parameter, way in rows:
-            of_grade, place = parameter.startswith("gain"), parameter.rpartition(" ")[2]
+            of_grade = parameter.startswith("gain")
+            place = parameter.rpartition(" ")[2]
             if of_grade or len(ways) == 2:
                 told[way].setdefault("grade" if of_grade else "position", []).append(place)
             else:
@@ -176,7 +179,8 @@ class LLMReport(Finding):
         if self.worth is None:
             unknown = "people's verdicts are too few to say what the LLM judge's are worth"
             return f"{unknown} ({self.no_bands}): judge more"
-        its, more = "its verdicts", "less than one more of people's"
+        its = "its verdicts"
+        more = "less than one more of people's"
         if self.n_llm is not None:
             its = f"its {number_of(self.n_llm, 'verdicts', ',')}"
         if self.worth >= 1:

@@ -7,6 +7,7 @@ grades at all.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import ClassVar
 
 import numpy as np
@@ -171,12 +172,15 @@ class LackOfFit(Finding):
         notes = []
 
         # the form to learn with
-        part, more = self.closing, ""
+        part = self.closing
+        more = ""
         if part is not None:
             if part.covered_share is not None and dcg.covered_share is not None:
                 points = 100 * (part.covered_share - dcg.covered_share)
                 more = f": where lists recur, it orders {points:+.1f} points more rightly"
             notes.append(f'learn with form="{self.form}" (--form {self.form}){more}')
+
+            # what free weights add, which no form has
             if free.shown:
                 notes.append(
                     f"weights free at each grade and position order {free.points} rightly than "
@@ -284,7 +288,8 @@ def _held_out(
 ) -> tuple[HeldOut, dict[str, DirectFit]]:
     """Return the held-out values of the utilities, the DCG first, and the whole log's fits."""
     # divide the log at random, several times
-    rng, folds = np.random.default_rng(random_state), []
+    rng = np.random.default_rng(random_state)
+    folds = []
     for i in range(N_PARTITIONS):
         folds += folds_of(log, unit, N_PARTITIONS * random_state + i)
     whole = _fits(sampled(log, rng), description)
@@ -293,10 +298,10 @@ def _held_out(
         """Return the values of utilities that are learned from a fold on the rest."""
         sample, held_out = sampled(log[train], rng), log[test]
         metrics: list[Metric] = [fit.metric for fit in _fits(sample, description, whole).values()]
-        metrics.insert(1, free_utility(sample))
+        metrics.insert(1, free_utility(sample))  # the second, see `_parts`
         return np.stack([held_out_values(x, sample, held_out) for x in metrics], axis=1)
 
-    frame = held_out_frame(log, unit, folds, values_of, "folds")
+    frame = held_out_frame(log, unit, folds, starmap(values_of, folds), "folds")
     assert frame is not None
     return frame, whole
 

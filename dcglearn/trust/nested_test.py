@@ -52,10 +52,17 @@ def nested_test(
     if logs is None:
         assert smaller.pairs is not None, "a fit to a log in memory"
         logs = LogsOfDCG.like(smaller.pairs, smaller.judgements, smaller.model, smaller.theta)
+
+    # how many simulated gains may be as large: of all gains 5%, one of which is the log's own
     allowed = max(int(FALSE_POSITIVE_RATE * (len(thetas) + 1) + 1e-9) - 1, 0)
-    rng, null, as_large = np.random.default_rng(random_state), [], 0
+    rng = np.random.default_rng(random_state)
+    null = []
+    as_large = 0
     for theta in counted(thetas, len(thetas), "logs of a DCG"):
-        null.append(gain_of(replace(logs, theta=theta).draw(rng), logs.share))
+        simulated = replace(logs, theta=theta).draw(rng)
+        null.append(gain_of(simulated, logs.share))
+
+        # too many are: the p-value is above the rate, however the rest come out
         as_large += null[-1] >= gain
         if as_large > allowed:
             return as_large / len(null), np.array(null)
@@ -114,14 +121,18 @@ class LogsOfDCG:
         a true DCG hardly depend on their number.
         """
         # number the lists, and where there are ratings each rated list
-        n, counts = len(log), log.ratings
+        n = len(log)
+        counts = log.ratings
         number = np.concatenate(list_numbers(log.preferred, log.other))
         if counts is None:
-            rows, shared = number, 1.0
+            rows = number
+            shared = 1.0
             size = np.ones(rows.max() + 1)
+        # a list that was rated in several groups is one in each
         else:
             better, worse, own = counts.rows_of(log)
-            rows, shared = np.concatenate([better, worse]), share_of_lists(counts)
+            rows = np.concatenate([better, worse])
+            shared = share_of_lists(counts)
             size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
 
         # merge the judgements of a rater on a pair, and thin the pairs by weight
@@ -154,7 +165,7 @@ class LogsOfDCG:
 
     @property
     def share(self) -> float:
-        """Factor of the loss, as in `fit`."""
+        """Factor of the loss: how many independent judgements a unit of weight counts for."""
         total = float(self.weight.sum())
         return min(total, float(len(self.lists))) / total
 

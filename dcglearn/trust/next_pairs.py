@@ -242,7 +242,8 @@ def _present_metric(
     If the learner is not fitted, it is fitted to the log; before any verdict, its prior stands in.
     Raise InputError if the metric has fewer grades than the lists, or another depth.
     """
-    description, fit = DirectDescription.of(learner), fit_of(learner)
+    description = DirectDescription.of(learner)
+    fit = fit_of(learner)
     metric: DCG | ListUtility
     if fit is not None:
         metric = fit.metric
@@ -286,7 +287,8 @@ def _directions(
 
     # those of a list utility are weights and what is beyond them; a block of judgements at a time
     rows = _slopes(metric, pairs).astype(np.float32)
-    information, block = PRIOR * np.eye(rows.shape[1]), 1 << 14
+    information = PRIOR * np.eye(rows.shape[1])
+    block = 1 << 14
     for start in range(0, len(asked), block):
         slopes = _slopes(metric, asked[start : start + block])
         information += slopes.T @ slopes

@@ -95,7 +95,8 @@ class PositionTest(Finding):
     @property
     def pictures(self) -> list[Fields]:
         """The worth of the best grade and of a middle one, by position, under both fits."""
-        pictures, ticks = [], [str(k + 1) for k in range(self.product.depth)]
+        pictures = []
+        ticks = [str(k + 1) for k in range(self.product.depth)]
         top = self.product.n_grades - 1
         for grade in dict.fromkeys((top, top // 2)):
             fits = {"gains times discounts": self.product.utility, "free weights": self.free}
@@ -139,10 +140,10 @@ def position_dependence(
     """
     log = learnable(as_preferences(log))[0].decided
     whole_number(n_resamples, "n_resamples", 1)
-    df, share = _degrees_of_freedom(log), _effective_share(log)
+    df = _degrees_of_freedom(log)
+    judgements = _judgements(log)
     with one_blas_thread():
         # fit a DCG with logistic judges, near which all product forms start
-        lists = filled(log.preferred), filled(log.other)
         description = DirectDescription(loss="logistic", n_grades=log.n_grades)
         _, smaller = fit_dcg(log, description)
         curves = smaller.model.curves(smaller.theta)
@@ -150,7 +151,6 @@ def position_dependence(
         near = np.diff(curves.gains), curves.sharpness * falls
 
         # compare the product form with free weights
-        judgements = JudgedPairs.plain(*lists, share * weights_of(log))
         ratio, product, free = _likelihood_ratio(judgements, log.n_grades, near)
 
         def ratio_of(judgements: JudgedPairs, share: float) -> float:
@@ -185,9 +185,7 @@ def free_utility(log: Preferences) -> Utility:
     shape = log.n_grades - 1, log.depth
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        weight = _effective_share(log) * weights_of(log)
-        judgements = JudgedPairs.plain(filled(log.preferred), filled(log.other), weight)
-        free = _free_fit(judgements, np.full(shape, 1e-2)).x
+        free = _free_fit(_judgements(log), np.full(shape, 1e-2)).x
     return Utility(weights_of_increments(free.reshape(shape)), log.grade_names)
 
 
@@ -204,20 +202,22 @@ def _degrees_of_freedom(log: Preferences) -> int:
     return df
 
 
-def _effective_share(log: Preferences) -> float:
-    """Return how many independent judgements a unit of weight counts for, at most 1.
+def _judgements(log: Preferences) -> JudgedPairs:
+    """Return the preferences, which count as at most as many judgements as there are lists.
 
-    Warn if it is less.
+    Warn if they count for less than their weight.
     """
-    share = min(log.total_weight, float(log.n_lists)) / log.total_weight
-    if share < 1:
+    total, n_lists = log.total_weight, log.n_lists
+    if total > n_lists:
         warnings.warn(
-            "lists recur, so their pairs are not independent: the log counts as "
-            f"{share * log.total_weight:g} judgements, and the p-value is approximate",
+            f"the log weighs as much as {total:g} judgements and has {n_lists} distinct lists, so "
+            f"not all judgements are independent: it counts as {n_lists} of them, and the p-value "
+            "is approximate",
             UserWarning,
             stacklevel=3,
         )
-    return share
+    weight = min(1.0, n_lists / total) * weights_of(log)
+    return JudgedPairs.plain(filled(log.preferred), filled(log.other), weight)
 
 
 def weights_of_increments(increments: Floats) -> Floats:
@@ -232,7 +232,8 @@ def weights_of_increments(increments: Floats) -> Floats:
 def _cost(judgements: JudgedPairs, increments: Floats) -> tuple[float, Floats]:
     """Return the negative log likelihood of B plus the penalty, and its slope, shape (L - 1, K)."""
     # the loss and its slope in W
-    weights, thresholds = weights_of_increments(increments), np.array([0.0, 0.0, np.inf])
+    weights = weights_of_increments(increments)
+    thresholds = np.array([0.0, 0.0, np.inf])
     sums = pair_loss(judgements, weights, thresholds, np.zeros(1))
 
     # the slope in B; a small penalty keeps the scale finite where no pair is violated

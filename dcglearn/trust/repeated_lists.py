@@ -61,7 +61,8 @@ class RecurringRatings:
         # number them again
         number = np.unique(lists[kept], return_inverse=True)[1]
         self.first, self.second = number[self._better], number[self._worse]
-        self.n_lists, self.n_units = int(recurs.sum()), round(float(self._counts.sum()))
+        self.n_lists = int(recurs.sum())
+        self.n_units = round(float(self._counts.sum()))
         group = np.unique(group[kept], return_inverse=True)[1]
         self._rated = RatedLists(group, number, score, indicators(counts.lists[recurs]))
 
@@ -121,14 +122,16 @@ class RecurringRatings:
         on the share, the sum over its pairs, varies within a list.
         """
         # what each comparison of two ratings adds to the share
-        weight, counts = self.weight[self.covered], self._counts
+        weight = self.weight[self.covered]
+        counts = self._counts
         below = np.cumsum(counts, axis=1) - counts
         above = counts.sum(axis=1, keepdims=True) - below - counts
         share = weight @ right / weight.sum()
         each = self._scale(counts, below) * (right - share) / weight.sum()
 
         # the influence of each rating
-        influence, n = np.zeros(counts.shape), len(counts)
+        influence = np.zeros(counts.shape)
+        n = len(counts)
         for rank in range(counts.shape[1]):
             wins, losses = each * below[self._worse, rank], each * above[self._better, rank]
             influence[:, rank] += np.bincount(self._better, wins, n)
@@ -163,7 +166,9 @@ class RecurringJudgements:
     typical_slope = 1.0
 
     def __init__(self, log: Preferences, min_times: int | None) -> None:
-        self.log, self.min_times, self.weight = log, min_times or BANDS[0], weights_of(log)
+        self.log = log
+        self.min_times = min_times or BANDS[0]
+        self.weight = weights_of(log)
 
         # keep the lists that recur, at most 500: the fit solves dense systems
         better, worse = list_numbers(log.preferred, log.other)
@@ -178,7 +183,8 @@ class RecurringJudgements:
         ends = np.concatenate([better[self.covered], worse[self.covered]])
         names, number = np.unique(ends, return_inverse=True)
         self.first, self.second = np.split(number, 2)
-        self.n_lists, self.n_units = len(names), round(float(np.maximum(self._weight, 1).sum()))
+        self.n_lists = len(names)
+        self.n_units = round(float(np.maximum(self._weight, 1).sum()))
         lists = np.concatenate([log.preferred, log.other])
         table = lists[unique_rows(packed(lists))[1][names]]
         self._judged = JudgedLists(self.first, self.second, indicators(table))
@@ -240,7 +246,8 @@ def _without_copies(counts: RatingCounts) -> int:
     """
     # how often two ratings of a list are the same
     rank, score = _ranked(counts.rating, counts.weight)
-    cell, n_cells = counts.list * len(score) + rank, len(counts.lists) * len(score)
+    cell = counts.list * len(score) + rank
+    n_cells = len(counts.lists) * len(score)
     table = np.bincount(cell, counts.weight, n_cells).reshape(-1, len(score))
     n = table.sum(axis=1)
     agree = (table * (table - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1)

@@ -123,7 +123,8 @@ def resampled_weights(
     n = int(max(first.max(), second.max())) + 1
     if n < 2:
         raise InputError(f"a bootstrap by {by} needs at least two; the log has one: draw by pair")
-    weight, rng = weights_of(log), np.random.default_rng(random_state)
+    weight = weights_of(log)
+    rng = np.random.default_rng(random_state)
     for _ in range(n_resamples):
         drawn = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
         times = drawn[first] * drawn[second] if by == "list" else drawn[first]

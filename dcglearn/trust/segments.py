@@ -9,6 +9,7 @@ on held-out preferences.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -192,7 +193,8 @@ def segment_test(
     error, likelihood_error = errors[:, 1].tolist()
 
     # the shares of each segment
-    of, segments = number[frame.rows], []
+    of = number[frame.rows]
+    segments = []
     for s in order.tolist():
         own = np.flatnonzero(of == s)
         shares = frame.shares(own)[::-1].tolist() if len(own) else []
@@ -256,7 +258,7 @@ def _held_out(
                 values[:, i, own_test] = held_out_values(metric, part, held_out)
         return values
 
-    frame = held_out_frame(log, unit, folds, values_of, "folds")
+    frame = held_out_frame(log, unit, folds, starmap(values_of, folds), "folds")
     if frame is None:
         raise InputError(
             "no segment has pairs to learn from and others to hold out by "
@@ -309,7 +311,8 @@ def _gain(smaller: FittedDCG) -> float:
     Each is descended to from the common DCG. A search from all starts would find gains by chance:
     curves on which a few judgements are all right, with judges too sharp.
     """
-    judgements, common = smaller.judgements, smaller.theta[: smaller.model.places.own_errors.start]
+    judgements = smaller.judgements
+    common = smaller.theta[: smaller.model.places.own_errors.start]
     model = replace(smaller.model, n_raters=1)
     of_one = replace(smaller.function, model=model)
     starts = list(model.sharpened(common[None], (0.0, -0.7, 0.7)))

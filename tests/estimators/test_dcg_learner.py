@@ -545,7 +545,7 @@ def test_margins_of_which_none_is_positive_are_refused(margin):
 @pytest.mark.filterwarnings("error")
 def test_strengths_are_binned_without_an_empty_bin():
     strength = np.append(np.ones(40), np.linspace(2, 3, 60))
-    values, level = verdicts._binned(strength, np.ones(1), 7)
+    values, level = verdicts._binned(strength, np.ones(100), 7)
     assert np.isfinite(values).all() and sorted({*level.tolist()}) == list(
         range(1, len(values) + 1)
     )

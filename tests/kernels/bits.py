@@ -278,7 +278,7 @@ def add_curves(digests, rng):
     values, gradient = between(rng, -1, 1, n), between(rng, -1, 1, (n, p))
     dense = between(rng, -1, 1, (n, d, d))
     sums = values, gradient, dense
-    curve_kernel.add_prior(linear, centre, normals, (1.7, 0.3), thetas, *sums)
+    curve_kernel.add_prior(linear, centre, normals, (1.7, 0.3), thetas, sums)
     digests.add("add_prior", *sums)
 
     # derivatives, without and with the second
@@ -287,7 +287,7 @@ def add_curves(digests, rng):
     joint = (joint + joint.transpose(0, 2, 1)) * rng.integers(0, 2, (n, m, m))
     for second in (None, joint):
         jacobian = curve_kernel.add_in_parameters(
-            layout, 0.7, thetas, (gains, discounts), slopes, second, gradient, dense
+            layout, 0.7, thetas, (gains, discounts), (slopes, second), (gradient, dense)
         )
         digests.add("add_in_parameters", jacobian, gradient, dense)
 

@@ -242,7 +242,7 @@ def test_the_typical_difference_counts_weights():
 def test_more_strengths_than_levels_are_binned_by_weight():
     strength = np.random.default_rng(0).exponential(1, 60)
     whole, halves = (
-        _binned(strength, np.ones(1), 7),
+        _binned(strength, np.ones(60), 7),
         _binned(np.repeat(strength, 2), np.full(120, 0.5), 7),
     )
     assert halves[0] == pytest.approx(whole[0]) and (halves[1] == np.repeat(whole[1], 2)).all()

@@ -29,6 +29,7 @@ PROGRAMS = sorted(
 OF_TREES = {"study_p_trees_against_lambdarank", "train_transition", "train_trees"}
 FINE = {
     "study_ac_calibration",
+    "study_ae_unequal_weights",
     *(
         "figure_09",
         "study_e_pairs_needed",
@@ -42,6 +43,8 @@ FINE = {
 }
 """Programs whose claims are of rates and narrow ranges, which two quick repeats cannot show."""
 ROWS = {
+    "study_ae_unequal_weights": pl.col("test").eq("form")
+    | ((pl.col("p_value") <= 0.05) == (pl.col("rejected") == 1)),
     "study_e_pairs_needed": pl.col("censored").is_in([0, 1]),
     "study_j_position_test": ((pl.col("p_value") <= 0.05) == (pl.col("rejected") == 1))
     & pl.col("p_value").is_between(1 / 40, 1),
@@ -100,6 +103,7 @@ def copied(figure_09, tmp_path):
 
 
 LONG = (
+    "study_ae_unequal_weights",
     "study_h_learners",
     "study_i_active",
     "study_k_bands",

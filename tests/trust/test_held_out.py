@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dcglearn import DCG, Preferences, compare_learners
+from dcglearn import DCG, Preferences, UtilityLearner, compare_learners
 from dcglearn.simulate import preference_pairs
 from dcglearn.trust.cross_validation import C_GRID, choose_C, ridge_path
 from dcglearn.trust.held_out import LEARNED, Comparison, Row, lead_intervals
@@ -139,6 +139,42 @@ def test_the_chosen_c_is_small_under_noise_and_repeats():
     assert chosen.mean.max() == chosen.mean[np.flatnonzero(chosen.grid == chosen.C)[0]]
     assert chosen.sentence.startswith(f"C={chosen.C:g} is the best of 11")
     refused("folds", choose_C, noisy[:3])
+
+
+def test_shares_of_a_choice_are_of_all_held_out_preferences_with_errors_by_unit():
+    rng = np.random.default_rng(3)
+    log = random_log(90, "free", noise=0.2).changed(
+        rater=rng.integers(0, 9, 90).astype(str),
+        tie=rng.random(90) < 0.1,
+        weight=rng.integers(1, 4, 90).astype(float),
+    )
+    chosen = choose_C(log, grid=[0.01, 1.0], n_folds=3, by="rater")
+
+    # the weight that a utility of the other folds respects, by rater
+    respected, weight = np.zeros((2, 9)), np.zeros(9)
+    for train, held_out in log.folds(3, random_state=0, by="rater"):
+        for i, C in enumerate(chosen.grid):
+            utility = UtilityLearner(C=C).fit(train).utility_
+            for rater in np.unique(held_out.rater).astype(int):
+                found = held_out[held_out.rater == str(rater)].agreement(utility)
+                respected[i, rater] = found.share * found.total
+                weight[rater] = found.total
+
+    # shares over all folds, and the error of raters who each err in their own way
+    mean = respected.sum(axis=1) / weight.sum()
+    error = np.sqrt(((respected - mean[:, None] * weight) ** 2).sum(axis=1)) / weight.sum()
+    np.testing.assert_allclose(chosen.mean, mean, rtol=1e-6)
+    np.testing.assert_allclose(chosen.error, error, rtol=1e-6)
+
+
+def test_of_equal_shares_the_smallest_c_and_the_largest_ridge_are_chosen():
+    best, good = np.full((60, 5), 4), np.arange(5) < np.arange(60)[:, None] % 5
+    certain = Preferences(best, 4 * good)
+    assert choose_C(certain, grid=[1.0, 0.1, 10.0], n_folds=3, by=None).C == 0.1
+    path = ridge_path(certain, grid=[1.0, 0.1, 10.0], n_folds=3, by=None)
+    assert path.best == 10.0
+    np.testing.assert_allclose(path.mean, 1)
+    np.testing.assert_allclose(path.error, 0, atol=1e-12)
 
 
 def test_the_ridge_path_goes_from_the_data_to_straight_curves():

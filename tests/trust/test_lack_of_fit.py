@@ -270,5 +270,10 @@ def test_degrees_of_freedom_and_logs_that_can_show_nothing():
     )
     lists = np.random.default_rng(0).integers(0, 3, (6, 4))
     i, j = np.random.default_rng(1).permuted(np.tile(np.arange(6), (60, 1)), axis=1)[:, :2].T
-    with pytest.warns(UserWarning, match="not independent"):
-        position_dependence(Preferences(lists[i], lists[j], n_grades=3), n_resamples=1)
+    repeated = Preferences(lists[i], lists[j], n_grades=3)
+    heavy = log.reweighted(np.full(len(log), 5.0))
+    for weighty in (repeated, heavy):
+        weight, n_lists = weighty.total_weight, weighty.n_lists
+        told = f"{weight:g} judgements and has {n_lists} distinct lists.* counts as {n_lists} of"
+        with pytest.warns(UserWarning, match=told):
+            position_dependence(weighty, n_resamples=1)
