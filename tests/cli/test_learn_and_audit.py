@@ -39,3 +39,12 @@ def test_the_same_held_out_judgements_are_told_of_in_both(dcglearn, tmp_path, ki
     assert {name for name in held_out if learned["held_out"][name] != held_out[name]} <= apart
     assert learned["held_out"]["calibration"] == audited["as sure as said?"]
     assert set(held_out["notes"]) < set(learned["held_out"]["notes"])
+
+
+def test_a_sample_stands_for_a_long_log_unless_calibration_is_asked_for(dcglearn, tmp_path):
+    log = tmp_path / "log.jsonl"
+    dcglearn("simulate", "--pairs", 10_000, "--lists", "free", "-o", log)
+    for options, n in ((), 5_000), (("--calibrate",), 10_000):
+        learned = json.loads(dcglearn("learn", log, *options, "--json")[1])
+        assert learned["held_out"]["n_held_out"] == n
+        assert f"of {n:,} held-out pairs" in learned["sentences"]["new judgements"]
