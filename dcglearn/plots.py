@@ -213,7 +213,7 @@ def plot_shares(comparison: Comparison, axes: Axes) -> Axes:
 
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.set(xlabel="share of held-out preferences respected")
+    axes.set(xlabel="share of held-out pairs ordered as people did")
     return axes
 
 
@@ -572,7 +572,7 @@ def segments_figure(test: SegmentTest) -> Figure:
         # segments by name, and what was gained
         labels = [f"{part.name or '(none)'} ({part.n_pairs:,} pairs)" for part in drawn]
         _name_rows(axes, labels)
-        axes.set_xlabel("share of held-out preferences respected")
+        axes.set_xlabel("share of held-out pairs ordered as people did")
         low, high = test.interval
         gain = f"gain of own DCGs {test.gain:+.4f} ({low:+.4f} to {high:+.4f})"
         axes.set_title(gain, fontsize=9)
