@@ -155,7 +155,7 @@ class Queries:
         first = np.random.default_rng(random_state).permutation(len(self)) < n_first
         if first.all() or not first.any():
             raise InputError(
-                f"fraction={fraction} of {len(self)} queries leaves one side empty; give more "
+                f"fraction={fraction} of {len(self)} queries leaves one part empty; give more "
                 "queries"
             )
         return self[first], self[~first]
