@@ -64,6 +64,10 @@ MAX_UNSEEN = 100_000
 """Most documents of a query that no run shows and that bounds allow for."""
 
 
+FEW = 0.05
+"""Up to this share of the positions, tied scores and unjudged documents go without a note."""
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation(Finding):
     """Values of every query of every run under every metric; its table has the means.
@@ -78,7 +82,8 @@ class Evaluation(Finding):
     differently from the worst grade, and the run ranks a judged document where the metric looks;
     None where nobody knows.
     `open` holds the documents without a judgement, of which `bounds` are; None unless asked for.
-    `shown` has the lists for shares of people; None unless a metric knows its judges.
+    `shown` has the lists for shares of people; None unless a metric knows its judges. `tied`, shape
+    (R, M), is the share of documents whose names order them, since their scores are equal.
     """
 
     values: Floats = field(repr=False)
@@ -92,6 +97,7 @@ class Evaluation(Finding):
     measured: Flags | None = field(default=None, repr=False)
     open: Unjudged | None = field(default=None, repr=False)
     shown: ShownLists | None = field(default=None, repr=False)
+    tied: Floats | None = field(default=None, repr=False)
 
     @property
     def filled(self) -> Floats:
@@ -258,9 +264,21 @@ class Evaluation(Finding):
                 "values below 0: what is harmful (gains below 0) outweighs the rest; "
                 "the ideal leaves it out"
             )
-        most = np.nanmax(self.unjudged)
-        if most > 0:
-            notes.append(f"not judged: up to {most:.1%} of the positions looked at")
+        return notes + self.cautions(0.0)
+
+    def cautions(self, least: float) -> list[str]:
+        """Return notes on tied scores, and on a share of unjudged documents above `least`."""
+        notes = []
+        tied = 0.0 if self.tied is None else np.max(self.tied, initial=0.0)
+        if tied > FEW:
+            notes.append(
+                f"tied scores: names of documents order up to {tied:.1%} of the positions looked "
+                'at; --ties average (ties="average") shares the gains of equal scores, --ties '
+                "stable keeps the order of the file"
+            )
+        unjudged = np.nanmax(self.unjudged, initial=0.0)
+        if unjudged > least:
+            notes.append(f"not judged: up to {unjudged:.1%} of the positions looked at")
         return notes
 
     @property
@@ -421,7 +439,7 @@ def evaluate(
     values = np.empty((len(systems), len(by_name), len(queries)))
     plain, measured = np.full(values.shape, np.nan), np.empty(values.shape, dtype=bool)
     added = np.full(values.shape, np.nan) if residuals else None
-    share_unjudged = np.empty(values.shape[:2])
+    share_unjudged, share_tied = np.empty(values.shape[:2]), np.empty(values.shape[:2])
     shown = ShownLists.of(dcgs, judged.n_grades, unjudged)
     for r, system in enumerate(systems):
         # what is judged
@@ -433,8 +451,7 @@ def evaluate(
         # which queries count under each metric
         for m, is_informative in enumerate(informative):
             deepest = None if m in others else dcgs[m].depth
-            n_shown = ranked.ranked[:, :deepest].sum()
-            share_unjudged[r, m] = 1 - is_judged[:, :deepest].sum() / n_shown
+            share_unjudged[r, m], share_tied[r, m] = ranked.shares(deepest)
             looked_at = is_judged if to_the_end else is_judged[:, :deepest]
             measured[r, m] = is_informative & looked_at.any(axis=1)
 
@@ -463,6 +480,7 @@ def evaluate(
         measured,
         Unjudged.of(judged, systems, dcgs, set(divided), ties, empty, unseen) if bounds else None,
         shown,
+        share_tied,
     )
 
 

@@ -356,6 +356,48 @@ def test_ties_of_runs_are_averaged_over_all_that_are_tied():
     refused("do not go together", evaluate, judged, run, dcg, ties="average", unjudged="drop")
 
 
+def test_ties_that_names_order_are_said_with_the_remedy(dcglearn, tmp_path, monkeypatch):
+    judged = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(20)}
+    own = {q: {"a": 3.0, "b": 2.0, "c": 1.0} for q in judged}
+    equal = {q: dict.fromkeys(scores, 1.0) for q, scores in own.items()}
+    runs = {"own": own, "equal": equal}
+    for found in (evaluate(judged, runs), compare_systems(judged, runs)):
+        [said] = [note for note in found.notes if note.startswith("tied scores")]
+        assert "up to 100.0%" in said and "--ties average" in said
+
+    # not where the order was asked for, nothing is tied, or few are
+    few = {q: equal[q] if q == "q0" else scores for q, scores in own.items()}
+    for run, ties in (
+        (equal, "stable"),
+        (equal, "average"),
+        *((x, "docno-desc") for x in (own, few)),
+    ):
+        assert not evaluate(judged, run, ties=ties).notes
+    below = {q: scores | {"x": 1.0} for q, scores in own.items()}
+    assert not evaluate(judged, below, "nDCG@2").notes
+    np.testing.assert_allclose(evaluate(judged, below, ["nDCG@2", "nDCG@3"]).tied, [[0, 1 / 3]])
+
+    # the remedy works
+    monkeypatch.chdir(tmp_path)
+    write_trec(tmp_path, judged, runs)
+    arguments = ("compare", "qrels.txt", "own.txt", "equal.txt")
+    assert "tied scores" in dcglearn(*arguments)[1].lower()
+    assert "tied scores" not in dcglearn(*arguments, "--ties", "average")[1].lower()
+
+
+def test_a_comparison_says_how_much_is_not_judged():
+    judged = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(20)}
+    whole = {q: {"a": 3.0, "b": 2.0, "c": 1.0} for q in judged}
+    found = compare_systems(judged, {"whole": whole, "half": {q: {"a": 2, "x": 1} for q in judged}})
+    assert "not judged: up to 50.0% of the positions looked at" in found.notes
+    assert found.to_dict()["table"][0]["judged"] == 0.75 and "judged" not in found.cells[0]
+
+    # a document of 60 is no news, and preferences of runs look at no positions
+    few = {q: {"a": 3, "b": 2, "x" if q == "q0" else "c": 1} for q in judged}
+    assert "not judged" not in str(compare_systems(judged, {"whole": whole, "few": few}))
+    assert compare_systems(judged, {"whole": whole, "few": few}, "RPP").table["judged"][0] is None
+
+
 def test_measures_of_ir_measures():
     pytest.importorskip("ir_measures")
     found = evaluate(JUDGED, SCORES, ["nDCG@2", "P@2", "AP", "RR(rel=2)"])
