@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.evaluation.ranked import TIES, in_order
 from dcglearn.evaluation.run_values import (
     EvaluateOptions,
@@ -36,6 +35,7 @@ from dcglearn.foundation.validation import (
     listed,
 )
 from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
 from dcglearn.readers.column_roles import Role, Roles, first_names
 from dcglearn.readers.line_formats import NUMBER, shown

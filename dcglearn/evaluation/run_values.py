@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.other_measures import measured_elsewhere, usual_name
+from dcglearn.evaluation.other_measures import measured_elsewhere
 from dcglearn.evaluation.people import ShownLists
 from dcglearn.evaluation.ranked import (
     UNJUDGED,
@@ -42,6 +42,7 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.metrics.dcg import normalised_values
+from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.reader_names import ReaderName
 from dcglearn.metrics.reading import (
     EVALUATED,
@@ -464,7 +465,7 @@ def evaluate(
     # measures of ir_measures
     if others:
         values[:, list(others)] = measured_elsewhere(
-            list(others.values()), judged, systems, queries
+            {[*by_name][m]: name for m, name in others.items()}, judged, systems, queries
         )
 
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), [*by_name])

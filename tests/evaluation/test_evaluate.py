@@ -26,8 +26,8 @@ from dcglearn import (
     read_runs,
 )
 from dcglearn.evaluation import textbook_list_metrics
-from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.evaluation.system_tests import turning_queries
+from dcglearn.metrics.other_names import usual_name
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
 
@@ -484,7 +484,9 @@ def test_rbp_of_ir_measures_is_a_dcg():
 
 def test_peers_measures_need_ir_measures(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
-    refused(r"pip install 'dcglearn\[ir\]'", evaluate, JUDGED, SCORES, ["AP"])
+    message = refused(r"pip install 'dcglearn\[ir\]'", evaluate, JUDGED, SCORES, ["MAP"])
+    assert message.startswith("metric 'MAP' is neither") and "as AP may be" in message
+    assert "RBP(p=0.8)" in message
     monkeypatch.delitem(
         __import__("sys").modules, "dcglearn.exports.into_ir_measures", raising=False
     )
