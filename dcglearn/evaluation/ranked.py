@@ -16,6 +16,7 @@ from dcglearn.foundation.validation import (
     InputError,
     Integers,
     PolarsFrame,
+    listed,
     one_of,
 )
 from dcglearn.logs.unique_rows import places
@@ -166,8 +167,8 @@ def ranked_grades(
     lines = np.flatnonzero(query >= 0)
     if not len(lines):
         raise InputError(
-            f"run {run.name} has no query of the {len(queries)} that are judged; "
-            "do the names agree?"
+            f"run {run.name} has no query of the {len(queries)} that are judged: do the names "
+            f"agree? {listed([run.frame['query'][0]])} is ranked, {listed(queries[:1])} judged"
         )
     score = run.frame["score"].cast(pl.Float32).to_numpy()
     if len(lines) < len(query):

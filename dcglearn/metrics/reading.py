@@ -179,7 +179,7 @@ def metric_or_name(
     usual = usual_name(word)
     if any(form.is_one(usual) for form in FORMS):
         hint = f"; here it is {usual}"
-    elif usual.partition("@")[0] in ALIASES.values():
+    elif usual.partition("@")[0] in {*ALIASES.values()} - {"nDCG", *kinds}:
         hint = f"; {usual} is a measure of ir_measures: evaluate and compare take it, nothing else"
     raise InputError(f"{name} {word!r} is neither a file nor {known}{hint}")
 
@@ -293,6 +293,8 @@ def _label(metric: Any, taken: Mapping[Any, Any]) -> Any:
     """Return a word itself, or an object's kind, with a number where this is taken."""
     if isinstance(metric, (str, os.PathLike)):
         return metric
+    if not isinstance(metric, METRICS):  # which is refused
+        return str(metric)
     kind = "DCG" if isinstance(metric, DCG) else getattr(metric, "kind", "utility")
     labels = (f"{kind} {number}" if number > 1 else kind for number in count(1))
     return next(label for label in labels if label not in taken)
@@ -304,7 +306,7 @@ read_metric = metric
 
 def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     """Raise InputError for a metric, or another object, of a kind that is not accepted."""
-    given = f"{name} is {'an' if kind is AdaptiveMetric else 'a'} {kind.__name__}"
+    given = f"{name} is {'an' if kind.__name__[0] in 'AEIaei' else 'a'} {kind.__name__}"
     if issubclass(kind, METRICS) and tuple(accept) == ONLY_DCG:
         raise InputTypeError(
             f"{given}, no sum of gains times discounts; what is asked for is "

@@ -138,6 +138,14 @@ def test_commands_name_the_wrong_order(misuse, tmp_path, monkeypatch):
         )
 
 
+def test_what_names_no_metric_and_no_judged_query_is_shown():
+    refused("metric 'None' is a NoneType", evaluate, JUDGED, SCORES, None)
+    refused("metric '10' is an int", evaluate, JUDGED, SCORES, 10)
+    refused("nDCG@-1' is neither.*; the nearest is nDCG$", evaluate, JUDGED, SCORES, "nDCG@-1")
+    upper = {"Q1": SCORES["q1"]}
+    refused("do the names agree\\? Q1 is ranked, q1 judged", evaluate, JUDGED, upper)
+
+
 def test_pandas(tmp_path):
     pandas = pytest.importorskip("pandas")
     judged, scores = (
