@@ -62,13 +62,12 @@ class ShownLists:
         )
 
     def share_judged(self, runs: Sequence[int], m: int) -> float:
-        """Return the share of the documents shown where the metric looks that are judged."""
+        """Return the share of the documents shown where the metric looks that are judged.
+
+        It is the mean over runs.
+        """
         depth = self.metrics[m].depth
-        shown, judged = 0, 0
-        for run in runs:
-            shown += int(self.ranked[run].ranked[:, :depth].sum())
-            judged += int((self.ranked[run].grades[:, :depth] >= 0).sum())
-        return judged / max(shown, 1)
+        return 1 - float(np.mean([self.ranked[run].shares(depth)[0] for run in runs]))
 
     def ordered(self, runs: Integers) -> ShownLists:
         """Return the lists of these runs, in this order."""

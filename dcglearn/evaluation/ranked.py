@@ -168,7 +168,7 @@ def ranked_grades(
     if not len(lines):
         raise InputError(
             f"run {run.name} has no query of the {len(queries)} that are judged: do the names "
-            f"agree? {listed([run.frame['query'][0]])} is ranked, {listed(queries[:1])} judged"
+            f"agree? {listed(run.frame['query'][:1])} is ranked, {listed(queries[:1])} judged"
         )
     score = run.frame["score"].cast(pl.Float32).to_numpy()
     if len(lines) < len(query):

@@ -35,6 +35,7 @@ from dcglearn.foundation.validation import (
     Floats,
     Indices,
     InputError,
+    Integers,
     PathLike,
     PolarsFrame,
     listed,
@@ -406,20 +407,13 @@ def evaluate(
     by_name = as_metrics(metrics, judged, systems)
     dcgs = {m: metric for m, metric in enumerate(by_name.values()) if not isinstance(metric, str)}
     others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
-    for m, name in enumerate(by_name):
-        if m in dcgs:
-            check_list_settings(name, dcgs[m], unjudged, ties, residuals=residuals, bounds=bounds)
-
-    # queries, and which have a document that a metric values
-    n_grades = _common_scale(by_name, judged)
-    queries, counts = judged_counts(judged, n_grades)
-    telling = [
-        valued_grades(dcgs[m])[:n_grades] if m in dcgs else slice(1, None)
-        for m in range(len(by_name))
-    ]
-    informative = [counts[:, grades].any(axis=1) for grades in telling]
+    words = [*by_name]
+    for m, metric in dcgs.items():
+        check_list_settings(words[m], metric, unjudged, ties, residuals=residuals, bounds=bounds)
 
     # what values are divided by
+    n_grades = _common_scale(by_name, judged)
+    queries, counts = judged_counts(judged, n_grades)
     divided = {
         m: dcg
         for m, dcg in dcgs.items()
@@ -428,7 +422,6 @@ def evaluate(
     ideals = {}
     if ideal == "judgements":
         ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in divided.items()}
-    valuation = _Valuation(divided, ideals, unjudged, empty, residuals)
 
     # how deep lists are looked at
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
@@ -437,47 +430,36 @@ def evaluate(
     to_the_end = unjudged == "drop" or ties == "average" or ideal == "list"
 
     # evaluate run by run
-    values = np.empty((len(systems), len(by_name), len(queries)))
-    plain, measured = np.full(values.shape, np.nan), np.empty(values.shape, dtype=bool)
-    added = np.full(values.shape, np.nan) if residuals else None
-    share_unjudged, share_tied = np.empty(values.shape[:2]), np.empty(values.shape[:2])
+    valuation = _Valuation(
+        [*by_name.values()], counts, divided, ideals, unjudged, empty, to_the_end, residuals
+    )
     shown = ShownLists.of(dcgs, judged.n_grades, unjudged)
-    for r, system in enumerate(systems):
-        # what is judged
+    rows = []
+    for system in systems:
         ranked = ranked_grades(judged, system, None if to_the_end or others else depth, ties)
-        is_judged = ranked.grades >= 0
         if shown is not None:
             shown.ranked.append(ranked)
-
-        # which queries count under each metric
-        for m, is_informative in enumerate(informative):
-            deepest = None if m in others else dcgs[m].depth
-            share_unjudged[r, m], share_tied[r, m] = ranked.shares(deepest)
-            looked_at = is_judged if to_the_end else is_judged[:, :deepest]
-            measured[r, m] = is_informative & looked_at.any(axis=1)
-
-        # values and residuals
-        for m, dcg in dcgs.items():
-            plain[r, m], values[r, m], more = valuation.of(ranked, m, dcg)
-            if added is not None:
-                added[r, m] = more
+        rows.append([valuation.of(ranked, m) for m in range(len(words))])
+    values, plain, added, measured, share_unjudged, share_tied = (
+        np.array([[found[part] for found in row] for row in rows]) for part in range(6)
+    )
 
     # measures of ir_measures
     if others:
         values[:, list(others)] = measured_elsewhere(
-            {[*by_name][m]: name for m, name in others.items()}, judged, systems, queries
+            {words[m]: name for m, name in others.items()}, judged, systems, queries
         )
 
-    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), [*by_name])
+    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), words)
     return Evaluation(
         values,
         tuple(run.name for run in systems),
-        tuple(by_name),
+        tuple(words),
         queries,
         missing,
         share_unjudged,
         plain,
-        added,
+        added if residuals else None,
         measured,
         Unjudged.of(judged, systems, dcgs, set(divided), ties, empty, unseen) if bounds else None,
         shown,
@@ -487,20 +469,39 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Valuation:
-    """How lists are valued: numbers of the metrics that are divided, and by which ideals.
+    """How lists are valued under metrics, of which those of ir_measures are names.
 
-    `ideals` are those of the judgements by metric, shape (Q,) each; without any, each list has its
-    own.
+    `counts`, shape (Q, L), are the numbers of judged documents by grade, `divided` the numbers of
+    the metrics that are divided, by `ideals`, shape (Q,) each, or without any by each list's own.
     """
 
+    metrics: Sequence[ListMetric | str]
+    counts: Integers
     divided: Collection[int]
     ideals: Mapping[int, Floats]
     unjudged: str | float
     empty: float
+    to_the_end: bool
     residuals: bool
 
-    def of(self, ranked: RankedGrades, m: int, metric: Any) -> tuple[Floats, Floats, Floats]:
-        """Return a run's values under metric m, plain and divided, and its residuals; (Q,) each."""
+    def of(self, ranked: RankedGrades, m: int) -> tuple[Any, ...]:
+        """Return a run's values under metric m: divided, plain, and residuals; shape (Q,) each.
+
+        Also whether a query is measured, shape (Q,), and the shares not judged, and tied.
+        """
+        metric: Any = self.metrics[m]
+        ours = not isinstance(metric, str)
+        depth = metric.depth if ours else None
+
+        # queries with a document that the metric values, and a judged one where it looks
+        telling = valued_grades(metric)[: self.counts.shape[1]] if ours else slice(1, None)
+        judged = ranked.grades[:, : None if self.to_the_end else depth] >= 0
+        measured = self.counts[:, telling].any(axis=1) & judged.any(axis=1)
+        facts = measured, *ranked.shares(depth)
+        if not ours:
+            return *np.full((3, len(self.counts)), np.nan), *facts
+
+        # values and residuals
         plain = value = ranked.values(metric, self.unjudged)
         more = ranked.values(metric, "best") - value if self.residuals else value
         if m in self.divided:
@@ -509,7 +510,7 @@ class _Valuation:
             more = normalised_values(more, top, 0.0)
 
         # a query that the run lacks has no value
-        return plain, np.where(ranked.lengths > 0, value, np.nan), more
+        return np.where(ranked.lengths > 0, value, np.nan), plain, more, *facts
 
 
 def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:
