@@ -387,11 +387,8 @@ def _metric(definition: Definition, own: DCG, longest: int) -> DCG:
     """Return the DCG of a definition; `own` has the gains and discounts without a name."""
     gains = _gains(definition["gain"], own.n_grades) if definition["gain"] else own.gains
     depth = longest if definition["ideal"] == "uncut" else definition["cut-off"]
-    own_discounts = own.discounts[:depth]
-    return DCG(
-        gains,
-        _discounts(definition["discount"], depth) if definition["discount"] else own_discounts,
-    )
+    word = definition["discount"]
+    return DCG(gains, _discounts(word, depth) if word else own.discounts[:depth])
 
 
 def _reordered(run: Run, ties: str, cut: int | None) -> Run:

@@ -36,21 +36,25 @@ class ShownLists:
 
     metrics: Mapping[int, DCG | ListUtility]
     other: Mapping[int, DCG | ListUtility]
-    ranked: list[RankedGrades]
+    ranked: Sequence[RankedGrades]
     unjudged: str | float
     n_grades: int
 
     @classmethod
     def of(
-        cls, metrics: Mapping[int, ListMetric], n_grades: int, unjudged: str | float
+        cls,
+        metrics: Mapping[int, ListMetric],
+        ranked: Sequence[RankedGrades],
+        n_grades: int,
+        unjudged: str | float,
     ) -> ShownLists | None:
-        """Return what is shown, without lists so far; None if no metric knows its judges."""
+        """Return what is shown; None if no metric knows its judges."""
         known: dict[int, Any] = {
             m: metric for m, metric in metrics.items() if getattr(metric, "judges", None)
         }
         usable = {m: metric for m, metric in known.items() if metric.n_grades == n_grades}
         other = {m: metric for m, metric in known.items() if m not in usable}
-        return cls(usable, other, [], unjudged, n_grades) if known else None
+        return cls(usable, other, ranked, unjudged, n_grades) if known else None
 
     def silent(self, measures: Sequence[str]) -> tuple[str, ...]:
         """Return why nothing is said of people under some of the measures."""

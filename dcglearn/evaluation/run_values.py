@@ -115,8 +115,7 @@ class Evaluation(Finding):
     def mean_residuals(self) -> Floats:
         """Mean residual over the queries of `means`, shape (R, M); NaN where there is none."""
         assert self.residuals is not None, "evaluate(..., residuals=True) computes them"
-        counted = ~np.isnan(self.filled)
-        return np.where(counted, self.residuals, 0.0).sum(axis=2) / counted.sum(axis=2)
+        return _means(self.residuals, ~np.isnan(self.filled))
 
     @cached_property
     def bounds(self) -> Floats | None:
@@ -136,9 +135,7 @@ class Evaluation(Finding):
     def mean_bounds(self) -> Floats:
         """The least and the most that the means can be, (R, M, 2); NaN where nobody knows."""
         assert self.bounds is not None, "evaluate(..., bounds=True) computes them"
-        counted = ~np.isnan(self.bounds)
-        sums = np.where(counted, self.bounds, 0.0).sum(axis=2)
-        return np.where(counted.any(axis=2), sums / np.maximum(counted.sum(axis=2), 1), np.nan)
+        return _means(self.bounds, ~np.isnan(self.bounds))
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -294,6 +291,12 @@ class Evaluation(Finding):
         return [{"title": title, "rows": [*rows]}]
 
 
+def _means(values: Floats, counted: Flags) -> Floats:
+    """Return the means over queries, the third axis, of values that count; NaN where none does."""
+    n = counted.sum(axis=2)
+    return np.where(counted, values, 0.0).sum(axis=2) / np.where(n, n, np.nan)
+
+
 class EvaluateOptions(TypedDict, total=False):
     """Keywords of `evaluate`, for functions that evaluate runs first."""
 
@@ -433,13 +436,14 @@ def evaluate(
     valuation = _Valuation(
         [*by_name.values()], counts, divided, ideals, unjudged, empty, to_the_end, residuals
     )
-    shown = ShownLists.of(dcgs, judged.n_grades, unjudged)
-    rows = []
-    for system in systems:
-        ranked = ranked_grades(judged, system, None if to_the_end or others else depth, ties)
-        if shown is not None:
-            shown.ranked.append(ranked)
+    whole = to_the_end or others or bounds
+    lists: list[RankedGrades] = []
+    shown, rows = ShownLists.of(dcgs, lists, judged.n_grades, unjudged), []
+    for run in systems:
+        ranked = ranked_grades(judged, run, None if whole else depth, ties)
         rows.append([valuation.of(ranked, m) for m in range(len(words))])
+        if bounds or shown is not None:  # else they would fill the memory
+            lists.append(ranked)
     values, plain, added, measured, share_unjudged, share_tied = (
         np.array([[found[part] for found in row] for row in rows]) for part in range(6)
     )
@@ -461,7 +465,7 @@ def evaluate(
         plain,
         added if residuals else None,
         measured,
-        Unjudged.of(judged, systems, dcgs, set(divided), ties, empty, unseen) if bounds else None,
+        Unjudged.of(judged, lists, dcgs, set(divided), empty, unseen) if bounds else None,
         shown,
         share_tied,
     )
