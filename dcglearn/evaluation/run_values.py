@@ -241,13 +241,6 @@ class Evaluation(Finding):
         """What is missing or not judged, and what residuals mean."""
         notes = []
 
-        # missing queries
-        numbers = zip(self.runs, self.n_missing, strict=True)
-        lacking = [f"{n} of {run}" for run, n in numbers if n]
-        if lacking:
-            how = "count as 0" if self.missing == "zero" else "are left out"
-            notes.append(f"judged queries that a run lacks {how}: {', '.join(lacking)}")
-
         # what residuals mean
         if self.residuals is not None:
             notes.append(
@@ -266,8 +259,20 @@ class Evaluation(Finding):
         return notes + self.cautions(0.0)
 
     def cautions(self, least: float) -> list[str]:
-        """Return notes on tied scores, and on a share of unjudged documents above `least`."""
+        """Return notes on lacking queries, tied scores, and a share unjudged above `least`."""
         notes = []
+
+        # missing queries
+        numbers = zip(self.runs, self.n_missing, strict=True)
+        lacking = [f"{n} of {run}" for run, n in numbers if n]
+        if lacking:
+            how = "count as 0" if self.missing == "zero" else "are left out"
+            notes.append(f"judged queries that a run lacks {how}: {', '.join(lacking)}")
+
+        if not self.metrics:  # preferences of runs alone
+            return notes
+
+        # ties, and unjudged documents
         tied = 0.0 if self.tied is None else np.max(self.tied, initial=0.0)
         if tied > FEW:
             notes.append(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.gate import END_BOUNDS, UNMEASURED, Gate, gated, mostly_absent
+from dcglearn.evaluation.gate import END_BOUNDS, UNMEASURED, Gate, gated
 from dcglearn.evaluation.people import People, people_of
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
@@ -85,8 +85,8 @@ class SystemComparison(Finding):
     `END_BOUNDS` what the ends of its interval can.
     `over` says of which queries the difference is with a machine's judgements, `reversals` are
     sentences on metrics that order two runs otherwise than their own values before
-    these are divided by the ideal, `open` says what the bounds are, and `cautions` how much hangs
-    on unjudged documents and on tied scores. Where a metric knows its
+    these are divided by the ideal, `open` says what the bounds are, and `cautions` which queries
+    runs lack, and how much hangs on unjudged documents and on tied scores. Where a metric knows its
     judges, `people` says how many of 100 people would take each run's lists, which the columns
     `OF_PEOPLE` have too; `silent` says why not, where a metric has another scale of grades.
     """
@@ -196,16 +196,8 @@ class SystemComparison(Finding):
         if self.of_people is not None:
             notes = [self.of_people.sentence, *notes, *self.of_people.notes]
 
-        # queries that a run lacks, or that do not count
+        # queries that do not count
         rows = self.table.rows(named=True)
-        absent = dict.fromkeys(map(mostly_absent, rows))
-        notes += [f"the topics that a run lacks count as 0: {fact}" for fact in absent if fact]
-        if not any(absent):
-            held = {
-                row[x]: row["n_topics"] - row[f"n_{x}"] for row in rows for x in ("baseline", "run")
-            }
-            lacking = ", ".join(f"{n} of {run}" for run, n in held.items() if n > 0)
-            notes += [f"judged queries that a run lacks count as 0: {lacking}"] if lacking else []
         few = [row["n_measured"] for row in rows if row["n_measured"] < row["n_topics"]]
         if few:
             notes.append(
@@ -213,7 +205,8 @@ class SystemComparison(Finding):
                 f"{self.n_queries}; in the others {UNMEASURED}"
             )
 
-        # what is not judged, what dividing by the ideal does, and why nothing is said of people
+        # what runs lack, what is not judged, what dividing by the ideal does, and why nothing is
+        # said of people
         notes += [*self.cautions, *self.open, *self.reversals, *self.silent]
 
         # what the machine adds
@@ -366,8 +359,7 @@ def evaluated_and_paired(
     others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
     evaluation = evaluate(judged, systems, others or "nDCG@1", **settings)
     if not others:
-        nothing = evaluation.values[:, :0]
-        evaluation = replace(evaluation, values=nothing, metrics=(), unjudged=nothing, tied=None)
+        evaluation = replace(evaluation, metrics=())
 
     ties, missing = settings.get("ties", "docno-desc"), settings.get("missing", "zero")
     return evaluation, PairedRuns.of(names, judged, systems, ties, missing)
