@@ -210,7 +210,7 @@ class ModelOptions:
 def train(
     *,
     source: TrainingData,
-    folder: Path = first_row("Write the model here.", ..., metavar="FOLDER"),
+    folder: Path = first_row("Write the model here.", ..., "--folder", "-o", metavar="FOLDER"),
     options: ModelOptions,
     scale: ScaleOptions,
     cluster: Cluster,

@@ -110,7 +110,7 @@ def optimal_rankings(
     """Return the rankings that no other ranking of the documents beats, shape (n, K), descending.
 
     `metric` and `documents` are as in `coherence`; `limit` is the maximum number of
-    rankings to return. Raises InputError if the documents do not fill the positions.
+    rankings to return. Raises InputError if there are none, or they do not fill the positions.
 
     See Also
     --------
@@ -124,6 +124,8 @@ def optimal_rankings(
     """
     whole_number(limit, "limit", 1)
     rankings, (weights,) = padded_weights([metric], ["metric"], documents)
+    if rankings.counts is None:
+        raise InputError("documents: give the grade of each document to rank, as [4, 3, 0]")
     tolerance = 1e-12 * max(float(np.abs(weights).max()), 1e-300) * rankings.depth
     lists = islice(_best_lists(rankings, weights, tolerance), limit)
     return np.array(list(lists), dtype=np.int8)

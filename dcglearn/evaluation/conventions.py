@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.evaluation.ranked import TIES, in_order
 from dcglearn.evaluation.run_values import (
     EvaluateOptions,
@@ -36,6 +35,7 @@ from dcglearn.foundation.validation import (
     listed,
 )
 from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
 from dcglearn.readers.column_roles import Role, Roles, first_names
 from dcglearn.readers.line_formats import NUMBER, shown
@@ -387,11 +387,8 @@ def _metric(definition: Definition, own: DCG, longest: int) -> DCG:
     """Return the DCG of a definition; `own` has the gains and discounts without a name."""
     gains = _gains(definition["gain"], own.n_grades) if definition["gain"] else own.gains
     depth = longest if definition["ideal"] == "uncut" else definition["cut-off"]
-    own_discounts = own.discounts[:depth]
-    return DCG(
-        gains,
-        _discounts(definition["discount"], depth) if definition["discount"] else own_discounts,
-    )
+    word = definition["discount"]
+    return DCG(gains, _discounts(word, depth) if word else own.discounts[:depth])
 
 
 def _reordered(run: Run, ties: str, cut: int | None) -> Run:

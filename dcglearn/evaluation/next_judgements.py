@@ -257,6 +257,7 @@ def read_open_grades(questions: Any, n_grades: int | None) -> PolarsFrame:
     roles = {**JUDGEMENT, "grade": Role("text", JUDGEMENT["grade"].names)}
     rows: list[Fields] = []
     for place, record in records_of(questions, roles):
+        # the grade, if it is filled in
         grade = str(record["grade"] if record.get("grade") is not None else OPEN).strip()
         if grade.lower() in (OPEN, ""):
             grade = OPEN
@@ -266,6 +267,8 @@ def read_open_grades(questions: Any, n_grades: int | None) -> PolarsFrame:
                 f"{place}: grade is {shown(grade)}; give a whole number from 0{top}, or leave it "
                 f"{OPEN} (--grades, or n_grades, widens the scale)"
             )
+
+        # beside its document
         names = {"query_id": str(record["query"]), "doc_id": str(record["document"])}
         rows.append({**names, "grade": grade})
     if not rows:

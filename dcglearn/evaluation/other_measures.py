@@ -1,8 +1,8 @@
-"""Measures by the names of trec_eval and other tools, and measures that ir_measures computes."""
+"""Measures that ir_measures computes."""
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,64 +10,24 @@ import numpy as np
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
-from dcglearn.metrics.textbook import NAMES
-
-ALIASES = {
-    "ndcg": "nDCG",
-    "ndcg_burges": "exponential-log2",
-    "err": "ERR",
-    "map": "AP",
-    "ap": "AP",
-    "p": "P",
-    "precision": "P",
-    "r": "R",
-    "recall": "R",
-    "rprec": "Rprec",
-    "recip_rank": "RR",
-    "mrr": "RR",
-    "rr": "RR",
-    "bpref": "Bpref",
-    "success": "Success",
-    "hit_rate": "Success",
-    "set_p": "SetP",
-    "set_recall": "SetR",
-    "set_f": "SetF",
-    "set_map": "SetAP",
-    "iprec_at_recall": "IPrec",
-    "num_q": "NumQ",
-    "num_ret": "NumRet",
-    "num_rel": "NumRel",
-    "num_rel_ret": "NumRelRet",
-    "infap": "infAP",
-}
-"""Names of trec_eval, ranx and MTEB, in lower case, and ours or those of ir_measures."""
-
-
-def usual_name(word: str) -> str:
-    """Return our name or ir_measures' for another tool's name; return other words unchanged.
-
-    Examples
-    --------
-    >>> [usual_name(word) for word in ("ndcg_cut_10", "map_cut.100", "recall_at_5", "recip_rank")]
-    ['nDCG@10', 'AP@100', 'R@5', 'RR']
-    """
-    match = re.fullmatch(r"([a-z_]+?)(?:_cut|_at)?(?:[@_.](\d+(?:\.\d+)?))?", word, re.IGNORECASE)
-    if match is None or match[1].lower() not in ALIASES:
-        return word
-    name = ALIASES[match[1].lower()]
-    return f"{name}@{match[2]}" if match[2] else name
+from dcglearn.metrics.other_names import ALIASES
+from dcglearn.metrics.reading import ALL_NAMES
 
 
 def measured_elsewhere(
-    names: Sequence[str], judgements: Judgements, runs: Sequence[Run], queries: Sequence[str]
+    words: Mapping[str, str], judgements: Judgements, runs: Sequence[Run], queries: Sequence[str]
 ) -> Floats:
-    """Return ir_measures' values, (R, M, Q), NaN for missing queries, or raise InputError."""
+    """Return ir_measures' values, (R, M, Q), NaN for missing queries, or raise InputError.
+
+    `words` are the metrics as they were given, with ir_measures' names.
+    """
+    names = [*words.values()]
     try:
         import ir_measures
     except ImportError as error:
         raise InputError(
-            f"metric {names[0]!r} is neither a file nor {NAMES}; "
-            "for ir_measures' names: pip install 'dcglearn[ir]'"
+            f"metric {next(iter(words))!r} is neither a file nor {ALL_NAMES}; for measures of "
+            f"ir_measures, as {names[0]} may be: pip install 'dcglearn[ir]'"
         ) from error
 
     # one measure per evaluator: versions up to 0.4.3 confuse nDCG with and without gains
@@ -109,7 +69,7 @@ def _parsed(name: str) -> Any:
         names = [*ir_measures.measures.registry, *ALIASES]
         alike = nearest(re.split(r"[@(]", name)[0], names)
         raise InputError(
-            f"metric {name!r} is neither a file nor {NAMES}, nor known to ir_measures{alike}"
+            f"metric {name!r} is neither a file nor {ALL_NAMES}, nor known to ir_measures{alike}"
         ) from error
 
     # trec_eval crashes on a cut-off of 0

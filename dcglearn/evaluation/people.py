@@ -36,21 +36,25 @@ class ShownLists:
 
     metrics: Mapping[int, DCG | ListUtility]
     other: Mapping[int, DCG | ListUtility]
-    ranked: list[RankedGrades]
+    ranked: Sequence[RankedGrades]
     unjudged: str | float
     n_grades: int
 
     @classmethod
     def of(
-        cls, metrics: Mapping[int, ListMetric], n_grades: int, unjudged: str | float
+        cls,
+        metrics: Mapping[int, ListMetric],
+        ranked: Sequence[RankedGrades],
+        n_grades: int,
+        unjudged: str | float,
     ) -> ShownLists | None:
-        """Return what is shown, without lists so far; None if no metric knows its judges."""
+        """Return what is shown; None if no metric knows its judges."""
         known: dict[int, Any] = {
             m: metric for m, metric in metrics.items() if getattr(metric, "judges", None)
         }
         usable = {m: metric for m, metric in known.items() if metric.n_grades == n_grades}
         other = {m: metric for m, metric in known.items() if m not in usable}
-        return cls(usable, other, [], unjudged, n_grades) if known else None
+        return cls(usable, other, ranked, unjudged, n_grades) if known else None
 
     def silent(self, measures: Sequence[str]) -> tuple[str, ...]:
         """Return why nothing is said of people under some of the measures."""
@@ -62,13 +66,12 @@ class ShownLists:
         )
 
     def share_judged(self, runs: Sequence[int], m: int) -> float:
-        """Return the share of the documents shown where the metric looks that are judged."""
+        """Return the share of the documents shown where the metric looks that are judged.
+
+        It is the mean over runs.
+        """
         depth = self.metrics[m].depth
-        shown, judged = 0, 0
-        for run in runs:
-            shown += int(self.ranked[run].ranked[:, :depth].sum())
-            judged += int((self.ranked[run].grades[:, :depth] >= 0).sum())
-        return judged / max(shown, 1)
+        return 1 - float(np.mean([self.ranked[run].shares(depth)[0] for run in runs]))
 
     def ordered(self, runs: Integers) -> ShownLists:
         """Return the lists of these runs, in this order."""

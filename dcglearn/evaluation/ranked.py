@@ -16,6 +16,7 @@ from dcglearn.foundation.validation import (
     InputError,
     Integers,
     PolarsFrame,
+    listed,
     one_of,
 )
 from dcglearn.logs.unique_rows import places
@@ -37,7 +38,8 @@ class RankedGrades:
     `grades`, shape (Q, K), holds grades by judged query, in the order of their names, and position;
     -1 where no judged document is ranked. `lengths`, shape (Q,), counts the documents ranked, 0
     where the run does not have the query. `documents`, n names, stand at the queries and positions
-    `places`, shape (n,) each. Positions with equal numbers in `groups`, shape (Q, K), hold equal
+    `places`, shape (n,) each. `tied`, shape (Q, K), tells where the document's name decides, since
+    another one has its score. Positions with equal numbers in `groups`, shape (Q, K), hold equal
     scores; None where ties are broken.
     """
 
@@ -45,6 +47,7 @@ class RankedGrades:
     lengths: Integers
     documents: Any
     places: tuple[Integers, Integers]
+    tied: Flags
     groups: Integers | None = None
 
     @property
@@ -60,6 +63,12 @@ class RankedGrades:
     def ranked(self) -> Flags:
         """Whether a document is ranked at the position, shape (Q, K)."""
         return np.arange(self.grades.shape[1]) < self.lengths[:, None]
+
+    def shares(self, depth: int | None) -> tuple[float, float]:
+        """Return the shares of the documents down to a depth that are not judged, and tied."""
+        n_shown = self.ranked[:, :depth].sum()
+        n_judged, n_tied = (self.grades[:, :depth] >= 0).sum(), self.tied[:, :depth].sum()
+        return 1 - float(n_judged / n_shown), float(n_tied / n_shown)
 
     def judged_as(self, n_grades: int, unjudged: str | float) -> Grades:
         """Return the grades with those of unjudged documents, shape (Q, K); see `as_judged`."""
@@ -158,8 +167,8 @@ def ranked_grades(
     lines = np.flatnonzero(query >= 0)
     if not len(lines):
         raise InputError(
-            f"run {run.name} has no query of the {len(queries)} that are judged; "
-            "do the names agree?"
+            f"run {run.name} has no query of the {len(queries)} that are judged: do the names "
+            f"agree? {listed(run.frame['query'][:1])} is ranked, {listed(queries[:1])} judged"
         )
     score = run.frame["score"].cast(pl.Float32).to_numpy()
     if len(lines) < len(query):
@@ -181,8 +190,12 @@ def ranked_grades(
     at = query[kept], ranks[kept]
     grades[at] = grades_of_documents(documents, judgements)
 
+    # where scores are equal
+    tied = np.zeros(grades.shape, dtype=bool)
+    if ties == "docno-desc":
+        tied[at] = _with_neighbours((np.diff(query) == 0) & (score[1:] == score[:-1]))[kept]
     groups = _groups(query, score, ranks, grades.shape) if ties == "average" else None
-    return RankedGrades(grades, lengths, documents["document"], at, groups)
+    return RankedGrades(grades, lengths, documents["document"], at, tied, groups)
 
 
 def grades_of_documents(documents: PolarsFrame, judgements: Judgements) -> Integers:
@@ -250,11 +263,17 @@ def _order(
         return order
 
     # sort the tied ones by name; polars compares texts by bytes
-    tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
+    tied = np.flatnonzero(_with_neighbours(same))
     group = np.cumsum(np.insert(~same, 0, True))[tied]
     ranked = names.gather(rows[order[tied]]).rank("dense").to_numpy().astype(np.int64)
     order[tied] = order[tied][np.lexsort((-ranked, group))]
     return order
+
+
+def _with_neighbours(same: Flags) -> Flags:
+    """Return which of n lines are as one beside them; `same`, (n - 1,), as the line before."""
+    either: Flags = np.append(same, False) | np.insert(same, 0, False)
+    return either
 
 
 def valued_grades(metric: ListMetric) -> Flags:

@@ -18,6 +18,7 @@ import numpy as np
 from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import Flags, Floats, InputError, Integers, one_of
+from dcglearn.metrics.textbook import textbook_discounts
 
 Ranks: TypeAlias = Sequence[float | None]
 """Ranks from 1, None for a document that is not ranked."""
@@ -128,12 +129,7 @@ def _paired(x: Floats, y: Floats, weight: str) -> float:
     """Return the weighted mean of the votes of pairs."""
     if not len(x):
         return 0.0
-    places = np.arange(1.0, len(x) + 1)
-    weights = np.ones_like(places)
-    if weight == "reciprocal":
-        weights = 1 / places
-    elif weight == "log2":
-        weights = 1 / np.log2(places + 1)
+    weights = textbook_discounts("flat" if weight == "uniform" else weight, len(x))
     return float(weights @ _votes(x, y) / weights.sum())
 
 

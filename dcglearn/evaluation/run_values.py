@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.other_measures import measured_elsewhere, usual_name
+from dcglearn.evaluation.other_measures import measured_elsewhere
 from dcglearn.evaluation.people import ShownLists
 from dcglearn.evaluation.ranked import (
     UNJUDGED,
@@ -35,6 +35,7 @@ from dcglearn.foundation.validation import (
     Floats,
     Indices,
     InputError,
+    Integers,
     PathLike,
     PolarsFrame,
     listed,
@@ -42,6 +43,7 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.metrics.dcg import normalised_values
+from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.reader_names import ReaderName
 from dcglearn.metrics.reading import (
     EVALUATED,
@@ -64,6 +66,10 @@ MAX_UNSEEN = 100_000
 """Most documents of a query that no run shows and that bounds allow for."""
 
 
+FEW = 0.05
+"""Up to this share of the positions, tied scores and unjudged documents go without a note."""
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation(Finding):
     """Values of every query of every run under every metric; its table has the means.
@@ -78,7 +84,8 @@ class Evaluation(Finding):
     differently from the worst grade, and the run ranks a judged document where the metric looks;
     None where nobody knows.
     `open` holds the documents without a judgement, of which `bounds` are; None unless asked for.
-    `shown` has the lists for shares of people; None unless a metric knows its judges.
+    `shown` has the lists for shares of people; None unless a metric knows its judges. `tied`, shape
+    (R, M), is the share of documents whose names order them, since their scores are equal.
     """
 
     values: Floats = field(repr=False)
@@ -92,6 +99,7 @@ class Evaluation(Finding):
     measured: Flags | None = field(default=None, repr=False)
     open: Unjudged | None = field(default=None, repr=False)
     shown: ShownLists | None = field(default=None, repr=False)
+    tied: Floats | None = field(default=None, repr=False)
 
     @property
     def filled(self) -> Floats:
@@ -107,8 +115,7 @@ class Evaluation(Finding):
     def mean_residuals(self) -> Floats:
         """Mean residual over the queries of `means`, shape (R, M); NaN where there is none."""
         assert self.residuals is not None, "evaluate(..., residuals=True) computes them"
-        counted = ~np.isnan(self.filled)
-        return np.where(counted, self.residuals, 0.0).sum(axis=2) / counted.sum(axis=2)
+        return _means(self.residuals, ~np.isnan(self.filled))
 
     @cached_property
     def bounds(self) -> Floats | None:
@@ -128,9 +135,7 @@ class Evaluation(Finding):
     def mean_bounds(self) -> Floats:
         """The least and the most that the means can be, (R, M, 2); NaN where nobody knows."""
         assert self.bounds is not None, "evaluate(..., bounds=True) computes them"
-        counted = ~np.isnan(self.bounds)
-        sums = np.where(counted, self.bounds, 0.0).sum(axis=2)
-        return np.where(counted.any(axis=2), sums / np.maximum(counted.sum(axis=2), 1), np.nan)
+        return _means(self.bounds, ~np.isnan(self.bounds))
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -236,13 +241,6 @@ class Evaluation(Finding):
         """What is missing or not judged, and what residuals mean."""
         notes = []
 
-        # missing queries
-        numbers = zip(self.runs, self.n_missing, strict=True)
-        lacking = [f"{n} of {run}" for run, n in numbers if n]
-        if lacking:
-            how = "count as 0" if self.missing == "zero" else "are left out"
-            notes.append(f"judged queries that a run lacks {how}: {', '.join(lacking)}")
-
         # what residuals mean
         if self.residuals is not None:
             notes.append(
@@ -258,9 +256,33 @@ class Evaluation(Finding):
                 "values below 0: what is harmful (gains below 0) outweighs the rest; "
                 "the ideal leaves it out"
             )
-        most = np.nanmax(self.unjudged)
-        if most > 0:
-            notes.append(f"not judged: up to {most:.1%} of the positions looked at")
+        return notes + self.cautions(0.0)
+
+    def cautions(self, least: float) -> list[str]:
+        """Return notes on lacking queries, tied scores, and a share unjudged above `least`."""
+        notes = []
+
+        # missing queries
+        numbers = zip(self.runs, self.n_missing, strict=True)
+        lacking = [f"{n} of {run}" for run, n in numbers if n]
+        if lacking:
+            how = "count as 0" if self.missing == "zero" else "are left out"
+            notes.append(f"judged queries that a run lacks {how}: {', '.join(lacking)}")
+
+        if not self.metrics:  # preferences of runs alone
+            return notes
+
+        # ties, and unjudged documents
+        tied = 0.0 if self.tied is None else np.max(self.tied, initial=0.0)
+        if tied > FEW:
+            notes.append(
+                f"tied scores: names of documents order up to {tied:.1%} of the positions looked "
+                'at; --ties average (ties="average") shares the gains of equal scores, --ties '
+                "stable keeps the order of the file"
+            )
+        unjudged = np.nanmax(self.unjudged, initial=0.0)
+        if unjudged > least:
+            notes.append(f"not judged: up to {unjudged:.1%} of the positions looked at")
         return notes
 
     @property
@@ -272,6 +294,12 @@ class Evaluation(Finding):
         rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
         title = f"mean {self.metrics[0]}, and the middle half of the queries"
         return [{"title": title, "rows": [*rows]}]
+
+
+def _means(values: Floats, counted: Flags) -> Floats:
+    """Return the means over queries, the third axis, of values that count; NaN where none does."""
+    n = counted.sum(axis=2)
+    return np.where(counted, values, 0.0).sum(axis=2) / np.where(n, n, np.nan)
 
 
 class EvaluateOptions(TypedDict, total=False):
@@ -387,20 +415,13 @@ def evaluate(
     by_name = as_metrics(metrics, judged, systems)
     dcgs = {m: metric for m, metric in enumerate(by_name.values()) if not isinstance(metric, str)}
     others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
-    for m, name in enumerate(by_name):
-        if m in dcgs:
-            check_list_settings(name, dcgs[m], unjudged, ties, residuals=residuals, bounds=bounds)
-
-    # queries, and which have a document that a metric values
-    n_grades = _common_scale(by_name, judged)
-    queries, counts = judged_counts(judged, n_grades)
-    telling = [
-        valued_grades(dcgs[m])[:n_grades] if m in dcgs else slice(1, None)
-        for m in range(len(by_name))
-    ]
-    informative = [counts[:, grades].any(axis=1) for grades in telling]
+    words = [*by_name]
+    for m, metric in dcgs.items():
+        check_list_settings(words[m], metric, unjudged, ties, residuals=residuals, bounds=bounds)
 
     # what values are divided by
+    n_grades = _common_scale(by_name, judged)
+    queries, counts = judged_counts(judged, n_grades)
     divided = {
         m: dcg
         for m, dcg in dcgs.items()
@@ -409,7 +430,6 @@ def evaluate(
     ideals = {}
     if ideal == "judgements":
         ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in divided.items()}
-    valuation = _Valuation(divided, ideals, unjudged, empty, residuals)
 
     # how deep lists are looked at
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
@@ -418,70 +438,79 @@ def evaluate(
     to_the_end = unjudged == "drop" or ties == "average" or ideal == "list"
 
     # evaluate run by run
-    values = np.empty((len(systems), len(by_name), len(queries)))
-    plain, measured = np.full(values.shape, np.nan), np.empty(values.shape, dtype=bool)
-    added = np.full(values.shape, np.nan) if residuals else None
-    share_unjudged = np.empty(values.shape[:2])
-    shown = ShownLists.of(dcgs, judged.n_grades, unjudged)
-    for r, system in enumerate(systems):
-        # what is judged
-        ranked = ranked_grades(judged, system, None if to_the_end or others else depth, ties)
-        is_judged = ranked.grades >= 0
-        if shown is not None:
-            shown.ranked.append(ranked)
-
-        # which queries count under each metric
-        for m, is_informative in enumerate(informative):
-            deepest = None if m in others else dcgs[m].depth
-            n_shown = ranked.ranked[:, :deepest].sum()
-            share_unjudged[r, m] = 1 - is_judged[:, :deepest].sum() / n_shown
-            looked_at = is_judged if to_the_end else is_judged[:, :deepest]
-            measured[r, m] = is_informative & looked_at.any(axis=1)
-
-        # values and residuals
-        for m, dcg in dcgs.items():
-            plain[r, m], values[r, m], more = valuation.of(ranked, m, dcg)
-            if added is not None:
-                added[r, m] = more
+    valuation = _Valuation(
+        [*by_name.values()], counts, divided, ideals, unjudged, empty, to_the_end, residuals
+    )
+    whole = to_the_end or others or bounds
+    lists: list[RankedGrades] = []
+    shown, rows = ShownLists.of(dcgs, lists, judged.n_grades, unjudged), []
+    for run in systems:
+        ranked = ranked_grades(judged, run, None if whole else depth, ties)
+        rows.append([valuation.of(ranked, m) for m in range(len(words))])
+        if bounds or shown is not None:  # else they would fill the memory
+            lists.append(ranked)
+    values, plain, added, measured, share_unjudged, share_tied = (
+        np.array([[found[part] for found in row] for row in rows]) for part in range(6)
+    )
 
     # measures of ir_measures
     if others:
         values[:, list(others)] = measured_elsewhere(
-            list(others.values()), judged, systems, queries
+            {words[m]: name for m, name in others.items()}, judged, systems, queries
         )
 
-    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), [*by_name])
+    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), words)
     return Evaluation(
         values,
         tuple(run.name for run in systems),
-        tuple(by_name),
+        tuple(words),
         queries,
         missing,
         share_unjudged,
         plain,
-        added,
+        added if residuals else None,
         measured,
-        Unjudged.of(judged, systems, dcgs, set(divided), ties, empty, unseen) if bounds else None,
+        Unjudged.of(judged, lists, dcgs, set(divided), empty, unseen) if bounds else None,
         shown,
+        share_tied,
     )
 
 
 @dataclass(frozen=True)
 class _Valuation:
-    """How lists are valued: numbers of the metrics that are divided, and by which ideals.
+    """How lists are valued under metrics, of which those of ir_measures are names.
 
-    `ideals` are those of the judgements by metric, shape (Q,) each; without any, each list has its
-    own.
+    `counts`, shape (Q, L), are the numbers of judged documents by grade, `divided` the numbers of
+    the metrics that are divided, by `ideals`, shape (Q,) each, or without any by each list's own.
     """
 
+    metrics: Sequence[ListMetric | str]
+    counts: Integers
     divided: Collection[int]
     ideals: Mapping[int, Floats]
     unjudged: str | float
     empty: float
+    to_the_end: bool
     residuals: bool
 
-    def of(self, ranked: RankedGrades, m: int, metric: Any) -> tuple[Floats, Floats, Floats]:
-        """Return a run's values under metric m, plain and divided, and its residuals; (Q,) each."""
+    def of(self, ranked: RankedGrades, m: int) -> tuple[Any, ...]:
+        """Return a run's values under metric m: divided, plain, and residuals; shape (Q,) each.
+
+        Also whether a query is measured, shape (Q,), and the shares not judged, and tied.
+        """
+        metric: Any = self.metrics[m]
+        ours = not isinstance(metric, str)
+        depth = metric.depth if ours else None
+
+        # queries with a document that the metric values, and a judged one where it looks
+        telling = valued_grades(metric)[: self.counts.shape[1]] if ours else slice(1, None)
+        judged = ranked.grades[:, : None if self.to_the_end else depth] >= 0
+        measured = self.counts[:, telling].any(axis=1) & judged.any(axis=1)
+        facts = measured, *ranked.shares(depth)
+        if not ours:
+            return *np.full((3, len(self.counts)), np.nan), *facts
+
+        # values and residuals
         plain = value = ranked.values(metric, self.unjudged)
         more = ranked.values(metric, "best") - value if self.residuals else value
         if m in self.divided:
@@ -490,7 +519,7 @@ class _Valuation:
             more = normalised_values(more, top, 0.0)
 
         # a query that the run lacks has no value
-        return plain, np.where(ranked.lengths > 0, value, np.nan), more
+        return np.where(ranked.lengths > 0, value, np.nan), plain, more, *facts
 
 
 def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:

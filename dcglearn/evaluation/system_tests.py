@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.gate import END_BOUNDS, UNMEASURED, Gate, gated, mostly_absent
+from dcglearn.evaluation.gate import END_BOUNDS, UNMEASURED, Gate, gated
 from dcglearn.evaluation.people import People, people_of
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
-from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
+from dcglearn.evaluation.run_values import FEW, EvaluateOptions, Evaluation, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.plain_text import number_of, one_line, percent
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
@@ -37,7 +37,7 @@ from dcglearn.metrics.reading import MetricsLike, labelled
 _LOG = logging.getLogger(__name__)
 
 OPEN_COLUMNS = ("least", "most", *END_BOUNDS, "judged")
-"""Columns of a comparison with bounds."""
+"""Columns of a comparison with bounds; without them, the last."""
 
 OF_PEOPLE = tuple(
     f"people_{part}{end}"
@@ -79,12 +79,14 @@ class SystemComparison(Finding):
     ``n_run`` and ``n_baseline`` (topics that both runs, the run and the baseline have),
     ``n_measured`` (topics with a judged document that the measure values differently from the worst
     grade, and a judged document in either run) and ``spread`` (the differences' standard
-    deviation). With ``bounds=True``, ``least`` and ``most`` are what the difference can be once all
-    documents that the two runs show are judged, `END_BOUNDS` what the ends of its interval can, and
-    ``judged`` the share of the positions looked at in both runs whose document is judged.
+    deviation). ``judged`` is the share of the positions looked at in both runs whose document is
+    judged, null where the measure compares two runs. With ``bounds=True``, ``least`` and ``most``
+    are what the difference can be once all documents that the two runs show are judged, and
+    `END_BOUNDS` what the ends of its interval can.
     `over` says of which queries the difference is with a machine's judgements, `reversals` are
     sentences on metrics that order two runs otherwise than their own values before
-    these are divided by the ideal, and `open` says what the bounds are. Where a metric knows its
+    these are divided by the ideal, `open` says what the bounds are, and `cautions` which queries
+    runs lack, and how much hangs on unjudged documents and on tied scores. Where a metric knows its
     judges, `people` says how many of 100 people would take each run's lists, which the columns
     `OF_PEOPLE` have too; `silent` says why not, where a metric has another scale of grades.
     """
@@ -98,6 +100,7 @@ class SystemComparison(Finding):
     open: tuple[str, ...] = ()
     of_people: People | None = field(default=None, repr=False)
     silent: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = field(default=(), repr=False)
 
     _formats: ClassVar = {
         **dict.fromkeys(("difference", "low", "least", "most"), "+.4f"),
@@ -193,16 +196,8 @@ class SystemComparison(Finding):
         if self.of_people is not None:
             notes = [self.of_people.sentence, *notes, *self.of_people.notes]
 
-        # queries that a run lacks, or that do not count
+        # queries that do not count
         rows = self.table.rows(named=True)
-        absent = dict.fromkeys(map(mostly_absent, rows))
-        notes += [f"the topics that a run lacks count as 0: {fact}" for fact in absent if fact]
-        if not any(absent):
-            held = {
-                row[x]: row["n_topics"] - row[f"n_{x}"] for row in rows for x in ("baseline", "run")
-            }
-            lacking = ", ".join(f"{n} of {run}" for run, n in held.items() if n > 0)
-            notes += [f"judged queries that a run lacks count as 0: {lacking}"] if lacking else []
         few = [row["n_measured"] for row in rows if row["n_measured"] < row["n_topics"]]
         if few:
             notes.append(
@@ -210,8 +205,9 @@ class SystemComparison(Finding):
                 f"{self.n_queries}; in the others {UNMEASURED}"
             )
 
-        # what is not judged, what dividing by the ideal does, and why nothing is said of people
-        notes += [*self.open, *self.reversals, *self.silent]
+        # what runs lack, what is not judged, what dividing by the ideal does, and why nothing is
+        # said of people
+        notes += [*self.cautions, *self.open, *self.reversals, *self.silent]
 
         # what the machine adds
         if by_machine:
@@ -220,6 +216,12 @@ class SystemComparison(Finding):
                 "people as it is worth would make the difference as precise"
             )
         return notes
+
+    @property
+    def cells(self) -> Cells:
+        """The table as text, with the share that is judged beside bounds alone."""
+        labels = self._labels if self.open else self._labels | {"judged": ""}
+        return cells_of(self.table, self._formats, labels)
 
     @property
     def pictures(self) -> list[Fields]:
@@ -358,7 +360,7 @@ def evaluated_and_paired(
     others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
     evaluation = evaluate(judged, systems, others or "nDCG@1", **settings)
     if not others:
-        evaluation = replace(evaluation, values=evaluation.values[:, :0], metrics=())
+        evaluation = replace(evaluation, metrics=())
 
     ties, missing = settings.get("ties", "docno-desc"), settings.get("missing", "zero")
     return evaluation, PairedRuns.of(names, judged, systems, ties, missing)
@@ -394,7 +396,7 @@ def compared(
     )
 
     # correct for the number of rows
-    floats = ["mean", "p_permutation", *([*OPEN_COLUMNS] * bool(evaluation.open))]
+    floats = ["mean", "p_permutation", *_open_columns(evaluation)]
     table = table_of(rows, **dict.fromkeys(floats, pl.Float64))
     p_values = table["p_t" if machine else "p_permutation"].to_numpy()
     after = table.get_column_index("p_permutation") + 1
@@ -408,6 +410,7 @@ def compared(
         shares = (pl.col(name.removeprefix("people_")).alias(name) for name in OF_PEOPLE)
         table = table.join(people.table.select(*keys, *shares), keys, "left")
     notes = evaluation.open.notes if evaluation.open else ()
+    cautions = evaluation.cautions(FEW)
     return SystemComparison(
         table,
         level,
@@ -418,6 +421,7 @@ def compared(
         notes,
         people,
         evaluation.silent,
+        tuple(cautions),
     )
 
 
@@ -451,11 +455,10 @@ def _rows(
             tests, spread = _powered_tests(values, by_machine[i], draws[0], topics)
         else:
             tests, spread = _tests(values, draws)
-        bounds = _bounds(evaluation, measure, (r, b), kept, draws) if evaluation.open else {}
         yield {
             **{"run": runs[r], "baseline": runs[b], "measure": measure},
             **tests,
-            **bounds,
+            **_bounds(evaluation, measure, (r, b), kept, draws),
             "n_topics": n_topics,
             "n_shared": int((has[r] & has[b]).sum()),
             "n_run": int(has[r].sum()),
@@ -632,21 +635,27 @@ def turning_queries(divided: Floats, plain: Floats) -> list[int]:
 def _bounds(
     evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags, draws: Draws
 ) -> Fields:
-    """Return what a mean difference, and the ends of its interval, can be; None where unknown.
+    """Return what a mean difference, and the ends of its interval, can be, and the share judged.
+
+    None is what is not known.
 
     An end of the interval rises with each difference, so its least is that of the least ones.
     """
-    row = dict.fromkeys(OPEN_COLUMNS)
-    if evaluation.open is None or measure not in evaluation.metrics:
+    row = dict.fromkeys(_open_columns(evaluation))
+    if measure not in evaluation.metrics:
         return row
     m = evaluation.metrics.index(measure)
     row["judged"] = 1 - float(evaluation.unjudged[pair, m].mean())
-    if m in evaluation.open.metrics:
+    if evaluation.open and m in evaluation.open.metrics:
         ends = evaluation.open.differences(*pair, m)[kept]
         (low, high), (low_most, high_most) = (interval_of_mean(end, *draws) for end in ends.T)
         numbers = *ends.mean(axis=0).tolist(), low, low_most, high, high_most
         row |= zip(OPEN_COLUMNS, numbers, strict=False)
     return row
+
+
+def _open_columns(evaluation: Evaluation) -> tuple[str, ...]:
+    return OPEN_COLUMNS if evaluation.open else OPEN_COLUMNS[-1:]
 
 
 def interval_of_mean(

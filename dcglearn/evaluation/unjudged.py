@@ -18,8 +18,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from dcglearn.evaluation.ranked import judged_counts, ranked_grades
-from dcglearn.evaluation.trec import Judgements, Run
+from dcglearn.evaluation.ranked import RankedGrades, judged_counts
+from dcglearn.evaluation.trec import Judgements
 from dcglearn.foundation.validation import Floats, Integers, PolarsFrame
 from dcglearn.metrics.dcg import DCG
 
@@ -47,15 +47,13 @@ class Unjudged:
     def of(
         cls,
         judgements: Judgements,
-        runs: Sequence[Run],
+        ranked: Sequence[RankedGrades],
         metrics: Mapping[int, Any],
         divided: Set[int],
-        ties: str,
         empty: float,
         unseen: int,
     ) -> Self:
-        """Return what the runs show, under the metrics that are DCGs."""
-        ranked = [ranked_grades(judgements, run, ties=ties) for run in runs]
+        """Return what whole lists of runs show, under the metrics that are DCGs."""
         dcgs = {m: metric for m, metric in metrics.items() if isinstance(metric, DCG)}
         known = {m: np.array([one.values(dcg, 0.0) for one in ranked]) for m, dcg in dcgs.items()}
         n_grades = max([judgements.n_grades, *(dcg.n_grades for dcg in dcgs.values())])

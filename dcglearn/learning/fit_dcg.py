@@ -402,7 +402,7 @@ def _cautions(n_effective: float, n_free: int, rater_error: Mapping[str, float])
     if names:
         cautions.append(
             f"raters who contradict the others more often than not: {names}; their verdicts are "
-            "counted reversed: check whether they mistook the sides "
+            "counted reversed: check whether they took the worse for the better "
             f"{pointer('contrary-raters')}"
         )
     return tuple(cautions)

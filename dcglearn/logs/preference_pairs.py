@@ -242,7 +242,8 @@ class PreferencePairs(Columns, Weighted):
         parts = self[chosen[first] & chosen[second]], self[~chosen[first] & ~chosen[second]]
         if not all(map(len, parts)):
             raise InputError(
-                f"a split of {n} {by or 'pair'}(s) at {fraction} leaves one side empty"
+                f"a split by {by or 'judgement'}, of which there are {n}, leaves one part empty at "
+                f"{fraction}: give more judgements, or another share"
             )
         return parts
 

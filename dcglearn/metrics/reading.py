@@ -14,6 +14,7 @@ from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, InputTypeError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.other_names import ALIASES, usual_name
 from dcglearn.metrics.reader_names import ReaderName
 from dcglearn.metrics.saved_metric import SavedMetric, load_metric
 from dcglearn.metrics.textbook import (
@@ -58,6 +59,9 @@ SAVED = (DCG, ListUtility, Utility)
 
 METRICS = (DCG, ListUtility, AdaptiveMetric, Utility)
 """Metrics of all kinds."""
+
+ALL_NAMES = f"{NAMES}, nor {LIST_NAMES}"
+"""For messages: names that stand for a metric of lists."""
 
 FORMS = (ListMetricName, ReaderName, MetricName)
 """Forms of names."""
@@ -167,10 +171,17 @@ def metric_or_name(
 
     # none has this name
     takes_lists = not set(accept).isdisjoint((ListUtility, AdaptiveMetric))
-    others, kinds = (f", nor {LIST_NAMES}", DEFINITIONS) if takes_lists else ("", ())
+    known, kinds = (ALL_NAMES, DEFINITIONS) if takes_lists else (NAMES, ())
     names = [*(f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS), "nDCG", *kinds]
     hint = nearest(word.partition("@")[0], names)
-    raise InputError(f"{name} {word!r} is neither a file nor {NAMES}{others}{hint}")
+
+    # other tools have it
+    usual = usual_name(word)
+    if any(form.is_one(usual) for form in FORMS):
+        hint = f"; here it is {usual}"
+    elif usual.partition("@")[0] in {*ALIASES.values()} - {"nDCG", *kinds}:
+        hint = f"; {usual} is a measure of ir_measures: evaluate and compare take it, nothing else"
+    raise InputError(f"{name} {word!r} is neither a file nor {known}{hint}")
 
 
 def is_metric_word(word: str) -> bool:
@@ -282,6 +293,8 @@ def _label(metric: Any, taken: Mapping[Any, Any]) -> Any:
     """Return a word itself, or an object's kind, with a number where this is taken."""
     if isinstance(metric, (str, os.PathLike)):
         return metric
+    if not isinstance(metric, METRICS):  # which is refused
+        return str(metric)
     kind = "DCG" if isinstance(metric, DCG) else getattr(metric, "kind", "utility")
     labels = (f"{kind} {number}" if number > 1 else kind for number in count(1))
     return next(label for label in labels if label not in taken)
@@ -293,7 +306,7 @@ read_metric = metric
 
 def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     """Raise InputError for a metric, or another object, of a kind that is not accepted."""
-    given = f"{name} is {'an' if kind is AdaptiveMetric else 'a'} {kind.__name__}"
+    given = f"{name} is {'an' if kind.__name__[0] in 'AEIaei' else 'a'} {kind.__name__}"
     if issubclass(kind, METRICS) and tuple(accept) == ONLY_DCG:
         raise InputTypeError(
             f"{given}, no sum of gains times discounts; what is asked for is "

@@ -155,7 +155,7 @@ class Queries:
         first = np.random.default_rng(random_state).permutation(len(self)) < n_first
         if first.all() or not first.any():
             raise InputError(
-                f"fraction={fraction} of {len(self)} queries leaves one side empty; give more "
+                f"fraction={fraction} of {len(self)} queries leaves one part empty; give more "
                 "queries"
             )
         return self[first], self[~first]
@@ -344,6 +344,7 @@ def checked_grades(
 
 def group_labels(sizes: ArrayLike, n: int) -> Integers:
     """Return the query of each of `n` documents, numbered from 1, from sizes of queries."""
+    # whole numbers, one per query
     counts = np.asarray(sizes)
     if counts.ndim != 1 or counts.dtype.kind not in "iuf" or (counts != np.floor(counts)).any():
         raise InputError("group sizes must be whole numbers, one per query")
@@ -352,6 +353,8 @@ def group_labels(sizes: ArrayLike, n: int) -> Integers:
             f"{n} group sizes for {n} documents: looks like the query of each document; give it as "
             "qid"
         )
+
+    # that sum to the documents
     if (counts < 1).any():
         raise InputError(
             f"group size {int((counts < 1).argmax())} is {counts.min():g}; leave empty queries out"

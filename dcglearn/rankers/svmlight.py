@@ -92,7 +92,9 @@ def _check_values(path: PathLike, data: bytes, features: Any, labels: Any, missi
     if not grades.all():
         row = int((~grades).argmax())
         fact = f"label {labels[row]:g} is not a grade"
-        raise InputError(f"{path}, {_line(data, row)}: {fact}; grades are 0, 1, 2, ...")
+        raise InputError(
+            f"{path}, {_line(data, row)}: {fact}; grades are 0, 1, 2, ..., and 0 the worst"
+        )
 
     for row, _, value in unusable_features(features, missing=missing):
         remedy = "fill it in, or train trees" if np.isnan(value) else "scale the features"
@@ -154,6 +156,8 @@ def _bytes(path: Path) -> bytes:
         raise InputError(
             f"{path} is empty; expected a document a line, such as: 2 qid:1 1:0.3 2:1.5"
         )
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path} is UTF-16 text; save it as UTF-8")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -208,13 +212,15 @@ def _ordered(name: str, data: bytes, zero_based: bool, n_features: int | None) -
             float(label)
         except ValueError:
             hint = ""
-            if number == 1 and not name.endswith((".svm", ".txt")):
+            if number == 1 and (not fields or not name.endswith((".svm", ".txt"))):
                 hint = "; svmlight text is read, and a table by fit(X, y, qid) in Python"
             raise InputError(f"{place}: label {label!r} is not a number{hint}") from None
         query, values = _line_fields(place, fields)
 
         if values and not zero_based and min(values) == 0:
-            raise InputError(f"{place}: feature 0, but features count from 1; say zero_based=True")
+            raise InputError(
+                f"{place}: feature 0, but features count from 1; say zero_based=True (--zero-based)"
+            )
         if values and n_features is not None and max(values) >= n_features + (not zero_based):
             raise InputError(f"{place}: feature {max(values)}, but there are {n_features} features")
         lines.append(" ".join([label, *query, *(f"{i}:{values[i]}" for i in sorted(values))]))
@@ -269,8 +275,8 @@ def _grouped(path: Path, groups: PathLike | None, data: bytes, qid: Any, n: int)
     beside = _group_sizes(path) if groups is None else as_path(groups)
     if groups is None and not beside.exists():
         raise InputError(
-            f"{path} has no qid, and no {beside.name} lies beside it; give groups, a file of group "
-            "sizes"
+            f"{path} has no qid, and no {beside.name} lies beside it; give groups (--groups), a "
+            "file of group sizes"
         )
     try:
         sizes = [int(word) for word in _bytes(beside).split()]

@@ -205,7 +205,12 @@ class LetorResult:
         }
         values = np.stack([rows[method][:, columns].T for method in self.methods])
         evaluation = Evaluation(
-            values, self.methods, tuple(measures), tuple(self.queries), "skip", np.zeros(len(rows))
+            values,
+            self.methods,
+            tuple(measures),
+            tuple(self.queries),
+            "skip",
+            np.zeros(values.shape[:2]),
         )
         return compared(evaluation, baseline, 0.95, "holm", 10_000, 0)
 

@@ -150,7 +150,11 @@ def test_the_depth_used_is_printed(dcglearn, files):
         (("export", "linear-log2", "--to", "lightgbm"), "write linear-log2@10"),
         (("coherence", "linear-log2", "nDCG"), "write linear-log2@10"),
         (("simulate", "--truth", "linear-log2"), "write linear-log2@10"),
-        (("learn", "log.jsonl", "--prior", "AP"), "'AP' is neither a file nor"),
+        (
+            ("learn", "log.jsonl", "--prior", "MAP"),
+            "; AP is a measure of ir_measures: evaluate and",
+        ),
+        (("learn", "log.jsonl", "--prior", "ndcg_cut_10"), "; here it is nDCG@10"),
         (("rank", "model", "train.svm", "--metric", "P@10"), "'P@10' is neither a file nor"),
         (("evaluate", "qrels.txt", "mine.txt", "--metric", "nothing"), "'nothing'"),
     ],

@@ -286,6 +286,10 @@ def test_optimal_rankings_are_all_of_the_best(case):
     assert {tuple(one) for one in found} == {tuple(one) for one in best}
 
 
+def test_optimal_rankings_need_documents():
+    refused("documents: give the grade of each", optimal_rankings, LINEAR, None)
+
+
 def test_optimal_rankings_of_flat_discounts_are_cut():
     assert len(optimal_rankings(DCG.standard(5, 10, "linear", "flat"), PAPER_LIST, limit=7)) == 7
     np.testing.assert_array_equal(optimal_rankings(LINEAR, PAPER_LIST), [np.sort(PAPER_LIST)[::-1]])

@@ -26,8 +26,8 @@ from dcglearn import (
     read_runs,
 )
 from dcglearn.evaluation import textbook_list_metrics
-from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.evaluation.system_tests import turning_queries
+from dcglearn.metrics.other_names import usual_name
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
 
@@ -136,6 +136,14 @@ def test_commands_name_the_wrong_order(misuse, tmp_path, monkeypatch):
         misuse(
             "give judgements first: JUDGEMENTS RUN...", command, "old.txt", "qrels.txt", "new.txt"
         )
+
+
+def test_what_names_no_metric_and_no_judged_query_is_shown():
+    refused("metric 'None' is a NoneType", evaluate, JUDGED, SCORES, None)
+    refused("metric '10' is an int", evaluate, JUDGED, SCORES, 10)
+    refused("nDCG@-1' is neither.*; the nearest is nDCG$", evaluate, JUDGED, SCORES, "nDCG@-1")
+    upper = {"Q1": SCORES["q1"]}
+    refused("do the names agree\\? Q1 is ranked, q1 judged", evaluate, JUDGED, upper)
 
 
 def test_pandas(tmp_path):
@@ -356,6 +364,48 @@ def test_ties_of_runs_are_averaged_over_all_that_are_tied():
     refused("do not go together", evaluate, judged, run, dcg, ties="average", unjudged="drop")
 
 
+def test_ties_that_names_order_are_said_with_the_remedy(dcglearn, tmp_path, monkeypatch):
+    judged = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(20)}
+    own = {q: {"a": 3.0, "b": 2.0, "c": 1.0} for q in judged}
+    equal = {q: dict.fromkeys(scores, 1.0) for q, scores in own.items()}
+    runs = {"own": own, "equal": equal}
+    for found in (evaluate(judged, runs), compare_systems(judged, runs)):
+        [said] = [note for note in found.notes if note.startswith("tied scores")]
+        assert "up to 100.0%" in said and "--ties average" in said
+
+    # not where the order was asked for, nothing is tied, or few are
+    few = {q: equal[q] if q == "q0" else scores for q, scores in own.items()}
+    for run, ties in (
+        (equal, "stable"),
+        (equal, "average"),
+        *((x, "docno-desc") for x in (own, few)),
+    ):
+        assert not evaluate(judged, run, ties=ties).notes
+    below = {q: scores | {"x": 1.0} for q, scores in own.items()}
+    assert not evaluate(judged, below, "nDCG@2").notes
+    np.testing.assert_allclose(evaluate(judged, below, ["nDCG@2", "nDCG@3"]).tied, [[0, 1 / 3]])
+
+    # the remedy works
+    monkeypatch.chdir(tmp_path)
+    write_trec(tmp_path, judged, runs)
+    arguments = ("compare", "qrels.txt", "own.txt", "equal.txt")
+    assert "tied scores" in dcglearn(*arguments)[1].lower()
+    assert "tied scores" not in dcglearn(*arguments, "--ties", "average")[1].lower()
+
+
+def test_a_comparison_says_how_much_is_not_judged():
+    judged = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(20)}
+    whole = {q: {"a": 3.0, "b": 2.0, "c": 1.0} for q in judged}
+    found = compare_systems(judged, {"whole": whole, "half": {q: {"a": 2, "x": 1} for q in judged}})
+    assert "not judged: up to 50.0% of the positions looked at" in found.notes
+    assert found.to_dict()["table"][0]["judged"] == 0.75 and "judged" not in found.cells[0]
+
+    # a document of 60 is no news, and preferences of runs look at no positions
+    few = {q: {"a": 3, "b": 2, "x" if q == "q0" else "c": 1} for q in judged}
+    assert "not judged" not in str(compare_systems(judged, {"whole": whole, "few": few}))
+    assert compare_systems(judged, {"whole": whole, "few": few}, "RPP").table["judged"][0] is None
+
+
 def test_measures_of_ir_measures():
     pytest.importorskip("ir_measures")
     found = evaluate(JUDGED, SCORES, ["nDCG@2", "P@2", "AP", "RR(rel=2)"])
@@ -442,7 +492,9 @@ def test_rbp_of_ir_measures_is_a_dcg():
 
 def test_peers_measures_need_ir_measures(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
-    refused(r"pip install 'dcglearn\[ir\]'", evaluate, JUDGED, SCORES, ["AP"])
+    message = refused(r"pip install 'dcglearn\[ir\]'", evaluate, JUDGED, SCORES, ["MAP"])
+    assert message.startswith("metric 'MAP' is neither") and "as AP may be" in message
+    assert "RBP(p=0.8)" in message
     monkeypatch.delitem(
         __import__("sys").modules, "dcglearn.exports.into_ir_measures", raising=False
     )

@@ -284,6 +284,7 @@ def targets(folder: Path) -> dict[str, Target]:
     preferences, ratings = _log(PREFERENCE), _log(RATING)
     table = pl.read_csv(io.BytesIO(CSV))
     return {
+        # runs and judgements
         "qrels": Target(
             {"q.txt": QRELS, "t.txt": QRELS.replace(b" ", b"\t")},
             _judgements,
@@ -302,6 +303,7 @@ def targets(folder: Path) -> dict[str, Target]:
             {"q.json": NESTED}, _judgements, _sorted(referees.nested_json)
         ),
         "judgements of Quepid": Target({"q.csv": QUEPID}, _judgements),
+        # compressed
         "judgements in Parquet": Target({"q.parquet": _parquet(table)}, _judgements),
         "judgements in gzip": Target(
             {"q.gz": gzip.compress(QRELS)}, _judgements, _inflated(gzip.decompress)
@@ -313,6 +315,7 @@ def targets(folder: Path) -> dict[str, Target]:
             {"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)
         ),
         "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
+        # logs
         "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *preferences),
         "preferences in other forms": Target(
             {
@@ -336,6 +339,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "ratings": Target({"r.jsonl": RATINGS}, *ratings),
         "answers": Target({"a.jsonl": ANSWERS}, read_answers),
         "experiments": Target({"u.csv": BY_UNIT.encode(), "e.jsonl": ENCODINGS}, read_experiments),
+        # data, metrics and models
         "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),
         "metrics": Target({"m.json": METRIC}, _metric, referees.metric),
         "checkpoints": Target({"c.checkpoint": checkpoint.read_bytes()}, _checkpoint),

@@ -168,7 +168,7 @@ def test_split_that_cannot_be():
         refused("above 0 and below 1", log.split, fraction)
     refused("no rater", log.split, 0.5, by="rater")
     refused("by='day': give one of pair, rater", log.split, 0.5, by="day")
-    refused("one side empty", log.split, 0.01)
+    refused("one part empty at 0.01: give more", log.split, 0.01)
 
 
 def test_folds_hold_out_each_pair_once():

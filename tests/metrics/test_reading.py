@@ -184,7 +184,7 @@ def test_names_are_read_at_the_size_that_is_known_later():
         ("INST@10", {"n_grades": 3}, "prior 'INST@10' is an AdaptiveMetric, no sum of gains"),
         ("ERR(p=1)@10", {}, "prior 'ERR.p=1.@10': ERR has no parameter"),
         ("EER@10", {"accept": EVALUATED}, "neither a file nor .*BestGrade.*; the nearest is ERR"),
-        ("err@10", {"accept": EVALUATED}, "the nearest is ERR"),
+        ("err@10", {"accept": EVALUATED}, "here it is ERR@10"),
         ("bestgrade", {"accept": EVALUATED}, "the nearest is BestGrade"),
         ("EER@10", {}, r"such as exponential-log2@10, nor nDCG\[@K\]"),
         (STOPS, {}, "prior is a ListUtility, no sum of gains times discounts"),

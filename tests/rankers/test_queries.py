@@ -64,7 +64,7 @@ class TestQueries:
         first, second = letor_queries(10, sizes=(3, 5), random_state=0).split(0.7, random_state=1)
         assert (len(first), len(second)) == (7, 3)
         assert not set(first.names) & set(second.names)
-        refused("leaves one side empty", letor_queries(1, random_state=0).split, 0.5)
+        refused("leaves one part empty", letor_queries(1, random_state=0).split, 0.5)
 
 
 class TestEvaluation:

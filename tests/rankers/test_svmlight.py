@@ -28,9 +28,13 @@ class TestReading:
         out_of_order = write(tmp_path, "train.svm", "1 qid:1 3:3 1:1\n")
         assert read_queries(out_of_order).features.tolist() == [[1, 0, 3]]
 
+    def test_utf_16_is_named(self, tmp_path):
+        (tmp_path / "train.svm").write_bytes("1 qid:1 1:1\n".encode("utf-16"))
+        refused("train.svm is UTF-16 text; save it as UTF-8", read_queries, tmp_path / "train.svm")
+
     def test_packed_and_group_sizes(self, tmp_path):
         plain = write(tmp_path, "train.svm", "2 1:0.5\n0 2:1\n1 1:3\n")
-        refused(r"has no qid, and no train.svm.query lies beside it", read_queries, plain)
+        refused(r"no train.svm.query lies beside it; give groups \(--groups", read_queries, plain)
         write(tmp_path, "train.svm.query", "2\n1\n")
         (tmp_path / "train.svm.gz").write_bytes(gzip.compress(plain.read_bytes()))
         (tmp_path / "train.svm.xz").write_bytes(lzma.compress(plain.read_bytes()))
@@ -50,7 +54,8 @@ class TestReading:
                 r"line 4: qid\[2\] = 1: this query appears again",
             ),
             ("1 qid:1 1:1\n0 1:1\n", {}, "1 of 2 lines have no qid"),
-            ("1 qid:1 0:1\n", {}, "line 1: feature 0, but features count from 1; say zero_based"),
+            ("1 qid:1 0:1\n", {}, r"feature 0, but features count from 1.*\(--zero-based\)"),
+            ("1,qid:1,1:1\n", {}, "is not a number; svmlight text is read"),
             ("1 qid:1 1:1\n0 qid:1 5:1\n", {"n_features": 4}, "line 2: feature 5, but there are 4"),
             ("1 qid:1 1:1 1:2\n", {}, "line 1: feature 1 occurs twice"),
             ("1 qid:1 1:x\n", {}, "line 1: '1:x' is not FEATURE:NUMBER"),
