@@ -174,7 +174,8 @@ def _without(log: AnyLog, raters: NDArray[Any]) -> AnyLog:
 
 
 NO_SIGNAL = (
-    "no metric orders new pairs of this log better than a coin: were winners, ratings or grades misread?"
+    "no metric orders new pairs of this log better than a coin: "
+    "were winners, ratings or grades misread?"
 )
 
 DRAWN = 999
