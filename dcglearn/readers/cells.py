@@ -31,6 +31,7 @@ from dcglearn.readers.column_roles import ColumnsByRole, Role, Table, by_role, u
 from dcglearn.readers.kinds import KINDS, WinnerCells
 from dcglearn.readers.line_formats import (
     BLANK,
+    PAGE_MARKS,
     FrameRows,
     JsonLines,
     Refusals,
@@ -58,7 +59,9 @@ def _frame(source: Source) -> pl.DataFrame | None:
         return _plain_text(source)
     if isinstance(source, FrameRows):
         frame = _named_by_role(source.frame, source.columns)
-        return None if frame is None else _stripped(frame, pl.col(pl.String))
+        texts = () if frame is None else frame.select(pl.col(pl.String))
+        marked = any(column.str.contains(f"[{PAGE_MARKS}]").any() for column in texts)
+        return None if frame is None or marked else _stripped(frame, pl.col(pl.String))
     if isinstance(source, Joined) and len({type(one) for one in source.sources.values()}) == 1:
         # several files of one kind
         frames = [_frame(one) for one in source.sources.values()]
@@ -172,7 +175,8 @@ def _keys_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int)
 def _plain_text(source: TextLines) -> pl.DataFrame | None:
     """Read text without quotes, blank or ragged lines, cells as text or null; else return None."""
     data, n_columns = source.data, len(source.names)
-    if b'"' in data or data.count(b"\r") != data.count(b"\r\n"):
+    marks = f'"{PAGE_MARKS}'.encode()
+    if any(mark in data for mark in marks) or data.count(b"\r") != data.count(b"\r\n"):
         return None
     if n_columns == 1 or source.header_line != 1:
         return None

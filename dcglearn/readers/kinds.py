@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import LARGEST, Flags, InputError, Integers, errors_in
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED
 from dcglearn.readers.grade_scale import scale_text
-from dcglearn.readers.line_formats import INTEGER, NUMBER, checked_score, shown
+from dcglearn.readers.line_formats import INTEGER, NUMBER, PAGE_MARKS, checked_score, shown
 from dcglearn.readers.mapping import MAX_DEPTH
 from dcglearn.readers.openers import flattened
 from dcglearn.readers.rated_lists import parsed_counts
@@ -101,7 +101,11 @@ def _label(value: Any, column: RawColumn) -> str | None:
     except ValueError as error:  # half a surrogate pair, or an integer too long to print
         raise InputError(f"{role} is {shown(value)}; use plain text") from error
 
-    # names are required, labels short
+    # names are required, labels short, and neither begins or ends a page
+    if text.strip(PAGE_MARKS) != text:
+        raise InputError(
+            f"{role} is {shown(value)}; delete the form feed or vertical tab at its end"
+        )
     if kind == "name" and not text:
         raise InputError(f"{role} is missing")
     if kind == "label" and len(text) > MAX_LABEL:
@@ -141,7 +145,8 @@ def _documents(values: Any, column: RawColumn) -> str:
     values = checked_list(values, column, 'names of documents such as ["d3", "d1"]')
     names = ["" if value is None else value for value in values]
     for name in names:
-        if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name):
+        is_name = isinstance(name, str | int) and not isinstance(name, bool)
+        if not is_name or any(mark in str(name) for mark in f"\t{PAGE_MARKS}"):
             raise InputError(
                 f"{role} holds {shown(name)}; name a document by a text without tabs, or an integer"
             )
@@ -272,7 +277,7 @@ def _plain_documents(cells: pl.Series, column: RawColumn) -> pl.Series | None:
         return None
     names = cells.cast(pl.List(pl.String))
     flat, is_empty = flattened(names), names.list.len() == 0
-    if flat.null_count() or flat.str.contains("\t").any():
+    if flat.null_count() or flat.str.contains(f"[\t{PAGE_MARKS}]").any():
         return None
     if is_empty.any() and not column.may_be_empty:
         return None

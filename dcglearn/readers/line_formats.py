@@ -31,6 +31,9 @@ from dcglearn.readers.column_roles import (
 BLANK = " \t\n\r"
 """Characters stripped from a cell of text, and between the values of a list."""
 
+PAGE_MARKS = "\v\f"
+"""Vertical tab and form feed: blanks of the header, refused at the ends of names and labels."""
+
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
@@ -294,7 +297,7 @@ class TextLines(Source):
 
 def _on_one_line(name: str) -> str:
     """Return the name of a column, with a blank for its line breaks."""
-    parts = (part.strip(BLANK) for part in re.split(r"[\r\n]+", name))
+    parts = (part.strip(BLANK + PAGE_MARKS) for part in re.split(r"[\r\n]+", name))
     return " ".join(part for part in parts if part)
 
 

@@ -363,6 +363,10 @@ def _label(value: Any, role: str, kind: str) -> str | None:
         text.encode()
     except ValueError as error:  # half a surrogate pair, or an integer too long to print
         raise InputError(f"{role} is {shown(value)}; use plain text") from error
+    if text[:1] in ("\v", "\f") or text[-1:] in ("\v", "\f"):
+        raise InputError(
+            f"{role} is {shown(value)}; delete the form feed or vertical tab at its end"
+        )
     if kind == "name" and not text:
         raise InputError(f"{role} is missing")
     if kind == "label" and len(text) > MAX_LABEL:
@@ -399,7 +403,7 @@ def _documents(values: Any, role: str, depth: int | None) -> str:
     wrong = [
         name
         for name in names
-        if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name)
+        if isinstance(name, bool) or not isinstance(name, str | int) or {*"\t\v\f"} & {*str(name)}
     ]
     if wrong:
         raise InputError(
