@@ -485,7 +485,9 @@ def _table(converted: list[_Converted], mapping: LogMapping, good: Any) -> Table
     kept: Table = {}
     for one in converted:
         if one.role.required or not one.values.absent[good].all():
-            values = one.values.values
+            values, absent = one.values.values, one.values.absent
+            if isinstance(values, np.ndarray) and one.role.missing not in (None, "", 1):
+                values = np.where(absent, one.role.missing, values)
             kept[one.column.role] = values if good.all() else values[good]
 
     # lists of one depth

@@ -18,9 +18,8 @@ from dcglearn.foundation.validation import (
     errors_in,
 )
 from dcglearn.readers.column_roles import Record, Table
-from dcglearn.readers.line_formats import NUMBER, Source, from_text, shown
+from dcglearn.readers.line_formats import NUMBER, UNKNOWN_GRADES, Source, from_text, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.raw_columns import UNKNOWN_GRADES
 from dcglearn.readers.winner_words import word_of
 
 FEW_LEVELS = 7

@@ -41,6 +41,9 @@ SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 """A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
 
+UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
+"""Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
+
 Refusals: TypeAlias = dict[int, InputError]
 """What is wrong with bad rows, by the row."""
 

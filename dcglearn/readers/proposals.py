@@ -11,7 +11,6 @@ from dcglearn.foundation.validation import Fields, InputError, is_frame, is_reco
 from dcglearn.readers.column_roles import SIDES, Role, Roles, recognised, side_of, words_of
 from dcglearn.readers.line_formats import NUMBER, Opener, from_text, value_of
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.raw_columns import RawColumn
 from dcglearn.readers.winner_words import WINNERS, middle_of, word_of
 
 Values = dict[str, list[Any]]
@@ -155,7 +154,8 @@ def _is_list(cell: Any) -> bool:
 
 def _is_read(role: str, kind: str, cells: list[Any]) -> bool:
     """Return whether all cells are good ones of a kind."""
-    from dcglearn.readers.kinds import KINDS
+    from dcglearn.readers.kinds import KINDS  # they load polars
+    from dcglearn.readers.raw_columns import RawColumn
 
     return not KINDS[kind](RawColumn(role, kind, cells, texts=True)).errors
 

@@ -17,6 +17,7 @@ from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.line_formats import (
     BLANK,
     NUMBER,
+    UNKNOWN_GRADES,
     Refusals,
     grades_of_objects,
     shown,
@@ -162,9 +163,6 @@ JUDGE_DOCUMENTS = (
     "for names of documents, give judgements (dl.io.join_judgements); for names of grades, scale="
 )
 """Remedy where a grade looks like the name of a document."""
-
-UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
-"""Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
 
 GRADE = "(-[12]|[0-9]{1,3})"
 """Pattern of a plain grade."""
