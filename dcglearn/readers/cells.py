@@ -292,58 +292,26 @@ class _Converted:
 
 def raw_cells(source: Source) -> RawCells:
     """Return the cells of a source; those below merged cells of text are refused."""
-    cells = _raw_cells(source)
-    if isinstance(source, TextLines) or (source.header and source.cells is None):
-        for role in SHARED_CELLS & cells.columns.keys():
-            _refuse_merged(cells, role)
-    return cells
+    if source.cells is not None:
+        return source.cells
 
-
-SHARED_CELLS = {"query", "rater", "segment", "pair"}
-"""The columns in which a spreadsheet may have merged the cells of several rows."""
-
-
-def _refuse_merged(cells: RawCells, role: str) -> None:
-    """Refuse the rows of merged cells, of which the first alone has a name.
-
-    Cells were merged if the first row has a name, half of the names or more stand above a blank
-    cell, and none above itself.
-    """
-    column = cells.columns[role]
-    if isinstance(column, pl.Series) and not column.null_count():
-        return
-
-    # the names, and those that stand above a blank cell
-    values, index = cells.distinct(role, "label")
-    names = np.array(values, object)[index]
-    blank = names == None  # noqa: E711, each of them
-    blank[list(cells.errors)] = False
-    above = ~blank & np.append(blank[1:], False)
-    repeated = (names[1:] == names[:-1]) & ~blank[1:]
-    if blank[:1].any() or repeated.any() or 2 * above.sum() < max((~blank).sum(), 1):
-        return
-
-    # each of their rows
-    name = None
-    for row in np.flatnonzero(above | blank).tolist():
-        name = names[row] or name
-        refusal = InputError(
-            f"the {role} {shown(name)} has blank cells below it, as where cells are merged: write "
-            "it in every row that it is for, and a word such as unknown where there is none"
-        )
-        cells.errors.setdefault(row, refusal)
-
-
-def _raw_cells(source: Source) -> RawCells:
+    # all at once
     frame = plain_frame(source)
     if frame is not None and len(frame):
         parts = source.sources.values() if isinstance(source, Joined) else [source]
         texts = next(iter(parts)).texts
-        return RawCells(len(frame), dict(frame.to_dict()), texts=texts, at_once=True)
-    if source.cells is not None:
-        return source.cells
+        cells = RawCells(len(frame), dict(frame.to_dict()), texts=texts, at_once=True)
+    else:
+        cells = _line_by_line(source)
 
-    # line by line
+    # columns whose cells a spreadsheet may have merged
+    for role in ("query", "rater", "segment", "pair") if source.header else ():
+        if role in cells.columns:
+            _refuse_merged(cells, role)
+    return cells
+
+
+def _line_by_line(source: Source) -> RawCells:
     columns: dict[str, list[Any]] = {}
     errors: Refusals = {}
     n = 0
@@ -360,6 +328,32 @@ def _raw_cells(source: Source) -> RawCells:
         for role, cells in columns.items():
             cells.append(_compact(record.get(role)))
     return RawCells(n, columns, errors, source.texts)
+
+
+def _refuse_merged(cells: RawCells, role: str) -> None:
+    """Refuse the rows of merged cells, of which the first alone has a name.
+
+    Cells were merged if the first row has a name, and half of those with one are above a blank row.
+    """
+    column = cells.columns[role]
+    if isinstance(column, pl.Series) and not column.null_count():
+        return
+    values, index = cells.distinct(role, "label")
+    blank = np.array([value is None for value in values])[index]
+    blank[list(cells.errors)] = False
+    above = ~blank & np.append(blank[1:], False)
+    if blank[0] or 2 * above.sum() < max((~blank).sum(), 1):
+        return
+
+    # each of their rows
+    name = ""
+    for row in np.flatnonzero(above | blank).tolist():
+        name = name if blank[row] else shown(values[index[row]])
+        refusal = InputError(
+            f"the {role} {name} has blank cells below it, as where cells are merged: write it in "
+            "every row that it is for, and a word such as unknown where there is none"
+        )
+        cells.errors.setdefault(row, refusal)
 
 
 def _compact(cell: Any) -> Any:

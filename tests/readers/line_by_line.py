@@ -175,12 +175,10 @@ def _merged_rows(source: Source) -> dict[int, InputError]:
             except InputError:
                 names.append(False)
 
-        # names above a blank cell, and names above themselves
-        pairs = list(pairwise(names))
-        n_above = sum(name is not None and below is None for name, below in pairs)
-        n_repeated = sum(name is not None and name == below for name, below in pairs)
+        # names above a blank cell
+        n_above = sum(name is not None and below is None for name, below in pairwise(names))
         n_named = sum(name is not None for name in names)
-        if not n_above or names[0] is None or n_repeated or 2 * n_above < n_named:
+        if not n_above or names[0] is None or 2 * n_above < n_named:
             continue
 
         # the rows of each name

@@ -298,7 +298,7 @@ def test_merged_cells_are_refused_and_read_once_they_are_filled(tmp_path, column
     for labels in (
         ["one", "one", "two", "unknown"],
         ["", "one", "", "two"],
-        ["one", "one", "", ""],
+        ["one", "one", "two", ""],
     ):
         log = read_preferences(
             write(tmp_path, "x.csv", sheet(f"{column},a,b,winner", labels, JUDGED))
