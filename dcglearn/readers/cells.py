@@ -296,17 +296,16 @@ def raw_cells(source: Source) -> RawCells:
         return source.cells
 
     # all at once
+    parts = [*source.sources.values()] if isinstance(source, Joined) else [source]
     frame = plain_frame(source)
     if frame is not None and len(frame):
-        parts = source.sources.values() if isinstance(source, Joined) else [source]
-        texts = next(iter(parts)).texts
-        cells = RawCells(len(frame), dict(frame.to_dict()), texts=texts, at_once=True)
+        cells = RawCells(len(frame), dict(frame.to_dict()), texts=parts[0].texts, at_once=True)
     else:
         cells = _line_by_line(source)
 
     # columns whose cells a spreadsheet may have merged
-    for role in ("query", "rater", "segment", "pair") if source.header else ():
-        if role in cells.columns:
+    for role in ("query", "rater", "segment", "pair") if cells.n else ():
+        if all(isinstance(part, TextLines) and part.has(role) for part in parts):
             _refuse_merged(cells, role)
     return cells
 

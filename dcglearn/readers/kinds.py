@@ -230,7 +230,7 @@ def _identity(value: Any, _: RawColumn) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _plain_numbers(cells: pl.Series, column: RawColumn) -> pl.Series | None:
+def plain_numbers(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     """Return numbers, finite but for scores, and positive where they must be."""
     if cells.dtype == pl.String:
         plain = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
@@ -247,7 +247,7 @@ def _plain_numbers(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     return series if within.all() else None
 
 
-def _plain_labels(cells: pl.Series, column: RawColumn) -> pl.Series | None:
+def plain_labels(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     """Return texts or integers as texts, None for an empty label."""
     if not _is_text(cells.dtype):
         return None
@@ -327,16 +327,16 @@ def _kind(
 KINDS: dict[str, Callable[[RawColumn], Values]] = {
     "grades": graded,
     "winner": _won,
-    **dict.fromkeys(("label", "name", "text"), _kind(_label, _plain_labels)),
-    "identity": _kind(_identity, _plain_labels),
+    **dict.fromkeys(("label", "name", "text"), _kind(_label, plain_labels)),
+    "identity": _kind(_identity, plain_labels),
     "status": _kind(lambda value, _: word_of(value)),
     **dict.fromkeys(("side", "place"), _kind(_swapped, missing=1.0)),
     "position": _kind(_position, missing=1.0),
     "documents": _kind(_documents, _plain_documents),
     "counts": _kind(_counts),
-    **dict.fromkeys(("number", "positive"), _kind(_number, _plain_numbers, missing=1.0)),
+    **dict.fromkeys(("number", "positive"), _kind(_number, plain_numbers, missing=1.0)),
     "score": _kind(
-        lambda value, column: checked_score(value, column.role), _plain_numbers, missing=1.0
+        lambda value, column: checked_score(value, column.role), plain_numbers, missing=1.0
     ),
     "scale": _kind(lambda value, _: scale_text(value), _plain_scales),
     "share": _kind(_share, missing=1.0),

@@ -52,14 +52,15 @@ class Rebuilt(Reshaped):
         cells = self.rebuilt(replace(raw_cells(self._rows), rows=None))
         return cells if cells.n else replace(cells, columns={})
 
+    @cached_property
+    def _items(self) -> list[tuple[Any, Any]]:
+        return list(self._rows)
+
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, Any]]]:
         """Yield each judgement with the number of its first row."""
         rows = range(self.cells.n) if self.cells.rows is None else self.cells.rows
-        lines = enumerate(self._rows)
-        at = -1
         for judgement, row in enumerate(rows):
-            while at < row:
-                at, (number, item) = next(lines)
+            number, item = self._items[row]
             yield number, (judgement, item)
 
     def record(self, item: tuple[int, Any]) -> Record:
@@ -243,7 +244,7 @@ class VoteShares(Rebuilt):
         if alone.any() and self._rows.has("logprob_b"):
             is_blank = [
                 row not in errors and "logprob_b" in self._rows.record(item)
-                for row, (_, item) in enumerate(self._rows)
+                for row, (_, item) in enumerate(self._items)
             ]
             refuse(errors, alone & is_blank, lambda _: "logprob_b is missing")
 

@@ -289,6 +289,15 @@ def test_merged_cells_are_refused_and_read_once_they_are_filled(tmp_path, column
     if any(map(find_spec, ENGINES.values())):
         refused(told, read_preferences, write(tmp_path, "x.xlsx", workbook(text)))
 
+    # several files, one of which has no such column
+    write(tmp_path, "y.csv", text)
+    refused(
+        r"file .*x.csv, line 2: the", read_preferences, [tmp_path / "x.csv", tmp_path / "y.csv"]
+    )
+    write(tmp_path, "y.csv", sheet("id,a,b,winner", "1234", JUDGED))
+    named = write(tmp_path, "z.csv", sheet(f"{column},a,b,winner", ["one"] * 4, JUDGED))
+    assert len(read_preferences([named, tmp_path / "y.csv"])) == 8
+
     # bad lines are whole groups
     path = write(tmp_path, "x.csv", text + "\nthree,1 0,0 0,a")
     log = read_preferences(path, skip_bad=tmp_path / "bad.csv")
