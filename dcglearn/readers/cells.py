@@ -334,23 +334,21 @@ def _refuse_merged(cells: RawCells, role: str) -> None:
 
     Cells were merged if the first row has a name, and half of those with one are above a blank row.
     """
-    column = cells.columns[role]
-    if isinstance(column, pl.Series) and not column.null_count():
-        return
-    values, index = cells.distinct(role, "label")
-    blank = np.array([value is None for value in values])[index]
-    blank[list(cells.errors)] = False
-    above = ~blank & np.append(blank[1:], False)
-    if blank[0] or 2 * above.sum() < max((~blank).sum(), 1):
+    column = cells.column(role, "label")
+    names = column.cells
+    if isinstance(names, list):
+        names = pl.Series(map(column.value, names), dtype=pl.String)
+        names = names.scatter(list(cells.errors), "")
+    blank, filled = names.is_null(), names.forward_fill()
+    above = ~blank & blank.shift(-1, fill_value=False)
+    if blank[0] or not 0 < len(names) - blank.sum() <= 2 * above.sum():
         return
 
     # each of their rows
-    name = ""
-    for row in np.flatnonzero(above | blank).tolist():
-        name = name if blank[row] else shown(values[index[row]])
+    for row in (above | blank).arg_true():
         refusal = InputError(
-            f"the {role} {name} has blank cells below it, as where cells are merged: write it in "
-            "every row that it is for, and a word such as unknown where there is none"
+            f"the {role} {shown(filled[row])} has blank cells below it, as where cells are merged: "
+            "write it in every row that it is for, and a word such as unknown where there is none"
         )
         cells.errors.setdefault(row, refusal)
 

@@ -181,8 +181,6 @@ class VoteShares(Rebuilt):
         """Return the cells of the judgements: one for each verdict of a row that has a weight."""
         import polars as pl
 
-        from dcglearn.readers.kinds import KINDS
-
         # the weights of a, b and a tie; a bad row counts once, to be named
         errors = dict(rows.errors)
         of_rows = self._votes if "votes_a" in self.table_roles else self._shares
@@ -194,12 +192,12 @@ class VoteShares(Rebuilt):
         # times the weight of the row, which is refused if it is no number
         cells = replace(rows, errors=errors).taken(row)
         if "weight" in cells.columns:
-            column = cells.column("weight", "number")
-            own = KINDS["number"](column)
+            own = cells.checked("weight", "number", {})
             weight = weight * own.values
             if own.errors:
+                at = cells.column("weight", "number").at
                 weight = weight.astype(object)
-                weight[list(own.errors)] = [column.at(at) for at in own.errors]
+                weight[list(own.errors)] = list(map(at, own.errors))
 
         # as columns
         cells.columns["weight"] = pl.Series(weight) if weight.dtype == float else weight.tolist()
