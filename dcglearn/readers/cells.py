@@ -47,28 +47,29 @@ from dcglearn.readers.raw_columns import GRADE, GradeLists, RawColumn, Values, n
 def plain_frame(source: Source) -> pl.DataFrame | None:
     """Return the columns by role, not yet checked, if every line has the same form; else None."""
     with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        return _frame(source)
+        if isinstance(source, JsonLines):
+            return _plain_json(source)
+        if isinstance(source, TextLines):
+            return _plain_text(source)
+        if isinstance(source, FrameRows):
+            return _plain_rows(source)
+        if isinstance(source, Joined) and len({type(one) for one in source.sources.values()}) == 1:
+            # several files of one kind, unless columns have other types, which polars refuses
+            frames = [plain_frame(one) for one in source.sources.values()]
+            plain = [frame for frame in frames if frame is not None]
+            return pl.concat(plain, how="diagonal") if len(plain) == len(frames) else None
     return None
 
 
-def _frame(source: Source) -> pl.DataFrame | None:
-    """Return what `plain_frame` does, or raise PolarsError."""
-    if isinstance(source, JsonLines):
-        return _plain_json(source)
-    if isinstance(source, TextLines):
-        return _plain_text(source)
-    if isinstance(source, FrameRows):
-        frame = _named_by_role(source.frame, source.columns)
-        texts = () if frame is None else frame.select(pl.col(pl.String))
-        marked = any(column.str.contains(f"[{PAGE_MARKS}]").any() for column in texts)
-        return None if frame is None or marked else _stripped(frame, pl.col(pl.String))
-    if isinstance(source, Joined) and len({type(one) for one in source.sources.values()}) == 1:
-        # several files of one kind
-        frames = [_frame(one) for one in source.sources.values()]
-        plain = [frame for frame in frames if frame is not None]
-        # polars refuses columns of other types, whose values as text need not be those of the lines
-        return pl.concat(plain, how="diagonal") if len(plain) == len(frames) else None
-    return None
+def _plain_rows(source: FrameRows) -> pl.DataFrame | None:
+    """Return the columns of a table; None if texts have a page mark, which is looked at closely."""
+    frame = _named_by_role(source.frame, source.columns)
+    if frame is None:
+        return None
+    texts = frame.select(pl.col(pl.String))
+    if any(column.str.contains(f"[{PAGE_MARKS}]").any() for column in texts):
+        return None
+    return _stripped(frame, pl.col(pl.String))
 
 
 def _stripped(frame: pl.DataFrame, texts: pl.Expr) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import (
+    EMPTY,
     MAX_GRADES,
     Fields,
     Grades,
@@ -170,8 +171,7 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
         # names that are not all usual
         grades = _few_grades(source)
         if error.see != "grades":
-            names = {grade.lower() for grade in grades} - {*UNKNOWN_GRADES}
-            if not names <= {name.lower() for name in usual}:
+            if not {grade.title() for grade in grades} <= {*usual}:
                 error.cure = {}
             raise
 
@@ -187,10 +187,11 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
 
 
 def _few_grades(source: Source) -> set[str]:
-    """Return the grades of a log as texts, of many only a few."""
+    """Return the grades of a log in lower case, of many only a few."""
     texts: set[str] = set()
     for _, record in source.readable():
-        texts |= _written(source, record) - {"-1", "-2"}
+        grades = {grade.lower() for grade in _written(source, record)}
+        texts |= grades - {*UNKNOWN_GRADES, str(EMPTY)}
         if len(texts) > FEW_LEVELS:
             break
     return texts

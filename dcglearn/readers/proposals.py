@@ -9,7 +9,7 @@ from typing import Any
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Fields, InputError, is_frame, is_records
 from dcglearn.readers.column_roles import SIDES, Role, Roles, recognised, side_of, words_of
-from dcglearn.readers.line_formats import NUMBER, Opener, from_text, value_of
+from dcglearn.readers.line_formats import NUMBER, Opener, value_of
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import WINNERS, middle_of, word_of
 
@@ -146,10 +146,9 @@ def _patterns(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _is_list(cell: Any) -> bool:
-    grades = from_text("grades", cell) if isinstance(cell, str) else cell
-    if not isinstance(grades, list) or len(grades) < 2:
-        return False
-    return all(isinstance(grade, int | float) for grade in grades)
+    grades = value_of(cell, "grades", texts=True)
+    are_several = isinstance(grades, list) and len(grades) > 1
+    return are_several and all(isinstance(grade, int | float) for grade in grades)
 
 
 def _is_read(role: str, kind: str, cells: list[Any]) -> bool:
