@@ -32,7 +32,7 @@ BLANK = " \t\n\r"
 """Characters stripped from a cell of text, and between the values of a list."""
 
 PAGE_MARKS = "\v\f"
-"""Vertical tab and form feed: blanks of the header, refused at the ends of names and labels."""
+"""Vertical tab and form feed, which are refused at the ends of names and labels."""
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -300,8 +300,7 @@ class TextLines(Source):
 
 def _on_one_line(name: str) -> str:
     """Return the name of a column, with a blank for its line breaks."""
-    parts = (part.strip(BLANK + PAGE_MARKS) for part in re.split(r"[\r\n]+", name))
-    return " ".join(part for part in parts if part)
+    return " ".join(filter(None, (part.strip(BLANK) for part in name.splitlines())))
 
 
 def _below(names: Sequence[str], below: Sequence[str]) -> list[str]:
@@ -315,13 +314,9 @@ def _below(names: Sequence[str], below: Sequence[str]) -> list[str]:
 
 def _without_blank_rows(data: bytes, delimiter: bytes) -> bytes:
     """Return text without the rows of blank cells that a spreadsheet has at its end."""
-    blank, start = BLANK.encode() + delimiter, len(data)
-    while start:
-        end = start
-        start = data.rfind(b"\n", 0, end - 1) + 1
-        if data[start:end].strip(blank):
-            return data[:end]
-    return b""
+    filled = data.rstrip(BLANK.encode() + delimiter)
+    end = data.find(b"\n", len(filled)) + 1
+    return data[: end or len(data)]
 
 
 class FrameRows(Source):

@@ -65,20 +65,16 @@ def finding_columns(open_with: Opener, roles: Roles, mapping: LogMapping) -> Ite
         yield
     except InputError as error:
         wanted = error.cure.get("columns", {})
+        own = {role: about for role, about in roles.items() if role in wanted}
         if wanted.keys() & mapping.columns.keys():
             error.cure = {}
-        elif wanted and _lacks(open_with, roles, wanted):
+        elif wanted and own.keys() == wanted.keys() and not recognised(open_with({}).names, own):
+            # a line of another shape may lack columns without a role
             with contextlib.suppress(InputError):
                 wanted |= _columns(open_with, mapping.roles(roles), wanted)
         else:
             error.cure.pop("columns", None)  # some lines lack what others have
         raise
-
-
-def _lacks(open_with: Opener, roles: Roles, wanted: Mapping[str, str]) -> bool:
-    """Return whether a log lacks columns; a line of another shape may lack some without a role."""
-    own = {role: about for role, about in roles.items() if role in wanted}
-    return len(own) == len(wanted) and not recognised(open_with({}).names, own)
 
 
 def _columns(open_with: Opener, roles: Roles, wanted: Mapping[str, str]) -> dict[str, str]:
