@@ -206,7 +206,15 @@ def nested_json(data: bytes) -> list:
         isinstance(documents, Pairs) for _, documents in value
     ):
         raise Refused
-    rows = [(cell(q), cell(d), grade(amount(v))) for q, documents in value for d, v in documents]
+
+    # names are stripped as in tables
+    rows = [
+        (cell(query.strip(BLANK)), cell(document.strip(BLANK)), grade(amount(number)))
+        for query, documents in value
+        for document, number in documents
+    ]
+    if not all(query and document for query, document, _ in rows):
+        raise Refused
     if any(value < -(2**31) for *_, value in rows):
         raise Refused
     return once(rows)

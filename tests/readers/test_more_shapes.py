@@ -326,3 +326,8 @@ def test_merged_cells_of_a_row_for_each_document_and_of_judgements_are_refused(t
         refused(told, read_preferences, write(tmp_path, "x.csv", text))
     text = sheet("query,docid,rating", ["q1", "", "q2"], ["d1,2", "d2,0", "d1,1"])
     refused(rf"line 2: the query 'q1' {BELOW}", dl.read_judgements, write(tmp_path, "x.csv", text))
+
+
+def test_text_whose_every_line_is_bad_is_refused(tmp_path):
+    path = write(tmp_path, "x.csv", "query,a,b,winner\nq,2 0,0 1\n")
+    refused("line 2: 3 fields where the header has 4", read_preferences, path)
