@@ -145,8 +145,8 @@ def _documents(values: Any, column: RawColumn) -> str:
     values = checked_list(values, column, 'names of documents such as ["d3", "d1"]')
     names = ["" if value is None else value for value in values]
     for name in names:
-        is_name = isinstance(name, str | int) and not isinstance(name, bool)
-        if not is_name or any(mark in str(name) for mark in f"\t{PAGE_MARKS}"):
+        marked = {"\t", *PAGE_MARKS} & {*str(name)}
+        if isinstance(name, bool) or not isinstance(name, str | int) or marked:
             raise InputError(
                 f"{role} holds {shown(name)}; name a document by a text without tabs, or an integer"
             )

@@ -59,9 +59,6 @@ if TYPE_CHECKING:
 PAIR_NAMES = ("a", "b", "winner")
 """Names of the values of a tuple that is a judgement of two lists."""
 
-RATING_NAMES = ("list", "rating")
-"""Names of the values of a tuple that is a rated list."""
-
 
 def flattened(lists: pl.Series) -> pl.Series:
     """Return the items of all lists in a row; polars 1 has one null for an empty list."""
@@ -291,7 +288,7 @@ def opener_of(log: Any, roles: Roles, mapping: LogMapping | None = None) -> tupl
     if is_frame(log):
         return "data frame", annotated(_of_frame(polars_frame(log)))
     if is_records(log):
-        records = named(log, PAIR_NAMES if "a" in roles else RATING_NAMES)
+        records = named(log, PAIR_NAMES if "a" in roles else ("list", "rating"))
         return "records", annotated(partial(Records, records))
 
     # files

@@ -163,6 +163,6 @@ def _may_be_winners(cells: list[Any]) -> bool:
     few = 2 <= len(words) <= most_words
     if all(map(NUMBER.fullmatch, words)):
         numbers = sorted(map(float, words))
-        return few or numbers[0] < 0 < numbers[-1] or middle_of(numbers) is not None
+        return few or middle_of(numbers) is not None
     named = SIDES.keys() | WINNERS.keys()
     return few and any(part in named for word in words for part in words_of(word))
