@@ -22,7 +22,7 @@ from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 
 OBJECT, POSITION = "event_attributes.object", "event_attributes.position"
-TEAM = tuple(
+TEAM = ",".join(
     f"{place}{name}"
     for name in ("search_config", "search_configuration", "_search_configuration")
     for place in (f"{OBJECT}.", "event_attributes.", "")
@@ -36,7 +36,7 @@ PLACES = {
     "application": "application",
     "document": f"{OBJECT}.object_id",
     "position": f"{POSITION}.ordinal",
-    "team": ",".join(TEAM),
+    "team": TEAM,
     "bulk": "index,create",
 }
 """The fields of events and queries that are read."""
@@ -377,6 +377,5 @@ def preferences_from_ubi(
         skip_bad=skip_bad,
         as_is=as_is,
     )
-    left_out = {what: n for what, n in searches.left_out.items() if n}
     own = {what.replace("impressions w", "searches w"): n for what, n in log.dropped.items()}
-    return log.changed(dropped={**left_out, **own})
+    return log.changed(dropped={**searches.left_out, **own})

@@ -252,8 +252,11 @@ def _hint(names: Sequence[str], roles: Roles, missing: Sequence[str]) -> Remedy:
     lower = {name.lower() for name in names}
 
     def has(kind: Roles) -> bool:
-        needed = [role for role in kind.values() if role.required]
-        return all(lower & set(role.names) or wide_columns(names, role.marks) for role in needed)
+        return all(
+            lower & set(role.names) or wide_columns(names, role.marks)
+            for role in kind.values()
+            if role.required
+        )
 
     # a log of another kind
     if "a" in roles and has(RATING):

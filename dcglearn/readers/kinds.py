@@ -203,8 +203,8 @@ def _strength(word: str, column: RawColumn) -> float:
         return strengths[word.lower()]
     if len(column.words) > MOST_WORDS:
         raise InputError(f"strength is {shown(word)}, which is not a number")
-    words = [each for each in column.words if not NUMBER.fullmatch(each)]
-    meanings = {each: ":?" for each in words if each.lower() not in strengths}
+    unknown = (each for each in column.words if each.lower() not in strengths)
+    meanings = {each: ":?" for each in unknown if not NUMBER.fullmatch(each)}
     example = ",".join(f"{each}={meaning}" for each, meaning in meanings.items())
     raise InputError(
         f"strength is {shown(word)}: say how strong each word is, "

@@ -607,7 +607,7 @@ def checked_score(value: Any, role: str) -> float:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, which `BLANK` characters separate."""
-    return [word for word in re.split(f"[{BLANK}]+", text) if word]
+    return re.findall(f"[^{BLANK}]+", text)
 
 
 def answer_of(value: Any) -> Any:
