@@ -66,7 +66,7 @@ def _plain_rows(source: FrameRows) -> pl.DataFrame | None:
     frame = _named_by_role(source.frame, source.columns)
     if frame is None:
         return None
-    texts = frame.select(pl.col(pl.String))
+    texts = frame.select(pl.col(pl.String).exclude("winner"))
     if any(column.str.contains(f"[{PAGE_MARKS}]").any() for column in texts):
         return None
     return _stripped(frame, pl.col(pl.String))
