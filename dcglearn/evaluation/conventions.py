@@ -37,7 +37,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
-from dcglearn.readers.column_roles import Role, Roles, first_names
+from dcglearn.readers.column_roles import Role, Roles, first_names, named_role
 from dcglearn.readers.line_formats import NUMBER, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of, opener_of_bytes, records_of
@@ -92,14 +92,12 @@ WORDS: dict[str, dict[Any, str]] = {
 """Conventions of each kind in words, those of `evaluate` first."""
 
 ROLES = {
-    "query": Role(
-        "name",
-        ("query", "query_id", "qid", "q_id", "topic", "topic_id", "id", "index", "unnamed: 0", ""),
-        required=True,
+    "query": named_role(
+        "name", "query,query_id,qid,q_id,topic,topic_id,id,index,unnamed: 0,", required=True
     ),
-    "run": Role("name", ("run", "run_id", "tag", "system", "name", "model")),
-    "measure": Role("name", ("measure", "metric")),
-    "value": Role("name", ("value", "score"), required=True),
+    "run": named_role("name", "run,run_id,tag,system,name,model"),
+    "measure": named_role("name", "measure,metric"),
+    "value": named_role("name", "value,score", required=True),
 }
 """The columns of values, of which the first name that a table has counts.
 

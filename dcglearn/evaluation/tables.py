@@ -29,7 +29,7 @@ from dcglearn.evaluation.trec import (
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
-from dcglearn.readers.column_roles import Role, Roles, first_names, recognised
+from dcglearn.readers.column_roles import Roles, first_names, named_role, recognised
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source, checked_score, shown
 from dcglearn.readers.mapping import LogMapping
@@ -42,28 +42,24 @@ JudgementsLike: TypeAlias = Any
 """`Judgements`, a path, a data frame, or a dictionary ``{query: {document: grade}}``."""
 
 KEYS = {
-    "query": Role(
-        "name", ("query", "query_id", "qid", "q_id", "topic", "query text"), required=True
-    ),
-    "document": Role(
-        "name", ("document", "doc_id", "docid", "docno", "doc", "doc id"), required=True
-    ),
+    "query": named_role("name", "query,query_id,qid,q_id,topic,query text", required=True),
+    "document": named_role("name", "document,doc_id,docid,docno,doc,doc id", required=True),
 }
 JUDGEMENT = {
     **KEYS,
-    "grade": Role("score", ("grade", "relevance", "rel", "label", "rating"), required=True),
+    "grade": named_role("score", "grade,relevance,rel,label,rating", required=True),
 }
 RUN = {
     **KEYS,
-    "score": Role("score", ("score", "sim", "pred", "prediction"), required=True),
-    "run": Role("name", ("run", "run_id", "tag", "system", "snapshot name")),
+    "score": named_role("score", "score,sim,pred,prediction", required=True),
+    "run": named_role("name", "run,run_id,tag,system,snapshot name"),
 }
 """The columns of judgements and of runs; of several with one role, the first of these names counts.
 """
 
 RANKED = {
     **KEYS,
-    "rank": Role("score", ("rank", "position", "doc position"), required=True),
+    "rank": named_role("score", "rank,position,doc position", required=True),
     "run": RUN["run"],
 }
 """The columns of runs without scores."""
@@ -323,28 +319,23 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
     import polars as pl
 
     from dcglearn.readers.cells import plain_frame, read_checked
+    from dcglearn.readers.kinds import plain_labels, plain_numbers
+    from dcglearn.readers.raw_columns import RawColumn
 
     frame = plain_frame(lines)
-    if frame is None:
-        return pl.DataFrame(read_checked(name, lines, LogMapping())[0])
-    if not len(frame):
-        raise InputError(f"{name} is empty")
+    if frame is not None:
+        if not len(frame):
+            raise InputError(f"{name} is empty")
 
-    # convert columns of which every cell is plain
-    scores = {role for role in frame.columns if lines.roles[role].kind == "score"}
-    plain = (
-        dtype.is_integer() or dtype == pl.String or (dtype.is_float() and role in scores)
-        for role, dtype in frame.schema.items()
-    )
-    if all(plain):
-        kinds: Any = {role: pl.Float64 if role in scores else pl.String for role in frame.columns}
-
-        # unless a cell is missing
-        table = frame.cast(kinds, strict=False)
-        names = [role for role in table.columns if role not in scores]
-        lacking = any(table.null_count().row(0)) or any((table[role] == "").any() for role in names)
-        if not lacking and not any(table[role].is_nan().any() for role in scores):
-            return table
+        # columns of which every cell is there and plain
+        columns: dict[str, pl.Series | None] = {}
+        for role in frame.columns:
+            kind = lines.roles[role].kind
+            plain = plain_labels if kind == "name" else plain_numbers
+            column = RawColumn(role, kind, frame[role], lines.texts)
+            columns[role] = plain(frame[role], column)
+        if not any(values is None or values.null_count() for values in columns.values()):
+            return pl.DataFrame(columns)
 
     # others cell by cell
     return pl.DataFrame(read_checked(name, lines, LogMapping())[0])

@@ -108,7 +108,7 @@ class Impression:
 
     def _teams(self) -> list[str | None]:
         """Return the team of each position; None where either ranking can have drafted it."""
-        merged = self._merged("teams or merged")
+        merged = self.merged or []
         teams: list[str | None] = []
         while len(teams) < len(merged):
             # the two orders of drafting, as far as the next two positions allow them
@@ -139,7 +139,9 @@ class Impression:
 
         k is the depth at which one ranking has the lowest click.
         """
-        merged = self._merged("merged")
+        merged = self.merged
+        if merged is None:
+            raise InputError("merged is missing; without it no click can be credited")
         if not self.clicks:
             return 0, 0
 
@@ -155,11 +157,6 @@ class Impression:
         clicked = {merged[position - 1] for position in self.clicks}
         ahead, behind = (len(clicked & set(ranking[: min(depths)])) for ranking in (self.a, self.b))
         return ahead, behind
-
-    def _merged(self, needed: str) -> list[Any]:
-        if self.merged is None:
-            raise InputError(f"{needed} is missing; without it no click can be credited")
-        return self.merged
 
 
 def _next_of(ranking: Sequence[Any], taken: Sequence[Any]) -> Any:

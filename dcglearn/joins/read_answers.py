@@ -67,8 +67,7 @@ def read_answers(
         roles["list"] = replace(ANSWER["list"], kind="documents", marks=())
     table, dropped, recognised = read_columns(path, roles, mapping, skip_bad)
     mapping = recognised.mapping
-    configurations = table.get("configuration", np.array([""])).astype(str)
-    n_configurations = len({*configurations.tolist()} - {""})
+    n_configurations = len({*table.get("configuration", ())} - {""})
     counted = {"configurations": n_configurations} if n_configurations else {}
 
     # grades of the lists, or of their documents

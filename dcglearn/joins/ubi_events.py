@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from dcglearn.evaluation.tables import JudgementsLike
 from dcglearn.evaluation.trec import Duplicates
+from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.joins.interleaving import preferences_from_interleaving
 from dcglearn.readers.column_roles import Record, Role, Roles
@@ -21,7 +22,7 @@ from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 
 OBJECT, POSITION = "event_attributes.object", "event_attributes.position"
-TEAM = tuple(
+TEAM = ",".join(
     f"{place}{name}"
     for name in ("search_config", "search_configuration", "_search_configuration")
     for place in (f"{OBJECT}.", "event_attributes.", "")
@@ -29,14 +30,14 @@ TEAM = tuple(
 """Where an event may name the ranking (search configuration) that its document is from."""
 
 PLACES = {
-    "action": ("action_name",),
-    "search": ("query_id",),
-    "query": ("user_query",),
-    "application": ("application",),
-    "document": (f"{OBJECT}.object_id",),
-    "position": (f"{POSITION}.ordinal",),
+    "action": "action_name",
+    "search": "query_id",
+    "query": "user_query",
+    "application": "application",
+    "document": f"{OBJECT}.object_id",
+    "position": f"{POSITION}.ordinal",
     "team": TEAM,
-    "bulk": ("index", "create"),
+    "bulk": "index,create",
 }
 """The fields of events and queries that are read."""
 
@@ -47,7 +48,7 @@ MOST_POSITIONS = 10_000
 def _fields(inside: str) -> Roles:
     """Return the roles of the fields, whose names begin with the path `inside`."""
     return {
-        role: Role("identity", tuple(f"{inside}{name}" for name in names))
+        role: Role("identity", tuple(f"{inside}{name}" for name in names_in(names)))
         for role, names in PLACES.items()
     }
 
@@ -376,6 +377,5 @@ def preferences_from_ubi(
         skip_bad=skip_bad,
         as_is=as_is,
     )
-    left_out = {what: n for what, n in searches.left_out.items() if n}
     own = {what.replace("impressions w", "searches w"): n for what, n in log.dropped.items()}
-    return log.changed(dropped={**left_out, **own})
+    return log.changed(dropped={**searches.left_out, **own})

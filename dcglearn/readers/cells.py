@@ -31,6 +31,7 @@ from dcglearn.readers.column_roles import ColumnsByRole, Role, Table, by_role, u
 from dcglearn.readers.kinds import KINDS, WinnerCells
 from dcglearn.readers.line_formats import (
     BLANK,
+    PAGE_MARKS,
     FrameRows,
     JsonLines,
     Refusals,
@@ -46,26 +47,29 @@ from dcglearn.readers.raw_columns import GRADE, GradeLists, RawColumn, Values, n
 def plain_frame(source: Source) -> pl.DataFrame | None:
     """Return the columns by role, not yet checked, if every line has the same form; else None."""
     with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        return _frame(source)
+        if isinstance(source, JsonLines):
+            return _plain_json(source)
+        if isinstance(source, TextLines):
+            return _plain_text(source)
+        if isinstance(source, FrameRows):
+            return _plain_rows(source)
+        if isinstance(source, Joined) and len({type(one) for one in source.sources.values()}) == 1:
+            # several files of one kind, unless columns have other types, which polars refuses
+            frames = [plain_frame(one) for one in source.sources.values()]
+            plain = [frame for frame in frames if frame is not None]
+            return pl.concat(plain, how="diagonal") if len(plain) == len(frames) else None
     return None
 
 
-def _frame(source: Source) -> pl.DataFrame | None:
-    """Return what `plain_frame` does, or raise PolarsError."""
-    if isinstance(source, JsonLines):
-        return _plain_json(source)
-    if isinstance(source, TextLines):
-        return _plain_text(source)
-    if isinstance(source, FrameRows):
-        frame = _named_by_role(source.frame, source.columns)
-        return None if frame is None else _stripped(frame, pl.col(pl.String))
-    if isinstance(source, Joined) and len({type(one) for one in source.sources.values()}) == 1:
-        # several files of one kind
-        frames = [_frame(one) for one in source.sources.values()]
-        plain = [frame for frame in frames if frame is not None]
-        # polars refuses columns of other types, whose values as text need not be those of the lines
-        return pl.concat(plain, how="diagonal") if len(plain) == len(frames) else None
-    return None
+def _plain_rows(source: FrameRows) -> pl.DataFrame | None:
+    """Return the columns of a table; None if texts have a page mark, which is looked at closely."""
+    frame = _named_by_role(source.frame, source.columns)
+    if frame is None:
+        return None
+    texts = frame.select(pl.col(pl.String).exclude("winner"))
+    if any(column.str.contains(f"[{PAGE_MARKS}]").any() for column in texts):
+        return None
+    return _stripped(frame, pl.col(pl.String))
 
 
 def _stripped(frame: pl.DataFrame, texts: pl.Expr) -> pl.DataFrame:
@@ -135,15 +139,8 @@ def _characters_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n
     if len(keys) > len(schema) or pl.Boolean in types or pl.List(pl.String) in types:
         return False
     lists, texts = types.count(pl.List(pl.Int8)), types.count(pl.String)
-    expected = {":": n * len(keys), "{": n, "[": n * lists, '"': 2 * n * (len(keys) + texts)}
-
-    # count block by block, in little memory
-    codes, block = np.frombuffer(data, np.uint8), 1 << 20
-    blocks = [codes[start : start + block] for start in range(0, len(codes), block)]
-    return all(
-        sum(int(np.count_nonzero(part == ord(mark))) for part in blocks) == number
-        for mark, number in expected.items()
-    )
+    expected = {b":": n * len(keys), b"{": n, b"[": n * lists, b'"': 2 * n * (len(keys) + texts)}
+    return all(data.count(mark) == number for mark, number in expected.items())
 
 
 def _keys_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int) -> bool:
@@ -172,7 +169,8 @@ def _keys_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int)
 def _plain_text(source: TextLines) -> pl.DataFrame | None:
     """Read text without quotes, blank or ragged lines, cells as text or null; else return None."""
     data, n_columns = source.data, len(source.names)
-    if b'"' in data or data.count(b"\r") != data.count(b"\r\n"):
+    marks = f'"{PAGE_MARKS}'.encode()
+    if any(mark in data for mark in marks) or data.count(b"\r") != data.count(b"\r\n"):
         return None
     if n_columns == 1 or source.header_line != 1:
         return None
@@ -287,16 +285,26 @@ class _Converted:
 
 
 def raw_cells(source: Source) -> RawCells:
-    """Return the cells of a source."""
-    frame = plain_frame(source)
-    if frame is not None and len(frame):
-        parts = source.sources.values() if isinstance(source, Joined) else [source]
-        texts = next(iter(parts)).texts
-        return RawCells(len(frame), dict(frame.to_dict()), texts=texts, at_once=True)
+    """Return the cells of a source; those below merged cells of text are refused."""
     if source.cells is not None:
         return source.cells
 
-    # line by line
+    # all at once
+    parts = [*source.sources.values()] if isinstance(source, Joined) else [source]
+    frame = plain_frame(source)
+    if frame is not None and len(frame):
+        cells = RawCells(len(frame), dict(frame.to_dict()), texts=parts[0].texts, at_once=True)
+    else:
+        cells = _line_by_line(source)
+
+    # columns whose cells a spreadsheet may have merged
+    for role in ("query", "rater", "segment", "pair") if cells.n else ():
+        if all(isinstance(part, TextLines) and part.has(role) for part in parts):
+            _refuse_merged(cells, role)
+    return cells
+
+
+def _line_by_line(source: Source) -> RawCells:
     columns: dict[str, list[Any]] = {}
     errors: Refusals = {}
     n = 0
@@ -313,6 +321,30 @@ def raw_cells(source: Source) -> RawCells:
         for role, cells in columns.items():
             cells.append(_compact(record.get(role)))
     return RawCells(n, columns, errors, source.texts)
+
+
+def _refuse_merged(cells: RawCells, role: str) -> None:
+    """Refuse the rows of merged cells, of which the first alone has a name.
+
+    Cells were merged if the first row has a name, and half of those with one are above a blank row.
+    """
+    column = cells.column(role, "label")
+    names = column.cells
+    if isinstance(names, list):
+        names = pl.Series(map(column.value, names), dtype=pl.String)
+        names = names.scatter(list(cells.errors), "")
+    blank, filled = names.is_null(), names.forward_fill()
+    above = ~blank & blank.shift(-1, fill_value=False)
+    if blank[0] or not 0 < len(names) - blank.sum() <= 2 * above.sum():
+        return
+
+    # each of their rows
+    for row in (above | blank).arg_true():
+        refusal = InputError(
+            f"the {role} {shown(filled[row])} has blank cells below it, as where cells are merged: "
+            "write it in every row that it is for, and a word such as unknown where there is none"
+        )
+        cells.errors.setdefault(row, refusal)
 
 
 def _compact(cell: Any) -> Any:
@@ -438,7 +470,9 @@ def _table(converted: list[_Converted], mapping: LogMapping, good: Any) -> Table
     kept: Table = {}
     for one in converted:
         if one.role.required or not one.values.absent[good].all():
-            values = one.values.values
+            values, absent = one.values.values, one.values.absent
+            if isinstance(values, np.ndarray) and one.role.missing not in (None, "", 1):
+                values = np.where(absent, one.role.missing, values)
             kept[one.column.role] = values if good.all() else values[good]
 
     # lists of one depth

@@ -26,7 +26,8 @@ class Role:
     positive, share (0 to 1), score (a number, or infinite), side, place, documents, counts, status,
     scale; a `uniform` column has a value on every line or on none. `marks` are the words that name
     the columns of a list with a column for each position. Logs in parts read only columns that are
-    `learned` or required. Lists may be empty where this is `may_be_empty`.
+    `learned` or required. Lists may be empty where this is `may_be_empty`. A line that lacks an
+    optional number has `missing`.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Role:
     marks: tuple[str, ...] = ()
     learned: bool = False
     may_be_empty: bool = False
+    missing: Any = 1.0
 
 
 Roles: TypeAlias = Mapping[str, Role]
@@ -55,8 +57,16 @@ def _roles_of_columns() -> Iterator[tuple[str, Role]]:
             continue
         for side in ("_a", "_b") if column.kind == "documents" else ("",):
             names = tuple(f"{word}{side}" for word in column.names)
-            role = Role(column.kind, names, uniform=column.uniform, learned=column.learned)
-            yield f"{name}{side}", role
+            yield (
+                f"{name}{side}",
+                Role(
+                    column.kind,
+                    names,
+                    uniform=column.uniform,
+                    learned=column.learned,
+                    missing=column.missing,
+                ),
+            )
 
 
 PREFERENCE = {
@@ -242,8 +252,11 @@ def _hint(names: Sequence[str], roles: Roles, missing: Sequence[str]) -> Remedy:
     lower = {name.lower() for name in names}
 
     def has(kind: Roles) -> bool:
-        needed = [role for role in kind.values() if role.required]
-        return all(lower & set(role.names) or wide_columns(names, role.marks) for role in needed)
+        return all(
+            lower & set(role.names) or wide_columns(names, role.marks)
+            for role in kind.values()
+            if role.required
+        )
 
     # a log of another kind
     if "a" in roles and has(RATING):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import (
+    EMPTY,
     MAX_GRADES,
     Fields,
     Grades,
@@ -18,7 +19,7 @@ from dcglearn.foundation.validation import (
     errors_in,
 )
 from dcglearn.readers.column_roles import Record, Table
-from dcglearn.readers.line_formats import NUMBER, Source, from_text, shown
+from dcglearn.readers.line_formats import NUMBER, UNKNOWN_GRADES, Source, from_text, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import word_of
 
@@ -156,15 +157,27 @@ def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -
 
 @contextlib.contextmanager
 def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
-    """Add the scale of the few numbers that occur to the refusal of a number as a grade."""
+    """Add the scale of the few grades that occur to the refusal of a number or a name as a grade.
+
+    A scale of usual names is proposed if no other name occurs.
+    """
     try:
         yield
     except InputError as error:
-        if error.see != "grades" or mapping.scale is not None:
+        usual = error.cure.get("scale", ())
+        if (error.see != "grades" and not usual) or mapping.scale is not None:
+            raise
+
+        # names that are not all usual
+        grades = _few_grades(source)
+        if error.see != "grades":
+            if not {grade.title() for grade in grades} <= {*usual}:
+                error.cure = {}
             raise
 
         # a scale of the few numbers that occur
-        numbers = _few_numbers(source)
+        are_few = len(grades) <= FEW_LEVELS and all(map(NUMBER.fullmatch, grades))
+        numbers = sorted(grades, key=float) if are_few else []
         levels = ",".join(numbers)
         remedy = f"; if the grades are {levels}: scale= (--scale {levels})" if numbers else ""
         told = error.told(after=remedy)
@@ -173,16 +186,15 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
         raise told from None
 
 
-def _few_numbers(source: Source) -> list[str]:
-    """Return the grades of a log in order if they are a few numbers; else nothing."""
+def _few_grades(source: Source) -> set[str]:
+    """Return the grades of a log in lower case, of many only a few."""
     texts: set[str] = set()
     for _, record in source.readable():
-        texts |= _written(source, record)
-        if len(texts) > FEW_LEVELS + 2:  # -1 and -2 are no grades
-            return []
-    texts -= {"-1", "-2"}
-    are_few = len(texts) <= FEW_LEVELS and all(map(NUMBER.fullmatch, texts))
-    return sorted(texts, key=float) if are_few else []
+        grades = {grade.lower() for grade in _written(source, record)}
+        texts |= grades - {*UNKNOWN_GRADES, str(EMPTY)}
+        if len(texts) > FEW_LEVELS:
+            break
+    return texts
 
 
 class StatedMapping(LogMapping):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import LARGEST, Flags, InputError, Integers, errors_in
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED
 from dcglearn.readers.grade_scale import scale_text
-from dcglearn.readers.line_formats import INTEGER, NUMBER, checked_score, shown
+from dcglearn.readers.line_formats import INTEGER, NUMBER, PAGE_MARKS, checked_score, shown
 from dcglearn.readers.mapping import MAX_DEPTH
 from dcglearn.readers.openers import flattened
 from dcglearn.readers.rated_lists import parsed_counts
@@ -101,7 +101,11 @@ def _label(value: Any, column: RawColumn) -> str | None:
     except ValueError as error:  # half a surrogate pair, or an integer too long to print
         raise InputError(f"{role} is {shown(value)}; use plain text") from error
 
-    # names are required, labels short
+    # names are required, labels short, and neither begins or ends a page
+    if text.strip(PAGE_MARKS) != text:
+        raise InputError(
+            f"{role} is {shown(value)}; delete the form feed or vertical tab at its end"
+        )
     if kind == "name" and not text:
         raise InputError(f"{role} is missing")
     if kind == "label" and len(text) > MAX_LABEL:
@@ -141,7 +145,8 @@ def _documents(values: Any, column: RawColumn) -> str:
     values = checked_list(values, column, 'names of documents such as ["d3", "d1"]')
     names = ["" if value is None else value for value in values]
     for name in names:
-        if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name):
+        marked = {"\t", *PAGE_MARKS} & {*str(name)}
+        if isinstance(name, bool) or not isinstance(name, str | int) or marked:
             raise InputError(
                 f"{role} holds {shown(name)}; name a document by a text without tabs, or an integer"
             )
@@ -198,8 +203,8 @@ def _strength(word: str, column: RawColumn) -> float:
         return strengths[word.lower()]
     if len(column.words) > MOST_WORDS:
         raise InputError(f"strength is {shown(word)}, which is not a number")
-    words = [each for each in column.words if not NUMBER.fullmatch(each)]
-    meanings = {each: ":?" for each in words if each.lower() not in strengths}
+    unknown = (each for each in column.words if each.lower() not in strengths)
+    meanings = {each: ":?" for each in unknown if not NUMBER.fullmatch(each)}
     example = ",".join(f"{each}={meaning}" for each, meaning in meanings.items())
     raise InputError(
         f"strength is {shown(word)}: say how strong each word is, "
@@ -225,7 +230,7 @@ def _identity(value: Any, _: RawColumn) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _plain_numbers(cells: pl.Series, column: RawColumn) -> pl.Series | None:
+def plain_numbers(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     """Return numbers, finite but for scores, and positive where they must be."""
     if cells.dtype == pl.String:
         plain = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
@@ -242,7 +247,7 @@ def _plain_numbers(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     return series if within.all() else None
 
 
-def _plain_labels(cells: pl.Series, column: RawColumn) -> pl.Series | None:
+def plain_labels(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     """Return texts or integers as texts, None for an empty label."""
     if not _is_text(cells.dtype):
         return None
@@ -272,7 +277,7 @@ def _plain_documents(cells: pl.Series, column: RawColumn) -> pl.Series | None:
         return None
     names = cells.cast(pl.List(pl.String))
     flat, is_empty = flattened(names), names.list.len() == 0
-    if flat.null_count() or flat.str.contains("\t").any():
+    if flat.null_count() or flat.str.contains(f"[\t{PAGE_MARKS}]").any():
         return None
     if is_empty.any() and not column.may_be_empty:
         return None
@@ -322,16 +327,16 @@ def _kind(
 KINDS: dict[str, Callable[[RawColumn], Values]] = {
     "grades": graded,
     "winner": _won,
-    **dict.fromkeys(("label", "name", "text"), _kind(_label, _plain_labels)),
-    "identity": _kind(_identity, _plain_labels),
+    **dict.fromkeys(("label", "name", "text"), _kind(_label, plain_labels)),
+    "identity": _kind(_identity, plain_labels),
     "status": _kind(lambda value, _: word_of(value)),
     **dict.fromkeys(("side", "place"), _kind(_swapped, missing=1.0)),
     "position": _kind(_position, missing=1.0),
     "documents": _kind(_documents, _plain_documents),
     "counts": _kind(_counts),
-    **dict.fromkeys(("number", "positive"), _kind(_number, _plain_numbers, missing=1.0)),
+    **dict.fromkeys(("number", "positive"), _kind(_number, plain_numbers, missing=1.0)),
     "score": _kind(
-        lambda value, column: checked_score(value, column.role), _plain_numbers, missing=1.0
+        lambda value, column: checked_score(value, column.role), plain_numbers, missing=1.0
     ),
     "scale": _kind(lambda value, _: scale_text(value), _plain_scales),
     "share": _kind(_share, missing=1.0),

@@ -31,12 +31,18 @@ from dcglearn.readers.column_roles import (
 BLANK = " \t\n\r"
 """Characters stripped from a cell of text, and between the values of a list."""
 
+PAGE_MARKS = "\v\f"
+"""Vertical tab and form feed, which are refused at the ends of names and labels."""
+
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 
 DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 """A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
+
+UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
+"""Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
 
 Refusals: TypeAlias = dict[int, InputError]
 """What is wrong with bad rows, by the row."""
@@ -294,8 +300,7 @@ class TextLines(Source):
 
 def _on_one_line(name: str) -> str:
     """Return the name of a column, with a blank for its line breaks."""
-    parts = (part.strip(BLANK) for part in re.split(r"[\r\n]+", name))
-    return " ".join(part for part in parts if part)
+    return " ".join(filter(None, (part.strip(BLANK) for part in name.splitlines())))
 
 
 def _below(names: Sequence[str], below: Sequence[str]) -> list[str]:
@@ -309,13 +314,9 @@ def _below(names: Sequence[str], below: Sequence[str]) -> list[str]:
 
 def _without_blank_rows(data: bytes, delimiter: bytes) -> bytes:
     """Return text without the rows of blank cells that a spreadsheet has at its end."""
-    blank, start = BLANK.encode() + delimiter, len(data)
-    while start:
-        end = start
-        start = data.rfind(b"\n", 0, end - 1) + 1
-        if data[start:end].strip(blank):
-            return data[:end]
-    return b""
+    filled = data.rstrip(BLANK.encode() + delimiter)
+    end = data.find(b"\n", len(filled)) + 1
+    return data[: end or len(data)]
 
 
 class FrameRows(Source):
@@ -606,7 +607,7 @@ def checked_score(value: Any, role: str) -> float:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, which `BLANK` characters separate."""
-    return [word for word in re.split(f"[{BLANK}]+", text) if word]
+    return re.findall(f"[^{BLANK}]+", text)
 
 
 def answer_of(value: Any) -> Any:

@@ -6,7 +6,6 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -86,10 +85,7 @@ class KeptLines(Rebuilt):
             reasons |= dict.fromkeys(_repeats(columns), "lines that repeat an earlier one")
 
         # reasons by the numbers of lines
-        numbers = (number for number, _ in self._rows)
-        self._reasons = {
-            number: reasons[row] for row, number in enumerate(numbers) if row in reasons
-        }
+        self._reasons = {self._items[row][0]: reason for row, reason in reasons.items()}
         return rows.taken(np.delete(np.arange(rows.n), list(reasons)))
 
     def left_out(self) -> Counts:
@@ -219,10 +215,6 @@ class LongTable(Rebuilt):
         keys = ("pair", "query", "rater", "list", "group", "question", "configuration")
         self._keys = [role for role in rows.roles if role in keys]
         self._lists = [role for role in roles if role in ("a", "b", "list")]
-
-    @cached_property
-    def _items(self) -> list[tuple[Any, Any]]:
-        return list(self._rows)
 
     def raw(self, item: tuple[int, Any]) -> bytes:
         """Return the rows of a judgement."""

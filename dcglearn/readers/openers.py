@@ -59,9 +59,6 @@ if TYPE_CHECKING:
 PAIR_NAMES = ("a", "b", "winner")
 """Names of the values of a tuple that is a judgement of two lists."""
 
-RATING_NAMES = ("list", "rating")
-"""Names of the values of a tuple that is a rated list."""
-
 
 def flattened(lists: pl.Series) -> pl.Series:
     """Return the items of all lists in a row; polars 1 has one null for an empty list."""
@@ -75,22 +72,18 @@ def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
     dictionaries: list[Any] = []
     for number, record in enumerate(records, 1):
         # named tuples and objects have names
-        if hasattr(record, "_asdict"):
-            dictionaries.append(record._asdict())
-            continue
-        if not isinstance(record, list | tuple):
-            dictionaries.append(record)
-            continue
-
-        # of two lists alone the first was preferred
-        only_lists = len(record) == 2 and tuple(names) == PAIR_NAMES
-        values = (*record, "a") if only_lists else record
-        if len(values) != len(names):
-            raise InputError(
-                f"record {number}: {len(values)} values for {', '.join(names)}; name them by "
-                "columns="
-            )
-        dictionaries.append(dict(zip(names, values, strict=True)))
+        values = record._asdict() if hasattr(record, "_asdict") else record
+        if isinstance(values, list | tuple):
+            # of two lists alone the first was preferred
+            only_lists = len(values) == 2 and tuple(names) == PAIR_NAMES
+            values = (*values, "a") if only_lists else values
+            if len(values) != len(names):
+                raise InputError(
+                    f"record {number}: {len(values)} values for {', '.join(names)}; name them by "
+                    "columns="
+                )
+            values = dict(zip(names, values, strict=True))
+        dictionaries.append(values)
     return dictionaries
 
 
@@ -291,7 +284,7 @@ def opener_of(log: Any, roles: Roles, mapping: LogMapping | None = None) -> tupl
     if is_frame(log):
         return "data frame", annotated(_of_frame(polars_frame(log)))
     if is_records(log):
-        records = named(log, PAIR_NAMES if "a" in roles else RATING_NAMES)
+        records = named(log, PAIR_NAMES if "a" in roles else ("list", "rating"))
         return "records", annotated(partial(Records, records))
 
     # files

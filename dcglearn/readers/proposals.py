@@ -8,10 +8,10 @@ from typing import Any
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Fields, InputError, is_frame, is_records
-from dcglearn.readers.column_roles import Role, Roles, recognised, side_of
-from dcglearn.readers.line_formats import NUMBER, Opener, from_text
+from dcglearn.readers.column_roles import SIDES, Role, Roles, recognised, side_of, words_of
+from dcglearn.readers.line_formats import NUMBER, Opener, value_of
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.winner_words import WINNERS, word_of
+from dcglearn.readers.winner_words import WINNERS, middle_of, word_of
 
 Values = dict[str, list[Any]]
 
@@ -65,20 +65,16 @@ def finding_columns(open_with: Opener, roles: Roles, mapping: LogMapping) -> Ite
         yield
     except InputError as error:
         wanted = error.cure.get("columns", {})
+        own = {role: about for role, about in roles.items() if role in wanted}
         if wanted.keys() & mapping.columns.keys():
             error.cure = {}
-        elif wanted and _lacks(open_with, roles, wanted):
+        elif wanted and own.keys() == wanted.keys() and not recognised(open_with({}).names, own):
+            # a line of another shape may lack columns without a role
             with contextlib.suppress(InputError):
                 wanted |= _columns(open_with, mapping.roles(roles), wanted)
         else:
             error.cure.pop("columns", None)  # some lines lack what others have
         raise
-
-
-def _lacks(open_with: Opener, roles: Roles, wanted: Mapping[str, str]) -> bool:
-    """Return whether a log lacks columns; a line of another shape may lack some without a role."""
-    own = {role: about for role, about in roles.items() if role in wanted}
-    return len(own) == len(wanted) and not recognised(open_with({}).names, own)
 
 
 def _columns(open_with: Opener, roles: Roles, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -98,16 +94,17 @@ def _columns(open_with: Opener, roles: Roles, wanted: Mapping[str, str]) -> dict
         if len(of_side) == 1:
             columns[role] = of_side[0]
 
-    # the other column: the only one that is left, or the only one that may hold winners
+    # the other column: the only one whose cells would be read
     others = set(wanted) - {"a", "b", "list"}
     if len(others) == 1:
+        role = others.pop()
         used = {*in_cells, *(name for names in patterns.values() for name in names)}
-        left = [name for name in values if name not in used]
-        if "winner" in others and len(left) > 1:
-            with_words = [name for name in left if _are_winners(values[name])]
-            left = with_words or [name for name in left if _are_few_words(values[name])]
+        cells_of = {name: cells for name, cells in values.items() if name not in used and cells}
+        left = [name for name, cells in cells_of.items() if _is_read(role, roles[role].kind, cells)]
+        if roles[role].kind == "winner" and not left:
+            left = [name for name, cells in cells_of.items() if _may_be_winners(cells)]
         if len(left) == 1:
-            columns[others.pop()] = left[0]
+            columns[role] = left[0]
     return columns
 
 
@@ -145,18 +142,27 @@ def _patterns(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _is_list(cell: Any) -> bool:
-    grades = from_text("grades", cell) if isinstance(cell, str) else cell
-    if not isinstance(grades, list) or len(grades) < 2:
-        return False
-    return all(isinstance(grade, int | float) for grade in grades)
+    grades = value_of(cell, "grades", texts=True)
+    are_several = isinstance(grades, list) and len(grades) > 1
+    return are_several and all(isinstance(grade, int | float) for grade in grades)
 
 
-def _are_winners(cells: list[Any]) -> bool:
-    words = [word_of(cell).lower() for cell in cells if isinstance(cell, str)]
-    return bool(cells) and len(words) == len(cells) and WINNERS.keys() >= {*words}
+def _is_read(role: str, kind: str, cells: list[Any]) -> bool:
+    """Return whether all cells are good ones of a kind."""
+    from dcglearn.readers.kinds import KINDS  # they load polars
+    from dcglearn.readers.raw_columns import RawColumn
+
+    return not KINDS[kind](RawColumn(role, kind, cells, texts=True)).errors
 
 
-def _are_few_words(cells: list[Any]) -> bool:
+def _may_be_winners(cells: list[Any]) -> bool:
+    """Return whether cells hold words for sides, a few numbers, or numbers around a middle."""
     most_words = 7  # a column with more is hardly one of winners
-    words = {cell for cell in cells if isinstance(cell, str) and not NUMBER.fullmatch(cell)}
-    return 2 <= len(words) <= most_words and all(cell in words for cell in cells)
+    answers = [value_of(cell, "winner", texts=True) for cell in cells]
+    words = {word_of(answer) for answer in answers}
+    few = 2 <= len(words) <= most_words
+    if all(map(NUMBER.fullmatch, words)):
+        numbers = sorted(map(float, words))
+        return few or middle_of(numbers) is not None
+    named = SIDES.keys() | WINNERS.keys()
+    return few and any(part in named for word in words for part in words_of(word))

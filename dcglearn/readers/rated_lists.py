@@ -13,6 +13,7 @@ from dcglearn.logs.unique_rows import packed, places, unique_rows
 from dcglearn.readers.column_roles import Table
 from dcglearn.readers.line_formats import NUMBER, shown, words_of
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.winner_words import word_of
 
 
 def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -22,7 +23,7 @@ def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], N
     texts: NDArray[Any] = np.full(n, "", dtype=object)
     cells = own.tolist(), counts.rating.tolist(), counts.weight.tolist()
     for row, rating, weight in zip(*cells, strict=True):
-        texts[row] += f"{' ' if texts[row] else ''}{_number(rating)}:{_number(weight)}"
+        texts[row] += f"{' ' if texts[row] else ''}{word_of(rating)}:{word_of(weight)}"
     return texts[first], texts[second]
 
 
@@ -75,10 +76,6 @@ def parsed_counts(text: str) -> list[tuple[float, float]]:
     if not np.isfinite(numbers).all() or any(number <= 0 for _, number in numbers):
         raise InputError(f"{shown(text)} counts a rating a number of times that is not positive")
     return numbers
-
-
-def _number(value: float) -> str:
-    return repr(value).removesuffix(".0")
 
 
 MAX_PAIRS = 100_000_000

@@ -3,7 +3,7 @@
 import contextlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -17,6 +17,7 @@ from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.line_formats import (
     BLANK,
     NUMBER,
+    UNKNOWN_GRADES,
     Refusals,
     grades_of_objects,
     shown,
@@ -118,17 +119,6 @@ Rule: TypeAlias = "Callable[[Any, RawColumn], Any]"
 """From the value of a cell to what a log keeps of it, None for nothing; raises InputError."""
 
 
-def refusals(rule: Rule, column: RawColumn, rows: Iterable[int]) -> Refusals:
-    """Return what a rule has against rows."""
-    errors = {}
-    for row in rows:
-        try:
-            rule(column.at(row), column)
-        except InputError as error:
-            errors[row] = error
-    return errors
-
-
 def checked_cells(rule: Rule, column: RawColumn, missing: Any) -> tuple[list[Any], Values]:
     """Return what a rule makes of each distinct cell, and the values of a column so far.
 
@@ -162,9 +152,6 @@ JUDGE_DOCUMENTS = (
     "for names of documents, give judgements (dl.io.join_judgements); for names of grades, scale="
 )
 """Remedy where a grade looks like the name of a document."""
-
-UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
-"""Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
 
 GRADE = "(-[12]|[0-9]{1,3})"
 """Pattern of a plain grade."""
@@ -231,13 +218,9 @@ def graded(column: RawColumn) -> Values:
         grades = flat.cast(pl.Int8).to_numpy()
     else:
         grades = codes[flat.cast(pl.Int64).to_numpy() - low]
-
-    # the lists with a bad grade
-    errors: Refusals = {}
-    if (codes == bad).any():
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        errors = refusals(_grades, column, np.unique(rows[grades == bad]).tolist())
-    return Values(GradeLists(grades, lengths), np.zeros(len(lengths), bool), errors)
+        if (grades == bad).any():
+            return _graded_one_by_one(column)
+    return Values(GradeLists(grades, lengths), np.zeros(len(lengths), bool), {})
 
 
 def _integers(column: RawColumn) -> tuple[pl.Series, Integers] | None:

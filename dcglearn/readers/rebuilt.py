@@ -52,14 +52,15 @@ class Rebuilt(Reshaped):
         cells = self.rebuilt(replace(raw_cells(self._rows), rows=None))
         return cells if cells.n else replace(cells, columns={})
 
+    @cached_property
+    def _items(self) -> list[tuple[Any, Any]]:
+        return list(self._rows)
+
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, Any]]]:
         """Yield each judgement with the number of its first row."""
         rows = range(self.cells.n) if self.cells.rows is None else self.cells.rows
-        lines = enumerate(self._rows)
-        at = -1
         for judgement, row in enumerate(rows):
-            while at < row:
-                at, (number, item) = next(lines)
+            number, item = self._items[row]
             yield number, (judgement, item)
 
     def record(self, item: tuple[int, Any]) -> Record:
@@ -180,8 +181,6 @@ class VoteShares(Rebuilt):
         """Return the cells of the judgements: one for each verdict of a row that has a weight."""
         import polars as pl
 
-        from dcglearn.readers.kinds import KINDS
-
         # the weights of a, b and a tie; a bad row counts once, to be named
         errors = dict(rows.errors)
         of_rows = self._votes if "votes_a" in self.table_roles else self._shares
@@ -193,12 +192,12 @@ class VoteShares(Rebuilt):
         # times the weight of the row, which is refused if it is no number
         cells = replace(rows, errors=errors).taken(row)
         if "weight" in cells.columns:
-            column = cells.column("weight", "number")
-            own = KINDS["number"](column)
+            own = cells.checked("weight", "number", {})
             weight = weight * own.values
             if own.errors:
+                at = cells.column("weight", "number").at
                 weight = weight.astype(object)
-                weight[list(own.errors)] = [column.at(at) for at in own.errors]
+                weight[list(own.errors)] = list(map(at, own.errors))
 
         # as columns
         cells.columns["weight"] = pl.Series(weight) if weight.dtype == float else weight.tolist()
@@ -243,7 +242,7 @@ class VoteShares(Rebuilt):
         if alone.any() and self._rows.has("logprob_b"):
             is_blank = [
                 row not in errors and "logprob_b" in self._rows.record(item)
-                for row, (_, item) in enumerate(self._rows)
+                for row, (_, item) in enumerate(self._items)
             ]
             refuse(errors, alone & is_blank, lambda _: "logprob_b is missing")
 

@@ -15,6 +15,7 @@ from dcglearn.evaluation.tables import JUDGEMENT
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 WHITE = " \t\r\v\f"
+BLANK = " \t\n\r"
 
 
 class Refused(Exception):
@@ -107,12 +108,14 @@ def cell(value: object) -> str:
         str(value).encode()
     except ValueError as error:
         raise Refused from error
+    if str(value).strip("\v\f") != str(value):
+        raise Refused
     return str(value)
 
 
 def amount(value: object) -> float:
     if isinstance(value, str):
-        return number(value.strip(" \t\n\r\v\f"))
+        return number(value.strip(BLANK))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Refused
     try:
@@ -152,17 +155,16 @@ def csv_table(data: bytes) -> list:
         parsed = [next(csv.reader([line], delimiter=delimiter, strict=True)) for line in lines]
     except csv.Error as error:
         raise Refused from error
-    names = [name.strip(" \t\n\r\v\f") for name in parsed[0]]
+    names = [name.strip(BLANK + "\v\f") for name in parsed[0]]
 
     # rows of blank cells at the end, as spreadsheets write them, are left out
-    while len(parsed) > 1 and not "".join(parsed[-1]).strip(" \t\n\r\v\f"):
+    while len(parsed) > 1 and not "".join(parsed[-1]).strip(BLANK):
         parsed.pop()
     if any(len(fields) != len(names) for fields in parsed[1:]):
         raise Refused
     lower = [name.lower() for name in names]
     records = [
-        dict(zip(lower, (f.strip(" \t\n\r\v\f") for f in fields), strict=True))
-        for fields in parsed[1:]
+        dict(zip(lower, (f.strip(BLANK) for f in fields), strict=True)) for fields in parsed[1:]
     ]
     return rows_of(records, names)
 
@@ -204,7 +206,15 @@ def nested_json(data: bytes) -> list:
         isinstance(documents, Pairs) for _, documents in value
     ):
         raise Refused
-    rows = [(cell(q), cell(d), grade(amount(v))) for q, documents in value for d, v in documents]
+
+    # names are stripped as in tables
+    rows = [
+        (cell(query.strip(BLANK)), cell(document.strip(BLANK)), grade(amount(number)))
+        for query, documents in value
+        for document, number in documents
+    ]
+    if not all(query and document for query, document, _ in rows):
+        raise Refused
     if any(value < -(2**31) for *_, value in rows):
         raise Refused
     return once(rows)

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from dcglearn.logs.columns import COLUMNS, ColumnValues
 from dcglearn.parts.parted_log import joined
+from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
 from tests.makers import refused
@@ -51,6 +53,15 @@ def test_pairs_that_lack_a_column_have_its_missing_value(name):
     bare, missing = Preferences([[1, 0]], [[0, 1]]), COLUMNS[name].missing
     values = getattr(joined([log_with(name), bare], 3, None), name)
     assert values is None if missing is None else values[-1] == missing
+
+
+def test_a_line_that_lacks_a_number_has_the_missing_value_of_its_row(tmp_path, monkeypatch):
+    text = "a,b,winner,strength,weight\n2 0,0 1,a,,2\n2 0,0 1,a,3,\n2 0,0 1,x,1,1\n"
+    (tmp_path / "log.csv").write_text(text)
+    role = replace(PREFERENCE["strength"], missing=0.5)
+    monkeypatch.setitem(PREFERENCE, "strength", role)
+    log = read_preferences(tmp_path / "log.csv", skip_bad=tmp_path / "bad.csv")
+    assert log.strength.tolist() == [0.5, 3] and log.weight.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("name", COLUMNS)

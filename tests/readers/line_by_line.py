@@ -5,6 +5,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, InputError, 
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED, Role, Table
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.grade_scale import scale_text
-from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, shown
+from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, TextLines, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rated_lists import parsed_counts
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, Winners, remedy_for_words, word_of
@@ -136,9 +137,13 @@ def read_carefully(
     good = GoodLines(source, mapping)
     bad: list[bytes] = []
     reasons: list[str] = []
-    for number, item in source:
+    merged = _merged_rows(source)
+    for row, (number, item) in enumerate(source):
         try:
-            good.add(source.values(item), f"{source.unit} {number}")
+            values = source.values(item)
+            if row in merged:
+                raise merged[row]
+            good.add(values, f"{source.unit} {number}")
         except InputError as error:
             if skip_bad is None:
                 with errors_in(f"{name}, {source.unit} {number}"):
@@ -155,6 +160,41 @@ def read_carefully(
     with written_beside(skip_bad) as temporary, temporary.open("wb") as file:
         file.writelines(line + b"\n" for line in ([source.header] if source.header else []) + bad)
     return good.table(), {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
+
+
+def _merged_rows(source: Source) -> dict[int, InputError]:
+    """Return the refusals of the rows of merged cells of text, by their places from 0."""
+    refusals: dict[int, InputError] = {}
+    for role in ("query", "rater", "segment"):
+        if not isinstance(source, TextLines) or not source.has(role):
+            continue
+        names = []
+        for _, item in source:
+            try:
+                names.append(source.values(item).get(role))
+            except InputError:
+                names.append(False)
+
+        # names above a blank cell
+        n_above = sum(name is not None and below is None for name, below in pairwise(names))
+        n_named = sum(name is not None for name in names)
+        if not n_above or names[0] is None or 2 * n_above < n_named:
+            continue
+
+        # the rows of each name
+        name = None
+        for row, (here, below) in enumerate(zip_longest(names, names[1:], fillvalue="")):
+            name = here or name
+            if here is None or below is None:
+                refusals.setdefault(
+                    row,
+                    InputError(
+                        f"the {role} {shown(name)} has blank cells below it, as where cells are "
+                        "merged: write it in every row that it is for, and a word such as unknown "
+                        "where there is none"
+                    ),
+                )
+    return refusals
 
 
 class WinnerCodes:
@@ -321,6 +361,10 @@ def _label(value: Any, role: str, kind: str) -> str | None:
         text.encode()
     except ValueError as error:  # half a surrogate pair, or an integer too long to print
         raise InputError(f"{role} is {shown(value)}; use plain text") from error
+    if text[:1] in ("\v", "\f") or text[-1:] in ("\v", "\f"):
+        raise InputError(
+            f"{role} is {shown(value)}; delete the form feed or vertical tab at its end"
+        )
     if kind == "name" and not text:
         raise InputError(f"{role} is missing")
     if kind == "label" and len(text) > MAX_LABEL:
@@ -357,7 +401,7 @@ def _documents(values: Any, role: str, depth: int | None) -> str:
     wrong = [
         name
         for name in names
-        if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name)
+        if isinstance(name, bool) or not isinstance(name, str | int) or {*"\t\v\f"} & {*str(name)}
     ]
     if wrong:
         raise InputError(

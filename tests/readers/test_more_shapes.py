@@ -3,15 +3,19 @@ spellings.
 """
 
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
+import dcglearn as dl
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.workbooks import ENGINES
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_log import read_preferences
 from tests.makers import columns, refused, write
+from tests.readers.test_file_shapes import workbook
 
 LISTS = {"a": [2, 0, 1], "b": [0, 1, 2]}
 RNG = np.random.default_rng(5)
@@ -264,3 +268,66 @@ def test_a_header_where_there_is_none(tmp_path):
         lines(tmp_path, {**LISTS, "winner": "a"}),
         header=0,
     )
+
+
+JUDGED = "2 0,0 1,a\n0 1,2 0,b\n2 1,0 1,a\n0 0,2 0,b\n".splitlines()
+BELOW = "has blank cells below it, as where cells are merged: write it in every row that"
+LONG = [f"{side},{position},2,a" for _ in range(2) for side in "ab" for position in (1, 2)]
+
+
+def sheet(header, labels, rows):
+    return header + "".join(f"\n{label},{row}" for label, row in zip(labels, rows, strict=True))
+
+
+@pytest.mark.parametrize("column", ["query", "rater", "segment"])
+def test_merged_cells_are_refused_and_read_once_they_are_filled(tmp_path, column):
+    merged = ["one", "", "two", ""]
+    text = sheet(f"{column},a,b,winner", merged, JUDGED)
+    told = rf"line 2: the {column} 'one' {BELOW}"
+    for name, content in (("x.csv", text), ("x.tsv", text.replace(",", "\t"))):
+        refused(told, read_preferences, write(tmp_path, name, content))
+    if any(map(find_spec, ENGINES.values())):
+        refused(told, read_preferences, write(tmp_path, "x.xlsx", workbook(text)))
+
+    # several files, one of which has no such column
+    write(tmp_path, "y.csv", text)
+    refused(
+        r"file .*x.csv, line 2: the", read_preferences, [tmp_path / "x.csv", tmp_path / "y.csv"]
+    )
+    write(tmp_path, "y.csv", sheet("id,a,b,winner", "1234", JUDGED))
+    named = write(tmp_path, "z.csv", sheet(f"{column},a,b,winner", ["one"] * 4, JUDGED))
+    assert len(read_preferences([named, tmp_path / "y.csv"])) == 8
+
+    # bad lines are whole groups
+    path = write(tmp_path, "x.csv", text + "\nthree,1 0,0 0,a")
+    log = read_preferences(path, skip_bad=tmp_path / "bad.csv")
+    assert getattr(log, column).tolist() == ["three"] and log.dropped["bad lines"] == 4
+
+    # the remedy, and logs that lack a name here and there
+    for labels in (
+        ["one", "one", "two", "unknown"],
+        ["", "one", "", "two"],
+        ["one", "one", "two", ""],
+    ):
+        log = read_preferences(
+            write(tmp_path, "x.csv", sheet(f"{column},a,b,winner", labels, JUDGED))
+        )
+        assert sorted(getattr(log, column).tolist()) == sorted(labels)
+    few = ["one", "two", "one", ""]
+    assert len(
+        read_preferences(write(tmp_path, "x.csv", sheet(f"{column},a,b,winner", few, JUDGED)))
+    )
+
+
+def test_merged_cells_of_a_row_for_each_document_and_of_judgements_are_refused(tmp_path):
+    for column in ("query", "pair"):
+        text = sheet(f"{column},side,position,grade,winner", ["q", *[""] * 3, "r", *[""] * 3], LONG)
+        told = rf"line 2: the {column} 'q' {BELOW}"
+        refused(told, read_preferences, write(tmp_path, "x.csv", text))
+    text = sheet("query,docid,rating", ["q1", "", "q2"], ["d1,2", "d2,0", "d1,1"])
+    refused(rf"line 2: the query 'q1' {BELOW}", dl.read_judgements, write(tmp_path, "x.csv", text))
+
+
+def test_text_whose_every_line_is_bad_is_refused(tmp_path):
+    path = write(tmp_path, "x.csv", "query,a,b,winner\nq,2 0,0 1\n")
+    refused("line 2: 3 fields where the header has 4", read_preferences, path)

@@ -181,6 +181,20 @@ CASES = {
             as_words("Left better", "Right better", "Same"), "left,right,sxs", annotator=["7"] * 24
         ),
     ),
+    **{
+        f"no winner but {name}": Case(
+            "x.csv",
+            csv(values, f"a,b,{name}"),
+            answers={"columns": {"winner": name}},
+            ends="refused",
+            proposed="--columns 'winner=?'",
+        )
+        for name, values in {
+            "interface": ["grid", "list"] * 12,
+            "seconds": [200 + 7 * i for i in N],
+            "remark": [f"I liked {i}" for i in N],
+        }.items()
+    },
     "phrases that hold a side and mean none": Case(
         "x.csv",
         csv(as_words("A is better", "B is better", "It is a toss-up")),
@@ -653,6 +667,26 @@ def test_a_rated_list_in_numbered_columns_is_proposed(dcglearn, here):
         dl.read_ratings([(grades, sum(grades)) for grades in A]),
     )
     assert sorted(pairs_of(log)) == sorted(pairs_of(expected))
+
+
+def test_a_rating_that_is_no_number_is_not_proposed():
+    rated = [{"list": grades, "age": "young"} for grades in A]
+    said = refused("no 'rating'", dl.read_ratings, rated)
+    assert said.endswith("; so: dl.read_ratings(log, columns={'rating': '?'})")
+    said = refused("no 'rating'", dl.read_ratings, [{**line, "stars": 4} for line in rated])
+    assert said.endswith("; so: dl.read_ratings(log, columns={'rating': 'stars'})")
+
+
+def test_the_usual_scale_is_proposed_if_no_other_name_occurs():
+    for best, end in (
+        ("Fair", "; so: dl.read_preferences(log, scale=['Bad', 'Fair', 'Good'])"),
+        ("Superb", "worst first"),
+    ):
+        lines = [
+            {"a": ["Good", "Bad", None], "b": ["Bad", "Good", "u"], "winner": "a"},
+            {"a": [best], "b": ["Bad"], "winner": "a"},
+        ]
+        assert refused("a holds the grade name", dl.read_preferences, lines).endswith(end)
 
 
 def test_in_python_the_proposal_is_the_whole_call(here):

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import dcglearn as dl
 from dcglearn.foundation.sources import FORMATS, WRITTEN
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import cells, openers
@@ -501,3 +502,40 @@ def test_only_spaces_tabs_and_line_ends_are_blanks_of_a_list(tmp_path, mark, gra
     refused("line 2: a holds (the grade name|.*, which is no grade)", read_preferences, path)
     path.write_text('a,b,winner\n"3 \t2\n0 ",2 2 0,a\n2 1 0,0 0 0,b\n', newline="")
     assert read_preferences(path).preferred.tolist() == [[3, 2, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("mark", ["\v", "\f"])
+@pytest.mark.parametrize("column", ["query", "rater", "winner", "a", "weight"])
+def test_a_page_break_at_the_end_of_a_cell_is_refused_in_every_form(tmp_path, mark, column):
+    line = {"query": "q", "rater": "r", "winner": "a", "a": "2 0", "b": "0 1", "weight": "1"}
+    lines = [line, {**line, column: line[column] + mark}]
+    frame = pl.DataFrame(lines)
+    (tmp_path / "x.csv").write_text(frame.write_csv())
+    (tmp_path / "quoted.csv").write_text(frame.write_csv(quote_style="always"))
+    frame.write_parquet(tmp_path / "x.parquet")
+    ended = rf"{column} (is|holds) '.*\\x0[bc]'"
+    for log in (*(tmp_path / name for name in ("x.csv", "quoted.csv", "x.parquet")), frame, lines):
+        refused(f"(line 3|row 2|record 2): {ended}", read_preferences, log)
+    if column != "weight":  # a text in JSON
+        lines = [{**line, "weight": 1} for line in lines]
+        (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        refused(f"line 2: {ended}", read_preferences, tmp_path / "x.jsonl")
+
+    # inside a label it is text, in the header and alone on a line a blank
+    if column != "query":
+        inside = frame.with_columns(query=pl.lit(f"q{mark}1"), **{column: pl.lit(line[column])})
+        text = inside.write_csv().replace("\n", f"{mark}\n{mark}\n", 1)
+        (tmp_path / "x.csv").write_text(text)
+        for log in (tmp_path / "x.csv", inside):
+            assert read_preferences(log).query.tolist() == [f"q{mark}1"] * 2
+
+
+def test_a_page_break_in_the_name_of_a_document_is_refused(tmp_path):
+    judged = {"q": {"d1": 2, "d2": 0}}
+    line = {"query": "q", "a": ["d1", "d2"], "b": ["d2", "d1\f"], "winner": "a"}
+    text = 'query,a,b,winner\nq,d1 d2,"d2|d1\f",a\n'
+    for log in ([line], pl.DataFrame([line]), write(tmp_path, "x.csv", text)):
+        refused(r"b holds 'd1\\x0c'; name a document", dl.io.join_judgements, log, judged)
+    table = "query,docid,rating\nq,d1\f,1\n"
+    refused(r"document is 'd1\\x0c'", dl.read_judgements, write(tmp_path, "x.csv", table))
+    refused(r"document is 'd1\\x0c'", dl.read_judgements, {"q": {"d1\f": 2}})
