@@ -195,6 +195,11 @@ def _parsed(
     """
     import polars as pl
 
+    # polars takes half a kilobyte for each cell of the first line
+    first_line = re.match(rb"(?:#[^\n]*\n)*([^\n]*)", data)
+    if first_line is None or first_line[1].count(separator.encode()) != len(columns) - 1:
+        return None
+
     # read all columns, so that polars refuses long lines
     types = {"score": pl.Float64, **dict.fromkeys(whole_numbers, pl.Int64)}
     schema = {column: types.get(column, pl.String) for column in columns}

@@ -52,6 +52,10 @@ def _check_model(text: str) -> None:
         tree = data[start : start + size].decode()
         if size <= 0 or _TREE.match(tree) is None or _TREE.findall(tree) != [str(number)]:
             raise ValueError(f"tree_sizes do not say where tree {number} is")
+
+        # LightGBM reads on into the next tree where no empty line stands before it
+        if not tree.endswith("\n\n") or not all("=" in x for x in tree.rstrip("\n").split("\n")):
+            raise ValueError(f"tree {number} does not end with an empty line")
         try:
             _check_tree(_fields(tree), n_features)
         except ValueError as error:

@@ -132,3 +132,11 @@ def test_a_tree_of_one_leaf_and_splits_by_sets_are_whole():
             {"verbosity": -1, "num_threads": 1, **more}, data, num_boost_round=3
         )
         check_trees(booster.model_to_string(), "model")
+
+
+def test_an_empty_line_ends_a_tree(text):
+    size = int(line(text, "tree_sizes").removeprefix("tree_sizes=").split()[0])
+    start = text.index("Tree=0")
+    tree = text[start : start + size]
+    joined = tree.rstrip("\n").ljust(size - 1) + "\n"  # of the same length
+    refused("tree 0 does not end with an empty line", check_trees, text.replace(tree, joined), "m")
