@@ -258,7 +258,10 @@ def _fault(line: bytes, columns: Sequence[str]) -> str:
         return f"byte {line[error.start]:#x} is not UTF-8 text; save the file as UTF-8"
     cells = line.split()
     if len(cells) != len(columns) and len(_tidied(line, columns).split()) != len(columns):
-        return f"{len(cells)} columns, expected {len(columns)}: {' '.join(columns)}"
+        fault = f"{number_of(len(cells), 'columns')}, expected {len(columns)}: {' '.join(columns)}"
+        if b"," in line and len(cells) == 1:
+            fault += "; name a table with commas and a header .csv"
+        return fault
 
     # the score or the grade
     number = "score" if "score" in columns else "grade"
@@ -328,4 +331,6 @@ def _refuse_duplicates(name: str, frame: PolarsFrame, keys: Sequence[str], n: in
         grades = [f"grade {frame['grade'][int(i)]:g} in row {i + 1:,}" for i in same[:2]]
         refusal += f", {' and '.join(grades)}"
         remedy += ', or combine them by "mean", "median" or "majority"'
-    raise InputError(f"{refusal} ({n:,} lines too many); {remedy}", see="duplicates")
+    raise InputError(
+        f"{refusal} ({number_of(n, 'lines too many', ',')}); {remedy}", see="duplicates"
+    )

@@ -132,7 +132,8 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
     if encoding is None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             refusal = (
-                f"{name} is UTF-16 text; save it as UTF-8, or name its encoding (encoding='utf-16')"
+                f"{name} is UTF-16 text; save it as UTF-8, or name its encoding where it is a log "
+                "(encoding='utf-16')"
             )
             raise InputError(refusal, cure={"encoding": "utf-16"})
         return data

@@ -27,6 +27,10 @@ def written(tmp_path, name, content):
     [
         ("1 0 D1 1\n1 0 D2 0 1 0 D3 2\n", "line 2: 8 columns, expected 4"),
         ("1 0 D1 1\n1  D0 1\n", "line 2: 3 columns, expected 4"),
+        (
+            "1,0,D1,1\n",
+            "line 1: 1 column, expected 4: .*; name a table with commas and a header .csv",
+        ),
         ("1 0 D1 1\n1 0 D2 1 extra\n", "line 2: 5 columns"),
         ("1\t0\tD1\t1\n1\t0\tD2\t1\textra\n", "line 2: 5 columns"),
         ("1\t0\tD 1\t1\n", "line 1: 5 columns"),
