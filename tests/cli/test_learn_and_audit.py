@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from dcglearn.cli import learn_report
 from tests.test_matrix import LOGS
 
 
@@ -41,10 +42,13 @@ def test_the_same_held_out_judgements_are_told_of_in_both(dcglearn, tmp_path, ki
     assert set(held_out["notes"]) < set(learned["held_out"]["notes"])
 
 
-def test_a_sample_stands_for_a_long_log_unless_calibration_is_asked_for(dcglearn, tmp_path):
+def test_a_sample_stands_for_a_long_log_unless_calibration_is_asked_for(
+    dcglearn, tmp_path, monkeypatch
+):
     log = tmp_path / "log.jsonl"
-    dcglearn("simulate", "--pairs", 10_000, "--lists", "free", "-o", log)
-    for options, n in ((), 5_000), (("--calibrate",), 10_000):
+    dcglearn("simulate", "--pairs", 120, "--lists", "free", "-o", log)
+    monkeypatch.setattr(learn_report, "MEASURED", 60)
+    for options, n in ((), 60), (("--calibrate",), 120):
         learned = json.loads(dcglearn("learn", log, *options, "--json")[1])
         assert learned["held_out"]["n_held_out"] == n
         assert f"of {n:,} held-out pairs" in learned["sentences"]["new judgements"]

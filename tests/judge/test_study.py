@@ -435,7 +435,7 @@ def test_verdicts_tell_more_than_a_coin_by_what_was_held_out():
     assert not beats_coin(SimpleNamespace(members=fit.members[2:]), 60, before=True)
 
 
-@pytest.mark.parametrize("n", [30, 60, 120])
+@pytest.mark.parametrize("n", [60, *(pytest.param(n, marks=pytest.mark.long) for n in (30, 120))])
 def test_nothing_is_said_to_be_found_in_the_tosses_of_a_coin(opened, learning, n):
     rng = np.random.default_rng(n)
     for seed in range(3):

@@ -103,11 +103,15 @@ def copied(figure_09, tmp_path):
 
 
 LONG = (
+    "study_ab_people",
+    "study_ac_calibration",
+    "study_ad_wrong_shape",
     "study_ae_unequal_weights",
     "study_h_learners",
     "study_i_active",
     "study_k_bands",
     "study_n_forms",
+    "study_r_interleaving",
     "study_s_proxy",
     "study_y_always_left",
     "study_t_answers",
