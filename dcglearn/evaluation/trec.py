@@ -168,7 +168,9 @@ def _table(name: str, data: bytes, columns: Sequence[str]) -> PolarsFrame:
     # read as it stands if one separator is used
     first_line = data[: data.find(b"\n") + 1] or data
     separator = "\t" if first_line.count(b"\t") == len(columns) - 1 else " "
-    others = (b" " if separator == "\t" else b"\t", b"\r", b"\v", b"\f")
+    # a blank line takes polars as much memory as another, so many are taken out before
+    many_blank_lines = b"\n" * 64
+    others = (b" " if separator == "\t" else b"\t", b"\r", b"\v", b"\f", many_blank_lines)
     frame = None
     if not any(other in data for other in others):
         comment = "#" if b"#" in data else None  # looking for comments takes a fifth of the time
