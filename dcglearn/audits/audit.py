@@ -8,7 +8,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,24 +40,6 @@ from dcglearn.logs.columns import COLUMNS
 from dcglearn.metrics.reading import BASELINE, MetricLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 
-HEADINGS = {
-    "log": "The log",
-    "curves": "What a grade is worth, and a position",
-    "held_out": "Does it follow the users?",
-    "disagreement": "Where the two metrics disagree",
-    "systems": "Would the leaderboard change?",
-    "survival": "What do all DCGs that the log allows agree on?",
-    "people": "What would people take?",
-    "deciding": "What would change our mind?",
-    "next": "What to judge next",
-    "drift": "Does it still hold?",
-    "tools": "What to paste where",
-    "changes": "What has changed since the earlier audit",
-    "more": "What would tell more",
-    "made": "How this page was made",
-}
-"""Headings of the parts."""
-
 
 @dataclass(frozen=True, eq=False)
 class Audit(Findings):
@@ -67,7 +49,22 @@ class Audit(Findings):
     parts: Mapping[str, Finding]
 
     apart = ("made", "more")
-    headings = HEADINGS
+    headings: ClassVar = {
+        "log": "The log",
+        "curves": "What a grade is worth, and a position",
+        "held_out": "Does it follow the users?",
+        "disagreement": "Where the two metrics disagree",
+        "systems": "Would the leaderboard change?",
+        "survival": "What do all DCGs that the log allows agree on?",
+        "people": "What would people take?",
+        "deciding": "What would change our mind?",
+        "next": "What to judge next",
+        "drift": "Does it still hold?",
+        "tools": "What to paste where",
+        "changes": "What has changed since the earlier audit",
+        "more": "What would tell more",
+        "made": "How this page was made",
+    }
 
 
 def audit(

@@ -55,10 +55,6 @@ first_row, input_row, model_row, output_row, scale_row = (
 _WORDS: dict[Any, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
 """What a help page calls a value that no row of options names, by its type."""
 
-_LOWEST = re.compile(r"(; )?x>=[\d.]+")
-_RANGE = re.compile(r"([\d.]+)<=x<=([\d.]+)")
-_QUOTED = re.compile(r"'([^']*)'")
-
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 
 
@@ -328,7 +324,8 @@ def help_row(option: Any, ctx: Any) -> tuple[str, str]:
     A lowest value without a highest is left out.
     """
     names, description = option.get_help_record(ctx)
-    plain = _LOWEST.sub("", _RANGE.sub(r"\1 to \2", description))
+    plain = re.sub(r"([\d.]+)<=x<=([\d.]+)", r"\1 to \2", description)
+    plain = re.sub(r"(; )?x>=[\d.]+", "", plain)
     return names.partition(" <")[0], plain.removesuffix("[]").rstrip()
 
 
@@ -356,5 +353,5 @@ def _with_nearest(message: str) -> str:
     """Return a message with the nearest choice, if it says that a word is not one of several."""
     if " is not one of " not in message:
         return message
-    wrong, *choices = _QUOTED.findall(message) or [""]
+    wrong, *choices = re.findall("'([^']*)'", message) or [""]
     return f"{message.removesuffix('.')}{nearest(wrong, choices)}."

@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from dcglearn.trust.held_out import Comparison
 
 
-POSITIONS = (1, 2, 3, 5, 10, 20, 50, 100)
-"""Positions whose discounts a sentence names."""
-
-
 def read_section(
     log: Preferences | PartedLog, contradicted: float | None, remarks: list[str]
 ) -> Section:
@@ -76,7 +72,7 @@ def _in_words(metric: DCG | ListUtility) -> str:
     """Return the gains of all grades and the discounts of some positions in a sentence."""
     names = metric.grade_names or [str(grade) for grade in range(metric.n_grades)]
     gains = [f"{name} {gain:.2f}" for name, gain in zip(names, metric.gains, strict=True)]
-    places = sorted({k for k in POSITIONS if k <= metric.depth} | {metric.depth})
+    places = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < metric.depth] + [metric.depth]
     discounts = [f"{k} {metric.discounts[k - 1]:.2f}" for k in places]
     return (
         f"what a result is worth by its grade (gain): {', '.join(gains[::-1])}; times what its "
@@ -138,16 +134,8 @@ def _of_judges(fit: DirectFit) -> list[str]:
     return notes
 
 
-SIX = ("read", "learned", "how sure", "new judgements", "left open")
-"""Parts that are printed; the sixth line says what was written."""
-
-DECIDING = ("what if", "what if, by rater", "what if, by query")
-"""Parts on what decides a conclusion."""
-
-ASKED = (*DECIDING, "LLM judge", "ranges", "form")
+ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge", "ranges", "form")
 """Parts that are printed too where an option asks for them."""
-
-NO_BANDS = "not measured; --bands 200 gives 90% bands of every gain and discount"
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,10 +284,11 @@ class Report(Findings):
     @cached_property
     def parts(self) -> Mapping[str, Finding]:
         """The parts of the report: six that say in a sentence what to know, then further ones."""
+        no_bands = "not measured; --bands 200 gives 90% bands of every gain and discount"
         parts: dict[str, Finding | None] = {
             "read": read_section(self.log, self.contradicted, self.remarks),
             "learned": self._learned(),
-            "how sure": self.bands or Section(self.no_bands or NO_BANDS),
+            "how sure": self.bands or Section(self.no_bands or no_bands),
             "new judgements": Section(self.not_measured),
             "left open": self.learner.visible,
         }
@@ -339,7 +328,8 @@ class Report(Findings):
         if full:
             return f"\n{self.in_full}"
         asked = ASKED if self.held_out_by is None else (*ASKED, "as sure as said?")
-        names = [*SIX, *(name for name in asked if name in self.parts)]
+        names = ["read", "learned", "how sure", "new judgements", "left open"]
+        names += [name for name in asked if name in self.parts]
         first, *lines = [one_line(f"{name}: {self.parts[name].sentence}") for name in names]
         head = self.remarks if read else [first, *map(one_line, self.parts["read"].notes)]
         return "\n".join([*head, *lines])

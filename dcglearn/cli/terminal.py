@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.finding import Finding
 
-_CURSOR = re.compile(r"(\n|\x1b\[A)*")
-
 _LOG = logging.getLogger("dcglearn")
 """The logger above those of all modules."""
 
@@ -37,8 +35,9 @@ class Escaped:
     def write(self, text: str) -> int:
         """Write a text."""
         # moves of the cursor pass
-        if self._progress and (text.startswith("\r") or _CURSOR.fullmatch(text)):
-            start = len(text) if _CURSOR.fullmatch(text) else 1
+        moves = re.fullmatch(r"(\n|\x1b\[A)*", text)
+        if self._progress and (text.startswith("\r") or moves):
+            start = len(text) if moves else 1
             plain = text[:start] + escaped(text[start:])
         else:
             plain = escaped(text)

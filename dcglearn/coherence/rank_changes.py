@@ -30,9 +30,6 @@ from dcglearn.foundation.validation import (
 from dcglearn.metrics.reading import MetricsLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 
-NEIGHBOURS = 6
-"""Of this many first systems, each is compared with the next in shares of people."""
-
 
 @dataclass(frozen=True)
 class Swaps(Finding):
@@ -294,7 +291,8 @@ def system_order(
         lists = ranked_grades(judged, runs_by_name[name], depth, ties).grades
         mean_counts.append(counts(lists, n_grades).mean(axis=0))
 
-    n_first = min(len(evaluation.runs), NEIGHBOURS)
+    # each of the first six systems is compared with the next in shares of people
+    n_first = min(len(evaluation.runs), 6)
     return SystemOrder(
         evaluation=evaluation,
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),

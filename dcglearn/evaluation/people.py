@@ -18,9 +18,6 @@ from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.scales import grades_of
 from dcglearn.metrics.textbook_lists import ListMetric
 
-RESAMPLED = 1000
-"""Samples of queries, at least, between all draws of the judges."""
-
 SHOWN = 3
 """Number of queries that are named as the most pleasing, or the most annoying."""
 
@@ -350,7 +347,8 @@ def _samples(
     n = len(shares)
     n_draws = 1 if judges.draws is None else len(judges.draws)
     for one in [shares] if judges.draws is None else judges.drawn(drawn, rng):
-        for _ in range(-(-RESAMPLED // n_draws)):
+        # between all draws of the judges, at least 1,000 samples
+        for _ in range(-(-1000 // n_draws)):
             yield one[rng.integers(0, n, n)].mean(axis=0)
 
 

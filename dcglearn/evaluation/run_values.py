@@ -62,10 +62,6 @@ Missing = Literal["zero", "skip"]
 
 _LOG = logging.getLogger(__name__)
 
-MAX_UNSEEN = 100_000
-"""Most documents of a query that no run shows and that bounds allow for."""
-
-
 FEW = 0.05
 """Up to this share of the positions, tied scores and unjudged documents go without a note."""
 
@@ -553,7 +549,7 @@ def _check_settings(
     one_of(ideal, "ideal", get_args(Ideal))
 
     # settings that do not go together
-    if whole_number(unseen, "unseen", 0, MAX_UNSEEN) and not bounds:
+    if whole_number(unseen, "unseen", 0, 100_000) and not bounds:
         raise InputError("unseen documents count in bounds alone: give bounds=True (--bounds) too")
     if bounds and (unjudged, ideal, ties == "average") != ("worst", "judgements", False):
         raise InputError(

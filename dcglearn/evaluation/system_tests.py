@@ -46,12 +46,6 @@ OF_PEOPLE = tuple(
 )
 """Columns of a comparison under metrics that know their judges."""
 
-NO_PEOPLE = (
-    "no shares of people: they need a metric that knows its judges, and a judged document in a "
-    "list; learn a DCG from preferences, or learn again where a file is of an earlier version"
-)
-"""Why a comparison says nothing of people."""
-
 CALL = "compare_systems(judgements, runs)"
 """How the comparison is called."""
 
@@ -122,7 +116,12 @@ class SystemComparison(Finding):
         Raises InputError if no metric knows its judges, or no query counts.
         """
         if self.of_people is None:
-            raise InputError("; ".join(self.silent) or NO_PEOPLE)
+            raise InputError(
+                "; ".join(self.silent)
+                or "no shares of people: they need a metric that knows its judges, and a judged "
+                "document in a list; learn a DCG from preferences, or learn again where a file is "
+                "of an earlier version"
+            )
         return self.of_people
 
     def gate(

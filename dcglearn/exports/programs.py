@@ -15,13 +15,6 @@ from dcglearn.foundation.version import __version__
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import MetricLike
 
-TEMPLATES = Path(__file__).parent / "templates"
-"""The programs, with places for the metric.
-
-Quepid may refuse loops, and may run a scorer again in the same context, which ``var`` outlives and
-``const`` not.
-"""
-
 UNJUDGED = Template(
     """
   UNION ALL  -- unjudged documents, where a query has fewer judged ones than positions
@@ -156,7 +149,10 @@ def _filled(template: str, dcg: DCG, name: str, **places: Any) -> str:
         "gains": _row(dcg.gains),
         "discounts": _row(dcg.discounts),
     }
-    return Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(usual, **places)
+    # Quepid may refuse loops, and may run a scorer again in the same context, which `var` outlives
+    # and `const` not
+    text = (Path(__file__).parent / "templates" / template).read_text(encoding="utf-8")
+    return Template(text).substitute(usual, **places)
 
 
 def _row(values: Floats) -> str:

@@ -13,16 +13,13 @@ from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SAVED, MetricLike, read_metric
 from dcglearn.metrics.textbook import textbook_discounts
 
-HOLDS_LISTS = ("ir_measures", "ir-measures")
-"""Names of the tool that evaluates by dcglearn, and so holds a list utility too."""
-
 
 def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
     """Return the DCG to carry into a tool; a `ListUtility` without stops or best share is one.
 
-    One of `HOLDS_LISTS` takes any `ListUtility`, which is returned as it is. Raises InputError if
-    it is no DCG, its best grade gains nothing, no position counts, or it is plain and the tool
-    normalises; `n_grades` is for a name.
+    "ir_measures" evaluates by dcglearn, so it takes any `ListUtility`, which is returned as it is.
+    Raises InputError if it is no DCG, its best grade gains nothing, no position counts, or it is
+    plain and the tool normalises; `n_grades` is for a name.
     """
     dcg = _summed(metric, tool, n_grades)
 
@@ -50,7 +47,8 @@ def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
     """Return a metric, or its file, if it is a DCG; refuse others by name."""
     name = os.fspath(metric) if isinstance(metric, (str, os.PathLike)) else type(metric).__name__
     metric = read_metric(metric, n_grades, accept=SAVED)
-    if isinstance(metric, DCG) or (isinstance(metric, ListUtility) and tool in HOLDS_LISTS):
+    lists = ("ir_measures", "ir-measures")
+    if isinstance(metric, DCG) or (isinstance(metric, ListUtility) and tool in lists):
         return metric
 
     # a list utility of the form of a DCG is one

@@ -19,9 +19,6 @@ FORMAT = 1
 """Version of the format and of the parts' fields."""
 
 _LENGTH = struct.Struct("<Q")
-_CHECKSUM = hashlib.sha256().digest_size
-_WRITER = re.compile(rb"dcglearn checkpoint (\d{1,6}) of (dcglearn [!-~]{1,40})\n")
-_IDENTITY = re.compile(rb"([0-9a-f]{64}) (.*)\n")
 
 
 def write_checkpoint(path: PathLike, identity: Fields, *parts: bytes) -> int:
@@ -91,7 +88,7 @@ def _opened(path: PathLike) -> tuple[Fields, bytes, int]:
         ) from error
 
     # first line: format and version
-    writer = _WRITER.match(content)
+    writer = re.match(rb"dcglearn checkpoint (\d{1,6}) of (dcglearn [!-~]{1,40})\n", content)
     if writer and int(writer[1]) != FORMAT:
         raise InputError(
             f"{path} was written by {writer[2].decode()} (checkpoint format {int(writer[1])}; this "
@@ -100,7 +97,8 @@ def _opened(path: PathLike) -> tuple[Fields, bytes, int]:
         )
 
     # second line: identity and its checksum
-    identity = _IDENTITY.match(content, writer.end()) if writer else None
+    line = re.compile(rb"([0-9a-f]{64}) (.*)\n")
+    identity = line.match(content, writer.end()) if writer else None
     if identity is None or hashlib.sha256(identity[2]).hexdigest().encode() != identity[1]:
         raise InputError(
             f"{path} is not a dcglearn checkpoint, or damaged: start again, without resume",
@@ -112,7 +110,7 @@ def _opened(path: PathLike) -> tuple[Fields, bytes, int]:
 def _whole_parts(content: bytes, end: int) -> tuple[list[bytes], int]:
     """Return the whole parts from `end` on, up to the first cut short or changed, and their end."""
     parts = []
-    head = _LENGTH.size + _CHECKSUM
+    head = _LENGTH.size + hashlib.sha256().digest_size
     while end + head <= len(content):
         (length,) = _LENGTH.unpack_from(content, end)
         part = content[end + head : end + head + length]

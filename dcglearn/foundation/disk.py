@@ -23,10 +23,6 @@ MARK = ".dcglearn-"
 _RENAMES_OPEN_FILES = sys.platform != "win32"
 """True if open files can be renamed: then an unfinished file stays locked until its renaming."""
 
-_LOCKED_BYTE = (1 << 31) - 2
-"""Position of the byte that is locked on Windows: beyond any content, since others may not read it.
-"""
-
 
 def lock(handle: int) -> None:
     """Lock an open file until it is closed or its process ends.
@@ -34,8 +30,9 @@ def lock(handle: int) -> None:
     Raise OSError if another process holds its lock.
     """
     if sys.platform == "win32":
+        # a byte beyond any content is locked, since others may not read it
         before = os.lseek(handle, 0, os.SEEK_CUR)
-        os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
+        os.lseek(handle, (1 << 31) - 2, os.SEEK_SET)
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         finally:

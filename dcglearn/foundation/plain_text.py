@@ -10,19 +10,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
-_UNSAFE = re.compile(f"[{_CONTROL}]")
-_UNSAFE_IN_LINE = re.compile(f"[{_CONTROL}\t\n]")
 _PLURAL = re.compile(r"\b(?:(quer)ies|(\w+ch)es|(\w+[a-rt-z])s)\b")
 
 
 def escaped(text: str) -> str:
     r"""Return the text with control characters as ``\x1b``; tabs and line ends stay."""
-    return _UNSAFE.sub(_shown, text)
+    return re.sub(f"[{_CONTROL}]", _shown, text)
 
 
 def one_line(text: str) -> str:
     r"""Return the text with control characters, tabs and line ends escaped, as ``\x1b``, ``\t``."""
-    return _UNSAFE_IN_LINE.sub(_shown, text)
+    return re.sub(f"[{_CONTROL}\t\n]", _shown, text)
 
 
 def markdown(text: str) -> str:

@@ -12,10 +12,6 @@ ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 WORKBOOK = {"[Content_Types].xml", "mimetype"}
 """Files inside a zip file that make it a workbook."""
 
-_HIDDEN = re.compile(
-    r"(^|/)(\.|~\$|__MACOSX(/|$)|_SUCCESS$|Thumbs\.db$|desktop\.ini$)", re.IGNORECASE
-)
-
 
 class TooLongError(Exception):
     """Data inflate to more bytes than are allowed."""
@@ -23,7 +19,8 @@ class TooLongError(Exception):
 
 def is_hidden(name: str) -> bool:
     """Return whether a file is no data: it begins with a point, or a system keeps it."""
-    return _HIDDEN.search(name) is not None
+    of_system = r"__MACOSX(/|$)|_SUCCESS$|Thumbs\.db$|desktop\.ini$"
+    return re.search(rf"(^|/)(\.|~\$|{of_system})", name, re.IGNORECASE) is not None
 
 
 def archive_of(name: str, data: bytes) -> zipfile.ZipFile:

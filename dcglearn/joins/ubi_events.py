@@ -22,12 +22,6 @@ from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 
 OBJECT, POSITION = "event_attributes.object", "event_attributes.position"
-TEAM = ",".join(
-    f"{place}{name}"
-    for name in ("search_config", "search_configuration", "_search_configuration")
-    for place in (f"{OBJECT}.", "event_attributes.", "")
-)
-"""Where an event may name the ranking (search configuration) that its document is from."""
 
 PLACES = {
     "action": "action_name",
@@ -36,10 +30,14 @@ PLACES = {
     "application": "application",
     "document": f"{OBJECT}.object_id",
     "position": f"{POSITION}.ordinal",
-    "team": TEAM,
+    "team": ",".join(
+        f"{place}{name}"
+        for name in ("search_config", "search_configuration", "_search_configuration")
+        for place in (f"{OBJECT}.", "event_attributes.", "")
+    ),
     "bulk": "index,create",
 }
-"""The fields of events and queries that are read."""
+"""The fields of events and queries that are read; the team is the ranking of its document."""
 
 MOST_POSITIONS = 10_000
 """Maximum number of positions of a list."""

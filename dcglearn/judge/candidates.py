@@ -35,14 +35,6 @@ from dcglearn.readers.read_table import read_columns
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000, "image": 2000}
 """The fields of an item that are shown, and the most characters of each."""
 
-EXTRAS = {
-    "items_a": named_role("items", "items_a,items_left"),
-    "items_b": named_role("items", "items_b,items_right"),
-    "intent": named_role("text", "intent,description,narrative"),
-    **{name: PREFERENCE[name] for name in ("docs_a", "docs_b")},
-}
-"""The columns of a file of candidates that a log of preferences does not have."""
-
 DOCUMENT = {
     "name": ("docno", "doc_id", "docid", "document", "_id", "id"),
     "title": ("title", "headline", "name"),
@@ -224,8 +216,16 @@ def read_candidates(
 
 def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -> Iterator[Fields]:
     """Yield the intent and items of every line; with `named`, items are names of documents."""
+    # the columns that a log of preferences does not have
+    roles = {
+        "items_a": named_role("items", "items_a,items_left"),
+        "items_b": named_role("items", "items_b,items_right"),
+        "intent": named_role("text", "intent,description,narrative"),
+        **{name: PREFERENCE[name] for name in ("docs_a", "docs_b")},
+    }
+
     columns = {f"items_{side}": f"{'docs' if named else 'items'}_{side}" for side in ("a", "b")}
-    for place, record in records_of(path, EXTRAS, mapping):
+    for place, record in records_of(path, roles, mapping):
         with errors_in(place):
             items = {
                 side: checked_items(record.get(column), column, n_items, mapping.depth)

@@ -142,7 +142,9 @@ class Judges:
     draws: JudgeDraws | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in _NUMBERS:
+        # numbers, all of which but the bias are at least 0
+        names = "scale tie_threshold error_rate bias n_judgements largest depth slope slope_error"
+        for name in names.split():
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int | float):
                 raise InputError(f'"{name}" of the judges is {number!r}, which is not a number')
@@ -211,13 +213,6 @@ class Judges:
         if own["draws"] is not None:
             own["draws"] = JudgeDraws.from_dict(own["draws"], shape)
         return cls(**own)
-
-
-_NUMBERS = (
-    *("scale", "tie_threshold", "error_rate", "bias", "n_judgements", "largest", "depth"),
-    *("slope", "slope_error"),
-)
-"""The numbers among the fields of `Judges`; all but the bias are at least 0."""
 
 
 def _chances(

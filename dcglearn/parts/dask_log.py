@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-FAN_IN = 8
-"""Sums added by one task of the tree."""
-
 
 class DaskParts:
     """Parts kept by workers as futures, in order; Dask rebuilds a lost part from its source."""
@@ -73,7 +70,8 @@ class DaskParts:
         """Return the sum over the parts, added in a tree that depends on their number alone."""
         graph, keys = self._graph(function, arguments)
         while len(keys) > 1:
-            groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
+            # a task of the tree adds eight sums
+            groups = [keys[i : i + 8] for i in range(0, len(keys), 8)]
             keys = [f"{group[0]}+" for group in groups]
             for key, group in zip(keys, groups, strict=True):
                 graph[key] = (partial(reduce, add), group)

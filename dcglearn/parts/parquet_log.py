@@ -40,9 +40,6 @@ _LOG = logging.getLogger(__name__)
 CHUNK = PIECE
 """Pairs of a chunk."""
 
-WORKING = 700 << 20
-"""Bytes of a fit beside the codes: interpreter and libraries, the batch being decoded, a chunk."""
-
 
 class MemoryColumn:
     """A column in memory, of a capacity known before; pages are taken as they are filled."""
@@ -268,7 +265,8 @@ class ParquetLog(PartedLog):
         place = tempfile.gettempdir() if folder is None else os.fspath(folder)
         needed = n * bytes_per_pair(todo[0], mapping, files)
         limit = psutil.virtual_memory().available * 3 // 4 if memory is None else n_bytes(memory)
-        self.on_disk = needed + WORKING > limit
+        # beside the codes: interpreter and libraries, the batch being decoded, a chunk
+        self.on_disk = needed + (700 << 20) > limit
         new_column: Callable[[tuple[int, ...], Any], Column] = partial(MemoryColumn, n)
         if self.on_disk:
             refuse_full(place, needed)

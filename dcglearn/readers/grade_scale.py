@@ -95,10 +95,6 @@ def check_scale(counts: Integers) -> None:
     )
 
 
-FEWEST_STARS = 3
-"""A scale that counts from 1 is proposed where the top grade is at least this."""
-
-
 def grade_lists(source: Source, table: Table) -> list[Grades]:
     """Return the lists of a table of a log."""
     return [table[role] for role in source.lists]
@@ -148,8 +144,8 @@ def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -
     with errors_in(place_of(name, source, lists, code, top) if is_stray(counts) else name):
         check_scale(counts)
 
-    # stars
-    if mapping.best_grade is not None or counts[0] or top < FEWEST_STARS:
+    # stars count from 1, to 3 or more
+    if mapping.best_grade is not None or counts[0] or top < 3:
         return []
     levels = ",".join(map(str, range(1, top + 1)))
     return [f"no result has the grade 0; if the worst grade is 1: scale= (--scale {levels})"]

@@ -37,19 +37,6 @@ if TYPE_CHECKING:
 DUPLICATES = "duplicates"
 """The word that leaves out lines that repeat an earlier one."""
 
-REJECTED = {
-    "rejected",
-    "reject",
-    "declined",
-    "invalid",
-    "discarded",
-    "cancelled",
-    "canceled",
-    "draft",
-    "failed",
-}
-"""Values of a status, in lower case, of lines that are hardly meant to count."""
-
 
 class KeptLines(Rebuilt):
     """Judgements without the lines that `leave_out` names, by status or as duplicates."""
@@ -113,8 +100,9 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     if "status" in table:
         role = {"status": source.roles["status"]}
         name = str(by_role(source.names, role).get("status", "status"))
-        rejected = REJECTED | ({"no", "false", "0"} if name.lower() == "approved" else set())
-        counts = Counter(word for word in table["status"].tolist() if word.lower() in rejected)
+        rejected = "rejected reject declined invalid discarded cancelled canceled draft failed"
+        marks = [*rejected.split(), *(("no", "false", "0") if name.lower() == "approved" else ())]
+        counts = Counter(word for word in table["status"].tolist() if word.lower() in marks)
         words = sorted(counts)
         problem = f"have the {name} {', '.join(words)}"
         remarks[",".join(words)] = counts.total(), problem
@@ -149,10 +137,6 @@ def _repeats(columns: Mapping[str, Any]) -> list[int]:
     lines = pl.DataFrame(columns).with_row_index("row").drop_nulls(["id", "rater"])
     lines = lines.filter(pl.struct("id", "rater").is_duplicated())
     return lines.filter(~pl.struct(*columns).is_first_distinct())["row"].to_list()
-
-
-SIDE_NUMBERS = {"a": 0, "left": 0, "l": 0, "1": 0, "b": 1, "right": 1, "r": 1, "2": 1}
-"""Words for the side of a document, in lower case, and its number."""
 
 
 def open_shaped(open_with: Opener, roles: Roles, mapping: LogMapping) -> Source:
@@ -382,7 +366,8 @@ def _placed(rows: RawCells, keys: Sequence[str], unread: Refusals, *, paired: bo
     # sides, or two other words, the first of which names a
     values, index = rows.distinct("side", "label")
     words = [str(value).strip().lower() for value in values]
-    sides = np.array([SIDE_NUMBERS.get(word, -1) for word in words], np.intp)[index]
+    known = {"a": 0, "left": 0, "l": 0, "1": 0, "b": 1, "right": 1, "r": 1, "2": 1}
+    sides = np.array([known.get(word, -1) for word in words], np.intp)[index]
     word, side = pl.col("word"), pl.col("side")
     by_name = (side.max() < 0) & (word.n_unique() == 2)
     second = (word != word.first()).over("judgement")

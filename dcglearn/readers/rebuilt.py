@@ -121,10 +121,6 @@ def numbered(values: Iterable[Any], index: Indices) -> pl.Series:
     return pl.Series(codes, dtype=pl.Int64).gather(index)
 
 
-MARKS = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}
-"""Cells of an outcome in lower case, and whether they mean that it occurred."""
-
-
 def tables_without_winner(roles: Roles) -> Iterator[tuple[type[Rebuilt], Roles]]:
     """Yield shapes without a column `winner`, where the roles have one, and the roles of these."""
     if not {"a", "b", "winner"} <= roles.keys():
@@ -150,13 +146,14 @@ class Outcomes(Rebuilt):
         """Return the cells of the judgements, one a row."""
         import polars as pl
 
-        # the marks of each row, nan where a cell is none
+        # the marks of each row, 1 where the outcome occurred, nan where a cell is none
+        known = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}
         roles = [role for role in OUTCOMES if role in rows.columns]
         marks = np.ones((max(len(roles), 1), rows.n))
         for role, mark in zip(roles, marks, strict=False):
             values, index = rows.distinct(role, "label")
             words = ["" if value is None else word_of(value).lower() for value in values]
-            mark[:] = np.array([MARKS.get(word, np.nan) for word in words])[index]
+            mark[:] = np.array([known.get(word, np.nan) for word in words])[index]
 
         def refusal(row: int) -> str:
             said = shown([rows.column(role, "label").at(row) for role in roles])

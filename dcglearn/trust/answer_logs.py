@@ -11,9 +11,6 @@ from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.readers.answers import Answers
 
-SWAPS = 10
-"""Swaps of two answers' rightness in a draw, for each answer to the question with most of them."""
-
 
 @dataclass(frozen=True)
 class LogsOfAnswers:
@@ -51,7 +48,8 @@ class LogsOfAnswers:
         right = self.answers.right[np.lexsort([rng.random(len(number)), number])]
         size = np.bincount(number)
         start = np.cumsum(size) - size
-        for _ in range(SWAPS * int(size.max())):
+        # ten swaps for each answer to the question with most of them
+        for _ in range(10 * int(size.max())):
             # two answers to each question
             one = (rng.random(len(size)) * size).astype(np.intp)
             step = 1 + (rng.random(len(size)) * (size - 1)).astype(np.intp)

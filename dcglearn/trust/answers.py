@@ -43,9 +43,6 @@ from dcglearn.trust.resampling import (
     mean_and_error,
 )
 
-READER: Fields = {"zero": "none", "discounts": "free"}
-"""Settings of the learner by default: distractors may cost, and the end of a list may count."""
-
 FEWEST_QUESTIONS = 30
 """With fewer questions of a kind nothing is said."""
 
@@ -189,8 +186,9 @@ def learn_from_answers(
     >>> bool(dl.learn_from_answers(dl.io.read_answers(lines)).dcg.discounts[1] < 0.5)
     True
     """
-    # the fit
-    description = DirectDescription.of(learner or DirectDescription(**READER))
+    # the fit; by default distractors may cost, and the end of a list may count
+    default = DirectDescription(zero="none", discounts="free")
+    description = DirectDescription.of(learner or default)
     if description.loss not in ("auto", "logistic", "robust"):
         raise InputError(
             f'loss="{description.loss}" is no likelihood; answers are learned with "logistic" or '

@@ -49,15 +49,6 @@ _LOG = logging.getLogger(__name__)
 FEWEST_DRAWN = 20
 """From fewer raters or queries than this, nobody can tell how they differ."""
 
-OUTERMOST = 0.01
-"""Draws pile up at a limit if at most this share lies between it and where most of them are."""
-
-NEAR = 0.1
-"""And if the outermost draw is as near to the limit as this share of their range."""
-
-DRAWN_FROM = 1 << 11
-"""Judges of a metric without bands are drawn from at most this many judgements, which is faster."""
-
 SMALL_STEP = 0.05
 """Grades are nearly alike if their gains differ by less than this share of the gains' range."""
 
@@ -171,8 +162,10 @@ class Bands(Finding):
         held = max(9 * n // 10, 1)
         widths = draws[held - 1 :] - draws[: n - held + 1]
         first, width = widths.argmin(axis=0), widths.min(axis=0)
-        outermost = np.array([first, n - held - first]) <= OUTERMOST * n
-        return outermost & (np.abs(draws[[0, -1]] - self._limits) <= NEAR * width)
+        # draws pile up if at most 1% lie between a limit and where most of them are, and the
+        # outermost is as near to the limit as a tenth of their range
+        outermost = np.array([first, n - held - first]) <= 0.01 * n
+        return outermost & (np.abs(draws[[0, -1]] - self._limits) <= 0.1 * width)
 
     @property
     def _limits(self) -> Floats:
@@ -409,7 +402,8 @@ def drawn_judges(log: Preferences, fit: DirectFit, random_state: int) -> Judges 
         return fit.metric.judges
     log = usable_pairs(log)
     unit = unit_of(log, fewest=FEWEST_DRAWN)
-    draws = judge_draws(log, fit, unit, N_DRAWS, random_state, DRAWN_FROM)
+    # from at most 2,048 judgements, which is faster
+    draws = judge_draws(log, fit, unit, N_DRAWS, random_state, 1 << 11)
     return with_draws(fit.metric, draws).judges
 
 

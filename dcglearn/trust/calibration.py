@@ -14,9 +14,6 @@ from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.minimise import minimised_by_newton
 from dcglearn.trust.resampling import Clusters, mean_and_error
 
-STEEPEST = 10.0
-"""The largest slope: where every verdict is foretold, none is the steepest."""
-
 
 @dataclass(frozen=True, eq=False)
 class Calibration(Finding):
@@ -51,8 +48,9 @@ class Calibration(Finding):
             return -float(weight @ logs), -np.array([weight @ (odds * missed)]), curvature[None]
 
         # slope of verdicts on log-odds; the loss is convex, so beyond a bound the bound is best
+        # where every verdict is foretold, no slope is the steepest: 10 stands for it
         best = minimised_by_newton(loss, np.ones(1), max_iter=20).x
-        slope = float(np.clip(best, 0.0, STEEPEST)[0])
+        slope = float(np.clip(best, 0.0, 10.0)[0])
 
         # its standard error, by the independent unit
         _, missed, _ = log_chances(slope * odds, 0.0)

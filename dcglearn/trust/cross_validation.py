@@ -36,9 +36,6 @@ _LOG = logging.getLogger(__name__)
 C_GRID = tuple(float(f"1e{power}") for power in range(-5, 6))
 """Values of C that `choose_C` tries; under noise the best is small."""
 
-RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
-"""Strengths of the prior that `ridge_path` tries."""
-
 
 class _Tried(Finding):
     """Base of results of cross-validation: the values tried, their shares, and the best one."""
@@ -255,7 +252,7 @@ def ridge_path(
     log: Preferences,
     learner: DirectLearner | None = None,
     *,
-    grid: Iterable[float] = RIDGES,
+    grid: Iterable[float] = tuple(np.logspace(-2, 2, 9).tolist()),
     n_folds: int = 5,
     by: str | None = "pair",
     random_state: int = 0,

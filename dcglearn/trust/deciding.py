@@ -36,14 +36,8 @@ from dcglearn.trust.form_choice import fit_in_form
 UNITS = {None: "verdicts", "pair": "pairs of lists", "rater": "raters", "query": "queries"}
 """What is left out whole, by the word for it."""
 
-N_FITS = 10
-"""Whole fits that a search may take."""
-
 MOST_SETS = 32
 """All smaller sets are tried where they are at most this many."""
-
-ONE_BY_ONE = 3
-"""Of few units, the first are taken one by one."""
 
 SHOWN = 20
 """Rows of the table that are printed."""
@@ -211,7 +205,7 @@ def what_if(
     return deciding(asked, by)
 
 
-def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = N_FITS) -> Deciding:
+def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = 10) -> Deciding:
     """Return what decides a conclusion, in at most `n_fits` fits beside those by influence."""
     # what is left out whole
     log = conclusion.log
@@ -312,10 +306,11 @@ class _Search:
             more, changes = self._next(state, taken)
             if not len(more):
                 break
-            # at least a quarter more than before, so that steps are few
+            # at least a quarter more than before, so that steps are few; of few units, the first
+            # three are taken one by one
             ends = state.margin + np.cumsum(changes[more])
             enough = max(int((ends > 0).sum()) + 1, len(taken) // 4)
-            enough = 1 if self.few and len(taken) < ONE_BY_ONE else enough
+            enough = 1 if self.few and len(taken) < 3 else enough
             before, taken = len(taken), np.concatenate([taken, more[:enough]])
             state = state.without(self.left_out(taken))
 

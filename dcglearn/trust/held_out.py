@@ -52,12 +52,6 @@ is the first.
 FOLLOWED_LEVEL = 0.05
 """People follow a metric if the test of a half has at most this p-value."""
 
-OF_QP = (
-    "QP utility: the paper's weights of each grade at each position; QP + SVD: the DCG nearest to "
-    "these"
-)
-"""What two of the rows are."""
-
 
 @dataclass(frozen=True)
 class Row:
@@ -270,7 +264,10 @@ class Comparison(Finding):
             f"with its {LEVEL:.0%} interval by {self.by}",
         ]
         if any(row.name.startswith("QP") for row in self.rows):
-            notes.append(OF_QP)
+            notes.append(
+                "QP utility: the paper's weights of each grade at each position; QP + SVD: the DCG "
+                "nearest to these"
+            )
         notes.append(self.whom)
         if self.tells_nothing:
             return notes
