@@ -199,6 +199,10 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     # columns with a role, without blanks at the ends
     if any(mark in data for mark in (b" ", b"\r", b"\t")):
         frame = _stripped(frame, pl.exclude(scores))
+    # lines of nothing but tabs are blank
+    blank = pl.all_horizontal(pl.all().is_null() | (pl.all().cast(pl.String) == ""))
+    if source.delimiter == "\t" and frame.select(blank.any()).item():
+        return None
     used = [pl.col(index[name]).alias(name) for name in used_columns(source.columns)]
     return _named_by_role(frame.select(used), source.columns)
 

@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import names_in
-from dcglearn.foundation.validation import Counts, InputError
-from dcglearn.readers.column_roles import LONG, SYSTEMS, Role, Roles, Table, by_role, recognised
+from dcglearn.foundation.validation import Counts, InputError, listed
+from dcglearn.readers.column_roles import (
+    LOGPROBS,
+    LONG,
+    PROBABILITY,
+    SYSTEMS,
+    VOTES,
+    Role,
+    Roles,
+    Table,
+    by_role,
+    recognised,
+)
 from dcglearn.readers.line_formats import Opener, Refusals, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import Files
@@ -118,9 +129,16 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
         problem = "repeat the id, rater, lists and verdict of an earlier line"
         remarks[DUPLICATES] = len(_repeats(columns)), problem
 
+    # what else would say who won
+    said = [source.doubt] if source.doubt else []
+    if "winner" in source.table_roles:
+        for others in (VOTES, PROBABILITY, LOGPROBS):
+            if recognised(source.names, others):
+                names = listed(by_role(source.names, others).values())
+                said.append(f"not used, since there is a winner: {names}")
+
     # in words, with what leaves them out
     total = len(next((table[role] for role in ("a", "list") if role in table), ()))
-    said = [source.doubt] if source.doubt else []
     for word, (n, problem) in remarks.items():
         if n:
             said.append(
@@ -162,9 +180,8 @@ def _opened(open_with: Opener, roles: Roles, mapping: LogMapping) -> Source:
         source = error
 
     # the first shape that has its columns
-    shapes: list[tuple[type[Rebuilt], Roles]] = [(LongTable, rows_of(roles))]
-    for shape, table in (*shapes, *tables_without_winner(roles)):
-        others = mapping.roles(table)
+    shapes: list[tuple[type[Rebuilt], Roles]] = [(LongTable, mapping.roles(rows_of(roles)))]
+    for shape, others in (*shapes, *tables_without_winner(roles, mapping)):
         with contextlib.suppress(InputError):
             rows = open_with(others)
             if recognised(rows.names, others):

@@ -121,16 +121,24 @@ def numbered(values: Iterable[Any], index: Indices) -> pl.Series:
     return pl.Series(codes, dtype=pl.Int64).gather(index)
 
 
-def tables_without_winner(roles: Roles) -> Iterator[tuple[type[Rebuilt], Roles]]:
-    """Yield shapes without a column `winner`, where the roles have one, and the roles of these."""
-    if not {"a", "b", "winner"} <= roles.keys():
+def tables_without_winner(
+    roles: Roles, mapping: LogMapping
+) -> Iterator[tuple[type[Rebuilt], Roles]]:
+    """Yield shapes without a column `winner`, where the roles have one, and the roles of these.
+
+    A column of winners that the mapping names must be there.
+    """
+    if not {"a", "b", "winner"} <= roles.keys() or "winner" in mapping.columns:
         return
     others = {role: about for role, about in roles.items() if role != "winner"}
     for names in ({}, {"a": "response_a", "b": "response_b"}):
-        yield Outcomes, {**others, **_named(others, names), **OUTCOMES}
-    yield Outcomes, {**others, **_named(others, {"a": "chosen", "b": "rejected"})}
+        yield Outcomes, mapping.roles({**others, **_named(others, names), **OUTCOMES})
     for weights in (VOTES, PROBABILITY, LOGPROBS):
-        yield VoteShares, {**others, **weights}
+        yield VoteShares, mapping.roles({**others, **weights})
+
+    # lists of other names do not say which of them was chosen
+    chosen = _named(others, {"a": "chosen", "b": "rejected"})
+    yield Outcomes, {**mapping.roles(others), **chosen}
 
 
 def _named(roles: Roles, names: Mapping[str, str]) -> dict[str, Role]:

@@ -305,6 +305,16 @@ def test_nothing_but_blank_lines_after_a_header():
     )
 
 
+@pytest.mark.parametrize("blank", ["\t\t\t", "\t \t\t ", "  \t\t\t"])
+def test_lines_of_nothing_but_tabs_do_not_shift_the_others(tmp_path, blank):
+    lines = ["query\ta\tb\twinner", "q1\t2 0\t0 1\ta", blank, "q2\t1 0\t0 2\tb"]
+    path = tmp_path / "x.tsv"
+    path.write_text("\n".join([*lines, "q3\t1 0\t0 x\tb", "q4\t1 0\t0 2\tb"]))
+    log = read_preferences(path, skip_bad=tmp_path / "bad.tsv")
+    assert log.query.tolist() == ["q1", "q2", "q4"]
+    assert (tmp_path / "bad.tsv").read_text().splitlines()[1:] == ["q3\t1 0\t0 x\tb"]
+
+
 def test_cells_that_are_longer_than_csv_allows_are_refused_as_line_by_line():
     lines = log(TextLines)
     lines[7] = lines[7].replace("r1", "r" * 140_000)

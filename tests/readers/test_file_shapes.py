@@ -854,3 +854,30 @@ def test_chosen_lists_are_preferred_to_rejected_ones(tmp_path):
         assert log.recognised.winners.sentence == "the winner is a in 3 lines"
     texts = [{"prompt": "words", "chosen": "Yes, I think so", "rejected": "No"}]
     refused("record 1: a holds", dl.read_preferences, texts)
+
+
+OWN_LISTS = [{"links": a, "rechts": b} for a, b in zip(PREFERRED, OTHER, strict=True)]
+
+
+@pytest.mark.parametrize("named", [{}, {"winner": "urtiel"}, {"winner": "said.w"}])
+def test_lists_of_own_names_without_a_winner_are_not_taken_for_chosen_ones(named):
+    columns = {"a": "links", "b": "rechts", **named}
+    others = [{**line, "urteil": "b"} for line in OWN_LISTS]
+    refused("no 'winner'", dl.read_preferences, others, columns=columns)
+
+
+def test_lists_of_own_names_are_read_with_votes_and_probabilities():
+    columns = {"a": "links", "b": "rechts"}
+    votes = [{**line, "ja": 1, "nein": 3} for line in OWN_LISTS]
+    log = dl.read_preferences(votes, columns={**columns, "votes_a": "ja", "votes_b": "nein"})
+    assert log.weight.tolist() == [1, 3] * len(OWN_LISTS)
+    nested = [{**line, "model": {"p": 0.25}} for line in OWN_LISTS]
+    log = dl.read_preferences(nested, columns={**columns, "probability": "model.p"})
+    assert log.weight.tolist() == [0.25, 0.75] * len(OWN_LISTS)
+
+
+def test_votes_beside_a_winner_are_said_not_to_count():
+    lines = [{**line, "winner": "a", "votes_a": 1, "votes_b": 3} for line in OWN_LISTS]
+    log = dl.read_preferences(lines, columns={"a": "links", "b": "rechts"})
+    said = "not used, since there is a winner: votes_a, votes_b"
+    assert (log.weight, said in log.recognised.notes) == (None, True)
