@@ -15,18 +15,18 @@ from dcglearn.metrics.reading import ALL_NAMES
 
 
 def measured_elsewhere(
-    words: Mapping[str, str], judgements: Judgements, runs: Sequence[Run], queries: Sequence[str]
+    names_of: Mapping[str, str], judgements: Judgements, runs: Sequence[Run], queries: Sequence[str]
 ) -> Floats:
     """Return ir_measures' values, (R, M, Q), NaN for missing queries, or raise InputError.
 
-    `words` are the metrics as they were given, with ir_measures' names.
+    `names_of` has the metrics as they were given, with ir_measures' names.
     """
-    names = [*words.values()]
+    names = [*names_of.values()]
     try:
         import ir_measures
     except ImportError as error:
         raise InputError(
-            f"metric {next(iter(words))!r} is neither a file nor {ALL_NAMES}; for measures of "
+            f"metric {next(iter(names_of))!r} is neither a file nor {ALL_NAMES}; for measures of "
             f"ir_measures, as {names[0]} may be: pip install 'dcglearn[ir]'"
         ) from error
 
@@ -45,9 +45,9 @@ def measured_elsewhere(
         scores = {q: documents for q, documents in _nested(run.frame).items() if q in places}
         for m, evaluator in enumerate(evaluators):
             with _errors_of(names[m]):
-                for metric in evaluator.iter_calc(scores):
-                    if metric.query_id in scores:
-                        values[r, m, places[metric.query_id]] = metric.value
+                for result in evaluator.iter_calc(scores):
+                    if result.query_id in scores:
+                        values[r, m, places[result.query_id]] = result.value
     return values
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dcglearn.evaluation.ranked import RankedGrades
 from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.intervals import percentile_interval
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Flags, Floats, Integers, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
@@ -366,7 +367,7 @@ def _in_hundred(shares: Floats, samples: Floats, level: float) -> dict[str, floa
     # each with its ends
     numbers: dict[str, float] = {}
     for name, (estimate, *drawn) in columns.items():
-        low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2))
+        low, high = percentile_interval(np.array(drawn), level)
         numbers[name] = 100 * float(estimate)
         numbers[f"{name}_low"] = 100 * float(min(low, estimate))
         numbers[f"{name}_high"] = 100 * float(max(high, estimate))

@@ -65,8 +65,14 @@ def measure_of(dcg: DCG, name: str, normalise: bool) -> LearnedMeasure:
     # a class of the metric's own
     normalise = normalise and not dcg.plain
     doc = f"{'NDCG' if normalise else 'DCG'} with learned gains and discounts (dcglearn)."
-    members = {"__name__": name, "NAME": name, "__doc__": doc, "dcg": dcg, "normalise": normalise}
-    measure = type(name, (LearnedMeasure,), members)()
+    attributes = {
+        "__name__": name,
+        "NAME": name,
+        "__doc__": doc,
+        "dcg": dcg,
+        "normalise": normalise,
+    }
+    measure = type(name, (LearnedMeasure,), attributes)()
 
     # register it, and the provider once
     ir_measures.measures.register(measure)

@@ -21,7 +21,7 @@ def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
     Raises InputError if it is no DCG, its best grade gains nothing, no position counts, or it is
     plain and the tool normalises; `n_grades` is for a name.
     """
-    dcg = _summed(metric, tool, n_grades)
+    dcg = _held_by(metric, tool, n_grades)
 
     # a positive ideal value is needed
     if dcg.gains[-1] <= 0:
@@ -43,15 +43,20 @@ def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
     return dcg
 
 
-def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
-    """Return a metric, or its file, if it is a DCG; refuse others by name."""
+def _held_by(metric: Any, tool: str, n_grades: int | None) -> Any:
+    """Return a metric, or what its file holds, if the tool can hold it; refuse others by name."""
     name = os.fspath(metric) if isinstance(metric, (str, os.PathLike)) else type(metric).__name__
     metric = read_metric(metric, n_grades, accept=SAVED)
-    lists = ("ir_measures", "ir-measures")
-    if isinstance(metric, DCG) or (isinstance(metric, ListUtility) and tool in lists):
+    takes_lists = tool in ("ir_measures", "ir-measures")
+    if isinstance(metric, DCG) or (isinstance(metric, ListUtility) and takes_lists):
         return metric
 
-    # a list utility of the form of a DCG is one
+    # a utility has a weight for each grade at each position
+    holds = "gains times discounts"
+    about = "a Utility, with a weight for each grade at each position"
+    remedy = "factor it into a DCG first (UtilityLearner.factor)"
+
+    # a list utility of the form of a DCG is one, another sums nothing over positions
     if isinstance(metric, ListUtility):
         if metric.form == "dcg":
             return metric.dcg
@@ -62,12 +67,6 @@ def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
         holds = "a sum over positions"
         about = f"a ListUtility of the form {metric.form!r} ({forms[metric.form]})"
         remedy = "use dcglearn there, or learn a DCG"
-
-    # a utility has a weight for each grade at each position
-    else:
-        holds = "gains times discounts"
-        about = "a Utility, with a weight for each grade at each position"
-        remedy = "factor it into a DCG first (UtilityLearner.factor)"
     raise InputError(
         f"{tool} can hold only a DCG, {holds}, but {name} is {about}; {remedy}", see="only-a-dcg"
     )

@@ -192,7 +192,7 @@ def fit_dcg(
     _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
 
     # the fit
-    fitted = _fitted(
+    fitted = _direct_fit(
         log,
         description,
         result,
@@ -306,7 +306,7 @@ def _model(
     )
 
 
-def _fitted(
+def _direct_fit(
     log: OpenLog,
     description: DirectDescription,
     result: Optimum,
@@ -330,9 +330,11 @@ def _fitted(
         ties=model.ties,
         visible=visible,
         # how the search ended, and what the log told
-        **_end(result, judgements),
+        **_facts_of_search(result, judgements),
         **facts,
     )
+
+    # the best gain and the first discount are fixed
     n_free = model.n_grades - 2 + model.depth
     return replace(fitted, cautions=_cautions(fitted.n_effective, n_free, fitted.rater_error))
 
@@ -341,13 +343,13 @@ def with_form(
     dcg: DirectFit, form: str, result: Optimum, judgements: JudgementSource, *, warm: bool
 ) -> DirectFit:
     """Return the fit with the metric and the judges of a form beyond its DCG."""
-    end = _end(result, judgements)
+    end = _facts_of_search(result, judgements)
     utility = result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
     end["unconverged"] = end["unconverged"] or dcg.unconverged
     return replace(dcg, form=form, curves=result.curves, warm=warm, list_utility=utility, **end)
 
 
-def _end(result: Optimum, judgements: JudgementSource) -> dict[str, Any]:
+def _facts_of_search(result: Optimum, judgements: JudgementSource) -> dict[str, Any]:
     """Return where a search ended, as fields of a fit."""
     # how often verdicts are wrong, which a likelihood tells
     wrong = 0.0

@@ -273,7 +273,7 @@ def _values(
     discounts: Floats,
     going_on: Floats,
     states: Integers,
-    following: Indices,
+    successors: Indices,
     counts: Integers,
 ) -> Floats:
     """Return the value of the best list of documents counted by grade, (Q, L) to (Q,).
@@ -286,7 +286,7 @@ def _values(
         at = np.flatnonzero(length == k)
         best = np.zeros((len(at), len(counts)))
         for a, (gain, survival) in enumerate(zip(gains, going_on, strict=True)):
-            worth = discounts[k] * gain + survival * value[following[at, a]]
+            worth = discounts[k] * gain + survival * value[successors[at, a]]
             np.maximum(best, np.where(states[at, a, None] < counts[:, a], worth, 0.0), out=best)
         value[at] = best
     return value[0]
@@ -294,26 +294,32 @@ def _values(
 
 @lru_cache(maxsize=8)
 def _states(depth: int, n_grades: int) -> tuple[Integers, Indices]:
-    """Return the counts of each grade with a sum of at most K, and where one more leads.
+    """Return the states of a list so far, and the number of the state after one more result.
 
-    Both have shape (S, L), in lexicographic order; where nothing leads on, 0 stands.
+    A state is the number of results of each of the L grades, at most `depth` together; the S states
+    are in lexicographic order. Both arrays have shape (S, L): the counts, and the successor by the
+    grade of the next result (0 where the list is full).
     """
-    # all counts, a grade at a time
-    left, columns = np.array([depth]), np.zeros((1, 0), dtype=np.int64)
+    # all states, a grade at a time; `room` is for results of the grades to come
+    room, states = np.array([depth]), np.zeros((1, 0), dtype=np.int64)
     for _ in range(n_grades):
-        rows = np.repeat(np.arange(len(left)), left + 1)
-        starts = np.cumsum(left + 1) - (left + 1)
+        rows = np.repeat(np.arange(len(room)), room + 1)
+        starts = np.cumsum(room + 1) - (room + 1)
         chosen = np.arange(len(rows)) - starts[rows]
-        columns, left = np.column_stack([columns[rows], chosen]), left[rows] - chosen
+        states, room = np.column_stack([states[rows], chosen]), room[rows] - chosen
 
-    # the place of each successor in the order
-    counted = np.array([[comb(r + d, d) for d in range(n_grades + 1)] for r in range(depth + 1)])
-    following = np.zeros(columns.shape, dtype=np.intp)
-    short = np.flatnonzero(left > 0)
+    # n_of[r, d] is the number of states of d grades and at most r results
+    n_of = np.array([[comb(r + d, d) for d in range(n_grades + 1)] for r in range(depth + 1)])
+
+    # a state's number is that of the states before it, which have fewer results of its first grade,
+    # or as many of it and fewer of the second, and so on
+    successors = np.zeros(states.shape, dtype=np.intp)
+    open_states = np.flatnonzero(room > 0)
+    n_left = n_grades - np.arange(n_grades)
     for grade in range(n_grades):
-        more = columns[short].copy()
-        more[:, grade] += 1
-        before = depth - np.cumsum(more, axis=1) + more
-        dims = n_grades - np.arange(n_grades)
-        following[short, grade] = (counted[before, dims] - counted[before - more, dims]).sum(axis=1)
-    return columns, following
+        successor = states[open_states].copy()
+        successor[:, grade] += 1
+        room_at = depth - np.cumsum(successor, axis=1) + successor
+        n_before = n_of[room_at, n_left] - n_of[room_at - successor, n_left]
+        successors[open_states, grade] = n_before.sum(axis=1)
+    return states, successors

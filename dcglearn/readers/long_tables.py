@@ -134,7 +134,7 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     if "winner" in source.table_roles:
         for others in (VOTES, PROBABILITY, LOGPROBS):
             if recognised(source.names, others):
-                names = listed(by_role(source.names, others).values())
+                names = listed(map(str, by_role(source.names, others).values()))
                 said.append(f"not used, since there is a winner: {names}")
 
     # in words, with what leaves them out

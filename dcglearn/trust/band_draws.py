@@ -12,7 +12,7 @@ import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.intervals import normal_quantile, percentile_interval
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
@@ -147,7 +147,7 @@ class Bands(Finding):
         They are percentiles. Those of draws that pile up at a limit, 0 or 1, go on to it: it is
         never drawn, and may be true, as where discounts do not fall.
         """
-        ends = np.quantile(self._draws, ((1 - share) / 2, (1 + share) / 2), axis=0)
+        ends = percentile_interval(self._draws, share)
         return ends if self.method != "posterior" else np.where(self._piled, self._limits, ends)
 
     @cached_property

@@ -114,7 +114,7 @@ def rising_discounts(
     )
 
     with one_blas_thread():
-        # fit both models
+        # fit both models; free discounts lower what a fit minimises
         fits = [
             fit_dcg(pairs, replace(description, discounts=shape), independent=answers is not None)
             for shape in DISCOUNTS
@@ -123,15 +123,16 @@ def rising_discounts(
         gain = smaller.objective - wider.objective
         logs = None if answers is None else LogsOfAnswers.like(answers, smaller)
 
-        # draw falling discounts and judges
+        # draw discounts and judges, and make each draw fall: draws of the smaller model would keep
+        # off flat stretches, where the test has to hold as well
         thetas = blunter_draws(wider, N_SIMULATED)
         delta = wider.model.places.delta
         thetas[:, delta] = np.apply_along_axis(_made_falling, 1, thetas[:, delta])
 
         def gain_of(judgements: JudgedPairs, share: float) -> float:
-            """Return the gain of free discounts on a simulated log."""
-            fits = smaller.on(judgements, share), wider.on(judgements, share)
-            return fits[0].objective - fits[1].objective
+            """Return the gain of free discounts on a simulated log, whose loss is times `share`."""
+            of_falling, of_free = smaller.on(judgements, share), wider.on(judgements, share)
+            return of_falling.objective - of_free.objective
 
         p_value, _ = nested_test(gain, gain_of, smaller, thetas, logs=logs)
     return DiscountTest(gain, p_value, falling.dcg, free.dcg)
