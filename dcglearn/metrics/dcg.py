@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import table_of
-from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.plain_text import one_line, percent
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
@@ -363,17 +363,25 @@ def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:
     grades = first.grade_names or [str(grade) for grade in range(first.n_grades)]
     positions = [str(k + 1) for k in range(first.depth)]
 
+    # bands, the widest first
+    parts = {}
+    if bands:
+        kind = f"{percent(bands.level)} bands by {bands.by}"
+        parts[f"{kind}, all at once (outer)"] = bands.simultaneous
+        parts[f"{kind}, each alone (inner)"] = bands
+
     # a picture of gains, and one of discounts
     pictures = []
-    for side, ticks, words in (
-        ("gain", grades, "of each grade, worst to best"),
-        ("discount", positions, "by position"),
+    for side, ticks, unit in (
+        ("gain", grades, "grade, worst to best"),
+        ("discount", positions, "position"),
     ):
-        lines = {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()}
-        parts = [bands.simultaneous, bands] if bands else []
-        shades = [getattr(part, f"{side}_band").tolist() for part in parts]
-        title = f"{side} {words}"
-        pictures.append({"title": title, "ticks": ticks, "lines": lines, "bands": shades})
+        picture: Fields = {"title": f"{side}s", "ticks": ticks, "unit": unit}
+        picture["lines"] = {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()}
+        picture["bands"] = {
+            name: getattr(part, f"{side}_band").tolist() for name, part in parts.items()
+        }
+        pictures.append(picture)
     return pictures
 
 

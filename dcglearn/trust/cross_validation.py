@@ -82,13 +82,13 @@ class _Tried(Finding):
     @property
     def pictures(self) -> list[Fields]:
         """The shares, and one standard error on either side."""
-        ends = [[(self.mean - self.error).tolist(), (self.mean + self.error).tolist()]]
+        ends = [(self.mean + sign * self.error).tolist() for sign in (-1, 1)]
         return [
             {
                 "title": f"share of held-out preferences by {self._of}",
                 "ticks": [f"{value:.3g}" for value in self._values[0]],
-                "lines": {"ordered rightly, ± a standard error": self.mean.tolist()},
-                "bands": ends,
+                "lines": {"ordered rightly": self.mean.tolist()},
+                "bands": {"± a standard error": ends},
                 "start": 1.0,
             }
         ]
