@@ -11,13 +11,15 @@ from pathlib import Path
 import numpy as np
 from scipy.special import bdtr
 
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.finding import Cells, cells_of, table_of
+from dcglearn.foundation.markup import rendered
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.learned import LatestFit, Newest
 from dcglearn.judge.study import Study
 from dcglearn.judge.verdict_log import Verdict
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.plots import banded_figure
 from dcglearn.raters.rater_agreement import Estimate, rater_agreement
 from dcglearn.readers.preferences import Preferences
@@ -76,7 +78,7 @@ class Progress(Newest["LatestFit"]):
 
         # what was learned, and how much is missing
         report |= {
-            "curves": _curves(latest),
+            "learned_from": latest.n,
             "widest": latest.widest,
             "width": rules.width,
             "bands_from": learned.bands_from,
@@ -87,7 +89,26 @@ class Progress(Newest["LatestFit"]):
         }
 
         report |= {**details, "trouble": learned.trouble or self.trouble}
-        return {**report, "sentences": sentences(report)}
+        report["sentences"] = sentences(report)
+
+        # pictures and tables
+        named = {f"after {number_of(latest.n, 'verdicts', ',')}": latest.dcg}
+        report["pictures"] = [
+            *(as_curves(named, latest.bands) if latest.n else ()),
+            *_growing("held-out verdicts respected", "verdicts learned from", report["curve"]),
+            *_growing("verdicts ordered alike by the LLM judge", "verdicts", report["machine"]),
+        ]
+        return report | {"tables": _tables(report, latest)}
+
+    def page(self) -> Fields:
+        """Return a report with what its page shows: counts in words, and the rest in HTML."""
+        report = self.report()
+        verdicts, ties = (number_of(report[name], name, ",") for name in ("verdicts", "ties"))
+        return {
+            **report,
+            "count": f"{verdicts}, {ties} among them; {report['skipped']} skipped",
+            "html": rendered("judge/page/progress.html", report=report),
+        }
 
     def dcg_bytes(self) -> bytes:
         """Return the DCG of the page in the bytes that `Study.next_command` writes."""
@@ -135,7 +156,7 @@ def sentences(report: Fields) -> list[str]:
 def _of_learning(report: Fields) -> list[str]:
     """Return what was learned, and how much is missing."""
     lines, width = [], report["width"]
-    if report["curves"] is None:
+    if not report["learned_from"]:
         lines.append("Nothing is learned yet: judge a few pairs.")
     elif not report["beats_coin"]:
         lines.append(NO_BETTER)
@@ -243,23 +264,61 @@ def _raters(standing: list[Verdict], checks: list[Verdict], errors: Fields) -> l
     return rows
 
 
-def _curves(latest: LatestFit) -> Fields | None:
-    """Return gains and discounts with the ends of their bands; None before anything is learned."""
-    if latest.fit is None:
-        return None
-    dcg, bands = latest.dcg, latest.bands
-    gains, discounts = dcg.gains.tolist(), dcg.discounts.tolist()
-    curves: Fields = {"n": latest.n, "gains": gains, "discounts": discounts}
-
-    # pointwise and simultaneous bands
-    if bands is not None:
-        both = bands, bands.simultaneous
-        curves["bands"] = {
-            "by": bands.by,
-            "gains": [one.gain_band.tolist() for one in both],
-            "discounts": [one.discount_band.tolist() for one in both],
+def _tables(report: Fields, latest: LatestFit) -> dict[str, Cells]:
+    """Return the tables of a report as text, by title."""
+    tables: dict[str, Cells] = {}
+    if (won := report["wins"]) is not None:
+        columns = {
+            "system": [*won["systems"], "tied"],
+            "verdicts won": [*won["verdicts"], won["ties"]],
+            "queries won": [*won["queries"], won["tied_queries"]],
         }
-    return curves
+        tables["Systems"] = cells_of(table_of(columns))
+    tables["Raters"] = cells_of(table_of(map(_rater_row, report["raters"])))
+
+    # gains and discounts, with bands if there are any
+    if latest.bands is not None:
+        tables[f"Gains and discounts, {percent(latest.bands.level)} bands"] = latest.bands.cells
+    elif latest.n:
+        tables["Gains and discounts"] = cells_of(latest.dcg.table)
+    return tables
+
+
+def _rater_row(rater: Fields) -> Fields:
+    """Return a rater's counts, outcomes of checks, and shares with their intervals, as shown."""
+    row = {name: rater[name] for name in ("name", "verdicts", "ties", "skipped")}
+    for kind, title in (("practice", "practice"), ("check", "checks passed")):
+        right, wrong = (rater["checks"][f"{kind} {outcome}"] for outcome in ("right", "wrong"))
+        row[title] = f"{right} of {right + wrong}" if right + wrong else ""
+
+    # shares that are known
+    titles = {
+        "error": "errors, clear pairs",
+        "wrong": "errors, all pairs",
+        "left": f"names the left list ({percent(CLAIM_LEVEL)})",
+    }
+    for name, title in titles.items():
+        share = rater[name] or {"value": None}
+        known = share["value"] is not None
+        row[title] = "{value:.2f} ({low:.2f} to {high:.2f})".format(**share) if known else ""
+    return row
+
+
+def _growing(title: str, unit: str, curve: Sequence[Fields]) -> list[Fields]:
+    """Return the picture of a share that grows with verdicts, if it has two points or more."""
+    if len(curve) < 2:
+        return []
+    share, *ends = ([point[name] for point in curve] for name in ("share", "low", "high"))
+    return [
+        {
+            "title": title,
+            "ticks": [str(point["n"]) for point in curve],
+            "unit": unit,
+            "lines": {"share": share},
+            "bands": {f"{percent(INTERVAL_LEVEL)} intervals": ends},
+            "end": 1.0,
+        }
+    ]
 
 
 def learning_curve(log: Preferences) -> list[Fields]:

@@ -159,7 +159,7 @@ def judging_app(study: Study, access: Access) -> Starlette:
         "/api/next": lambda body: JSONResponse(_pairs(study, body)),
         "/api/verdicts": lambda body: _save(study, body),
         # for the owner
-        "/api/progress": lambda _: JSONResponse(progress.report()),
+        "/api/progress": lambda _: JSONResponse(progress.page()),
         "/export/verdicts.jsonl": lambda _: _download(
             "verdicts.jsonl", "application/x-ndjson", study.log.path.read_bytes()
         ),

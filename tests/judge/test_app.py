@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ with warnings.catch_warnings():
 from dcglearn.audits.section import Section
 from dcglearn.foundation.markup import rendered
 from dcglearn.judge import verdict_log
+from dcglearn.judge.progress import _growing
 from dcglearn.judge.server import MOST_BODY, Access, allowed_hosts, judging_app
 from dcglearn.judge.study import Rules, Study
 from dcglearn.readers.read_log import read_preferences
@@ -187,10 +189,38 @@ def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path
     assert (found["verdicts"], found["bands_from"], found["trouble"]) == (24, 24, "")
     assert found["widest"] > 0 and found["beats_coin"] and found["goal"][0] >= 24
     assert found["sentences"][0] == f"The widest 90% band is {found['widest']:.2f} wide."
-    each, at_once = np.array(found["curves"]["bands"]["gains"])
-    assert each.shape == (2, 5) and (at_once[0] <= each[0]).all() and (at_once[1] >= each[1]).all()
     learned = json.loads(out.read_text())
-    assert all(found["curves"][name] == learned[name] for name in ("gains", "discounts"))
+    for picture in found["pictures"][:2]:
+        (drawn,) = picture["lines"].items()
+        assert drawn == ("after 24 verdicts", learned[picture["title"]])
+        outer, inner = picture["bands"]
+        assert outer == "90% bands by pair, all at once (outer)" and inner.endswith("(inner)")
+        at_once, each = map(np.array, picture["bands"].values())
+        assert (at_once[0] <= each[0]).all() and (at_once[1] >= each[1]).all()
+
+
+def test_the_page_of_progress_draws_what_it_says_without_markup_of_names(client, study, learning):
+    page = Page(client, rater="<b>ann</b>")
+    for number, choice in enumerate(("left", "right", "skip", "both good")):
+        sent = [answer(page.queue.pop(0), choice, number)]
+        holding = [pair["pair"] for pair in page.queue]
+        page.take(page.post("/api/verdicts", verdicts=sent, holding=holding))
+    assert study.learned.wait()
+    found = client.get("/api/progress").json()
+    assert found["count"] == "3 verdicts, 1 tie among them; 1 skipped"
+    assert 'aria-label="gains, by grade, worst to best; after 3 verdicts: 0 0, 1 ' in found["html"]
+    assert "&lt;b&gt;ann&lt;/b&gt;" in found["html"] and "<b>" not in found["html"]
+    assert "style=" not in found["html"]  # the policy of the server allows none
+    (rater,) = found["tables"]["Raters"][1:]
+    assert rater[:4] == ["<b>ann</b>", "3", "1", "1"]
+
+
+def test_shares_that_grow_are_drawn_from_nothing_to_all():
+    points = [{"n": n, "share": 0.8, "low": 0.7, "high": 0.9} for n in (10, 20)]
+    assert _growing("respected", "verdicts", points[:1]) == []
+    html = rendered("foundation/notebook.html", drawn=_growing("a", "b", points), table="")
+    marks = re.findall(r'text-anchor="(?:end|middle)">([^<]*)<', html)
+    assert marks == ["0", "0.5", "1", "10", "20", "b"] and "95% intervals" in html
 
 
 def test_a_full_disk_is_an_answer_and_nothing_is_half_saved(client, study, monkeypatch, caplog):

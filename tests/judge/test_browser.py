@@ -253,9 +253,7 @@ def test_sixty_verdicts_by_keyboard_teach_the_truth(serve, context):
     assert np.mean(active) > np.mean(at_random)
     page.goto(server.owners)
     page.wait_for_selector("polygon", timeout=120_000)
-    page.wait_for_function(
-        "() => document.querySelectorAll('figure').length === 3", timeout=120_000
-    )
+    page.wait_for_function("() => document.querySelectorAll('svg').length === 3", timeout=120_000)
     picture(page, "progress", full_page=True)
     assert page.errors == []
 
@@ -638,7 +636,7 @@ def test_axe_finds_no_serious_fault(serve, browser, scheme):
     page = enter(context, server)
     for _ in range(6):
         give(page, "f")
-    for path, ready in ((server.url, "#left li"), (server.owners, "figure")):
+    for path, ready in ((server.url, "#left li"), (server.owners, "svg")):
         page.goto(path)
         page.wait_for_selector(ready, timeout=60_000)
         page.add_script_tag(path=axe)

@@ -444,7 +444,7 @@ def test_nothing_is_said_to_be_found_in_the_tosses_of_a_coin(opened, learning, n
         judged(study, "ann", n, choose=lambda _: rng.choice(["left", "right"]))
         report = report_of(study)
         words = " ".join(report["sentences"])
-        assert report["curves"] is not None and report["sentences"][0] == NO_BETTER
+        assert report["learned_from"] == n and report["sentences"][0] == NO_BETTER
         for claim in ("widest", "enough", "wanted", "candidates end", "favours", "preferred"):
             assert claim not in words, claim
         assert study.progress("ann")["goal"] is None and not study.progress("ann")["enough"]
@@ -482,7 +482,7 @@ SAID = {
     **{
         "verdicts": 50,
         "bands_from": 24,
-        "curves": {},
+        "learned_from": 50,
         "beats_coin": True,
         "widest": 0.4,
         "width": 0.1,
@@ -503,7 +503,7 @@ WON = {"systems": ["old", "new"], "share": [0.7, 0.55, 0.8], "p_value": 0.0001}
 @pytest.mark.parametrize(
     ("sentence", "where", "where_not"),
     [
-        ("Nothing is learned yet", {"curves": None, "beats_coin": False}, {}),
+        ("Nothing is learned yet", {"learned_from": 0, "beats_coin": False}, {}),
         ("than a coin", {"beats_coin": False}, {}),
         ("Bands are shown from 24", {"verdicts": 23}, {}),
         ("widest 90% band is 0.40", {}, {"beats_coin": False}),

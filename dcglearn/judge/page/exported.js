@@ -8,6 +8,7 @@ const WINNERS = {
   left: (left) => left, right: (left) => (left === "a" ? "b" : "a"), "both good": () => "tie", "both bad": () => "tie",
   skip: () => "open", undo: () => "open",
 };
+const counted = (n, things) => `${n.toLocaleString("en")} ${n === 1 ? things.slice(0, -1) : things}`;
 let offered = false;   // whether the file was offered because the store is full
 
 // Verdicts, one entry each, under the rater's name: no tab and no rater overwrites another's. What another page

@@ -335,59 +335,6 @@ function onKey(event) {
 
 // What is learned.
 
-function svg(name, attributes, text) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  if (text !== undefined) node.textContent = text;
-  return node;
-}
-
-function chart(title, unit, xs, ys, bands, labels) {
-  const [width, height, left, bottom] = [340, 200, 36, 34];
-  const top = 8, right = 8, low = xs[0], high = xs[xs.length - 1];
-  const x = (value) => left + (value - low) / ((high - low) || 1) * (width - left - right);
-  const y = (value) => top + (1 - Math.min(Math.max(value, 0), 1)) * (height - top - bottom);
-  const figure = element("figure"), picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
-  picture.setAttribute("aria-label", `${title}: ${ys.map((value, i) => `${labels[i]} ${value.toFixed(2)}`).join(", ")}`);
-  for (const mark of [0, .5, 1]) {
-    picture.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: y(mark), y2: y(mark) }),
-      svg("text", { x: left - 6, y: y(mark) + 4, "text-anchor": "end" }, mark));
-  }
-  labels.forEach((label, i) => picture.append(svg("text", { x: x(xs[i]), y: height - 18, "text-anchor": "middle" }, label)));
-  picture.append(svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, unit));
-  for (const [lower, upper] of bands || []) {
-    const ends = [...xs.map((value, i) => `${x(value)},${y(upper[i])}`),
-      ...xs.map((value, i) => `${x(value)},${y(lower[i])}`).reverse()];
-    picture.append(svg("polygon", { class: "band", points: ends.join(" ") }));
-  }
-  picture.append(svg("polyline", { class: "curve", points: xs.map((value, i) => `${x(value)},${y(ys[i])}`).join(" ") }));
-  xs.forEach((value, i) => picture.append(svg("circle", { class: "dot", cx: x(value), cy: y(ys[i]), r: 3 })));
-  figure.append(picture, element("figcaption", "", title));
-  return figure;
-}
-
-function table(title, names, rows) {
-  const node = element("table"), head = element("tr"), top = element("thead"), body = element("tbody");
-  node.append(element("caption", "", title));
-  for (const name of names) {
-    const cell = element("th", "", name);
-    cell.scope = "col";
-    head.append(cell);
-  }
-  top.append(head);
-  node.append(top, body);
-  for (const row of rows) {
-    const line = element("tr");
-    line.append(...row.map((value, i) => element(i ? "td" : "th", "", value)));
-    line.firstChild.scope = "row";
-    body.append(line);
-  }
-  return node;
-}
-
-const counted = (n, things) => `${n.toLocaleString("en")} ${n === 1 ? things.slice(0, -1) : things}`;
-const numbers = (n, from) => Array.from({ length: n }, (_, i) => i + from);
-
 async function report() {
   try {
     draw(await ask("/api/progress"));
@@ -398,48 +345,12 @@ async function report() {
   setTimeout(report, 1000);
 }
 
+let drawn = "";
 function draw(found) {
-  const ties = counted(found.ties, "ties");
-  $("count").textContent = `${counted(found.verdicts, "verdicts")}, ${ties} among them; ${found.skipped} skipped`;
-  const charts = [], tables = [];
-  if (found.curves) {
-    const { gains, discounts, bands } = found.curves, after = `after ${counted(found.curves.n, "verdicts")}`;
-    const shaded = bands ? `, with their 90% bands by ${bands.by}: each alone (inner), all at once (outer)` : "";
-    charts.push(
-      chart(`Gains ${after}${shaded}`, "grade", numbers(gains.length, 0), gains, bands && bands.gains, numbers(gains.length, 0)),
-      chart(`Discounts ${after}${shaded}`, "position", numbers(discounts.length, 1), discounts, bands && bands.discounts,
-        numbers(discounts.length, 1)));
-    const band = (ends, i) => (ends ? `${ends[0][i].toFixed(3)} to ${ends[1][i].toFixed(3)}` : "-");
-    const row = (name, value, both, i) => [name, value.toFixed(3), ...[0, 1].map((k) => band(both && both[k], i))];
-    tables.push(table("Gains and discounts", ["", "estimate", "90% band, each", "all at once"], [
-      ...gains.map((value, i) => row(`gain of grade ${i}`, value, bands && bands.gains, i)),
-      ...discounts.map((value, i) => row(`discount at ${i + 1}`, value, bands && bands.discounts, i))]));
-  }
-  const known = (estimate) => (estimate && estimate.value !== null
-    ? `${estimate.value.toFixed(2)} (${estimate.low.toFixed(2)} to ${estimate.high.toFixed(2)})` : "-");
-  const passed = (checks, kind) => {
-    const right = checks[`${kind} right`] || 0, all = right + (checks[`${kind} wrong`] || 0);
-    return all ? `${right} of ${all}` : "-";
-  };
-  tables.unshift(table("Raters",
-    ["name", "verdicts", "ties", "skipped", "practice", "checks passed", "errors, clear pairs", "errors, all pairs", "names the left list (99.9%)"],
-    found.raters.map((row) => [row.name || "-", row.verdicts, row.ties, row.skipped, passed(row.checks, "practice"),
-      passed(row.checks, "check"), known(row.error), known(row.wrong), known(row.left)])));
-  if (found.wins) {
-    const { systems, verdicts, queries, ties: tied, tied_queries: tiedQueries } = found.wins;
-    tables.unshift(table("Systems", ["name", "verdicts won", "queries won"],
-      [...systems.map((name, i) => [name, verdicts[i], queries[i]]), ["tied", tied, tiedQueries]]));
-  }
-  const growing = (curve, title, unit) => {
-    const sizes = curve.map((point) => point.n);
-    if (sizes.length > 1) charts.push(chart(`${title}, with 95% intervals`, unit, numbers(sizes.length, 0),
-      curve.map((point) => point.share), [[curve.map((point) => point.low), curve.map((point) => point.high)]], sizes));
-  };
-  growing(found.curve, "Share of held-out verdicts respected", "verdicts learned from");
-  growing(found.machine, "Share of verdicts that the LLM judge orders alike", "verdicts");
-  $("summary").textContent = [...found.sentences, found.trouble].filter(Boolean).join(" ");
-  $("charts").replaceChildren(...charts);
-  $("tables").replaceChildren(...tables);
+  $("count").textContent = found.count;
+  // The server escapes all names. What has not changed stays, with what is marked in it.
+  if (found.html !== drawn) $("found").innerHTML = found.html;
+  drawn = found.html;
 }
 
 // The beginning.
