@@ -145,17 +145,22 @@ class Model:
     @cached_property
     def places(self) -> Places:
         """Where the parameters stand, which depends on what the log tells."""
+        # thresholds that are learned, and judges with errors of their own
         thresholds = self.n_levels - 1 + self.ties
         if self.margins is not None or self.kind == SIGMOID:
             thresholds = 0
         own = self.n_raters if self.with_errors and self.n_raters > 1 else 0
+
+        # the size of each group
         sizes = [
             self.n_grades - 1,
             self.depth - 1,
             1,
+            # errors, an empty place, and the side
             int(self.with_errors),
             int(self.zero == self.n_grades),
             int(self.sided),
+            # strengths, judges, and the form
             thresholds,
             own,
             own * self.sided,
