@@ -19,8 +19,9 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -93,20 +94,29 @@ def attack(number: int, seed: int, folder: Path, readers: dict) -> tuple[str, st
         except (Hang, MemoryError):  # a referee has no bounds, so a bomb tells nothing here
             pass
     _peak()  # what the referee took does not count
-    try:
-        with _limit():
-            value = target.read(path)
-    except InputError:
-        return name, "refused" if not expected else "good refused", damage
-    except Hang:
-        return name, "hang", damage
-    except AssertionError as error:
-        return name, "wrong", f"{damage}: {error}"
-    except Exception:
-        return name, "traceback", f"{damage}: {traceback.format_exc(limit=-4)}"
+    outcome, value = _outcome(lambda: target.read(path))
+    if outcome == "refused" and expected:
+        return name, "good refused", damage
+    if outcome != "accepted":
+        return name, outcome, f"{damage}: {value}"
     if expected is not None and expected != (value,):
         return name, "wrong", f"{damage}: read {str(value)[:300]}, expected {str(expected)[:300]}"
     return name, "accepted", damage
+
+
+def _outcome(read: Callable[[], Any]) -> tuple[str, Any]:
+    """Return one of `OUTCOMES`, and what was read or words about a fault."""
+    try:
+        with _limit():
+            return "accepted", read()
+    except InputError:
+        return "refused", ""
+    except Hang:
+        return "hang", ""
+    except AssertionError as error:
+        return "wrong", error
+    except Exception:  # whatever else a reader raises is a fault of it
+        return "traceback", traceback.format_exc(limit=-4)
 
 
 def _attack_command(rng: np.random.Generator, folder: Path) -> tuple[str, str, str]:
@@ -117,19 +127,13 @@ def _attack_command(rng: np.random.Generator, folder: Path) -> tuple[str, str, s
     for file, content in files.items():
         data, damage = damaged(rng, content) if file == victim else (content, damage)
         (folder / file).write_bytes(data)
-    try:
-        with contextlib.chdir(folder), _limit():
-            return f"dcglearn {name}", run_command(words), damage
-    except Hang:
-        return f"dcglearn {name}", "hang", damage
-    except AssertionError as error:
-        return (
-            f"dcglearn {name}",
-            "wrong" if "control" in str(error) else "traceback",
-            f"{damage}: {error}",
-        )
-    except Exception:
-        return f"dcglearn {name}", "traceback", f"{damage}: {traceback.format_exc(limit=-4)}"
+
+    # a command says itself how it ended
+    with contextlib.chdir(folder):
+        outcome, value = _outcome(lambda: run_command(words))
+    if outcome == "accepted":
+        return f"dcglearn {name}", value, damage
+    return f"dcglearn {name}", outcome, f"{damage}: {value}"
 
 
 def attacks(

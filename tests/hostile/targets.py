@@ -11,6 +11,7 @@ import json
 import lzma
 import sys
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,7 +134,7 @@ def _inflated(referee: Callable[[bytes], bytes]) -> Callable[[bytes], list]:
     def read(data: bytes) -> list:
         try:
             inside = referee(data)
-        except Exception as error:
+        except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
             raise Refused from error
         return sorted(referees.qrels(inside))
 
@@ -142,6 +143,7 @@ def _inflated(referee: Callable[[bytes], bytes]) -> Callable[[bytes], list]:
 
 CHECKPOINT_PARTS = [b"first part " * 20, b"second", b"\0" * 64]
 FEATURES = np.random.default_rng(0).normal(size=(12, 3))
+GRADED = np.arange(12) % 3, np.arange(12) // 4
 
 
 def _checkpoint(path: Path) -> int:
@@ -184,6 +186,12 @@ def _verdicts(path: Path) -> list[str]:
         return [verdict["id"] for verdict in study.standing]
     finally:
         study.close()
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    written = io.BytesIO()
+    frame.write_parquet(written)
+    return written.getvalue()
 
 
 QRELS = "".join(f"{q} 0 D{d} {(q * d) % 4}\n" for q in range(1, 4) for d in range(1, 6)).encode()
@@ -268,88 +276,71 @@ PAIRS = pl.DataFrame(
 )
 
 
-def _parquet(frame: pl.DataFrame) -> bytes:
-    written = io.BytesIO()
-    frame.write_parquet(written)
-    return written.getvalue()
+TABLES = {
+    # runs and judgements
+    "qrels": Target(
+        {"q.txt": QRELS, "t.txt": QRELS.replace(b" ", b"\t")}, _judgements, _sorted(referees.qrels)
+    ),
+    "runs": Target({"r.txt": RUN, "t.txt": RUN.replace(b" ", b"\t")}, _runs, _sorted(referees.run)),
+    "judgements in CSV": Target(
+        {"q.csv": CSV, "q.tsv": QUOTED}, _judgements, _sorted(referees.csv_table)
+    ),
+    "judgements in JSON lines": Target(
+        {"q.jsonl": JSONL}, _judgements, _sorted(referees.json_table)
+    ),
+    "judgements in nested JSON": Target(
+        {"q.json": NESTED}, _judgements, _sorted(referees.nested_json)
+    ),
+    "judgements of Quepid": Target({"q.csv": QUEPID}, _judgements),
+    # compressed
+    "judgements in Parquet": Target({"q.parquet": _parquet(pl.read_csv(CSV))}, _judgements),
+    "judgements in gzip": Target(
+        {"q.gz": gzip.compress(QRELS, mtime=0)}, _judgements, _inflated(gzip.decompress)
+    ),
+    "judgements in bzip2": Target(
+        {"q.bz2": bz2.compress(QRELS)}, _judgements, _inflated(bz2.decompress)
+    ),
+    "judgements in xz": Target(
+        {"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)
+    ),
+    "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
+}
+LOGS = {
+    "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *_log(PREFERENCE)),
+    "preferences in other forms": Target(
+        {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY, "o.json": LOG_SPREAD},
+        *_log(PREFERENCE),
+    ),
+    "preferences in zstd": Target(
+        {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)}, read_preferences
+    ),
+    "preferences in zip": Target({"l.zip": ZIPPED, "several.zip": ZIPPED_LOGS}, read_preferences),
+    "visible directions": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, _visible),
+    "logs of verdicts": Target({"v.jsonl": VERDICTS}, _verdicts),
+    "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
+    "ratings": Target({"r.jsonl": RATINGS}, *_log(RATING)),
+    "answers": Target({"a.jsonl": ANSWERS}, read_answers),
+    "experiments": Target({"u.csv": BY_UNIT.encode(), "e.jsonl": ENCODINGS}, read_experiments),
+}
+FILES = {
+    "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),
+    "metrics": Target({"m.json": METRIC}, _metric, referees.metric),
+}
 
 
 def targets(folder: Path) -> dict[str, Target]:
     """Return the readers; what is too large for a constant is made in `folder`."""
-    checkpoint, model, trees = folder / "good.checkpoint", folder / "model", folder / "trees"
+    checkpoint, queries = folder / "good.checkpoint", Queries(FEATURES, *GRADED)
     write_checkpoint(checkpoint, {"log": "abc"}, *CHECKPOINT_PARTS)
-    RidgeRanker().fit(Queries(FEATURES, np.arange(12) % 3, np.arange(12) // 4)).save(model)
-    grown = BoostedRanker(n_trees=3, min_samples_leaf=1)
-    grown.fit(Queries(FEATURES, np.arange(12) % 3, np.arange(12) // 4)).save(trees)
-    preferences, ratings = _log(PREFERENCE), _log(RATING)
-    table = pl.read_csv(io.BytesIO(CSV))
-    return {
-        # runs and judgements
-        "qrels": Target(
-            {"q.txt": QRELS, "t.txt": QRELS.replace(b" ", b"\t")},
-            _judgements,
-            _sorted(referees.qrels),
-        ),
-        "runs": Target(
-            {"r.txt": RUN, "t.txt": RUN.replace(b" ", b"\t")}, _runs, _sorted(referees.run)
-        ),
-        "judgements in CSV": Target(
-            {"q.csv": CSV, "q.tsv": QUOTED}, _judgements, _sorted(referees.csv_table)
-        ),
-        "judgements in JSON lines": Target(
-            {"q.jsonl": JSONL}, _judgements, _sorted(referees.json_table)
-        ),
-        "judgements in nested JSON": Target(
-            {"q.json": NESTED}, _judgements, _sorted(referees.nested_json)
-        ),
-        "judgements of Quepid": Target({"q.csv": QUEPID}, _judgements),
-        # compressed
-        "judgements in Parquet": Target({"q.parquet": _parquet(table)}, _judgements),
-        "judgements in gzip": Target(
-            {"q.gz": gzip.compress(QRELS)}, _judgements, _inflated(gzip.decompress)
-        ),
-        "judgements in bzip2": Target(
-            {"q.bz2": bz2.compress(QRELS)}, _judgements, _inflated(bz2.decompress)
-        ),
-        "judgements in xz": Target(
-            {"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)
-        ),
-        "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
-        # logs
-        "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *preferences),
-        "preferences in other forms": Target(
-            {
-                "w.csv": LOG_WIDE,
-                "l.csv": LOG_LONG.encode(),
-                "a.json": LOG_ARRAY,
-                "o.json": LOG_SPREAD,
-            },
-            *preferences,
-        ),
-        "preferences in zstd": Target(
-            {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)},
-            read_preferences,
-        ),
-        "preferences in zip": Target(
-            {"l.zip": ZIPPED, "several.zip": ZIPPED_LOGS}, read_preferences
-        ),
-        "visible directions": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, _visible),
-        "logs of verdicts": Target({"v.jsonl": VERDICTS}, _verdicts),
-        "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
-        "ratings": Target({"r.jsonl": RATINGS}, *ratings),
-        "answers": Target({"a.jsonl": ANSWERS}, read_answers),
-        "experiments": Target({"u.csv": BY_UNIT.encode(), "e.jsonl": ENCODINGS}, read_experiments),
-        # data, metrics and models
-        "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),
-        "metrics": Target({"m.json": METRIC}, _metric, referees.metric),
-        "checkpoints": Target({"c.checkpoint": checkpoint.read_bytes()}, _checkpoint),
-        "models": Target(
-            {f"model/{file.name}": file.read_bytes() for file in model.iterdir()}, _model
-        ),
-        "trees": Target(
-            {f"model/{file.name}": file.read_bytes() for file in trees.iterdir()}, _trees
-        ),
-    }
+    made = {"checkpoints": Target({"c.checkpoint": checkpoint.read_bytes()}, _checkpoint)}
+
+    # models, each in a folder
+    trees = BoostedRanker(n_trees=3, min_samples_leaf=1)
+    for name, ranker, read in (("models", RidgeRanker(), _model), ("trees", trees, _trees)):
+        ranker.fit(queries).save(folder / name)
+        files = (folder / name).iterdir()
+        made[name] = Target({f"model/{file.name}": file.read_bytes() for file in files}, read)
+    return TABLES | LOGS | FILES | made
 
 
 COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
