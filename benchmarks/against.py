@@ -27,79 +27,77 @@ from typing import Any
 
 import numpy as np
 
+import dcglearn as dl
+
 OURS = Path(__file__).parents[1]
+
+
+def ordered(n: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    lists = rng.integers(0, 5, (2, n, 10), np.int8)
+    lead = ((2.0 ** lists[0] - 2.0 ** lists[1]) / np.log2(np.arange(2, 12))).sum(
+        axis=1
+    ) + rng.normal(0, 3, n)
+    first = (lead > 0)[:, None]
+    return np.where(first, *lists), np.where(first, *lists[::-1])
+
+
+def fit(learner: Any, n: int) -> Callable[[], Any]:
+    pairs = dl.Preferences(*ordered(n), 5)
+    return lambda: learner.fit(pairs)
+
+
+def smooth(kind: Any, n_queries: int, length: int) -> Callable[[], Any]:
+    rng = np.random.default_rng(0)
+    scores, grades = rng.normal(size=n_queries * length), rng.integers(0, 5, n_queries * length)
+    loss, offsets = kind(dl.DCG.standard(5, 10), depth=None), np.arange(n_queries + 1) * length
+    return lambda: loss(scores, grades, offsets, np.full(n_queries, 1 / n_queries))
+
+
+def likelihood(n: int, n_levels: int = 0, n_raters: int = 1, order: int = 2) -> Callable[[], Any]:
+    """Return a function that sums the likelihood over n judgements.
+
+    With `n_levels`, judgements have strengths and ties; several raters have position biases.
+    """
+    from dcglearn.learning.pair_loss import LIKELIHOOD, JudgedPairs, Points
+
+    rng, one = np.random.default_rng(1), np.ones((1, 1))
+    level = rng.integers(0, n_levels + 1, n).astype(np.int8) if n_levels else np.ones(1, np.int8)
+    rater = rng.integers(0, n_raters, n).astype(np.int32) if n_raters > 1 else np.zeros(1, np.int32)
+    way = rng.choice([-1, 1], n).astype(np.int8) if n_raters > 1 else np.zeros(1, np.int8)
+    judged = JudgedPairs(*ordered(n), level, rater, np.ones(1), way)
+
+    thresholds = 0.3 * np.arange(n_levels + 1.0) if n_levels else np.zeros(2)
+    errors = np.full((1, n_raters), 0.1)
+    at = Points(
+        np.arange(5.0)[None] / 4,
+        1 / np.log2(np.arange(2, 12))[None],
+        one * (*thresholds, np.inf),
+        errors,
+        biases=errors if n_raters > 1 else None,
+    )
+    return lambda: [judged.sums(at, LIKELIHOOD, order) for _ in range(-(-100_000 // n))]
+
+
+def pair_sums(n: int) -> Callable[[], Any]:
+    from dcglearn.logs.pair_sums import pair_sums
+
+    (first, second), one = ordered(n), np.ones(1)
+    weights = np.outer(1 / np.log2(np.arange(2, 12)), np.arange(5.0) / 20)
+    return lambda: [pair_sums(first, second, one, one, weights) for _ in range(-(-100_000 // n))]
+
+
+def arrays(n_queries: int, length: int) -> Callable[[], Any]:
+    rng = np.random.default_rng(0)
+    grades, scores = (
+        rng.integers(0, 5, (n_queries, length)),
+        rng.normal(size=(n_queries, length)).round(2),
+    )
+    return lambda: dl.evaluate_arrays(grades, scores, metrics=dl.DCG.standard(5, 10))
 
 
 def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]]]:
     """Return, by name, the size of a kernel's input and a function that prepares one call."""
-    import dcglearn as dl
-
-    def ordered(n: int) -> tuple[Any, Any]:
-        rng = np.random.default_rng(0)
-        lists = rng.integers(0, 5, (2, n, 10), np.int8)
-        lead = ((2.0 ** lists[0] - 2.0 ** lists[1]) / np.log2(np.arange(2, 12))).sum(
-            axis=1
-        ) + rng.normal(0, 3, n)
-        first = (lead > 0)[:, None]
-        return np.where(first, *lists), np.where(first, *lists[::-1])
-
-    def fit(learner: Any, n: int) -> Callable[[], Any]:
-        pairs = dl.Preferences(*ordered(n), 5)
-        return lambda: learner.fit(pairs)
-
-    def smooth(kind: Any, n_queries: int, length: int) -> Callable[[], Any]:
-        rng = np.random.default_rng(0)
-        scores, grades = rng.normal(size=n_queries * length), rng.integers(0, 5, n_queries * length)
-        loss, offsets = kind(dl.DCG.standard(5, 10), depth=None), np.arange(n_queries + 1) * length
-        return lambda: loss(scores, grades, offsets, np.full(n_queries, 1 / n_queries))
-
-    def likelihood(
-        n: int, n_levels: int = 0, n_raters: int = 1, order: int = 2
-    ) -> Callable[[], Any]:
-        """Return a function that sums the likelihood over n judgements.
-
-        With `n_levels`, judgements have strengths and ties; several raters have position biases.
-        """
-        from dcglearn.learning.pair_loss import LIKELIHOOD, JudgedPairs, Points
-
-        rng, one = np.random.default_rng(1), np.ones((1, 1))
-        level = (
-            rng.integers(0, n_levels + 1, n).astype(np.int8) if n_levels else np.ones(1, np.int8)
-        )
-        rater = (
-            rng.integers(0, n_raters, n).astype(np.int32) if n_raters > 1 else np.zeros(1, np.int32)
-        )
-        way = rng.choice([-1, 1], n).astype(np.int8) if n_raters > 1 else np.zeros(1, np.int8)
-        judged = JudgedPairs(*ordered(n), level, rater, np.ones(1), way)
-
-        thresholds = 0.3 * np.arange(n_levels + 1.0) if n_levels else np.zeros(2)
-        errors = np.full((1, n_raters), 0.1)
-        at = Points(
-            np.arange(5.0)[None] / 4,
-            1 / np.log2(np.arange(2, 12))[None],
-            one * (*thresholds, np.inf),
-            errors,
-            biases=errors if n_raters > 1 else None,
-        )
-        return lambda: [judged.sums(at, LIKELIHOOD, order) for _ in range(-(-100_000 // n))]
-
-    def pair_sums(n: int) -> Callable[[], Any]:
-        from dcglearn.logs.pair_sums import pair_sums
-
-        (first, second), one = ordered(n), np.ones(1)
-        weights = np.outer(1 / np.log2(np.arange(2, 12)), np.arange(5.0) / 20)
-        return lambda: [
-            pair_sums(first, second, one, one, weights) for _ in range(-(-100_000 // n))
-        ]
-
-    def arrays(n_queries: int, length: int) -> Callable[[], Any]:
-        rng = np.random.default_rng(0)
-        grades, scores = (
-            rng.integers(0, 5, (n_queries, length)),
-            rng.normal(size=(n_queries, length)).round(2),
-        )
-        return lambda: dl.evaluate_arrays(grades, scores, metrics=dl.DCG.standard(5, 10))
-
     many, documents = (20_000, 20_000) if quick else (1_000_000, 1_000_000)
     sizes = (500, 10_000) if quick else (500, 10_000, 1_000_000)
     return {
