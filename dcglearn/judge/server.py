@@ -24,8 +24,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.exported import page_part
+from dcglearn.judge.page_answers import Refused
 from dcglearn.judge.progress import Progress
-from dcglearn.judge.study import Refused, Study
+from dcglearn.judge.study import Study
 from dcglearn.judge.verdict_log import NotSaved
 
 _LOG = logging.getLogger(__name__)

@@ -2,13 +2,11 @@
 
 import hashlib
 import math
-import re
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import ChainMap, Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -25,19 +23,10 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.judge.candidates import Candidates, Pair, known_pairs, seen_items
 from dcglearn.judge.learned import Chooser, Learned
-from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields, key_of, standing
+from dcglearn.judge.page_answers import AnswerReader, Refused
+from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, as_log, key_of, standing
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-
-CHOICES = {
-    "left": ("left", None),
-    "right": ("right", None),
-    "both good": ("tie", "both good"),
-    "both bad": ("tie", "both bad"),
-    "skip": ("open", None),
-    "undo": ("open", None),
-}
-"""The answers of a rater, as winner and kind of tie."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +76,6 @@ class Lease:
     until: float
 
 
-class Refused(Exception):
-    """An answer that has no meaning; the message says why."""
-
-
 class Study:
     """Candidates, rules, and the log of what was said; safe to call from several threads.
 
@@ -119,14 +104,18 @@ class Study:
         )
         self._leases: dict[tuple[str, str], dict[str, Lease]] = defaultdict(dict)
         self._known = {pair.key: pair for pair in known_pairs(candidates)}
-        self._practice = set(list(self._known)[: 3 if self.rules.practice else 0])
+        practice = [*self._known][: 3 * self.rules.practice]
+        self._kinds = dict.fromkeys(self._known, "check") | dict.fromkeys(practice, "practice")
         self._pairs = {pair.key: pair for pair in candidates.pairs} | self._known
+        self._answers = AnswerReader(
+            self._pairs, self._kinds, self.rules.strengths, candidates.grade_names
+        )
         self._keys: dict[str, str] = {}  # the pair that each verdict is about
 
         # after a restart, pages first tell for a minute which pairs they hold
         self._all_back = time.monotonic() + 60.0 if self.log.verdicts else 0.0
         try:
-            self._check_shape()
+            self.log.check_shape(candidates)
         except InputError:
             self.log.close()
             raise
@@ -233,10 +222,7 @@ class Study:
 
     def known(self) -> list[tuple[Pair, str]]:
         """Return the pairs with a known answer, and what each is for: practice or check."""
-        return [(pair, self._kind(pair.key)) for pair in self._known.values()]
-
-    def _kind(self, key: str) -> str:
-        return "practice" if key in self._practice else "check"
+        return [(pair, self._kinds[key]) for key, pair in self._known.items()]
 
     def save(
         self, rater: str, tab: str, answers: Sequence[Any]
@@ -250,43 +236,36 @@ class Study:
             saved: list[str] = []
             refused: list[dict[str, str]] = []
             new: dict[str, Verdict] = {}
-            to_settle: list[Mapping[str, Any]] = []
+            said = ChainMap(new, self.log.verdicts)
             for answer in answers:
                 # refuse what has no meaning, or comes a second time
                 try:
-                    verdict = self._verdict(answer, rater, new)
-                    is_new = verdict["id"] not in self.log.verdicts and verdict["id"] not in new
-                    if is_new:
-                        self._refuse_second(answer, rater, new)
+                    verdict = self._answers.verdict(answer, rater, said)
+                    if verdict["id"] not in said:
+                        self._refuse_second(verdict, new)
+                        new[verdict["id"]] = verdict
                 except Refused as error:
                     name = answer.get("id") if isinstance(answer, dict) else None
                     refused.append({"id": str(name)[:64], "reason": str(error)})
                     continue
-
-                # a repeated answer is saved already
                 saved.append(verdict["id"])
-                if is_new:
-                    new[verdict["id"]] = verdict
-                    to_settle.append(answer)
 
-            # write the others at once
+            # write at once those that are not saved already
             if new:
                 self.log.append(list(new.values()))
-                for answer in to_settle:
-                    self._settle(rater, tab, answer)
+                for verdict in new.values():
+                    self._settle(tab, verdict)
                 self._count()
             return saved, refused
 
-    def _refuse_second(
-        self, answer: Mapping[str, Any], rater: str, new: Mapping[str, Verdict]
-    ) -> None:
-        """Raise Refused if a verdict of this rater on the pair stands, unless this undoes one."""
-        if answer["choice"] == "undo":
+    def _refuse_second(self, verdict: Verdict, new: Mapping[str, Verdict]) -> None:
+        """Raise Refused if a verdict of the rater on the pair stands, unless this undoes one."""
+        if verdict["supersedes"]:
             return
-        gone = {verdict["supersedes"] for verdict in new.values()}
-        for verdict in (*standing(self.log.verdicts.values()), *new.values()):
-            stands = verdict["id"] not in gone and not verdict["supersedes"]
-            if stands and verdict["rater"] == rater and key_of(verdict) == answer["pair"]:
+        key, gone = key_of(verdict), {other["supersedes"] for other in new.values()}
+        for other in (*standing(self.log.verdicts.values()), *new.values()):
+            stands = other["id"] not in gone and not other["supersedes"]
+            if stands and other["rater"] == verdict["rater"] and key_of(other) == key:
                 raise Refused("you have judged this pair already, in another tab")
 
     def progress(self, rater: str) -> Fields:
@@ -365,41 +344,11 @@ class Study:
         if not self.log.refresh():
             return
         try:
-            self._check_shape()
+            self.log.check_shape(self.candidates)
         except InputError as error:
             raise NotSaved(f"the log was changed by another program: {error}") from error
         self._keys.clear()
         self._count()
-
-    def _check_shape(self) -> None:
-        """Raise InputError unless the verdicts are on lists like the candidates'."""
-        depth, n_grades = self.candidates.depth, self.candidates.n_grades
-        for verdict in self.log.verdicts.values():
-            place = f"{self.log.path}, verdict {verdict['id']}"
-            for side in ("a", "b"):
-                # grades of all positions
-                grades = verdict[side]
-                whole = all(type(grade) is int and grade >= -1 for grade in grades)
-                if not whole or len(grades) != depth:
-                    other = f"{side} = {grades}, where the candidates have {depth} grades"
-                    remedy = "name another log, or give the candidates this log was made with"
-                    raise InputError(f"{place}: {other}; {remedy}")
-
-                # of the candidates' scale
-                if max(grades) >= n_grades:
-                    other = f"grade {max(grades)}, the candidates 0 to {n_grades - 1}"
-                    remedy = f"--grades {max(grades) + 1} if the scale is the same"
-                    raise InputError(
-                        f"{place}: {side} holds {other}; name another log, or {remedy}"
-                    )
-
-            # another scale, or winner
-            names = self.candidates.grade_names
-            if names is not None and verdict["scale"] not in (None, names):
-                other = f"the scale is {verdict['scale']}, that of the candidates {names}"
-                raise InputError(f"{place}: {other}; name another log")
-            if verdict["winner"] not in ("a", "b", "tie", "open"):
-                raise InputError(f"{place}: winner is {verdict['winner']!r}; use a, b, tie or open")
 
     def _count(self) -> None:
         """Count who has judged what, and hand the log to the learner.
@@ -463,7 +412,8 @@ class Study:
         """Return a pair with a known answer, in the practice round, or later by chance."""
         taken = self._done[rater] | {key for other, key in self._held(now) if other == rater}
         key = next((key for key in self._known if key not in taken), None)
-        return key if key in self._practice or self._chooser.chance(self.rules.checks) else None
+        asked = self._kinds.get(key or "") == "practice" or self._chooser.chance(self.rules.checks)
+        return key if asked else None
 
     def _choose(self, rater: str, held: set[str], now: float) -> str | None:
         """Return the pair to ask next; pairs that others began are completed first."""
@@ -507,111 +457,16 @@ class Study:
 
         # what stands above and below the lists
         shown = {"pair": key, "query": pair.text or pair.query, "intent": pair.intent}
-        if key in self._practice:
+        if self._kinds.get(key) == "practice":
             shown["practice"] = "left" if left_is_a else "right"
         return {**shown, "left": left, "right": right, "shown_left": "a" if left_is_a else "b"}
 
-    def _settle(self, rater: str, tab: str, answer: Mapping[str, Any]) -> None:
+    def _settle(self, tab: str, verdict: Verdict) -> None:
         """Give a judged pair back; lease a pair whose verdict was undone again."""
-        key = answer["pair"]
+        key, rater = key_of(verdict), verdict["rater"]
         for (other, _), leases in self._leases.items():
             if other == rater:
                 leases.pop(key, None)
-        if answer["choice"] == "undo":
-            lease = Lease(answer["shown_left"] == "a", time.monotonic() + self.lease)
+        if verdict["supersedes"]:
+            lease = Lease(verdict["shown_left"] == "a", time.monotonic() + self.lease)
             self._leases[rater, tab] = {key: lease, **self._leases[rater, tab]}
-
-    def _verdict(self, answer: Any, rater: str, new: Mapping[str, Verdict]) -> Verdict:
-        """Return the line of an answer; raise Refused if it has no meaning."""
-        if not isinstance(answer, dict):
-            raise Refused("not an object")
-        name, choice, left = (str(answer.get(field)) for field in ("id", "choice", "shown_left"))
-        if not re.fullmatch(r"[A-Za-z0-9_-]{8,64}", name):
-            raise Refused("the id is not 8 to 64 letters and digits")
-        pair = self._pairs.get(str(answer.get("pair")))
-        if pair is None:
-            raise Refused("the pair is not among the candidates of this study")
-        if choice not in CHOICES or left not in ("a", "b"):
-            raise Refused("no such answer")
-
-        # a verdict on the lists, not on the sides
-        winner, tie = CHOICES[choice]
-        if winner in ("left", "right"):
-            winner = "a" if (winner == "left") == (left == "a") else "b"
-        check = None
-        if pair.key in self._known:  # never a judgement
-            check = f"{self._kind(pair.key)} {'right' if winner == 'a' else 'wrong'}"
-            winner, tie = "open", None
-
-        # the line, checked as those of any log
-        line = {
-            "id": name,
-            "query": pair.query or None,
-            "a": list(pair.a),
-            "b": list(pair.b),
-            "items_a": pair.items_a and list(pair.items_a),
-            "items_b": pair.items_b and list(pair.items_b),
-            # what was said
-            "winner": winner,
-            "tie": tie,
-            "strength": self._strength(answer.get("strength"), winner),
-            "shown_left": left,
-            "rater": rater,
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            # what is kept for audits
-            "seconds": answer.get("seconds"),
-            "note": answer.get("note"),
-            "supersedes": self._superseded(answer, rater, new),
-            "check": check,
-            "scale": self.candidates.grade_names,
-        }
-
-        try:
-            check_fields(line)
-        except InputError as error:
-            raise Refused(str(error)) from error
-        return line
-
-    def _superseded(
-        self, answer: Mapping[str, Any], rater: str, new: Mapping[str, Verdict]
-    ) -> str | None:
-        """Return the id of the verdict that an answer undoes, None unless it does."""
-        supersedes = answer.get("supersedes")
-        if answer["choice"] != "undo":
-            if supersedes is not None:
-                raise Refused("only an undo supersedes a verdict")
-            return None
-        target = self.log.verdicts.get(str(supersedes)) or new.get(str(supersedes))
-        if target is None or target["rater"] != rater:
-            raise Refused("the verdict to undo is not in the log")
-        return str(supersedes)
-
-    def _strength(self, strength: Any, winner: str) -> int | None:
-        if winner not in ("a", "b") or self.rules.strengths == 1:
-            return None
-        if type(strength) is not int or not 1 <= strength <= self.rules.strengths:
-            raise Refused(f"the strength of preference is 1 to {self.rules.strengths}")
-        return strength
-
-
-def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
-    """Return verdicts with an answer as `read_preferences` does, on a scale of `n_grades`."""
-    lists = np.array([(v["a"], v["b"]) for v in verdicts], np.int8)
-    second = np.array([v["winner"] == "b" for v in verdicts])
-    lists[second] = lists[second][:, ::-1]
-    tie = [v["winner"] == "tie" for v in verdicts]
-
-    # columns that hold anything
-    columns: Fields = {}
-    for name in ("rater", "query", "time"):
-        labels = [v.get(name) or "" for v in verdicts]
-        if any(labels):
-            columns[name] = labels
-    if any(v["strength"] is not None for v in verdicts):
-        columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
-
-    # whether the preferred list was shown second
-    shown = np.array([v["shown_left"] or "" for v in verdicts])
-    if (shown != "").all():
-        columns["swapped"] = (shown == "b") != second
-    return Preferences(lists, n_grades=n_grades, tie=tie if any(tie) else None, **columns)

@@ -9,14 +9,17 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dcglearn.foundation import disk
 from dcglearn.foundation.inputs import Paths, read_bytes, refuse_constant
 from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import Fields, InputError, PathLike, errors_in
-from dcglearn.judge.candidates import checked_items, pair_key
+from dcglearn.judge.candidates import Candidates, checked_items, pair_key
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.openers import log_files
+from dcglearn.readers.preferences import Preferences
 
 _LOG = logging.getLogger(__name__)
 
@@ -120,6 +123,36 @@ class VerdictLog:
         self.changes += 1
         return True
 
+    def check_shape(self, candidates: Candidates) -> None:
+        """Raise InputError unless the verdicts are on lists like the candidates'."""
+        depth, n_grades = candidates.depth, candidates.n_grades
+        for verdict in self.verdicts.values():
+            place = f"{self.path}, verdict {verdict['id']}"
+            for side in ("a", "b"):
+                # grades of all positions
+                grades = verdict[side]
+                whole = all(type(grade) is int and grade >= -1 for grade in grades)
+                if not whole or len(grades) != depth:
+                    other = f"{side} = {grades}, where the candidates have {depth} grades"
+                    remedy = "name another log, or give the candidates this log was made with"
+                    raise InputError(f"{place}: {other}; {remedy}")
+
+                # of the candidates' scale
+                if max(grades) >= n_grades:
+                    other = f"grade {max(grades)}, the candidates 0 to {n_grades - 1}"
+                    remedy = f"--grades {max(grades) + 1} if the scale is the same"
+                    raise InputError(
+                        f"{place}: {side} holds {other}; name another log, or {remedy}"
+                    )
+
+            # another scale, or winner
+            names = candidates.grade_names
+            if names is not None and verdict["scale"] not in (None, names):
+                other = f"the scale is {verdict['scale']}, that of the candidates {names}"
+                raise InputError(f"{place}: {other}; name another log")
+            if verdict["winner"] not in ("a", "b", "tie", "open"):
+                raise InputError(f"{place}: winner is {verdict['winner']!r}; use a, b, tie or open")
+
     def close(self) -> None:
         """Release the file."""
         if self._file >= 0:
@@ -206,6 +239,29 @@ def key_of(verdict: Verdict) -> str:
     """Return the key of the pair that a verdict is about."""
     lists = (verdict[name] for name in ("a", "b", "items_a", "items_b"))
     return pair_key(verdict["query"] or "", *lists)
+
+
+def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
+    """Return verdicts with an answer as `read_preferences` does, on a scale of `n_grades`."""
+    lists = np.array([(v["a"], v["b"]) for v in verdicts], np.int8)
+    second = np.array([v["winner"] == "b" for v in verdicts])
+    lists[second] = lists[second][:, ::-1]
+    tie = [v["winner"] == "tie" for v in verdicts]
+
+    # columns that hold anything
+    columns: Fields = {}
+    for name in ("rater", "query", "time"):
+        labels = [v.get(name) or "" for v in verdicts]
+        if any(labels):
+            columns[name] = labels
+    if any(v["strength"] is not None for v in verdicts):
+        columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
+
+    # whether the preferred list was shown second
+    shown = np.array([v["shown_left"] or "" for v in verdicts])
+    if (shown != "").all():
+        columns["swapped"] = (shown == "b") != second
+    return Preferences(lists, n_grades=n_grades, tie=tie if any(tie) else None, **columns)
 
 
 def line_of(verdict: Verdict) -> bytes:

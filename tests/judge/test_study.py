@@ -21,6 +21,7 @@ from dcglearn.judge.learned import (
     beats_coin,
     expected_verdicts,
 )
+from dcglearn.judge.page_answers import Refused
 from dcglearn.judge.progress import (
     NO_BETTER,
     Progress,
@@ -29,7 +30,8 @@ from dcglearn.judge.progress import (
     sentences,
     wins,
 )
-from dcglearn.judge.study import Refused, Rules, Study, as_log
+from dcglearn.judge.study import Rules, Study
+from dcglearn.judge.verdict_log import as_log
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
