@@ -37,16 +37,8 @@ from simulations.changes import section
 from simulations.claims import Claim
 from simulations.claims_page import pages, summary_table
 from simulations.letor import commands
-from simulations.run import (
-    Program,
-    commit_of,
-    complete,
-    kept_rows,
-    parser,
-    produce,
-    rounded,
-    tested,
-)
+from simulations.results import Program, commit_of, complete, kept_rows, produce, rounded, tested
+from simulations.run import parser
 
 HERE = Path(__file__).parent
 TIMES = "times.csv"

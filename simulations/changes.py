@@ -8,7 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from simulations.claims import CANNOT_FAIL, UNDECIDED, VERDICTS
-from simulations.run import SEED, first_line
+from simulations.results import first_line
+from simulations.run import SEED
 
 BEFORE = "claims_before.csv"
 """Name of the table of all claims as it was before this round's run."""

@@ -33,7 +33,8 @@ import dcglearn as dl
 from dcglearn.evaluation.next_judgements import Difference, Document
 from dcglearn.evaluation.unjudged import OpenQuery, Unjudged
 from simulations.claims import Claim
-from simulations.run import STYLES, Program, mapped, parser, produce
+from simulations.results import Program, produce
+from simulations.run import STYLES, mapped, parser
 
 TINY = 1e-9
 """Differences up to this size count as none."""
@@ -60,7 +61,7 @@ SIZES = {"below .02": (0.0, 0.02), "to .1": (0.02, 0.1), "from .1": (0.1, np.inf
 
 @dataclass(frozen=True)
 class NextGrades:
-    """The study, as `simulations.run.produce` takes it, for some judgements and runs."""
+    """The study, as `simulations.results.produce` takes it, for some judgements and runs."""
 
     judged: dl.io.Judgements = field(repr=False)
     runs: Sequence[dl.io.Run] = field(repr=False)

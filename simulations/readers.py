@@ -43,7 +43,8 @@ from tqdm import tqdm
 import dcglearn as dl
 from simulations.claims import Claim, Interval, interval
 from simulations.reader_logs import PASSAGES, SOURCES, exposure, found, places_of
-from simulations.run import Program, mapped, parser, produce, read
+from simulations.results import Program, produce, read
+from simulations.run import mapped, parser
 
 SHARE = 0.8
 """Share of people, queries or lists in training."""
@@ -81,7 +82,7 @@ TEXTBOOKS = (USUAL, "linear-log2", "exponential-flat")
 
 @dataclass(frozen=True)
 class Readers:
-    """The study, as `simulations.run.produce` takes it, of the files of some readers."""
+    """The study, as `simulations.results.produce` takes it, of the files of some readers."""
 
     files: Mapping[str, Path]
 

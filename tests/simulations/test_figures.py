@@ -17,7 +17,7 @@ import pytest
 
 import dcglearn as dl
 import simulations.__main__
-from simulations import ranking_data, run
+from simulations import ranking_data, results, run
 from simulations.claims import HOLDS
 from tests.makers import cluster_of, refused
 
@@ -79,7 +79,7 @@ def this_round(name):
     """Return whether a committed table has this round's seed; the others are replaced when their
     programs run again.
     """
-    first = run.complete(ROOT / "figures", name) or ""
+    first = results.complete(ROOT / "figures", name) or ""
     return first.startswith(f"# seed={run.SEED} ")
 
 
@@ -92,7 +92,7 @@ def figure_09(tmp_path_factory):
     """Return the program of figure 9, and a folder with its quick results of two repeats."""
     folder = tmp_path_factory.mktemp("figure_09")
     module = importlib.import_module("simulations.figure_09")
-    run.produce(module, options(folder, "--quick", "--repeats", "2"))
+    results.produce(module, options(folder, "--quick", "--repeats", "2"))
     return module, folder
 
 
@@ -140,8 +140,8 @@ def test_quick_results_agree_with_what_holds(tmp_path, name):
         pytest.importorskip("lightgbm")
     module = importlib.import_module(f"simulations.{name}")
     claims, table = (
-        run.produce(module, options(tmp_path, "--quick", "--repeats", "2")),
-        run.read(tmp_path, name),
+        results.produce(module, options(tmp_path, "--quick", "--repeats", "2")),
+        results.read(tmp_path, name),
     )
     for suffix, magic in (
         (".png", b"\x89PNG"),
@@ -150,10 +150,10 @@ def test_quick_results_agree_with_what_holds(tmp_path, name):
     ):
         assert (tmp_path / f"{name}{suffix}").read_bytes().startswith(magic)
     if this_round(name):
-        assert table.columns == run.read(ROOT / "figures", name).columns
+        assert table.columns == results.read(ROOT / "figures", name).columns
     hold = set()
-    if run.complete(ROOT / "figures", name):
-        committed = run.tested(module, ROOT / "figures")
+    if results.complete(ROOT / "figures", name):
+        committed = results.tested(module, ROOT / "figures")
         hold = {claim.text for claim in committed if claim.verdicts[0] == HOLDS}
     assert claims
     means = [(claim, claim.measured[0].mean) for claim in claims if claim.text in hold]
@@ -235,17 +235,17 @@ def test_without_their_folder_rows_of_real_queries_are_kept_and_said_to_be_old(t
     path.write_text(f"{head}\n{table.write_csv()}")
     new = pl.DataFrame({"data": ["LETOR-shaped"], "x": [3.0]})
     for seed in (2, 3):  # again: the rows are still of the first run
-        line, both = run.with_real_rows(f"# seed={seed}", new, path)
-        assert line == f"# seed={seed}\n{run.KEPT}seed=1 repeats=2 quick=False commit=abc"
+        line, both = results.with_real_rows(f"# seed={seed}", new, path)
+        assert line == f"# seed={seed}\n{results.KEPT}seed=1 repeats=2 quick=False commit=abc"
         assert both["x"].to_list() == [3.0, 2.0]
         path.write_text(f"{line}\n{both.write_csv()}")
-        assert run.read(tmp_path, "study").equals(both)
-        assert run.kept_rows(path) == "seed=1 repeats=2 quick=False commit=abc"
+        assert results.read(tmp_path, "study").equals(both)
+        assert results.kept_rows(path) == "seed=1 repeats=2 quick=False commit=abc"
     assert "are old (seed=1 repeats=2" in capsys.readouterr().err
-    assert run.with_real_rows("#", table, path) == ("#", table)
+    assert results.with_real_rows("#", table, path) == ("#", table)
     others = new.drop("data")
-    assert run.with_real_rows("#", others, path)[0] == "#"
-    assert run.with_real_rows("#", new, tmp_path / "none.csv") == ("#", new)
+    assert results.with_real_rows("#", others, path)[0] == "#"
+    assert results.with_real_rows("#", new, tmp_path / "none.csv") == ("#", new)
 
 
 def test_tables_of_different_commits_are_named(monkeypatch, copied):
@@ -253,7 +253,7 @@ def test_tables_of_different_commits_are_named(monkeypatch, copied):
     monkeypatch.setattr(simulations.__main__, "programs", lambda kind="all": [module])
     assert simulations.__main__.sources(folder) == []
     other = type("Other", (), {"STEM": "other"})
-    for suffix in run.SUFFIXES:
+    for suffix in results.SUFFIXES:
         shutil.copy(folder / f"figure_09{suffix}", folder / f"other{suffix}")
     (folder / "other.csv").write_text("# seed=1 repeats=2 quick=False commit=abc\nx\n")
     monkeypatch.setattr(simulations.__main__, "programs", lambda kind="all": [module, other])
@@ -354,18 +354,18 @@ def test_a_cluster_gives_the_same_bytes(tmp_path, monkeypatch, figure_09):
     module, local = figure_09
     with cluster_of(1) as cluster:
         dask = ["--quick", "--repeats", "2", "--dask", cluster.scheduler_address]
-        run.produce(module, options(tmp_path, *dask))
+        results.produce(module, options(tmp_path, *dask))
     assert (tmp_path / "figure_09.csv").read_bytes() == (local / "figure_09.csv").read_bytes()
     monkeypatch.setattr(run, "CONNECT", 0.5)
     unknown = options(tmp_path, "--quick", "--force", "--dask", "tcp://127.0.0.1:1")
-    refused("no scheduler answers", run.produce, module, unknown)
+    refused("no scheduler answers", results.produce, module, unknown)
 
 
 def test_same_seed_same_bytes_for_any_number_of_processes(tmp_path, figure_09):
     module, folder = figure_09
-    before = [(folder / f"figure_09{suffix}").read_bytes() for suffix in run.SUFFIXES]
-    run.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--jobs", "2"))
-    assert [(tmp_path / f"figure_09{suffix}").read_bytes() for suffix in run.SUFFIXES] == before
+    before = [(folder / f"figure_09{suffix}").read_bytes() for suffix in results.SUFFIXES]
+    results.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--jobs", "2"))
+    assert [(tmp_path / f"figure_09{suffix}").read_bytes() for suffix in results.SUFFIXES] == before
 
 
 def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(monkeypatch, copied):
@@ -378,12 +378,14 @@ def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(m
 
     monkeypatch.setattr(module, "simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run.produce(module, options(folder, "--quick", "--repeats", "2", "--force"))
+        results.produce(module, options(folder, "--quick", "--repeats", "2", "--force"))
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    run.produce(module, options(folder, "--quick", "--repeats", "2"))  # results exist: nothing runs
+    results.produce(
+        module, options(folder, "--quick", "--repeats", "2")
+    )  # results exist: nothing runs
     (folder / "figure_09.pdf").unlink()
     with pytest.raises(KeyboardInterrupt):
-        run.produce(module, options(folder, "--quick", "--repeats", "2"))
+        results.produce(module, options(folder, "--quick", "--repeats", "2"))
 
 
 def test_a_study_of_ones_own_begins_from_the_template(tmp_path, monkeypatch, capsys):
@@ -407,7 +409,7 @@ def test_a_study_of_ones_own_begins_from_the_template(tmp_path, monkeypatch, cap
 
     # a truth of one's own, and each claim about one truth alone
     assert isinstance(template.TRUTHS["mine"], dl.DCG)
-    claims = run.produce(template, options(tmp_path, "--quick", "--repeats", "2"))
+    claims = results.produce(template, options(tmp_path, "--quick", "--repeats", "2"))
     assert [claim.rows["truth"] for claim in claims] == [
         name for name in template.TRUTHS for _ in range(2)
     ]
@@ -415,35 +417,35 @@ def test_a_study_of_ones_own_begins_from_the_template(tmp_path, monkeypatch, cap
 
 def test_results_that_are_kept_are_named(copied, capsys):
     module, folder = copied
-    run.produce(module, options(folder, "--quick", "--repeats", "2"))
+    results.produce(module, options(folder, "--quick", "--repeats", "2"))
     assert f"kept: {folder / 'figure_09'}.csv" in capsys.readouterr().err
 
 
 def test_a_claim_whose_rows_no_table_has_fails(monkeypatch, copied):
     module, folder = copied
-    claims = run.tested(module, folder)
+    claims = results.tested(module, folder)
     lost = replace(claims[0], rows={"truth": "D3"})
     monkeypatch.setattr(module, "claims", lambda table: iter([lost, *claims]))
-    assert run.tested(module, folder) == claims  # quick runs leave some out, but not all
+    assert results.tested(module, folder) == claims  # quick runs leave some out, but not all
     monkeypatch.setattr(module, "claims", lambda table: iter([lost]))
-    refused(r"no two repeats of rows \{'truth': 'D3'\}", run.tested, module, folder)
+    refused(r"no two repeats of rows \{'truth': 'D3'\}", results.tested, module, folder)
     monkeypatch.setattr(module, "claims", lambda table: iter([lost, *claims]))
     table = folder / "figure_09.csv"
     table.write_text(table.read_text().replace("quick=True", "quick=False"))
-    refused("correct the claim's rows", run.tested, module, folder)
+    refused("correct the claim's rows", results.tested, module, folder)
 
 
 def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch, copied):
     module, folder = copied
     message = r"figure_09\.csv does not exist; run without --redraw"
-    refused(message, run.produce, module, options(tmp_path, "--redraw"))
+    refused(message, results.produce, module, options(tmp_path, "--redraw"))
     before, claims = (
         {path.name: path.read_bytes() for path in folder.iterdir()},
-        run.tested(module, folder),
+        results.tested(module, folder),
     )
     (folder / "figure_09.png").unlink()
     monkeypatch.setattr(module, "simulate", None)
-    assert run.produce(module, options(folder, "--redraw")) == claims
+    assert results.produce(module, options(folder, "--redraw")) == claims
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -451,9 +453,9 @@ def test_results_of_other_options_are_kept_unless_forced(copied):
     module, folder = copied
     before = (folder / "figure_09.csv").read_bytes()
     other = ("--quick", "--repeats", "2", "--seed", "1")
-    refused("other options", run.produce, module, options(folder, *other))
+    refused("other options", results.produce, module, options(folder, *other))
     assert (folder / "figure_09.csv").read_bytes() == before
-    run.produce(module, options(folder, *other, "--force"))
+    results.produce(module, options(folder, *other, "--force"))
     assert (
         (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True commit=")
     )
@@ -462,12 +464,12 @@ def test_results_of_other_options_are_kept_unless_forced(copied):
 def test_an_update_keeps_results_of_these_options_and_replaces_others(copied, capsys, monkeypatch):
     module, folder = copied
     other = ("--quick", "--repeats", "2", "--seed", "1", "--update")
-    run.produce(module, options(folder, *other))
-    head = run.first_line(folder / "figure_09.csv")
-    assert run.options_of(head) == "# seed=1 repeats=2 quick=True"
-    assert run.commit_of(folder / "figure_09.csv") == run.commit()
+    results.produce(module, options(folder, *other))
+    head = results.first_line(folder / "figure_09.csv")
+    assert results.options_of(head) == "# seed=1 repeats=2 quick=True"
+    assert results.commit_of(folder / "figure_09.csv") == results.commit()
     monkeypatch.setattr(module, "simulate", None)
-    run.produce(module, options(folder, *other))
+    results.produce(module, options(folder, *other))
     assert "kept: " in capsys.readouterr().err
 
 
@@ -520,14 +522,14 @@ FEWER = {"train_trees": 6}
 def test_committed_tables_have_full_repeats(name):
     module = importlib.import_module(f"simulations.{name}")
     assert FEWER.get(name, 20) <= module.REPEATS
-    head = run.options_of(run.first_line(ROOT / "figures" / f"{name}.csv"))
+    head = results.options_of(results.first_line(ROOT / "figures" / f"{name}.csv"))
     if this_round(name):
         assert head == f"# seed={run.SEED} repeats={module.REPEATS} quick=False"
     repeats = int(re.fullmatch(r"# seed=\d+ repeats=(\d+) quick=False", head)[1])
     most = (
         repeats * getattr(module, "MORE", 1) if this_round(name) else repeats
     )  # of the setting that has most
-    assert np.unique(run.read(ROOT / "figures", name)["repeat"]).size == most
+    assert np.unique(results.read(ROOT / "figures", name)["repeat"]).size == most
 
 
 def test_simulations_import_only_public_names():

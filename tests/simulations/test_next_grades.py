@@ -8,7 +8,7 @@ import pytest
 
 import dcglearn as dl
 from simulations import next_grades
-from simulations.run import first_line
+from simulations.results import first_line
 from tests.makers import refused
 
 ROOT = next_grades.Path(next_grades.__file__).parents[1]

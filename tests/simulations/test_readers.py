@@ -11,7 +11,7 @@ import dcglearn as dl
 from dcglearn.metrics.reader_names import FILE, readers
 from simulations import reader_logs
 from simulations import readers as study
-from simulations.run import read
+from simulations.results import read
 from tests.makers import refused
 
 FLAT = dl.DCG(np.arange(5.0), np.ones(5))

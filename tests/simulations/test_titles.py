@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from simulations import claims_page, ranking_data, run
+from simulations import claims_page, ranking_data, results, run
 from simulations.claims import FAILS, HOLDS, UNDECIDED, Claim
 from simulations.findings import AGREES, headline
 
@@ -41,7 +41,7 @@ def drawn(name, monkeypatch):
 
     if hasattr(module, "headline"):
         monkeypatch.setattr(module, "headline", spy)
-    figure = run.picture(module, run.read(ROOT / "figures", name))
+    figure = results.picture(module, results.read(ROOT / "figures", name))
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     return [*titles, figure.get_suptitle()], calls
 
