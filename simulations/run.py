@@ -205,8 +205,7 @@ def curves(
     names = table[lines].unique(maintain_order=True).to_list()
     for i, (style, name) in enumerate(zip(STYLES, names, strict=False)):
         for j, (dash, kind) in enumerate(zip(DASHES, kinds, strict=False)):
-            part = means.filter(pl.col(lines) == name)
-            part = part.filter(pl.col(dashes) == kind) if dashes else part
+            part = means.filter(**dict(zip(by, (name, kind), strict=False)))
             words = [
                 (labels or {}).get(str(key), str(key)) for key in (name, kind) if key is not None
             ]
@@ -328,11 +327,7 @@ def legend_below(axes: Axes, title: str | None = None, **options: Any) -> None:
 
 def paired(first: pl.Series, second: pl.Series) -> tuple[float, float]:
     """Return the mean of first - second over repeats in the same order, and its standard error."""
-    return mean_and_error(first.to_numpy() - second.to_numpy())
-
-
-def mean_and_error(values: Any) -> tuple[float, float]:
-    """Return the mean of an array and its standard error."""
+    values = first.to_numpy() - second.to_numpy()
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
