@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
-from dcglearn.foundation.plain_text import escaped, percent
-from dcglearn.foundation.validation import (
-    Fields,
-    Floats,
-    InputError,
-    Integers,
-    PathLike,
-    suffix_among,
+from dcglearn.foundation.figure_style import (
+    LINE_STYLES,
+    PRINT_STYLE,
+    print_style,
+    printed,
+    save_figure,
+    styles,
 )
-from dcglearn.foundation.working_folder import import_matplotlib
+from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.plain_text import percent
+from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.reading import labelled, resolved
 
 if TYPE_CHECKING:
@@ -43,46 +41,18 @@ if TYPE_CHECKING:
     from dcglearn.trust.segments import SegmentTest
 
 __all__ = [
-    "banded_figure", "dcg_figure", "disagreement_figure", "fit_figure", "forest_figure",
-    "learned_figure", "plot_discounts", "plot_gains", "plot_shares", "plot_weights",
-    "raters_figure", "regret_figure", "save_figure", "segments_figure", "slope_figure",
-    "witness_figure",
+    "LINE_STYLES", "PRINT_STYLE", "banded_figure", "dcg_figure", "disagreement_figure",
+    "fit_figure", "forest_figure", "learned_figure", "plot_discounts", "plot_gains",
+    "plot_shares", "plot_weights", "raters_figure", "regret_figure", "save_figure",
+    "segments_figure", "slope_figure", "witness_figure",
 ]  # fmt: skip
-
-LINE_STYLES: tuple[Fields, ...] = (
-    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
-    {"color": "#009E73", "marker": "^", "linestyle": "-."},
-    {"color": "#CC79A7", "marker": "D", "linestyle": ":", "markerfacecolor": "white"},
-    {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
-    {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
-)
-"""Okabe and Ito's colour-blind safe colours, each with a marker and a dash for grey prints."""
 
 _COLOR = LINE_STYLES[0]["color"]
 """The colour of what was learned."""
 
-PRINT_STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "legend.frameon": False,
-    "figure.dpi": 100,
-    "savefig.dpi": 200,
-    "pdf.fonttype": 42,
-    "axes.prop_cycle": f"cycler('color', {[style['color'] for style in LINE_STYLES]})",
-}
-"""Parameters of matplotlib (`rc_context`, `style.use`) for a figure in print."""
-
 
 def __dir__() -> list[str]:
-    return [
-        name
-        for name in globals()
-        if name.endswith(("_figure", "_STYLE", "_STYLES")) or name.startswith("plot_")
-    ]
+    return __all__
 
 
 def plot_gains(dcgs: Any, axes: Axes) -> Axes:
@@ -104,7 +74,7 @@ def plot_gains(dcgs: Any, axes: Axes) -> Axes:
     x = np.array(middles if are_levels else range(len(names)), np.float64)
 
     # gains from 0 to 1
-    for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
+    for style, (name, dcg) in zip(styles(len(dcgs)), dcgs.items(), strict=True):
         gains = dcg.gains - dcg.gains[0]
         axes.plot(x[: dcg.n_grades], gains / (gains[-1] or 1.0), label=name, **style)
     if not are_levels:
@@ -116,7 +86,7 @@ def plot_gains(dcgs: Any, axes: Axes) -> Axes:
 def plot_discounts(dcgs: Any, axes: Axes) -> Axes:
     """Draw discounts against positions, a line for each DCG, scaled to 1; see `plot_gains`."""
     dcgs = _by_name(dcgs)
-    for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
+    for style, (name, dcg) in zip(styles(len(dcgs)), dcgs.items(), strict=True):
         largest = np.abs(dcg.discounts).max() or 1.0
         axes.plot(np.arange(1, dcg.depth + 1), dcg.discounts / largest, label=name, **style)
     axes.set_xticks(_ticks(max(dcg.depth for dcg in dcgs.values())))
@@ -157,7 +127,7 @@ def dcg_figure(dcgs: Any) -> Figure:
         raise InputError("no DCG to draw")
 
     # gains at the left, discounts at the right
-    with _printed(7.0, 3.0) as figure:
+    with printed(7.0, 3.0) as figure:
         left, right = figure.subplots(1, 2)
         plot_gains(dcgs, left)
         plot_discounts(dcgs, right)
@@ -168,7 +138,7 @@ def dcg_figure(dcgs: Any) -> Figure:
 
 def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None) -> Figure:
     """Return a figure of a factored utility: curves beside other metrics, W, its rank-one part."""
-    with _printed(7.0, 5.6) as figure:
+    with printed(7.0, 5.6) as figure:
         (gains, discounts), (whole, part) = figure.subplots(2, 2)
 
         # gains and discounts
@@ -225,7 +195,7 @@ def _plot_ceiling(axes: Axes, ceiling: Any, place: int) -> None:
 
 def add_shares(figure: Figure, comparison: Comparison) -> None:
     """Add a panel with `plot_shares` below the panels of a figure, which becomes taller."""
-    with _print_style():
+    with print_style():
         width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + 2.4)
         grid = figure.add_gridspec(2, 1, height_ratios=[height, 2.4])
@@ -258,7 +228,7 @@ def banded_figure(
     gains, discounts = figure.axes
 
     # what the panels show
-    with _print_style():
+    with print_style():
         gains.set_title("what a grade is worth")
         discounts.set_title("how much a position counts")
 
@@ -289,7 +259,7 @@ def witness_figure(coherence: Coherence) -> Figure:
         raise InputError("there is no disagreement to draw")
 
     # one panel for each direction
-    with _printed(7.0, 1.9 * len(drawn)) as figure:
+    with printed(7.0, 1.9 * len(drawn)) as figure:
         panels = figure.subplots(len(drawn), 1, squeeze=False)[:, 0]
         for axes, (names, witness, regret) in zip(panels, drawn, strict=True):
             _draw_witness(axes, names, witness, regret, coherence.rankings.n_grades)
@@ -340,8 +310,8 @@ def _with_lead(worths: Floats, side: int) -> str:
 def regret_figure(curve: RegretCurve) -> Figure:
     """Return a figure of the largest regret against the margin by which one metric prefers."""
     a, b = curve.names
-    with _printed(4.2, 3.0) as figure:
-        axes, (first, second) = figure.subplots(), _styles(2)
+    with printed(4.2, 3.0) as figure:
+        axes, (first, second) = figure.subplots(), styles(2)
         axes.plot(curve.margin, curve.regret, label=f"{a} prefers, {b} loses", **first)
         axes.plot(curve.margin, curve.regret_reverse, label=f"{b} prefers, {a} loses", **second)
         axes.set(xlabel="margin (share of the range)", ylabel="largest regret (share of the range)")
@@ -356,7 +326,7 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
 
     n, order = len(matrix.names), matrix.order()
     size = max(3.5, 0.19 * n + 2.2)
-    with _printed(size + 0.8, size + 0.6) as figure:
+    with printed(size + 0.8, size + 0.6) as figure:
         top, axes = figure.subplots(2, 1, height_ratios=[1, 6])
 
         # the tree
@@ -385,7 +355,7 @@ def slope_figure(order: SystemOrder) -> Figure:
 
     evaluation, ranks = order.evaluation, order.ranks
     n, columns = len(evaluation.runs), np.arange(len(evaluation.metrics))
-    with _printed(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8)) as figure:
+    with printed(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8)) as figure:
         axes = figure.subplots()
 
         # a line for each system, named at both ends
@@ -421,7 +391,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
     runs, measures = list(dict.fromkeys(table["run"])), list(dict.fromkeys(table["measure"]))
     height = max(2.2, 0.16 * len(table) + 0.25 * len(runs) + 0.9)
     below = 0.0 if people is None else 0.3 * len(people.table) + 1.1
-    with _printed(6.0, height + below) as figure:
+    with printed(6.0, height + below) as figure:
         if people is None:
             axes = figure.subplots()
         else:
@@ -429,7 +399,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
             _plot_people(lower, people)
 
         # the measures of a run side by side
-        for m, (style, measure) in enumerate(zip(_styles(len(measures)), measures, strict=True)):
+        for m, (style, measure) in enumerate(zip(styles(len(measures)), measures, strict=True)):
             part = table.filter(measure=measure)
             shift = 0.8 * ((m + 0.5) / len(measures) - 0.5)
             at = np.array([runs.index(run) for run in part["run"]]) + shift
@@ -514,11 +484,11 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
 
     # one panel each, a row for each rater
     n = len(agreement.raters)
-    with _printed(2.4 * len(drawn) + 1.2, max(1.8, 0.22 * n + 1.0)) as figure:
+    with printed(2.4 * len(drawn) + 1.2, max(1.8, 0.22 * n + 1.0)) as figure:
         panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
         for axes, (title, values, good) in zip(panels, drawn, strict=True):
             ends = np.array([(value.value, value.low, value.high) for value in values]).T
-            _plot_intervals(axes, np.arange(float(n)), *ends, **_styles(1)[0])
+            _plot_intervals(axes, np.arange(float(n)), *ends, **styles(1)[0])
             _zero_line(axes, good)
             axes.set_xlabel(title)
 
@@ -534,7 +504,7 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
 def fit_figure(fit: LackOfFit) -> Figure:
     """Return a figure of the lack of fit: utilities' lead over the DCG, and the noise ceiling."""
     names, reach = [part.name for part in fit.parts], normal_quantile(LEVEL)
-    with _printed(7.0, 2.2) as figure:
+    with printed(7.0, 2.2) as figure:
         panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
 
         # how far each is ahead of the DCG
@@ -559,13 +529,13 @@ def fit_figure(fit: LackOfFit) -> Figure:
 def segments_figure(test: SegmentTest) -> Figure:
     """Return a figure of a segment test: shares respected by segments' DCGs and the common one."""
     drawn = [segment for segment in test.segments if segment.own is not None]
-    with _printed(5.0, max(1.8, 0.22 * len(drawn) + 1.0)) as figure:
+    with printed(5.0, max(1.8, 0.22 * len(drawn) + 1.0)) as figure:
         axes, places = figure.subplots(), range(len(drawn))
 
         # the shares of both DCGs
         names = f"DCG of the {test.by}", "common DCG"
         shares = [[part.own for part in drawn], [part.common for part in drawn]]
-        for style, name, values in zip(_styles(2), names, shares, strict=True):
+        for style, name, values in zip(styles(2), names, shares, strict=True):
             look = {**style, "linestyle": ""}
             axes.plot(np.array(values, dtype=float), places, label=name, **look)
 
@@ -578,23 +548,6 @@ def segments_figure(test: SegmentTest) -> Figure:
         axes.set_title(gain, fontsize=9)
         figure.legend(loc="outside lower center", ncols=2)
     return figure
-
-
-def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
-    """Write a figure beside `path` and rename it; the suffix is the format (png, pdf, svg).
-
-    Raises InputError if the suffix is another, or the file cannot be written.
-    """
-    refuse_format(path)
-    with written_beside(path, force=force) as temporary, _print_style():
-        figure.savefig(temporary)
-        if temporary.suffix.lower() == ".svg":  # XML allows no control characters
-            temporary.write_text(escaped(temporary.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def refuse_format(path: PathLike) -> None:
-    """Raise InputError unless the path of a picture ends in .png, .pdf or .svg."""
-    suffix_among(path, (".png", ".pdf", ".svg"), "pictures")
 
 
 def _plot_intervals(
@@ -637,22 +590,3 @@ def _dcg_of(metric: Any) -> DCG:
         kind = type(metric).__name__
         raise InputError(f"a DCG or a fitted learner can be drawn, not {kind}; fit a learner first")
     return drawn
-
-
-def _styles(n: int) -> Sequence[Fields]:
-    looks = itertools.islice(itertools.cycle(LINE_STYLES), n)
-    return [{"markersize": 4, "linewidth": 1.4, **look} for look in looks]
-
-
-@contextlib.contextmanager
-def _printed(width: float, height: float) -> Iterator[Figure]:
-    """Yield an empty figure of this size, in inches, to draw on in the style of print."""
-    from dcglearn.foundation.notebook_figure import NotebookFigure
-
-    with _print_style():
-        yield NotebookFigure(figsize=(width, height), layout="constrained")
-
-
-def _print_style() -> Any:
-    # names of grades and runs are text, not formulas
-    return import_matplotlib().rc_context({**PRINT_STYLE, "text.parse_math": False})

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_row
+from dcglearn.foundation.figure_style import refuse_format, save_figure
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, suffix_among
-from dcglearn.plots import refuse_format, save_figure
 from dcglearn.readers.mapping import OPTIONS
 
 if TYPE_CHECKING:

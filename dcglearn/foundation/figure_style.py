@@ -1,0 +1,78 @@
+"""Figures of matplotlib: their style in print, their size, and how they are saved."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.plain_text import escaped
+from dcglearn.foundation.validation import Fields, PathLike, suffix_among
+from dcglearn.foundation.working_folder import import_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LINE_STYLES: tuple[Fields, ...] = (
+    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
+    {"color": "#009E73", "marker": "^", "linestyle": "-."},
+    {"color": "#CC79A7", "marker": "D", "linestyle": ":", "markerfacecolor": "white"},
+    {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
+)
+"""Okabe and Ito's colour-blind safe colours, each with a marker and a dash for grey prints."""
+
+PRINT_STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "axes.prop_cycle": f"cycler('color', {[style['color'] for style in LINE_STYLES]})",
+}
+"""Parameters of matplotlib (`rc_context`, `style.use`) for a figure in print."""
+
+
+def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
+    """Write a figure beside `path` and rename it; the suffix is the format (png, pdf, svg).
+
+    Raises InputError if the suffix is another, or the file cannot be written.
+    """
+    refuse_format(path)
+    with written_beside(path, force=force) as temporary, print_style():
+        figure.savefig(temporary)
+        if temporary.suffix.lower() == ".svg":  # XML allows no control characters
+            temporary.write_text(escaped(temporary.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def refuse_format(path: PathLike) -> None:
+    """Raise InputError unless the path of a picture ends in .png, .pdf or .svg."""
+    suffix_among(path, (".png", ".pdf", ".svg"), "pictures")
+
+
+def styles(n: int) -> Sequence[Fields]:
+    """Return looks of n lines, which differ as far as `LINE_STYLES` do."""
+    looks = itertools.islice(itertools.cycle(LINE_STYLES), n)
+    return [{"markersize": 4, "linewidth": 1.4, **look} for look in looks]
+
+
+@contextlib.contextmanager
+def printed(width: float, height: float) -> Iterator[Figure]:
+    """Yield an empty figure of this size, in inches, to draw on in the style of print."""
+    from dcglearn.foundation.notebook_figure import NotebookFigure
+
+    with print_style():
+        yield NotebookFigure(figsize=(width, height), layout="constrained")
+
+
+def print_style() -> Any:
+    """Return a context in which matplotlib draws in `PRINT_STYLE`."""
+    # names of grades and runs are text, not formulas
+    return import_matplotlib().rc_context({**PRINT_STYLE, "text.parse_math": False})
