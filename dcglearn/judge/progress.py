@@ -298,8 +298,8 @@ def _rater_row(rater: Fields) -> Fields:
         "left": f"names the left list ({percent(CLAIM_LEVEL)})",
     }
     for name, title in titles.items():
-        share = rater[name] or {"value": None}
-        known = share["value"] is not None
+        share = rater[name]
+        known = share and share["value"] is not None
         row[title] = "{value:.2f} ({low:.2f} to {high:.2f})".format(**share) if known else ""
     return row
 

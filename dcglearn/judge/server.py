@@ -237,9 +237,8 @@ def _pairs(study: Study, body: Fields) -> Fields:
     """Return the next pairs of a rater, and what the rater may know of the progress."""
     rater, tab = study.rater(body.get("rater")), _tab(body)
     holding = body.get("holding", [])
-    if not isinstance(holding, list) or len(holding) > 10:
-        raise Refused("holding is a list of pairs")
-    if not all(isinstance(key, str) for key in holding):
+    listed = isinstance(holding, list) and all(isinstance(key, str) for key in holding)
+    if not listed or len(holding) > 10:
         raise Refused("holding is a list of pairs")
 
     # pairs that the page keeps, and new ones
