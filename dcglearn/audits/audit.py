@@ -30,7 +30,7 @@ from dcglearn.audits.of_metric import (
     verdict_section,
 )
 from dcglearn.audits.of_verdicts import deciding_parts
-from dcglearn.audits.section import Section, cells, json_address
+from dcglearn.audits.section import Section, json_address
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
@@ -199,6 +199,6 @@ def _made(log: Preferences, random_state: int, more: Mapping[str, str], numbers:
         f"on the same day, {same}",
         numbers=facts,
         caption="Versions, seed and digests",
-        cells=cells(["what", "value"], facts.items()),
+        rows=[{"what": name, "value": value} for name, value in facts.items()],
         files={FILE: json_address(numbers)},
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from dcglearn.audits.section import Section, cells, interval
+from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import Fields, InputError, PathLike
@@ -75,15 +75,21 @@ def changes_section(now: Mapping[str, Finding], before: Fields | None) -> Sectio
     beyond = [change for change in changes if change.is_beyond]
 
     # a row for each number
-    rows = []
-    for change in changes:
-        differs = "beyond chance" if change in beyond else ""
-        rows.append([change.name, interval(change.then), interval(change.now), differs])
+    names = [f"{when}{end}" for when in ("then", "now") for end in ("", "_low", "_high")]
+    rows = [
+        {
+            "number": change.name,
+            **dict(zip(names, [*change.then, *change.now], strict=True)),
+            "change": "beyond chance" if change in beyond else "",
+        }
+        for change in changes
+    ]
     return Section.told(
         "changes",
         numbers,
         caption=f"{len(changes)} numbers with their intervals, then and now",
-        cells=cells(["", "then", "now", "change"], rows),
+        rows=rows,
+        formats=dict.fromkeys(names, ".3f"),
         pictures=_drawn(beyond),
     )
 

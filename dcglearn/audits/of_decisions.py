@@ -3,14 +3,14 @@
 import re
 import warnings
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Section, cells, interval, json_address
+from dcglearn.audits.section import Section, json_address
 from dcglearn.coherence.rank_changes import SystemOrder, system_order
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.run_values import evaluate
@@ -18,7 +18,7 @@ from dcglearn.evaluation.system_tests import interval_of_mean, shares_of_people
 from dcglearn.evaluation.tables import read_both
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
-from dcglearn.foundation.finding import Cells, Finding
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.dcg import DCG
@@ -29,6 +29,11 @@ from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.band_draws import Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.segments import segment_test
+
+ENDS = [
+    f"difference_{of}{end}" for of in ("in_use", "when_learned") for end in ("", "_low", "_high")
+]
+"""Columns of the differences of systems that swap, with the ends of their intervals."""
 
 
 def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Finding]:
@@ -82,7 +87,8 @@ def _survival(
         sentence,
         numbers={**numbers, "swaps": shown},
         caption="Systems that swap",
-        cells=_swaps_table(shown),
+        rows=_swaps_table(shown),
+        formats=dict.fromkeys(ENDS, "+.4f"),
         pictures=_swaps_drawn(shown),
     )
 
@@ -111,16 +117,17 @@ def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
     return [{"title": title, "rows": rows}] if rows else []
 
 
-def _swaps_table(swaps: list[Fields]) -> Cells:
-    """Return a table of the systems that swap."""
-    head = ["better in use", "better when learned", "beyond chance"]
-    head += ["difference in use", "difference when learned"]
-    rows = []
-    for swap in swaps:
-        solid = "yes" if swap["solid"] else "may be chance"
-        ends = [interval(ends, "+.4f") for ends in swap["differences"]]
-        rows.append([swap["first"], swap["second"], solid, *ends])
-    return cells(head, rows)
+def _swaps_table(swaps: list[Fields]) -> list[Fields]:
+    """Return a row for each pair of systems that swap."""
+    return [
+        {
+            "better_in_use": swap["first"],
+            "better_when_learned": swap["second"],
+            "beyond_chance": "yes" if swap["solid"] else "may be chance",
+            **dict(zip(ENDS, chain.from_iterable(swap["differences"]), strict=True)),
+        }
+        for swap in swaps
+    ]
 
 
 def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers) -> Floats:
@@ -164,14 +171,14 @@ def next_section(inputs: Inputs) -> Section:
 
     # the questions are shown, and linked as a file
     rows = [
-        (str(i), *(" ".join(map(str, grades)) for grades in pair))
-        for i, pair in enumerate(questions, 1)
+        {"pair": i, "first_list": first, "second_list": second}
+        for i, (first, second) in enumerate(questions, 1)
     ]
     return Section.told(
         "next",
         numbers,
         caption="The pairs, by their grades",
-        cells=cells(["", "first list", "second list"], rows),
+        rows=rows,
         files={"questions.jsonl": numbers["file"]} if questions else {},
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.section import Section, cells, worded
+from dcglearn.audits.section import Section, worded
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
@@ -71,7 +71,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         asks,
         numbers,
         caption="Largest move of a gain or discount without a rater",
-        cells=cells(["rater", "move"], numbers["influence"].items()),
+        rows=[{"rater": rater, "move": move} for rater, move in numbers["influence"].items()],
         pictures=_over_time_drawn(numbers["over_time"]),
     )
     return {"log": section} if no_raters else {"log": section, "raters": agreement}

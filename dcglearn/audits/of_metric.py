@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Cells, Section, cells
+from dcglearn.audits.section import Section
 from dcglearn.coherence.pair_shares import disagreement_matrix
 from dcglearn.coherence.verdict import coherence
-from dcglearn.foundation.finding import Finding, cells_of, table_of
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Fields, Grades
+from dcglearn.foundation.validation import Fields, Grades, PolarsFrame
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import as_curves, parameter_names
@@ -95,28 +95,27 @@ def curves_section(inputs: Inputs) -> Section:
     caption = "Gains and discounts"
     if bands is not None:
         caption += f", with {percent(bands.level)} bands by {bands.by}"
+    curves = _curves_table(inputs, in_use)
     return Section.told(
         "curves",
         numbers,
         caption=caption,
-        cells=_curves_table(inputs, in_use),
+        rows=curves.to_dicts(),
+        formats=dict.fromkeys(curves.columns, ".3f"),
+        labels={**({} if bands is None else bands._labels), "estimate": "learned"},
         pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
     )
 
 
-def _curves_table(inputs: Inputs, in_use: list[float]) -> Cells:
+def _curves_table(inputs: Inputs, in_use: list[float]) -> PolarsFrame:
     """Return gains and discounts of both metrics, with the bands of the learned ones."""
     learned, bands = inputs.fit.dcg, inputs.bands
+    parameters = parameter_names(learned.n_grades, learned.depth)
     if bands is None:
-        names = parameter_names(learned.n_grades, learned.depth)
-        values = [*learned.gains.tolist(), *learned.discounts.tolist()]
-        return cells(["", inputs.name, "learned"], zip(names, in_use, values, strict=True))
-
-    # the metric in use stands beside the table of the bands
-    columns = bands.table.drop("standard_error").to_dict(as_series=False)
-    table = table_of({"parameter": columns.pop("parameter"), inputs.name: in_use, **columns})
-    formats = dict.fromkeys(table.columns, ".3f")
-    return cells_of(table, formats, {**bands._labels, "estimate": "learned"})
+        values = {"estimate": [*learned.gains.tolist(), *learned.discounts.tolist()]}
+    else:
+        values = bands.table.drop("parameter", "standard_error").to_dict(as_series=False)
+    return table_of({"parameter": parameters, inputs.name: in_use, **values})
 
 
 def _distance(row: Fields) -> float:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import quote
 
-from dcglearn.foundation.finding import Cells, Finding, plain, table_of
+from dcglearn.foundation.finding import Cells, Finding, cells_of, plain, table_of
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.validation import Fields, PolarsFrame
 
@@ -18,7 +18,7 @@ class Section(Finding):
     """A part of a report: sentences, numbers by name, and what a page shows of them.
 
     The sentence is empty if the section cannot say anything, and `asks` tells what would let it say
-    more. `cells` are the table as text, the head first.
+    more. `rows` are those of the table, with formats and titles of columns as findings have them.
     """
 
     sentence: str
@@ -26,7 +26,9 @@ class Section(Finding):
     asks: Sequence[str] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
     caption: str = ""
-    cells: Cells = field(default_factory=list)
+    rows: Sequence[Fields] = ()
+    formats: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     pictures: list[Fields] = field(default_factory=list)
     texts: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
@@ -42,14 +44,18 @@ class Section(Finding):
 
     @property
     def table(self) -> PolarsFrame:
-        """The table as it is shown."""
-        head, *rows = self.cells or [[]]
-        return table_of(dict(zip(head, row, strict=True)) for row in rows)
+        """The rows of the table, as a frame."""
+        return table_of(self.rows)
+
+    @property
+    def cells(self) -> Cells:
+        """The table as text."""
+        return cells_of(self.table, self.formats, self.labels)
 
     def to_dict(self) -> Fields:
-        """Return the sentences and the numbers as plain values."""
-        sentences = {"sentence": self.sentence, "notes": [*self.notes], "asks": [*self.asks]}
-        return sentences | plain(self.numbers)
+        """Return the sentences, the table and the numbers as plain values."""
+        values = {"sentence": self.sentence, "notes": [*self.notes], "asks": [*self.asks]}
+        return values | {"table": plain(self.rows)} | plain(self.numbers)
 
 
 def worded(part: str, **numbers: Any) -> tuple[str, list[str], list[str]]:
@@ -64,27 +70,7 @@ def worded(part: str, **numbers: Any) -> tuple[str, list[str], list[str]]:
     return "".join(sentences[:1]), sentences[1:], asks
 
 
-def cells(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Cells:
-    """Return a table as text, empty without rows; numbers with three decimals."""
-    body = [[_cell(value) for value in row] for row in rows]
-    return [[*head], *body] if body else []
-
-
 def json_address(values: Fields) -> str:
     """Return plain values as the address of a JSON file that a page holds."""
     text = json.dumps(values, separators=(",", ":"))
     return f"data:application/json,{quote(text, safe=',:[]{}')}"
-
-
-def interval(ends: Sequence[float | None], form: str = ".3f") -> str:
-    """Return a value with its interval, empty if it is not known."""
-    value, low, high = ends
-    if value is None:
-        return ""
-    return f"{value:{form}} ({low or 0:{form}} to {high or 0:{form}})"
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dcglearn.audits.section import Section
 from dcglearn.cli.reading import describe, left_out, n_pairs
-from dcglearn.foundation.finding import Cells, Finding
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import Fields
@@ -65,7 +65,7 @@ def learned_section(fit: DirectFit) -> Section:
     if fit.form != "dcg":
         notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
         texts["Learned metric"] = str(fit.utility)
-    return Section(_in_words(fit.metric), notes, cells=_table(fit.dcg), texts=texts)
+    return Section(_in_words(fit.metric), notes, rows=_table(fit.dcg), texts=texts)
 
 
 def _in_words(metric: DCG | ListUtility) -> str:
@@ -80,15 +80,14 @@ def _in_words(metric: DCG | ListUtility) -> str:
     )
 
 
-def _table(dcg: DCG) -> Cells:
+def _table(dcg: DCG) -> list[Fields]:
     """Return the gains, the best grade first, with the discounts beside them."""
     names = dcg.grade_names or [""] * dcg.n_grades
-    gains = []
-    for grade, (name, gain) in enumerate(zip(names, dcg.gains, strict=True)):
-        gains.append((f"{grade} {name}".rstrip(), f"{gain:.4f}"))
-    discounts = [(str(k + 1), f"{discount:.4f}") for k, discount in enumerate(dcg.discounts)]
-    rows = zip_longest(gains[::-1], discounts, fillvalue=("", ""))
-    return [["grade", "gain", "position", "discount"], *([*a, *b] for a, b in rows)]
+    grades = [f"{grade} {name}".rstrip() for grade, name in enumerate(names)]
+    gains = zip(grades[::-1], dcg.gains[::-1].tolist(), strict=True)
+    rows = zip_longest(gains, enumerate(dcg.discounts.tolist(), 1), fillvalue=(None, None))
+    head = ("grade", "gain", "position", "discount")
+    return [dict(zip(head, (*gain, *discount), strict=True)) for gain, discount in rows]
 
 
 def _of_members(fit: DirectFit) -> list[str]:
