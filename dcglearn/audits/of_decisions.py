@@ -167,7 +167,8 @@ def next_section(inputs: Inputs) -> Section:
         n_units, by = inputs.bands.n_units, inputs.bands.by
         more = 3 * n_units
     numbers: Fields = {"more": more, "by": by, "n_units": n_units, "no_bands": inputs.no_bands}
-    numbers |= {"questions": questions, "file": f"data:application/x-ndjson,{quote(lines)}"}
+    numbers["questions"] = questions
+    file = f"data:application/x-ndjson,{quote(lines)}"
 
     # the questions are shown, and linked as a file
     rows = [
@@ -179,7 +180,7 @@ def next_section(inputs: Inputs) -> Section:
         numbers,
         caption="The pairs, by their grades",
         rows=rows,
-        files={"questions.jsonl": numbers["file"]} if questions else {},
+        files={"questions.jsonl": file} if questions else {},
     )
 
 
@@ -192,14 +193,12 @@ def tools_section(inputs: Inputs) -> Section:
         made = exported(dcg, "dcg.json", tool)
         paste[tool] = made.settings if made.text is None else made.text
 
-    # the file itself
-    file = json_address(dcg.to_dict())
     about = "the learned DCG as a file, dcg.json, and what other tools need: paste it there"
     return Section(
         about,
-        numbers={"file": file, "paste": paste},
+        numbers={"paste": paste},
         texts={tool: _pasted(made) for tool, made in paste.items()},
-        files={"dcg.json": file},
+        files={"dcg.json": json_address(dcg.to_dict())},
     )
 
 

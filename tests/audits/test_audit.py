@@ -79,6 +79,14 @@ def test_the_page_is_one_sound_file_that_loads_nothing(made, tmp_path):
     assert len(text) < 100_000
 
 
+def test_tables_of_an_audit_hold_numbers_as_those_of_its_findings_do(made):
+    curves = made["curves"].table
+    bands = made["curves"].numbers["bands"].table
+    assert curves.drop(made["verdict"]["name"]).equals(bands.drop("standard_error"))
+    assert made["curves"].to_dict()["table"] == curves.to_dicts()
+    assert made["next"].table["first_list"].to_list() == [a for a, _ in made["next"]["questions"]]
+
+
 def test_the_same_audit_writes_the_same_bytes(log):
     first, again = (audit(log[:18], random_state=3).to_html() for _ in range(2))
     assert first == again != audit(log[:17], random_state=3).to_html()

@@ -105,7 +105,7 @@ def test_what_to_judge_next(steep):
         f"to halve the width of the bands, collect judgements of about {3 * n} more"
     )
     assert f"{steep.bands.by}s; this log has {n}" in finding.sentence
-    lines = unquote(finding["file"].partition(",")[2]).splitlines()
+    lines = unquote(finding.files["questions.jsonl"].partition(",")[2]).splitlines()
     assert [json.loads(line)["winner"] for line in lines] == ["open"] * 20
     assert [[json.loads(line)[side] for side in "ab"] for line in lines] == finding["questions"]
     alike = Preferences([[3, 3, 3, 3]] * 3, [[3, 3, 3, 3]] * 3, n_grades=4)
@@ -175,7 +175,10 @@ def test_times_are_counted_by_day_or_by_month():
 def test_what_is_pasted_is_the_learned_dcg(steep):
     tools = tools_section(steep)
     paste = tools["paste"]
-    assert DCG.from_dict(json.loads(unquote(tools["file"].partition(",")[2]))) == steep.fit.dcg
+    assert (
+        DCG.from_dict(json.loads(unquote(tools.files["dcg.json"].partition(",")[2])))
+        == steep.fit.dcg
+    )
     assert {*paste} == {"lightgbm", "sql", "ir-measures"}
     assert "WITH ranking AS" in paste["sql"]
     log2 = replace(steep, fit=replace(steep.fit, dcg=DCG.standard(4, 4)))
