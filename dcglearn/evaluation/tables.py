@@ -318,8 +318,9 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
     """Return columns by role, names as text, scores as floats; raise InputError for a bad one."""
     import polars as pl
 
-    from dcglearn.readers.cells import plain_frame, read_checked
+    from dcglearn.readers.cells import read_checked
     from dcglearn.readers.kinds import plain_labels, plain_numbers
+    from dcglearn.readers.raw_cells import plain_frame
     from dcglearn.readers.raw_columns import RawColumn
 
     frame = plain_frame(lines)

@@ -3,7 +3,6 @@
 import contextlib
 import json
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,7 @@ def place_of(
     text = str(grade if value is None else value)
 
     # the line itself is the first, unless bad lines stand before it
-    for place, record in islice(source.readable(), row, None):
+    for place, record in source.readable(row):
         if text in _written(source, record):
             return f"{name}, {place}"
     return name
@@ -183,13 +182,14 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
 
 
 def _few_grades(source: Source) -> set[str]:
-    """Return the grades of a log in lower case, of many only a few."""
+    """Return the grades of a log that was read in lower case, of many only a few."""
     texts: set[str] = set()
-    for _, record in source.readable():
-        grades = {grade.lower() for grade in _written(source, record)}
-        texts |= grades - {*UNKNOWN_GRADES, str(EMPTY)}
-        if len(texts) > FEW_LEVELS:
-            break
+    for role in source.lists:
+        for grade in source.cells.column(role, "grades").grades():
+            known = set() if grade is None else {word_of(grade).lower()}
+            texts |= known - {*UNKNOWN_GRADES, str(EMPTY)}
+            if len(texts) > FEW_LEVELS:
+                break
     return texts
 
 

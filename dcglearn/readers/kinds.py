@@ -272,11 +272,10 @@ def _label_array(labels: pl.Series) -> NDArray[Any]:
 
 def _plain_documents(cells: pl.Series, column: RawColumn) -> pl.Series | None:
     """Return lists of names as texts joined by tabs."""
-    is_list = isinstance(cells.dtype, pl.List) and _is_text(cells.dtype.inner)
-    if not is_list or cells.null_count():
+    if not isinstance(cells.dtype, pl.List) or not _is_text(cells.dtype.inner):
         return None
     names = cells.cast(pl.List(pl.String))
-    flat, is_empty = flattened(names), names.list.len() == 0
+    flat, is_empty = flattened(names.drop_nulls()), names.list.len() == 0
     if flat.null_count() or flat.str.contains(f"[\t{PAGE_MARKS}]").any():
         return None
     if is_empty.any() and not column.may_be_empty:
@@ -310,16 +309,27 @@ def _kind(
         series = None
         if plain is not None and isinstance(column.cells, pl.Series):
             series = plain(column.cells, column)
+        rows = None if series is None else np.array([*column.others], np.int64)
         if series is not None:
             filled = series.fill_null(missing)
             values = _label_array(filled) if column.kind == "label" else filled.to_numpy()
-            return Values(values, series.is_null().to_numpy(), {})
+            absent = series.is_null().to_numpy()
+            if not column.others:
+                return Values(values, absent, {})
 
-        # by the rule, each distinct cell once
-        made, cells = checked_cells(rule, column, missing)
+        # others by the rule, each distinct cell once
+        made, cells = checked_cells(rule, column, missing, rows)
         kept: NDArray[Any] = np.empty(len(made), float if isinstance(missing, float) else object)
         kept[:] = made
-        return replace(cells, values=kept[cells.values])
+        kept = kept[cells.values]
+        if rows is None:
+            return replace(cells, values=kept)
+
+        # in their places between the plain ones
+        place = np.arange(len(values))
+        place[rows] = len(values) + np.arange(len(rows))
+        values, absent = np.concatenate([values, kept]), np.concatenate([absent, cells.absent])
+        return Values(values[place], absent[place], cells.errors)
 
     return convert
 

@@ -1,6 +1,7 @@
 """Lines of a log as values by role: JSON lines and arrays, delimited text, tables, mappings."""
 
 import contextlib
+import copy
 import csv
 import functools
 import io
@@ -96,18 +97,26 @@ class Source(ABC):
         """The roles of lists of grades."""
         return [role for role, about in self.roles.items() if about.kind == "grades"]
 
-    def readable(self) -> Iterator[tuple[str, Record]]:
-        """Yield the places and the values by role of the lines that can be read.
+    def parts(self, size: int) -> Iterator["Source"]:
+        """Yield the source in parts of about `size` bytes, whole if a line needs those before."""
+        yield self
+
+    def beginning(self, row: int) -> Iterator[tuple[Any, Any]]:
+        """Return an iterator over the lines from a row on."""
+        return islice(self, row, None)
+
+    def readable(self, first: int = 0) -> Iterator[tuple[str, Record]]:
+        """Yield the places and the values by role of the lines from a row on that can be read.
 
         The reader names the others.
         """
-        for number, item in self:
+        for number, item in self.beginning(first):
             with contextlib.suppress(InputError):
                 yield f"{self.unit} {number}", self.values(item)
 
     def place(self, row: int) -> str:
         """Return where a row stands, for messages."""
-        return f"{self.unit} {next(islice(self, row, None))[0]}"
+        return f"{self.unit} {next(self.beginning(row))[0]}"
 
     def raw(self, item: Any) -> bytes:
         """Return the line, to be corrected and read again; a row or a record as a line of JSON."""
@@ -168,6 +177,13 @@ class JsonLines(Objects):
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return numbered_lines(self.data)
+
+    def parts(self, size: int) -> Iterator[Source]:
+        """Yield the lines in parts, which share the columns that were seen."""
+        for data in _blocks(self.data, size):
+            part = JsonLines(data, self.roles)
+            part._columns = self._columns
+            yield part
 
     def record(self, item: bytes) -> Record:
         """Return the values by role."""
@@ -238,6 +254,17 @@ class TextLines(Source):
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return ((number, line) for number, line in self._records() if number > self.header_line)
+
+    def parts(self, size: int) -> Iterator[Source]:
+        """Yield the header with lines below it, whole where quotes may join lines."""
+        end = self.data.find(b"\n") + 1
+        if b'"' in self.data or self.header_line != 1 or not end:
+            yield self
+            return
+        for data in _blocks(self.data[end:], size):
+            part = copy.copy(self)
+            part.data = self.data[:end] + data
+            yield part
 
     def _records(self) -> Iterator[tuple[int, bytes]]:
         """Yield the records that are not blank, with the numbers of their first lines."""
@@ -331,7 +358,17 @@ class FrameRows(Source):
         self.columns = by_role(self.names, roles)
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
-        return enumerate(self.frame.iter_rows(named=True), self._first)
+        return self.beginning(0)
+
+    def beginning(self, row: int) -> Iterator[tuple[int, Record]]:
+        """Return an iterator over the rows from one on."""
+        return enumerate(self.frame[row:].iter_rows(named=True), self._first + row)
+
+    def parts(self, size: int) -> Iterator[Source]:
+        """Yield the rows in parts, of 100 bytes a row."""
+        step = max(size // 100, 1)
+        for first in range(0, len(self.frame), step):
+            yield FrameRows(self.frame[first : first + step], self.roles)
 
     def record(self, item: Record) -> Record:
         """Return the values by role."""
@@ -656,6 +693,15 @@ def decoded(line: bytes) -> str:
             "save the file as UTF-8, or name its encoding (encoding='cp1252', say)",
             cure={"encoding": "cp1252"},
         ) from error
+
+
+def _blocks(data: bytes, size: int) -> Iterator[bytes]:
+    """Yield whole lines of `size` bytes and a little more."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start + size) + 1 or len(data)
+        yield data[start:end]
+        start = end
 
 
 def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -42,7 +42,7 @@ from dcglearn.readers.winner_words import word_of
 if TYPE_CHECKING:
     import polars as pl
 
-    from dcglearn.readers.cells import RawCells
+    from dcglearn.readers.raw_cells import RawCells
 
 
 DUPLICATES = "duplicates"

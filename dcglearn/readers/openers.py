@@ -241,6 +241,14 @@ class Joined(Reshaped):
             for number, item in source:
                 yield f"{name}, {source.unit} {number}", (source, item)
 
+    def parts(self, size: int) -> Iterator[Source]:
+        """Yield the parts of files of one kind."""
+        if len({type(source) for source in self.sources.values()}) > 1:
+            yield self
+            return
+        for source in self.sources.values():
+            yield from source.parts(size)
+
     def record(self, item: tuple[Source, Any]) -> Record:
         """Return the values by role."""
         source, inside = item

@@ -3,7 +3,7 @@
 import contextlib
 from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -11,7 +11,15 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import polars as pl
 
-from dcglearn.foundation.validation import EMPTY, UNKNOWN, Flags, Grades, InputError, Integers
+from dcglearn.foundation.validation import (
+    EMPTY,
+    UNKNOWN,
+    Flags,
+    Grades,
+    Indices,
+    InputError,
+    Integers,
+)
 from dcglearn.logs.unique_rows import places
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.line_formats import (
@@ -33,7 +41,7 @@ Cells: TypeAlias = "pl.Series | list[Any]"
 
 @dataclass(frozen=True)
 class RawColumn:
-    """The raw cells of a role.
+    """The raw cells of a role, null at the rows of `others`, whose cells are of any type.
 
     `texts` says that a text may stand for a value of another type, `may_be_empty` that a list may
     hold nothing.
@@ -43,6 +51,7 @@ class RawColumn:
     kind: str
     cells: Cells
     texts: bool = False
+    others: Mapping[int, Any] = field(default_factory=dict)
     mapping: LogMapping = field(default_factory=LogMapping)
     may_be_empty: bool = False
 
@@ -50,16 +59,27 @@ class RawColumn:
         """Return the value that a cell stands for, in the types of JSON; None if it is blank."""
         return value_of(cell, self.kind, self.texts)
 
+    def cell(self, row: int) -> Any:
+        """Return the cell of a row, as Python has it."""
+        cell = self.others[row] if row in self.others else self.cells[row]
+        return cell.to_list() if isinstance(cell, pl.Series) else cell
+
+    def as_list(self) -> list[Any]:
+        """Return the cells of all rows, as Python has them."""
+        cells = self.cells.to_list() if isinstance(self.cells, pl.Series) else [*self.cells]
+        for row, cell in self.others.items():
+            cells[row] = cell
+        return cells
+
     def at(self, row: int) -> Any:
         """Return the value of a row."""
-        cell = self.cells[row]
-        return self.value(cell.to_list() if isinstance(cell, pl.Series) else cell)
+        return self.value(self.cell(row))
 
     def distinct(self) -> tuple[list[Any], Integers]:
         """Return the distinct cells, and the number of each row's cell, shape (n,)."""
         # a column of one plain type
         cells = self.cells
-        if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
+        if isinstance(cells, pl.Series) and not cells.dtype.is_nested() and not self.others:
             different = cells.unique(maintain_order=True)
             number = pl.int_range(len(different), eager=True)
             index = cells.replace_strict(different, number, return_dtype=pl.Int64).to_numpy()
@@ -69,7 +89,7 @@ class RawColumn:
         place: dict[Any, int] = {}
         index = np.empty(len(cells), np.int64)
         different_cells: list[Any] = []
-        for row, cell in enumerate(cells.to_list() if isinstance(cells, pl.Series) else cells):
+        for row, cell in enumerate(self.as_list()):
             is_plain = cell is None or isinstance(cell, str | int | float)
             key = (type(cell), cell) if is_plain else row
 
@@ -86,6 +106,13 @@ class RawColumn:
         values = [self.value(cell) for cell in cells]
         is_word = np.array([isinstance(value, str | int | float) for value in values], bool)
         return counted([word_of(value) for value in values], index[is_word[index]])
+
+    def grades(self) -> Iterator[Any]:
+        """Yield the grades in the lists of the column as they are written, some several times."""
+        is_plain, flat, _ = _integers(self)
+        yield from flat.unique().to_list()
+        for values in map(self.at, np.flatnonzero(~is_plain).tolist()):
+            yield from values if isinstance(values, list) else ()
 
 
 def counted(words: list[str], index: Integers) -> Counter[str]:
@@ -119,14 +146,19 @@ Rule: TypeAlias = "Callable[[Any, RawColumn], Any]"
 """From the value of a cell to what a log keeps of it, None for nothing; raises InputError."""
 
 
-def checked_cells(rule: Rule, column: RawColumn, missing: Any) -> tuple[list[Any], Values]:
+def checked_cells(
+    rule: Rule, column: RawColumn, missing: Any, rows: Indices | None = None
+) -> tuple[list[Any], Values]:
     """Return what a rule makes of each distinct cell, and the values of a column so far.
 
-    These are the number of each row's distinct cell. A cell without a value, or a bad one, becomes
-    `missing`.
+    These are the number of each row's distinct cell, of some `rows` alone if given; errors have the
+    numbers of rows in the column. A cell without a value, or a bad one, becomes `missing`.
     """
     # what each cell becomes, or its refusal
-    cells, index = column.distinct()
+    some = column
+    if rows is not None:
+        some = replace(column, cells=[column.cell(row) for row in rows.tolist()], others={})
+    cells, index = some.distinct()
     kept: list[Any] = []
     errors: Refusals = {}
     absent = np.ones(len(cells), bool)
@@ -144,8 +176,10 @@ def checked_cells(rule: Rule, column: RawColumn, missing: Any) -> tuple[list[Any
     # from distinct cells to rows
     is_bad = np.zeros(len(cells), bool)
     is_bad[list(errors)] = True
-    bad = {row: errors[index[row]] for row in np.flatnonzero(is_bad[index]).tolist()}
-    return kept, Values(index, absent[index], bad)
+    at_bad = np.flatnonzero(is_bad[index])
+    bad_rows = at_bad if rows is None else rows[at_bad]
+    refusals = [errors[at] for at in index[at_bad].tolist()]
+    return kept, Values(index, absent[index], dict(zip(bad_rows.tolist(), refusals, strict=True)))
 
 
 JUDGE_DOCUMENTS = (
@@ -196,60 +230,82 @@ class GradeLists:
 
 def graded(column: RawColumn) -> Values:
     """Return lists of grades: integers by a table of codes, lists of other values one by one."""
-    lists = _integers(column)
-    if lists is None:
-        return _graded_one_by_one(column)
-    flat, lengths = lists
-
-    # the numbers that occur, a null as an unknown grade
-    flat = flat.fill_null(UNKNOWN) if flat.null_count() else flat
-    low, high = int(flat.min()), int(flat.max())  # type: ignore[arg-type]
-    longest_table = 1 << 10
-    if high - low > longest_table:
-        return _graded_one_by_one(column)
-
-    # the code of each number between the ends
+    is_plain, flat, lengths = _integers(column)
     bad = -9
-    codes = np.full(high - low + 1, bad, np.int8)
-    for number in range(low, high + 1):
-        with contextlib.suppress(InputError):
-            codes[number - low] = np.frombuffer(_grades([number], column), np.int8)[0]
-    if np.array_equal(codes, np.arange(low, high + 1)):
-        grades = flat.cast(pl.Int8).to_numpy()
-    else:
-        grades = codes[flat.cast(pl.Int64).to_numpy() - low]
-        if (grades == bad).any():
-            return _graded_one_by_one(column)
-    return Values(GradeLists(grades, lengths), np.zeros(len(lengths), bool), {})
+    grades = np.zeros(0, np.int8)
+    if is_plain.any():
+        # the code of each number between the ends, of which those beyond are read one by one
+        ends = -1024, 1024
+        if flat.dtype != pl.Int8:
+            flat = flat.clip(*ends)
+        low, high = int(flat.min()), int(flat.max())  # type: ignore[arg-type]
+        codes = np.full(high - low + 1, bad, np.int8)
+        for number in sorted({*range(low, high + 1)} - {*ends}):
+            with contextlib.suppress(InputError):
+                codes[number - low] = np.frombuffer(_grades([number], column), np.int8)[0]
+
+        # the grades, which are the numbers themselves where no option maps them
+        if np.array_equal(codes, np.arange(low, high + 1)):
+            grades = flat.cast(pl.Int8).to_numpy()
+        else:
+            grades = codes[flat.cast(pl.Int64).to_numpy() - low]
+            is_plain[np.repeat(np.arange(len(lengths)), lengths)[grades == bad]] = False
+
+    # lists of other values
+    absent = np.zeros(len(lengths), bool)
+    others = np.flatnonzero(~is_plain)
+    if not len(others):
+        return Values(GradeLists(grades, lengths), absent, {})
+    made, cells = checked_cells(_grades, column, b"", others)
+    lists = [made[at] for at in cells.values.tolist()]
+    absent[others] = cells.absent
+
+    # in their places between the plain ones
+    grades = grades[np.repeat(is_plain, lengths)]
+    lengths[others] = np.fromiter(map(len, lists), np.int64, len(lists))
+    flat_grades = np.empty(lengths.sum(), np.int8)
+    is_plain_grade = np.repeat(is_plain, lengths)
+    flat_grades[is_plain_grade] = grades
+    flat_grades[~is_plain_grade] = np.frombuffer(b"".join(lists), np.int8)
+    named = column.mapping.scale is not None and not column.mapping.numbered
+    return Values(GradeLists(flat_grades, lengths, named), absent, cells.errors)
 
 
-def _integers(column: RawColumn) -> tuple[pl.Series, Integers] | None:
-    """Return the numbers and lengths of all lists if they hold integers, as values or texts."""
+def _integers(column: RawColumn) -> tuple[Flags, pl.Series, Integers]:
+    """Return which lists hold integers, values or texts; these in a row; the length of each list.
+
+    Lists of anything else have the length 0. A null is an unknown grade.
+    """
     lists = column.cells
-    if not isinstance(lists, pl.Series) or not len(lists) or lists.null_count():
-        return None
+    n = len(lists)
+    none = np.zeros(n, bool), pl.Series(dtype=pl.Int8), np.zeros(n, np.int64)
+    if not isinstance(lists, pl.Series) or not n:
+        return none
 
     # texts such as 3 2 0 or [3, 2, 0]
     if lists.dtype == pl.String and column.texts:
+        single = None if lists.null_count() else _single_digits(lists)
+        if single is not None:
+            return np.ones(n, bool), *single
+
+        # those with several digits
         plain = rf"^({GRADE}( {GRADE})*|\[{GRADE}(, {GRADE})*\])$"
-        single = _single_digits(lists)
-        if single is not None or not lists.str.contains(plain).all():
-            return single
+        lists = lists.set(~lists.str.contains(plain), None)
         texts = lists.str.strip_chars("[]").str.replace_all(", ", " ", literal=True)
         lists = texts.str.split(" ").cast(pl.List(pl.Int16))
 
-    # values
+    # values, of which some lists are empty or none
     if not isinstance(lists.dtype, pl.List) or not lists.dtype.inner.is_integer():
-        return None
-    lengths = lists.list.len().to_numpy().astype(np.int64)
-    if not lengths.min():
-        return None
+        return none
+    lengths = lists.list.len().fill_null(0)
+    is_plain = lengths > 0
+    flat = flattened(lists if is_plain.all() else lists.filter(is_plain))
+    flat = flat.fill_null(UNKNOWN) if flat.null_count() else flat
 
     # in a byte each, unless one is larger
-    flat = flattened(lists)
     with contextlib.suppress(pl.exceptions.InvalidOperationError):
         flat = flat.cast(pl.Int8)
-    return flat, lengths
+    return is_plain.to_numpy().copy(), flat, lengths.to_numpy().astype(np.int64)
 
 
 def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
@@ -264,17 +320,6 @@ def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
     if not alternate or np.count_nonzero(marks == ord(" ")) + len(ends) < len(marks):
         return None
     return pl.Series(digits.astype(np.int8)), np.diff(ends, prepend=-1)
-
-
-def _graded_one_by_one(column: RawColumn) -> Values:
-    """Return the grades of lists of any values."""
-    # the bytes of all lists
-    made, cells = checked_cells(_grades, column, b"")
-    lists = [made[at] for at in cells.values.tolist()]
-    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-    flat = np.frombuffer(b"".join(lists), np.int8)
-    named = column.mapping.scale is not None and not column.mapping.numbered
-    return Values(GradeLists(flat, lengths, named), cells.absent, cells.errors)
 
 
 def notations(column: RawColumn) -> Integers:

@@ -34,7 +34,7 @@ from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
 if TYPE_CHECKING:
     import polars as pl
 
-    from dcglearn.readers.cells import RawCells
+    from dcglearn.readers.raw_cells import RawCells
 
 
 class Rebuilt(Reshaped):
@@ -47,9 +47,9 @@ class Rebuilt(Reshaped):
     @cached_property
     def cells(self) -> RawCells:
         """The raw cells of all judgements."""
-        from dcglearn.readers.cells import raw_cells
+        from dcglearn.readers.raw_cells import raw_cells
 
-        cells = self.rebuilt(replace(raw_cells(self._rows), rows=None))
+        cells = self.rebuilt(replace(raw_cells(self._rows).in_lists(), rows=None))
         return cells if cells.n else replace(cells, columns={})
 
     @cached_property

@@ -15,7 +15,7 @@ from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, InputError, PathLike, errors_in
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED, Role, Table
 from dcglearn.readers.cutoffs import CUT, level_of
-from dcglearn.readers.grade_scale import scale_text
+from dcglearn.readers.grade_scale import FEW_LEVELS, scale_text
 from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, TextLines, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rated_lists import parsed_counts
@@ -342,6 +342,20 @@ class GoodLines:
         if about.kind in ("label", "name", "identity", "documents", "counts", "status", "scale"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
+
+
+def few_grades(source: Source) -> set[str]:
+    """Return the grades of a log in lower case, of many only a few."""
+    texts: set[str] = set()
+    for _, record in source.readable():
+        lists = [x for x in map(record.get, source.lists) if isinstance(x, list)]
+        grades = {
+            word_of(grade).lower() for values in lists for grade in values if grade is not None
+        }
+        texts |= grades - {*UNKNOWN_GRADES, str(EMPTY)}
+        if len(texts) > FEW_LEVELS:
+            break
+    return texts
 
 
 def _word_counts(source: Source, role: str) -> Counter[str]:

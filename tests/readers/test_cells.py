@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers import cells
+from dcglearn.readers import cells, grade_scale, raw_cells
 from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.mapping import LogMapping
@@ -34,7 +34,11 @@ def outcome(read, path, **options):
 def both_passes(read, path, **options):
     fast = outcome(read, path, **options)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(raw_cells, "PARTS", (100, 1))
+        assert outcome(read, path, **options) == fast
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cells, "read_checked", line_by_line.read_carefully)
+        patch.setattr(grade_scale, "_few_grades", line_by_line.few_grades)
         return fast, outcome(read, path, **options)
 
 
@@ -285,6 +289,7 @@ def test_the_same_line_is_named_in_the_same_words(kind, monkeypatch):
             found = message_of(kind, lines, mapping)
             with monkeypatch.context() as patch:
                 patch.setattr(cells, "read_checked", line_by_line.read_carefully)
+                patch.setattr(grade_scale, "_few_grades", line_by_line.few_grades)
                 expected = message_of(kind, lines, mapping)
             assert found == expected
             faults += expected is not None
@@ -355,6 +360,46 @@ def test_unknown_grades_are_neither_names_nor_numbers():
     for log in ([line], pl.DataFrame([line])):
         read = read_preferences(log, scale=["Bad", "Fair", "Good"])
         assert (read.preferred.tolist(), read.other.tolist()) == ([[2, 0]], [[-1, -1]])
+
+
+FAULTS = {
+    "a": [[200, 1], [1.5, 1], ["good", 1], ["x7", 1], []],
+    "winner": ["c", None],
+    "weight": [0, "heavy"],
+}
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_a_bad_last_line_is_refused_about_as_fast_as_the_log_is_read(tmp_path, suffix):
+    def written(name, lines):
+        path = tmp_path / (name + suffix)
+        if suffix == ".jsonl":
+            return write(tmp_path, path.name, "\n".join(map(json.dumps, lines)))
+        texts = [x | {side: " ".join(map(str, x[side])) for side in "ab"} for x in lines]
+        frame = pl.DataFrame(texts, strict=False, infer_schema_length=None)
+        frame.write_csv(path) if suffix == ".csv" else frame.write_parquet(path)
+        return path
+
+    def seconds(path):
+        times = []
+        for _ in range(3):
+            began = time.process_time()
+            message = outcome(read_preferences, path)
+            times.append(time.process_time() - began)
+        return min(times), message
+
+    def line(i):
+        return {"a": [i % 5, 1, 0], "b": [1, 2, i % 3], "winner": "ab"[i % 2], "weight": 1 + i % 7}
+
+    n = 20_000
+    good = written("good", map(line, range(n)))
+    usual, _ = seconds(good)
+    for role, values in FAULTS.items():
+        for value in values:
+            bad = written("bad", [*map(line, range(n - 1)), line(n - 1) | {role: value}])
+            took, message = seconds(bad)
+            assert f" {n + (suffix == '.csv')}: " in str(message), (role, value)
+            assert took < 5 * usual + 0.1, (role, value)
 
 
 @pytest.mark.parametrize("role", ["winner", "strength"])
