@@ -306,12 +306,13 @@ def parquet_rows(name: str, data: bytes) -> PolarsFrame:
         # estimate the memory from the first rows
         rows = pl.scan_parquet(io.BytesIO(data))
         n = rows.select(pl.len()).collect().item()
-        first = rows.head(1000).collect()
-        if len(first):
-            size = 2 * n * first.estimated_size() / len(first)
-            refuse_beyond_memory(size, f"{name}: the table of {n:,} rows", PARTS)
-
-        frame = pl.read_parquet(io.BytesIO(data))
+        parts = [rows.head(0).collect()]
+        for part in rows.collect_batches(maintain_order=True):
+            if len(parts) == 1 and len(part):
+                size = 2 * n * part.estimated_size() / len(part)
+                refuse_beyond_memory(size, f"{name}: the table of {n:,} rows", PARTS)
+            parts.append(part)
+        frame = pl.concat(parts)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"{name}: not a Parquet file, or a truncated one ({error})") from error
     if not len(frame):
