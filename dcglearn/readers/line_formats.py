@@ -365,8 +365,8 @@ class FrameRows(Source):
         return enumerate(self.frame[row:].iter_rows(named=True), self._first + row)
 
     def parts(self, size: int) -> Iterator[Source]:
-        """Yield the rows in parts, of 100 bytes a row."""
-        step = max(size // 100, 1)
+        """Yield the rows in parts, of 16 bytes a row."""
+        step = max(size // 16, 1)
         for first in range(0, len(self.frame), step):
             yield FrameRows(self.frame[first : first + step], self.roles)
 

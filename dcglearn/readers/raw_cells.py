@@ -49,10 +49,14 @@ def _plain_rows(source: FrameRows) -> pl.DataFrame | None:
     frame = _named_by_role(source.frame, source.columns)
     if frame is None:
         return None
+
+    # winners are stripped word by word
     texts = frame.select(pl.col(pl.String).exclude("winner"))
-    if any(column.str.contains(f"[{PAGE_MARKS}]").any() for column in texts):
+    marks = f"[{BLANK}{PAGE_MARKS}]"
+    blank = [one.name for one in texts if (one == "").any() or one.str.contains(marks).any()]
+    if any(texts[name].str.contains(f"[{PAGE_MARKS}]").any() for name in blank):
         return None
-    return _stripped(frame, pl.col(pl.String))
+    return _stripped(frame, pl.col(blank))
 
 
 def _stripped(frame: pl.DataFrame, texts: pl.Expr) -> pl.DataFrame:
