@@ -278,7 +278,7 @@ PARTS = (1 << 22, 1 << 16)
 
 
 def raw_cells(source: Source) -> RawCells:
-    """Return the cells of a source; those below merged cells of text are refused."""
+    """Return the cells of a source; those below merged cells of a table are refused."""
     if source.cells is not None:
         return source.cells
 
@@ -291,8 +291,12 @@ def raw_cells(source: Source) -> RawCells:
     # columns whose cells a spreadsheet may have merged
     parts = [*source.sources.values()] if isinstance(source, Joined) else [source]
     for role in ("query", "rater", "segment", "pair") if cells.n else ():
-        if all(isinstance(part, TextLines) and part.has(role) for part in parts):
-            _refuse_merged(cells, role)
+        kinds = {type(part) for part in parts}
+        if kinds in ({TextLines}, {FrameRows}) and all(part.has(role) for part in parts):
+            # an empty text in a table is none that is missing
+            columns = [x.frame[str(x.columns[role])] for x in parts if isinstance(x, FrameRows)]
+            missing = pl.concat([column.is_null() for column in columns]) if columns else True
+            _refuse_merged(cells, role, missing)
     return cells
 
 
@@ -365,17 +369,18 @@ def _line_by_line(source: Source) -> RawCells:
     return RawCells(n, columns, errors, source.texts)
 
 
-def _refuse_merged(cells: RawCells, role: str) -> None:
-    """Refuse the rows of merged cells, of which the first alone has a name.
+def _refuse_merged(cells: RawCells, role: str, missing: pl.Series | bool) -> None:
+    """Refuse the rows of merged cells, of which the first alone has a name; others are `missing`.
 
     Cells were merged if the first row has a name, and half of those with one are above a blank row.
     """
     column = cells.column(role, "label")
-    names = column.cells
-    if isinstance(names, list):
-        names = pl.Series(map(column.value, names), dtype=pl.String)
-        names = names.scatter(list(cells.errors), "")
-    blank, filled = names.is_null(), names.forward_fill()
+    if isinstance(column.cells, list) or column.others:
+        values = [None if x is None else str(x) for x in map(column.value, column.as_list())]
+        names = pl.Series(values, dtype=pl.String).scatter(list(cells.errors), "")
+    else:
+        names = column.cells.cast(pl.String)
+    blank, filled = names.is_null() & missing, names.forward_fill()
     above = ~blank & blank.shift(-1, fill_value=False)
     if blank[0] or not 0 < len(names) - blank.sum() <= 2 * above.sum():
         return

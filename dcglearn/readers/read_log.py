@@ -68,8 +68,8 @@ def read_preferences(
 
     In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a
     line supersedes is left out, and an id counts once. Case does not matter, and other columns are
-    ignored. A missing weight or strength is 1, a missing query or rater the empty text, unless text
-    seems to have merged cells; either every line has a margin or none.
+    ignored. A missing weight or strength is 1, a missing query or rater the empty text, unless a
+    table seems to have merged cells; either every line has a margin or none.
 
     A list may have a column for each position: ``left_1 .. left_10, right_1 .. right_10``, ``a1,
     a2``, ``grade_a_01`` and so on; blank cells end a list. Or each document has a row, ``query,

@@ -16,7 +16,7 @@ from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, InputError, 
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED, Role, Table
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.grade_scale import FEW_LEVELS, scale_text
-from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, TextLines, shown
+from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, FrameRows, Source, TextLines, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rated_lists import parsed_counts
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, Winners, remedy_for_words, word_of
@@ -166,12 +166,14 @@ def _merged_rows(source: Source) -> dict[int, InputError]:
     """Return the refusals of the rows of merged cells of text, by their places from 0."""
     refusals: dict[int, InputError] = {}
     for role in ("query", "rater", "segment"):
-        if not isinstance(source, TextLines) or not source.has(role):
+        if not isinstance(source, TextLines | FrameRows) or not source.has(role):
             continue
         names = []
         for _, item in source:
             try:
-                names.append(source.values(item).get(role))
+                name = source.values(item).get(role)
+                empty = isinstance(source, FrameRows) and source.record(item)[role] is not None
+                names.append(False if name is None and empty else name)
             except InputError:
                 names.append(False)
 
@@ -189,9 +191,9 @@ def _merged_rows(source: Source) -> dict[int, InputError]:
                 refusals.setdefault(
                     row,
                     InputError(
-                        f"the {role} {shown(name)} has blank cells below it, as where cells are "
-                        "merged: write it in every row that it is for, and a word such as unknown "
-                        "where there is none"
+                        f"the {role} {shown(str(name))} has blank cells below it, as where cells "
+                        "are merged: write it in every row that it is for, and a word such as "
+                        "unknown where there is none"
                     ),
                 )
     return refusals

@@ -391,7 +391,7 @@ def test_a_bad_last_line_is_refused_about_as_fast_as_the_log_is_read(tmp_path, s
     def line(i):
         return {"a": [i % 5, 1, 0], "b": [1, 2, i % 3], "winner": "ab"[i % 2], "weight": 1 + i % 7}
 
-    n = 20_000
+    n = 40_000
     good = written("good", map(line, range(n)))
     usual, _ = seconds(good)
     for role, values in FAULTS.items():
@@ -399,7 +399,7 @@ def test_a_bad_last_line_is_refused_about_as_fast_as_the_log_is_read(tmp_path, s
             bad = written("bad", [*map(line, range(n - 1)), line(n - 1) | {role: value}])
             took, message = seconds(bad)
             assert f" {n + (suffix == '.csv')}: " in str(message), (role, value)
-            assert took < 5 * usual + 0.1, (role, value)
+            assert took < 6 * usual + 0.25, (role, value)
 
 
 @pytest.mark.parametrize("role", ["winner", "strength"])

@@ -2,10 +2,13 @@
 spellings.
 """
 
+import importlib
+import io
 import json
 from importlib.util import find_spec
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dcglearn as dl
@@ -288,6 +291,18 @@ def test_merged_cells_are_refused_and_read_once_they_are_filled(tmp_path, column
         refused(told, read_preferences, write(tmp_path, name, content))
     if any(map(find_spec, ENGINES.values())):
         refused(told, read_preferences, write(tmp_path, "x.xlsx", workbook(text)))
+
+    # tables whose names are missing, but not those whose names are empty texts
+    table = pl.read_csv(io.StringIO(text))
+    table.write_parquet(tmp_path / "x.parquet")
+    logs = [table, tmp_path / "x.parquet"]
+    if find_spec("pandas"):
+        logs.append(importlib.import_module("pandas").DataFrame(table.to_dicts()))
+    for log in logs:
+        refused(rf"row 1: the {column} 'one' {BELOW}", read_preferences, log)
+    assert getattr(read_preferences(table.fill_null("")), column).tolist() == merged
+    numbers = table.with_columns(pl.Series(column, [7, None, 8, None]))
+    refused(rf"row 1: the {column} '7' {BELOW}", read_preferences, numbers)
 
     # several files, one of which has no such column
     write(tmp_path, "y.csv", text)

@@ -243,7 +243,7 @@ def frames():
     native = pl.DataFrame(OBJECTS)
     wide_rows = pl.DataFrame(RECORDS["wide"])
     missing = pandas.DataFrame(RECORDS["wide"]).assign(
-        query=["q", None, "r"], weight=[1, np.nan, 2]
+        query=[None, "q", "r"], weight=[1, np.nan, 2]
     )
     return {
         "polars": native,
@@ -264,7 +264,7 @@ def test_frames_are_read_everywhere():
         for log in (dl.Preferences.from_frame(frame), dl.read_preferences(frame)):
             assert sorted_pairs(log) == sorted_pairs(LOG), form
             if "missing" in form:
-                assert (log.query.tolist(), log.weight.tolist()) == (["q", "", "r"], [1, 1, 2])
+                assert (log.query.tolist(), log.weight.tolist()) == (["", "q", "r"], [1, 1, 2])
     frame = frames()["pandas"]
     expected = dl.UtilityLearner().fit(LOG).utility_
     for source in (frame, frames()["polars, wide"], OBJECTS, RECORDS["tuples"]):
