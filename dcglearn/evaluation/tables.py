@@ -25,6 +25,7 @@ from dcglearn.evaluation.trec import (
     trec_judgements,
     trec_runs,
     without_duplicates,
+    without_ranks,
 )
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
@@ -343,9 +344,12 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
 
 
 def _scored_or_ranked(names: Sequence[str], roles: Roles) -> Roles:
-    """Return the roles of runs without scores if these are their columns, else the given ones."""
+    """Return the roles of runs with ranks if these are their columns, else the given ones."""
     scored, ranked = (recognised(names, first_names(names, kind)) for kind in (roles, RANKED))
-    return RANKED if roles is RUN and ranked and not scored else roles
+    if roles is not RUN or not ranked:
+        return roles
+    beside = replace(RANKED["rank"], kind="identity", required=False)
+    return {**RUN, "rank": beside} if scored else RANKED
 
 
 def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
@@ -354,6 +358,8 @@ def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
 
     if "rank" not in table.columns:
         return table
+    if "score" in table.columns:
+        return without_ranks(table, name, "exchange the names of the two columns")
     row = first_repeated(table, [column for column in table.columns if column != "document"])
     if row is not None:
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, get_args
@@ -13,6 +14,7 @@ from dcglearn.foundation.plain_text import escaped, number_of, one_line
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import (
     MAX_GRADES,
+    Floats,
     InputError,
     PathLike,
     PolarsFrame,
@@ -137,7 +139,63 @@ def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
     """
     name, data = content(path, "one document of a run a line")
     frame = _table(name, data, ("query", "Q0", "document", "rank", "score", "run"))
-    return runs_of(frame, name, duplicates)
+    remedy = "awk '{print $1, $2, $3, $5, $4, $6}' exchanges them"
+    return runs_of(without_ranks(frame, name, remedy), name, duplicates)
+
+
+def without_ranks(frame: PolarsFrame, name: str, remedy: str) -> PolarsFrame:
+    """Return the table of runs without its ranks, which scores are meant to order.
+
+    Raise InputError if the two are exchanged for sure: the scores of every query are its places,
+    and fall where ranks rise that are none, such as 12.5. Warn if they rise together in every
+    query.
+    """
+    import polars as pl
+
+    ranks, scores = frame["rank"].cast(pl.Float64, strict=False), frame["score"]
+    rest, keys = frame.drop("rank"), [key for key in ("run", "query") if key in frame.columns]
+    if ranks.null_count():
+        return rest
+    frame = frame.with_columns(rank=ranks)
+
+    # fractions and numbers below 0 are no ranks
+    if ((ranks % 1 != 0) | (ranks < 0)).any():
+        if not (scores % 1 == 0).all():
+            return rest
+        steps, of_ranks = _steps(frame.sort(*keys, "score"), keys)
+        firsts = frame.group_by(keys).agg(pl.col("score").min())["score"]
+        if (steps == 1).all() and firsts.is_between(0, 1).all() and of_ranks.max(initial=-1) <= 0:
+            raise InputError(
+                f"{name}: rank and score seem exchanged: the rank {ranks[0]:g} is none, and the "
+                f"scores of every query are its places; {remedy}"
+            )
+        return rest
+
+    # ranks that rise with scores, on the first lines and on all
+    if _rise_together(frame[:1000], keys) and _rise_together(frame.sort(*keys, "rank"), keys):
+        warnings.warn(
+            f"{name}: scores rise with the ranks in every query, so the document of rank 1 comes "
+            "last: the highest score counts as the best; negate the scores if the lowest is",
+            stacklevel=2,
+        )
+    return rest
+
+
+def _rise_together(frame: PolarsFrame, keys: Sequence[str]) -> bool:
+    """Return whether scores and ranks rise, or fall, together from each line to the next."""
+    few_steps = 10  # which junk may take by chance
+    steps, of_ranks = _steps(frame, keys)
+    return len(steps) >= few_steps and bool((steps * of_ranks > 0).all())
+
+
+def _steps(frame: PolarsFrame, keys: Sequence[str]) -> tuple[Floats, Floats]:
+    """Return by how much scores and ranks rise from each line to the next of its query."""
+    same = np.ones(max(len(frame) - 1, 0), bool)
+    for key in keys:
+        same &= (frame[key][1:] == frame[key][:-1]).to_numpy()
+    with np.errstate(invalid="ignore"):
+        scores, ranks = (np.diff(frame[role].to_numpy())[same] for role in ("score", "rank"))
+    return scores, ranks
 
 
 def runs_of(frame: PolarsFrame, name: str, duplicates: Duplicates) -> list[Run]:
@@ -193,7 +251,7 @@ def _parsed(
 ) -> PolarsFrame | None:
     """Return the columns in use, or None if a line does not have all columns or a score is NaN.
 
-    Ranks are not used, but are read faster as whole numbers than as texts.
+    Ranks are read faster as whole numbers than as texts.
     """
     import polars as pl
 
@@ -223,7 +281,7 @@ def _parsed(
         return None
     if "score" in columns and frame["score"].is_nan().any():
         return None
-    return frame.drop({"iteration", "Q0", "rank"} & {*columns})
+    return frame.drop({"iteration", "Q0"} & {*columns})
 
 
 def _tidied(data: bytes, columns: Sequence[str]) -> bytes:

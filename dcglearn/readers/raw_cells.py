@@ -375,7 +375,7 @@ def _refuse_merged(cells: RawCells, role: str, missing: pl.Series | bool) -> Non
     Cells were merged if the first row has a name, and half of those with one are above a blank row.
     """
     column = cells.column(role, "label")
-    if isinstance(column.cells, list) or column.others:
+    if isinstance(column.cells, list) or column.cells.dtype.is_nested() or column.others:
         values = [None if x is None else str(x) for x in map(column.value, column.as_list())]
         names = pl.Series(values, dtype=pl.String).scatter(list(cells.errors), "")
     else:

@@ -477,3 +477,64 @@ def test_fractions_in_opensearch_are_cut(tmp_path):
     refused("the rating '0.125' of document 'd0' .* is not a whole number", read_judgements, path)
     path = opensearch_list(path, ["good"])
     refused("query 1, document 'd0' .*rating is 'good'", read_judgements, path, cutoffs=".5")
+
+
+def ranked(n_queries=3, depth=5):
+    """A run with ranks and falling scores."""
+    return [
+        (f"q{query}", f"d{place}", place + 1, 12.5 - place - query / 8)
+        for query in range(n_queries)
+        for place in range(depth)
+    ]
+
+
+def run_files(tmp_path, lines):
+    """The same run as TREC, CSV and data frame."""
+    text = "".join(f"{query} Q0 {name} {rank} {score} t\n" for query, name, rank, score in lines)
+    frame = pl.DataFrame(lines, schema=["query", "document", "rank", "score"], orient="row")
+    frame.write_csv(tmp_path / "run.csv")
+    return written(tmp_path, "run.txt", text), tmp_path / "run.csv", frame
+
+
+def test_runs_whose_rank_and_score_are_exchanged_are_refused(tmp_path):
+    exchanged = [(query, name, score, rank) for query, name, rank, score in ranked()]
+    from_0 = [(query, name, score, rank - 1) for query, name, score, rank in exchanged]
+    for lines in (exchanged, from_0):
+        for run in run_files(tmp_path, lines):
+            refused("rank and score seem exchanged: the rank 12.5 is none", dl.read_runs, run)
+
+    # the remedy of a TREC file
+    path, *_ = run_files(tmp_path, exchanged)
+    words = [line.split() for line in path.read_text().splitlines()]
+    fixed = "\n".join(" ".join(line[i] for i in (0, 1, 2, 4, 3, 5)) for line in words)
+    [run] = dl.read_runs(written(tmp_path, "fixed.txt", fixed))
+    assert run.frame["score"].to_list() == [score for *_, score in ranked()]
+
+
+def test_scores_that_rise_with_the_ranks_are_warned_of(tmp_path):
+    risen = [(query, name, rank, rank / 4) for query, name, rank, _ in ranked()]
+    for lines in (risen, risen[::-1]):
+        for run in run_files(tmp_path, lines):
+            with pytest.warns(UserWarning, match="scores rise with the ranks in every query"):
+                dl.read_runs(run)
+
+
+@pytest.mark.parametrize(
+    "rank",
+    [
+        lambda rank, score: rank,
+        lambda rank, score: 0,
+        lambda rank, score: score,
+        lambda rank, score: "x",
+        lambda rank, score: 3 * rank,
+        lambda rank, score: -rank if rank > 2 else rank,
+    ],
+)
+@pytest.mark.parametrize(
+    "score", [lambda rank: 6.5 - rank, lambda rank: -rank, lambda rank: 1 / rank]
+)
+def test_honest_runs_are_read_without_a_word(tmp_path, recwarn, rank, score):
+    lines = [(q, name, rank(place, score(place)), score(place)) for q, name, place, _ in ranked()]
+    for run in run_files(tmp_path, lines):
+        assert len(dl.read_runs(run)[0].frame) == 15
+    assert not recwarn.list
