@@ -44,10 +44,10 @@ def read_preferences(
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
     - winner: preferred, preference, label, choice, verdict, holding a or left or first, b or right
-      or second, tie or draw or equal or same, or both good or both bad, which are ties; open: a
-      question that is not answered yet, left out and counted. Names of systems are looked up in two
-      columns such as model_a and model_b, or left_system and right_system. Numbers and other words
-      have to be named by `winner_words`;
+      or second; tie, draw, equal, same, no preference, neither, both good, both bad and the like,
+      which are ties; open: a question that is not answered yet, left out and counted. Names of
+      systems are looked up in two columns such as model_a and model_b, or left_system and
+      right_system. Numbers and other words have to be named by `winner_words`;
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator;
     - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or
       b; or order, holding AB or BA; or position_of_a, holding left or right, or 1 or 2. Where there

@@ -17,9 +17,13 @@ from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 MEANINGS = ("a", "b", "tie", "open", "left", "right")
 """Meanings of a winner, by code; readers turn left and right into a or b, see `with_lists`."""
 
+TIES = ("tie", "tied", "draw", "equal", "same", "about the same", "no preference", "no pref")
+TIES += ("no difference", "neither", "neither better", "neither is better", "both good", "both bad")
+"""Words for a tie, in lower case."""
+
 WINNERS = {"a": 0, "model_a": 0, "b": 1, "model_b": 1, "open": 3}
-WINNERS |= dict.fromkeys(("tie", "draw", "equal", "same", "both good", "both bad"), 2)
-WINNERS |= {"tie (bothbad)": 2, "left": 4, "first": 4, "right": 5, "second": 5}
+WINNERS |= dict.fromkeys((*TIES, "tie (bothbad)"), 2)
+WINNERS |= {"left": 4, "first": 4, "right": 5, "second": 5}
 """Words for a winner, in lower case, and their codes."""
 
 WITH_ZEROS = re.compile(r"-?[0-9]+\.0+")
@@ -171,8 +175,8 @@ def _understood(seen: Counter[str]) -> str:
     words = ", ".join(f"{shown(word)} ({n:,})" for word, n in most)
     more = f" and {len(seen) - len(most)} more" if len(seen) > len(most) else ""
     return (
-        " (understood: a, left, first; b, right, second; "
-        f"tie, draw, equal, same, both good, both bad; open); seen: {words}{more}"
+        f" (understood: a, left, first; b, right, second; {', '.join(TIES)}; open); "
+        f"seen: {words}{more}"
     )
 
 

@@ -193,7 +193,10 @@ FORMATS = {
 WORDS = {
     "left, right, same": Shape("x.csv", table(["left", "right", "same"], "left,right,preferred")),
     "A, B, Tie": Shape("x.csv", table(["A", "B", "Tie"])),
-    "draw": Shape("x.csv", table(["LEFT", "Right", "draw"])),
+    **{
+        word: Shape("x.csv", table(["LEFT", "Right", word]))
+        for word in ("draw", "No preference", "no pref", "Neither better", "neither", "Tied")
+    },
     "own words": Shape(
         "x.tsv",
         table(["Left is better", "Right, clearly", "Same"], separator="\t"),

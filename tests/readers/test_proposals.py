@@ -116,9 +116,9 @@ CASES = {
         + "".join(
             f'2026/03/01 10:{i:02},"{", ".join(map(str, A[i]))}",'
             f'"{", ".join(map(str, B[i]))}",{said}\n'
-            for i, said in enumerate(as_words("List A", "List B", "No preference"))
+            for i, said in enumerate(as_words("List A", "List B", "Undecided"))
         ),
-        answers={"winner_words": {"No preference": "tie"}},
+        answers={"winner_words": {"Undecided": "tie"}},
         proposed="a=Results A,b=Results B,winner=Which list is better, A or B?",
     ),
     "Google Forms in German": Case(
@@ -255,12 +255,12 @@ CASES = {
     "systems, a tie in words of its own": Case(
         "x.csv",
         csv(
-            [name_of(*j, "no preference") for j in zip(WINNER, SYSTEMS, strict=True)],
+            [name_of(*j, "undecided") for j in zip(WINNER, SYSTEMS, strict=True)],
             SystemA=LEFT_SYSTEM,
             SystemB=RIGHT_SYSTEM,
         ),
-        answers={"winner_words": {"no preference": "tie"}},
-        proposed="'no preference=?'",
+        answers={"winner_words": {"undecided": "tie"}},
+        proposed="'undecided=?'",
     ),
     "systems called A and B": Case(
         "x.csv",
@@ -304,9 +304,9 @@ CASES = {
     ),
     "winners that are names of columns": Case(
         "x.csv",
-        csv(as_words("Left_List", "Right_List", "Neither"), "Left_List,Right_List,Preferred list"),
-        answers={"winner_words": {"Neither": "tie"}},
-        proposed="--winner-words 'Neither=?'",
+        csv(as_words("Left_List", "Right_List", "Even"), "Left_List,Right_List,Preferred list"),
+        answers={"winner_words": {"Even": "tie"}},
+        proposed="--winner-words 'Even=?'",
     ),
     "list1 and list2": Case(
         "x.csv",
