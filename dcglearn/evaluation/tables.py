@@ -29,7 +29,14 @@ from dcglearn.evaluation.trec import (
 )
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
-from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
+from dcglearn.foundation.validation import (
+    InputError,
+    InputTypeError,
+    PolarsFrame,
+    errors_in,
+    is_frame,
+    is_records,
+)
 from dcglearn.readers.column_roles import Roles, first_names, named_role, recognised
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source, checked_score, shown
@@ -295,6 +302,11 @@ def _table(
             open_with: Opener = partial(FrameRows, frame)
         elif _is_path(source):
             open_with = opener_of_bytes(name, data)
+        elif not is_frame(source) and not is_records(source):
+            shape = f"{{query: {{document: {[*roles][2]}}}}}"
+            raise InputTypeError(
+                f"found {shown(source)}; give a path, a data frame, or a dictionary {shape}"
+            )
         else:
             _, open_with = opener_of(source, roles)
         names = open_with({}).names

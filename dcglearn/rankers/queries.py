@@ -97,6 +97,7 @@ class Queries:
         fields = {"features": checked_features(features, missing=self.missing), "columns": columns}
 
         # grades, queries and names of documents
+        _refuse_exchanged(np.asarray(self.grades), np.asarray(self.qid))
         grades = checked_grades(self.grades, fields["features"].shape[0], self.n_grades)
         offsets, names = query_offsets(self.qid, len(grades))
         fields |= {"grades": frozen(grades), "offsets": frozen(offsets), "names": frozen(names)}
@@ -188,6 +189,28 @@ class Queries:
         sizes = number_of(len(self), "queries", ","), number_of(n, "documents", ",")
         others = number_of(d, "features"), number_of(self.n_grades or 1, "grades")
         return f"Queries({', '.join([*sizes, *others])})"
+
+
+def _refuse_exchanged(grades: NDArray[Any], qid: NDArray[Any]) -> None:
+    """Raise InputError if the rows of each of many grades are together, and those of few qid not.
+
+    The qid are small integers, as grades are.
+    """
+    if grades.ndim != 1 or grades.shape != qid.shape or qid.dtype.kind not in "iu":
+        return
+
+    # changes from row to row: more between grades than between queries
+    n_grades, n_qid = (1 + np.count_nonzero(x[1:] != x[:-1]) for x in (grades, qid))
+    if n_qid <= n_grades:
+        return
+    most = 10  # more are no grades
+    names = np.unique(qid)
+    few = n_qid > len(names) <= most and names[0] >= 0 and names[-1] <= most
+    if few and most < n_grades == len(np.unique(grades)):
+        raise InputError(
+            f"y and qid seem exchanged: qid has the values {names[0]} to {names[-1]} in any order, "
+            f"and y {n_grades:,}, each in rows of its own; give the grades first, fit(X, y, qid)"
+        )
 
 
 def fingerprint_of(*arrays: NDArray[Any]) -> str:

@@ -177,7 +177,11 @@ def test_pandas(tmp_path):
         ),
         (pl.DataFrame({"query": [], "document": [], "grade": []}), "empty"),
         ({"q": [1, 2]}, "expected"),
-        (17, "judgements: a value of type int is not a log: give a path, a data frame"),
+        (
+            17,
+            "judgements: found 17; give a path, a data frame, or a dictionary {query: {document: ",
+        ),
+        (None, "judgements: found None; give a path"),
         ("nowhere.txt", "does not exist"),
     ],
 )

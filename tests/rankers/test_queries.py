@@ -156,3 +156,23 @@ def test_scores_are_evaluated_by_a_word_as_by_its_metric():
         np.testing.assert_array_equal(
             queries.evaluate(scores, word), queries.evaluate(scores, metric)
         )
+
+
+def test_grades_and_queries_that_are_exchanged_are_named_where_that_is_certain():
+    grades = np.tile([0, 2, 1, 0, 1, 2], 10)
+    qid = np.repeat(np.arange(100, 112), 5)
+    features = np.zeros((60, 1))
+    Queries(features, grades, qid)
+    for y in (qid, qid.astype(str)):
+        refused(
+            r"y and qid seem exchanged: qid has .* 0 to 2 .* y 12, each",
+            Queries,
+            features,
+            y,
+            grades,
+        )
+
+    # others are told to sort
+    few = np.repeat(np.arange(10), 6)
+    for y, q in ((few, grades), (qid, grades + 9), (np.roll(qid, 1) % 12, grades)):
+        refused("this query appears again", Queries, features, y % 100, q)
