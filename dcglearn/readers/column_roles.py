@@ -53,20 +53,11 @@ def named_role(kind: str, names: str, marks: str | None = None, **about: bool) -
 def _roles_of_columns() -> Iterator[tuple[str, Role]]:
     """Yield the roles of the columns that files have for a pair beside its lists and its winner."""
     for name, column in COLUMNS.items():
-        if not column.names:
-            continue
+        about = {key: getattr(column, key) for key in ("uniform", "learned", "missing")}
         for side in ("_a", "_b") if column.kind == "documents" else ("",):
             names = tuple(f"{word}{side}" for word in column.names)
-            yield (
-                f"{name}{side}",
-                Role(
-                    column.kind,
-                    names,
-                    uniform=column.uniform,
-                    learned=column.learned,
-                    missing=column.missing,
-                ),
-            )
+            if names:
+                yield f"{name}{side}", Role(column.kind, names, **about)
 
 
 PREFERENCE = {

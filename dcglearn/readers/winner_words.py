@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.validation import Floats, InputError, Integers, PolarsFrame
 from dcglearn.readers.column_roles import Remedy
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
@@ -17,8 +17,12 @@ from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 MEANINGS = ("a", "b", "tie", "open", "left", "right")
 """Meanings of a winner, by code; readers turn left and right into a or b, see `with_lists`."""
 
-TIES = ("tie", "tied", "draw", "equal", "same", "about the same", "no preference", "no pref")
-TIES += ("no difference", "neither", "neither better", "neither is better", "both good", "both bad")
+TIES = tuple(
+    names_in(
+        "tie,tied,draw,equal,same,about the same,no preference,no pref,no difference,neither,"
+        "neither better,neither is better,both good,both bad"
+    )
+)
 """Words for a tie, in lower case."""
 
 WINNERS = {"a": 0, "model_a": 0, "b": 1, "model_b": 1, "open": 3}
