@@ -37,8 +37,8 @@ from dcglearn.foundation.validation import (
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
+from dcglearn.readers.cell_values import NUMBER, shown
 from dcglearn.readers.column_roles import Role, Roles, first_names, named_role
-from dcglearn.readers.line_formats import NUMBER, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of, opener_of_bytes, records_of
 

@@ -26,8 +26,8 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.metrics.reading import MetricsLike
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import Role
-from dcglearn.readers.line_formats import shown
 from dcglearn.readers.openers import records_of
 
 OPEN = "open"

@@ -37,9 +37,10 @@ from dcglearn.foundation.validation import (
     is_frame,
     is_records,
 )
+from dcglearn.readers.cell_values import checked_score, shown
 from dcglearn.readers.column_roles import Roles, first_names, named_role, recognised
 from dcglearn.readers.cutoffs import Cutoffs
-from dcglearn.readers.line_formats import FrameRows, Opener, Source, checked_score, shown
+from dcglearn.readers.line_formats import FrameRows, Opener, Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of, opener_of_bytes
 

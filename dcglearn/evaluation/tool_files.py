@@ -17,8 +17,9 @@ from dcglearn.evaluation.trec import Duplicates, Judgements, Run, first_repeated
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, errors_in, listed
+from dcglearn.readers.cell_values import SCORE, checked_score
 from dcglearn.readers.column_roles import Role
-from dcglearn.readers.line_formats import SCORE, JsonLines, TextLines, checked_score
+from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.openers import records_of
 
 _LOG = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ from dcglearn.foundation.validation import (
     one_of,
     scale_size,
 )
+from dcglearn.readers.cell_values import SCORE, shown
 from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
-from dcglearn.readers.line_formats import SCORE, shown
 
 Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
 

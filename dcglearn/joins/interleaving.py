@@ -13,8 +13,9 @@ from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import Counts, InputError, Integers, PathLike, errors_in, one_of
 from dcglearn.joins.join_judgements import Joining, log_of_documents, place_of
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import PREFERENCE, Record, Role, Roles, Table, named_role
-from dcglearn.readers.line_formats import Reshaped, Source, shown
+from dcglearn.readers.line_formats import Reshaped, Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences

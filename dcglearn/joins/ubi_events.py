@@ -16,8 +16,9 @@ from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.joins.interleaving import preferences_from_interleaving
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import Record, Role, Roles
-from dcglearn.readers.line_formats import Reshaped, Source, shown
+from dcglearn.readers.line_formats import Reshaped, Source
 from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 

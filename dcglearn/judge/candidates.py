@@ -26,8 +26,8 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
 )
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import PREFERENCE, named_role
-from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.openers import records_of
 from dcglearn.readers.read_table import read_columns

@@ -11,7 +11,7 @@ from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 from dcglearn.judge.candidates import texts_of_documents, texts_of_queries
 from dcglearn.judge.prompts import request, write_objects
 from dcglearn.judge.replies import answers_in, grade_of
-from dcglearn.readers.line_formats import shown
+from dcglearn.readers.cell_values import shown
 
 
 def write_grade_prompts(

@@ -10,8 +10,8 @@ from typing import Any
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.prompts import pairs_beside
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import PREFERENCE, named_role
-from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import records_of
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of

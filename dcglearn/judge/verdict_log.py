@@ -17,7 +17,7 @@ from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import Fields, InputError, PathLike, errors_in
 from dcglearn.judge.candidates import Candidates, checked_items, pair_key
-from dcglearn.readers.line_formats import shown
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.openers import log_files
 from dcglearn.readers.preferences import Preferences
 

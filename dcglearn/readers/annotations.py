@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
+from dcglearn.readers.cell_values import answer_of
 from dcglearn.readers.column_roles import Record, Roles
-from dcglearn.readers.line_formats import Objects, Opener, Records, Source, answer_of
+from dcglearn.readers.line_formats import Objects, Opener, Records, Source
 
 Answers: TypeAlias = list[tuple[Record, Any]]
 """The answers of each annotation by question, and its rater."""

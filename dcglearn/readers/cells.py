@@ -9,9 +9,10 @@ import numpy as np
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Counts, InputError, PathLike, errors_in
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import Role, Table
 from dcglearn.readers.kinds import KINDS, WinnerCells
-from dcglearn.readers.line_formats import Refusals, Source, shown
+from dcglearn.readers.line_formats import Refusals, Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.raw_cells import raw_cells
 from dcglearn.readers.raw_columns import GradeLists, RawColumn, Values, notations

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, InputError, PolarsFrame, errors_in
-from dcglearn.readers.line_formats import BLANK, NUMBER, shown
+from dcglearn.readers.cell_values import BLANK, NUMBER, shown
 
 Cutoffs: TypeAlias = str | float | Sequence[float] | None
 """Cut-offs, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or a number of equally frequent levels."""

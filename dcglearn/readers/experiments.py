@@ -22,8 +22,9 @@ from dcglearn.foundation.validation import (
     finite_array,
 )
 from dcglearn.metrics.dcg import DCG
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Table
-from dcglearn.readers.line_formats import Opener, shown
+from dcglearn.readers.line_formats import Opener
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.openers import opener_of, records_of
 from dcglearn.readers.read_table import read_columns

@@ -17,8 +17,9 @@ from dcglearn.foundation.validation import (
     Integers,
     errors_in,
 )
+from dcglearn.readers.cell_values import NUMBER, UNKNOWN_GRADES, from_text, shown
 from dcglearn.readers.column_roles import Record, Table
-from dcglearn.readers.line_formats import NUMBER, UNKNOWN_GRADES, Source, from_text, shown
+from dcglearn.readers.line_formats import Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import word_of
 

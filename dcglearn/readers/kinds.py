@@ -16,9 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import LARGEST, Flags, InputError, Integers, errors_in
+from dcglearn.readers.cell_values import INTEGER, NUMBER, PAGE_MARKS, checked_score, shown
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED
 from dcglearn.readers.grade_scale import scale_text
-from dcglearn.readers.line_formats import INTEGER, NUMBER, PAGE_MARKS, checked_score, shown
 from dcglearn.readers.mapping import MAX_DEPTH
 from dcglearn.readers.openers import flattened
 from dcglearn.readers.rated_lists import parsed_counts

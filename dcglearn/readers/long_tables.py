@@ -13,6 +13,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.validation import Counts, InputError, listed
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import (
     LOGPROBS,
     LONG,
@@ -25,7 +26,7 @@ from dcglearn.readers.column_roles import (
     by_role,
     recognised,
 )
-from dcglearn.readers.line_formats import Opener, Refusals, Source, shown
+from dcglearn.readers.line_formats import Opener, Refusals, Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import Files
 from dcglearn.readers.rebuilt import (

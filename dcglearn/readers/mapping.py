@@ -27,9 +27,9 @@ from dcglearn.foundation.validation import (
     scale_size,
     whole_number,
 )
+from dcglearn.readers.cell_values import BLANK, NUMBER
 from dcglearn.readers.column_roles import NAMED, PREFERENCE, RATING, Role, Roles
 from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names, text_of
-from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.winner_words import OwnWords, word_of
 
 TYPES: dict[Any, Any] = {

@@ -8,8 +8,9 @@ from typing import Any
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Fields, InputError, is_frame, is_records
+from dcglearn.readers.cell_values import NUMBER, value_of
 from dcglearn.readers.column_roles import SIDES, Role, Roles, recognised, side_of, words_of
-from dcglearn.readers.line_formats import NUMBER, Opener, value_of
+from dcglearn.readers.line_formats import Opener
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import WINNERS, middle_of, word_of
 

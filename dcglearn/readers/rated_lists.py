@@ -10,8 +10,8 @@ from dcglearn.logs.columns import Columns
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, places, unique_rows
+from dcglearn.readers.cell_values import NUMBER, shown, words_of
 from dcglearn.readers.column_roles import Table
-from dcglearn.readers.line_formats import NUMBER, shown, words_of
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import word_of
 

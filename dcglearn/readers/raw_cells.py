@@ -16,18 +16,10 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import Fields, Indices, InputError, Integers
+from dcglearn.readers.cell_values import BLANK, PAGE_MARKS, shown
 from dcglearn.readers.column_roles import ColumnsByRole, Record, by_role, used_columns
 from dcglearn.readers.kinds import KINDS
-from dcglearn.readers.line_formats import (
-    BLANK,
-    PAGE_MARKS,
-    FrameRows,
-    JsonLines,
-    Refusals,
-    Source,
-    TextLines,
-    shown,
-)
+from dcglearn.readers.line_formats import FrameRows, JsonLines, Refusals, Source, TextLines
 from dcglearn.readers.openers import Joined, flattened
 from dcglearn.readers.raw_columns import GRADE, RawColumn, Values
 

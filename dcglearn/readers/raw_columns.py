@@ -21,16 +21,9 @@ from dcglearn.foundation.validation import (
     Integers,
 )
 from dcglearn.logs.unique_rows import places
+from dcglearn.readers.cell_values import BLANK, NUMBER, UNKNOWN_GRADES, shown, value_of
 from dcglearn.readers.cutoffs import CUT, level_of
-from dcglearn.readers.line_formats import (
-    BLANK,
-    NUMBER,
-    UNKNOWN_GRADES,
-    Refusals,
-    grades_of_objects,
-    shown,
-    value_of,
-)
+from dcglearn.readers.line_formats import Refusals, grades_of_objects
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import flattened
 from dcglearn.readers.winner_words import word_of

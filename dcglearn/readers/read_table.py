@@ -25,6 +25,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import (
     PREFERENCE,
     RATING,
@@ -38,7 +39,7 @@ from dcglearn.readers.column_roles import (
 )
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.grade_scale import agreed, check_levels, proposing_scale, with_stated
-from dcglearn.readers.line_formats import Source, shown
+from dcglearn.readers.line_formats import Source
 from dcglearn.readers.long_tables import KeptLines, open_shaped, remarks_on
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import log_files, name_of, opener_of, records_of

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Flags, Floats, Indices, InputError
+from dcglearn.readers.cell_values import NUMBER, shown
 from dcglearn.readers.column_roles import (
     LOGPROBS,
     OUTCOMES,
@@ -27,7 +28,7 @@ from dcglearn.readers.column_roles import (
     side_of,
     words_of,
 )
-from dcglearn.readers.line_formats import NUMBER, Opener, Refusals, Reshaped, Source, shown
+from dcglearn.readers.line_formats import Opener, Refusals, Reshaped, Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
 

@@ -11,8 +11,9 @@ import numpy as np
 from dcglearn.foundation.validation import Flags, Floats, InputError, Integers, listed
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.readers.cell_values import NUMBER
 from dcglearn.readers.column_roles import PLACES, SWAPPED, Role, Roles, by_role, words_of
-from dcglearn.readers.line_formats import NUMBER, Opener, Source
+from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.winner_words import WINNERS, Winners, word_of
 
 ORDERS = {"order", "shown", "displayed", "presented", "presentation"}

@@ -11,8 +11,8 @@ import numpy as np
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.validation import Floats, InputError, Integers, PolarsFrame
+from dcglearn.readers.cell_values import BLANK, NUMBER, shown
 from dcglearn.readers.column_roles import Remedy
-from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
 MEANINGS = ("a", "b", "tie", "open", "left", "right")
 """Meanings of a winner, by code; readers turn left and right into a or b, see `with_lists`."""

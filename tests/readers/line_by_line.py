@@ -13,10 +13,11 @@ import numpy as np
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, InputError, PathLike, errors_in
+from dcglearn.readers.cell_values import BLANK, NUMBER, SCORE, shown
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED, Role, Table
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.grade_scale import FEW_LEVELS, scale_text
-from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, FrameRows, Source, TextLines, shown
+from dcglearn.readers.line_formats import FrameRows, Source, TextLines
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rated_lists import parsed_counts
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, Winners, remedy_for_words, word_of

@@ -1,0 +1,157 @@
+"""Values of cells: numbers, lists and answers in text, and how messages show them."""
+
+import contextlib
+import functools
+import json
+import math
+import re
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError
+
+BLANK = " \t\n\r"
+"""Characters stripped from a cell of text, and between the values of a list."""
+
+PAGE_MARKS = "\v\f"
+"""Vertical tab and form feed, which are refused at the ends of names and labels."""
+
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
+
+DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
+"""A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
+
+UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
+"""Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
+
+_SEVERAL = re.compile(r"^\s*\[.*\]\s*$|[0-9][ ,|]+[0-9-]")
+"""Text in JSON that is a list of grades."""
+
+_WITH_BLANKS = {"grades", "documents", "grade", "winner", "number"}
+
+_WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
+"""Kinds of cells that are blank if they hold NA, N/A or #N/A; a label may be called so."""
+
+
+def value_of(cell: Any, kind: str, texts: bool) -> Any:
+    """Return the value that a cell stands for, in the types of JSON; None if it is blank.
+
+    Without `texts`, a text stands for a value of another type only where it is a list of grades.
+    """
+    if isinstance(cell, array):
+        return cell.tolist()
+    if isinstance(cell, str):
+        is_parsed = texts or (kind == "grades" and _SEVERAL.search(cell))
+        return from_text(kind, cell) if is_parsed else cell
+    return answer_of(cell) if texts and kind == "winner" else cell
+
+
+def from_text(kind: str, text: str) -> Any:
+    """Return the value of a field of text in the types of JSON; None if it is blank."""
+    text = text.strip(BLANK)
+    if not text or (kind in _WITH_BLANKS and text.upper() in ("NA", "N/A", "#N/A")):
+        return None
+    if kind in ("grades", "documents"):
+        return _list_from_text(text, is_grades=kind == "grades")
+    if kind == "grade":
+        return _token(text)
+    if kind in ("number", "positive", "share"):
+        number = text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text
+        return float(number) if NUMBER.fullmatch(number) else text
+
+    # an annotation tool writes its answer as JSON
+    if kind == "winner" and text[0] in "[{":
+        with contextlib.suppress(ValueError, RecursionError):
+            return answer_of(json.loads(text))
+    return text
+
+
+def _list_from_text(text: str, *, is_grades: bool) -> list[Any]:
+    """Return the grades or names in text such as ``3 2 0``, ``3|2|0``, ``[3, 2, 0]``."""
+    as_json = text[0] == "[" and text[-1] == "]"
+    if as_json:
+        text = text[1:-1].strip(BLANK)
+    separator = next((mark for mark in ("|," if is_grades else "\t|,") if mark in text), None)
+    items = words_of(text) if separator is None else text.split(separator)
+
+    # names may be in quotes, and so may all items of JSON
+    quotes = "\"'" if as_json or not is_grades else ""
+    items = [item.strip(BLANK + quotes) for item in items]
+    return [_token(item) for item in items] if is_grades else items
+
+
+def checked_score(value: Any, role: str) -> float:
+    """Return a finite number, an infinity, or the number that a text holds."""
+    # what may be a number
+    if isinstance(value, str):
+        is_number = SCORE.fullmatch(value.strip(BLANK)) is not None
+    else:
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number:
+        raise InputError(f"{role} is {shown(value)}, which is not a number")
+
+    # its value, infinite or finite
+    try:
+        number = float(value)
+    except (OverflowError, TypeError) as error:
+        raise InputError(
+            f"{role} is {shown(value)}, which is not a number that can be used"
+        ) from error
+    if math.isnan(number):
+        raise InputError(f"{role} is missing ({role} nan)")
+    return number
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, which `BLANK` characters separate."""
+    return re.findall(f"[^{BLANK}]+", text)
+
+
+def answer_of(value: Any) -> Any:
+    """Return the answer in what annotation tools write for it, or the value itself.
+
+    Label Studio writes ``[{"selected": "left"}]`` or ``{"choices": ["left"]}``, and Argilla a
+    ranking of the two sides, ``[{"value": "a", "rank": 1}, {"value": "b", "rank": 2}]``, in which
+    equal ranks are a tie.
+    """
+    while isinstance(value, list | Mapping):
+        before = value
+        if isinstance(value, Mapping):
+            value = value.get("selected", value.get("choices", value))
+        else:
+            value = value[0] if len(value) == 1 else _first_of_two(value)
+        if value is before:
+            break
+    return value
+
+
+def _first_of_two(ranking: list[Any]) -> Any:
+    """Return the better of two ranked options, "tie" if they have one rank; else the value."""
+    ranked = [option for option in ranking if isinstance(option, Mapping) and "value" in option]
+    if len(ranking) != 2 or [type(option.get("rank")) for option in ranked] != [int, int]:
+        return ranking
+    first, second = sorted(ranking, key=lambda option: option["rank"])
+    return "tie" if first["rank"] == second["rank"] else first["value"]
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, shortened."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer too long for Python to print
+        text = "an integer of thousands of digits"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@functools.lru_cache(4096)
+def _token(text: str) -> Any:
+    if INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if NUMBER.fullmatch(text) else text
