@@ -12,9 +12,10 @@ import numpy as np
 from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section, json_address
 from dcglearn.coherence.rank_changes import SystemOrder, system_order
+from dcglearn.evaluation.paired_tests import interval_of_mean
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.run_values import evaluate
-from dcglearn.evaluation.system_tests import interval_of_mean, shares_of_people
+from dcglearn.evaluation.system_tests import shares_of_people
 from dcglearn.evaluation.tables import read_both
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported

@@ -33,11 +33,11 @@ from dcglearn.evaluation.next_judgements import (
     suggest_judgements,
     with_grades,
 )
+from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.run_values import Ideal, Missing, as_metrics
 from dcglearn.evaluation.run_values import evaluate as evaluated
 from dcglearn.evaluation.system_tests import (
-    MAX_RESAMPLES,
     SystemComparison,
     Topics,
     compared,

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from scipy.stats import kendalltau
 
 from dcglearn.coherence.cone import AllowedMetrics, counts, scope_of, verdict_of
+from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
-from dcglearn.evaluation.system_tests import MAX_RESAMPLES, shares_of_people
+from dcglearn.evaluation.system_tests import shares_of_people
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, table_of
 from dcglearn.foundation.plain_text import number_of, percent

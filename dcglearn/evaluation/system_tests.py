@@ -7,13 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from itertools import product
-from typing import Any, ClassVar, Literal, TypeAlias, Unpack, get_args
+from typing import ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 
 from dcglearn.evaluation.gate import END_BOUNDS, UNMEASURED, Gate, gated
+from dcglearn.evaluation.paired_tests import (
+    MAX_RESAMPLES,
+    Draws,
+    corrected,
+    interval_of_mean,
+    plain_tests,
+    powered_tests,
+    turning_queries,
+)
 from dcglearn.evaluation.people import People, people_of
-from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import FEW, EvaluateOptions, Evaluation, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
@@ -50,12 +58,6 @@ CALL = "compare_systems(judgements, runs)"
 """How the comparison is called."""
 
 Topics = Literal["all", "these"]
-
-Draws: TypeAlias = tuple[float, int, int]
-"""Confidence level of intervals, number of bootstrap samples, and their seed."""
-
-MAX_RESAMPLES = 10_000_000
-"""Most bootstrap samples and permutations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,7 +401,7 @@ def compared(
     table = table_of(rows, **dict.fromkeys(floats, pl.Float64))
     p_values = table["p_t" if machine else "p_permutation"].to_numpy()
     after = table.get_column_index("p_permutation") + 1
-    table.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
+    table.insert_column(after, pl.Series("p_corrected", corrected(p_values, correction)))
 
     # of 100 people
     others = [(r, b) for r in range(len(evaluation.runs)) if r != b]
@@ -451,9 +453,9 @@ def _rows(
 
         # judges do not change which queries a run lacks
         if by_machine:
-            tests, spread = _powered_tests(values, by_machine[i], draws[0], topics)
+            tests, spread = powered_tests(values, by_machine[i], draws[0], topics)
         else:
-            tests, spread = _tests(values, draws)
+            tests, spread = plain_tests(values, draws)
         yield {
             **{"run": runs[r], "baseline": runs[b], "measure": measure},
             **tests,
@@ -542,50 +544,6 @@ def _by_query(
             yield measure, r, paired.against(measure, r, b)[None], measured[r] | measured[b]
 
 
-def _tests(values: Floats, draws: Draws) -> tuple[Fields, float]:
-    """Return the mean and the tests of differences by query, and their standard deviation.
-
-    Tests are the mean difference, its bootstrap interval, and p-values by t-test and by sign
-    permutation. `values` are those of `_by_query`.
-    """
-    from scipy.stats import permutation_test, ttest_1samp
-
-    differences = values[0, ~np.isnan(values[0])]
-    mean = float(differences.mean())
-    low, high = interval_of_mean(differences, *draws)
-    if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
-        p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
-        p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
-    else:
-        p_t = float(ttest_1samp(differences, 0.0).pvalue)
-
-        # as many permutations as samples
-        test = permutation_test(
-            (differences,), np.mean, permutation_type="samples", **_draws(differences, *draws[1:])
-        )
-        p_permutation = float(test.pvalue)
-
-    of_run = float(np.nanmean(values[1])) if len(values) > 1 else None
-    interval = {"mean": of_run, "difference": mean, "low": low, "high": high}
-    p_values = {"p_t": p_t, "p_permutation": p_permutation}
-    return interval | p_values, float(differences.std(ddof=1))
-
-
-def _powered_tests(
-    values: Floats, by_machine: Floats, level: float, topics: str
-) -> tuple[Fields, float]:
-    """Return what `_tests` does, by a machine's values too, of which further queries are last."""
-    kept, n = ~np.isnan(values[0]), values.shape[1]
-    shared, further = by_machine[:, :n][:, kept], by_machine[:, n:]
-    further = further[:, ~np.isnan(further[0])]
-    difference, *of_run = (
-        powered_mean(*outcomes, these=topics == "these")
-        for outcomes in zip(values[:, kept], shared, further, strict=True)
-    )
-    mean = of_run[0].mean if of_run else None
-    return {"mean": mean} | difference.tests(level), difference.error * difference.n**0.5
-
-
 def _reversals(evaluation: Evaluation, b: int) -> Iterator[str]:
     """Yield a sentence for each metric and run whose order dividing by the ideal turns round."""
     if evaluation.plain is None:
@@ -609,26 +567,6 @@ def _reversals(evaluation: Evaluation, b: int) -> Iterator[str]:
                 f"the ideal of each query, it is {places[1]} it ({means[1]:+.4f}); without the "
                 f"{noun} {listed(names[kept][turning].tolist(), 3)} both would agree"
             )
-
-
-def turning_queries(divided: Floats, plain: Floats) -> list[int]:
-    """Return the fewest queries without which two mean differences would have one sign.
-
-    `divided` and `plain`, shape (n,), are the differences by query after and before they are
-    divided by the ideal, which keeps their signs. None is returned where the means have one sign,
-    or one is 0.
-    """
-    if not len(plain) or plain.mean() * divided.mean() >= 0:
-        return []
-
-    # of either, those that weigh most for the sign of the mean, until it has the other one
-    turning: list[list[int]] = []
-    for values in (plain, divided):
-        signed = values * np.sign(values.mean())
-        order = np.argsort(-signed, kind="stable")
-        n = int(np.argmax(signed.sum() - np.cumsum(signed[order]) < 0)) + 1
-        turning.append(order[:n].tolist())
-    return min(turning, key=len)
 
 
 def _bounds(
@@ -655,44 +593,3 @@ def _bounds(
 
 def _open_columns(evaluation: Evaluation) -> tuple[str, ...]:
     return OPEN_COLUMNS if evaluation.open else OPEN_COLUMNS[-1:]
-
-
-def interval_of_mean(
-    differences: Floats, level: float, n_resamples: int, random_state: int
-) -> tuple[float, float]:
-    """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,).
-
-    It is the mean itself where all differences are alike.
-    """
-    from scipy.stats import bootstrap
-
-    if np.ptp(differences) <= 1e-12:
-        return float(differences.mean()), float(differences.mean())
-    draws = _draws(differences, n_resamples, random_state)
-    result = bootstrap(
-        (differences,), np.mean, confidence_level=level, method="percentile", **draws
-    )
-    low, high = result.confidence_interval
-    return float(low), float(high)
-
-
-def _draws(differences: Floats, n_resamples: int, random_state: int) -> dict[str, Any]:
-    batch = max(1, (1 << 25) // len(differences))  # samples drawn at once
-    return {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(random_state)}
-
-
-def _corrected(values: Floats, correction: str) -> Floats:
-    """Return p-values after a correction for multiple tests, see `compare_systems`."""
-    from scipy.stats import false_discovery_control
-
-    if correction == "none":
-        return values
-    if correction == "bh":
-        return np.asarray(false_discovery_control(values))
-
-    # Holm's, step down
-    order = np.argsort(values, kind="stable")
-    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    corrected = np.empty_like(values)
-    corrected[order] = np.minimum(stepped, 1.0)
-    return corrected

@@ -26,7 +26,7 @@ from dcglearn import (
     read_runs,
 )
 from dcglearn.evaluation import textbook_list_metrics
-from dcglearn.evaluation.system_tests import turning_queries
+from dcglearn.evaluation.paired_tests import turning_queries
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
@@ -572,12 +572,12 @@ def test_no_fewer_queries_turn_the_order_round(seed):
 
 
 def test_corrections_by_hand():
-    from dcglearn.evaluation.system_tests import _corrected
+    from dcglearn.evaluation.paired_tests import corrected
 
     values = np.array([0.01, 0.04, 0.03, 0.5])
-    np.testing.assert_allclose(_corrected(values, "holm"), [0.04, 0.09, 0.09, 0.5])
-    np.testing.assert_allclose(_corrected(values, "bh"), [0.04, 0.04 * 4 / 3, 0.04 * 4 / 3, 0.5])
-    np.testing.assert_array_equal(_corrected(values, "none"), values)
+    np.testing.assert_allclose(corrected(values, "holm"), [0.04, 0.09, 0.09, 0.5])
+    np.testing.assert_allclose(corrected(values, "bh"), [0.04, 0.04 * 4 / 3, 0.04 * 4 / 3, 0.5])
+    np.testing.assert_array_equal(corrected(values, "none"), values)
 
 
 def test_what_cannot_be_compared():

@@ -15,7 +15,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.evaluation.gate import detectable_difference, gated
-from dcglearn.evaluation.system_tests import interval_of_mean
+from dcglearn.evaluation.paired_tests import interval_of_mean
 from tests.makers import refused, write_trec
 
 ROOT = Path(__file__).parents[2]
