@@ -304,7 +304,8 @@ def _in_parts(source: Source) -> RawCells | None:
             return None
     frames = [part for part in parts if isinstance(part, pl.DataFrame)]
     if not frames:
-        return None
+        only = parts[0] if len(parts) == 1 else None
+        return only if isinstance(only, RawCells) else None
 
     # the lines of the other parts, which are null in the columns
     others: dict[int, Record] = {}
