@@ -23,7 +23,7 @@ from dcglearn.learning.posterior import posterior_draws
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import marks_of_parts
-from dcglearn.logs.unique_rows import list_numbers, unique_rows
+from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
 from dcglearn.trust.answer_logs import LogsOfAnswers
 
 FALSE_POSITIVE_RATE = 0.05
@@ -88,10 +88,10 @@ class LogsOfDCG:
     With the chance `shared` noise and mistake are the list's, the same wherever it recurs, so that
     pairs which share a list depend on each other.
 
-    `model` and `theta` are the fitted DCG, `lists`, shape (m, K), the distinct lists. `row` and
-    `ratings`, shape (r,), are the list of each rated list and its number of ratings; without
-    ratings, the lists themselves, once each. `first`, `second`, `rater` and `weight`, shape (n,),
-    are each distinct pair's rated lists, judge and weight.
+    `model` and `theta` are the fitted DCG, `lists`, shape (m, K), the distinct lists, or those of
+    each judge. `row` and `ratings`, shape (r,), are the list of each rated list and its number of
+    ratings; without ratings, the lists themselves, once each. `first`, `second`, `rater` and
+    `weight`, shape (n,), are each distinct pair's rated lists, judge and weight.
     """
 
     model: Model
@@ -113,18 +113,23 @@ class LogsOfDCG:
         model: Model,
         theta: Floats,
         *,
+        of_judge: bool = False,
         most: int = 1 << 10,
     ) -> Self:
         """Return logs like that of these judgements, which are the pairs of `log`, row by row.
 
-        Of a log with at least twice `most` distinct pairs, about `most` stand for all: the gains of
-        a true DCG hardly depend on their number.
+        Without ratings, the noise of a list is the same for all judges, who then agree on it, or
+        `of_judge`, who decides for himself. Of a log with at least twice `most` distinct pairs,
+        about `most` stand for all: the gains of a true DCG hardly depend on their number.
         """
         # number the lists, and where there are ratings each rated list
         n = len(log)
         counts = log.ratings
+        rater = np.broadcast_to(judgements.rater, n)
         number = np.concatenate(list_numbers(log.preferred, log.other))
         if counts is None:
+            if of_judge:
+                *_, number = unique_rows(np.column_stack([number, np.tile(rater, 2)]))
             rows = number
             shared = 1.0
             size = np.ones(rows.max() + 1)
@@ -136,7 +141,6 @@ class LogsOfDCG:
             size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
 
         # merge the judgements of a rater on a pair, and thin the pairs by weight
-        rater = np.broadcast_to(judgements.rater, n)
         ends = np.sort(np.stack([rows[:n], rows[n:]]), axis=0)
         _, at, pair = unique_rows(np.column_stack([*ends, rater]).astype(np.int64))
         weight = np.bincount(pair, np.broadcast_to(judgements.weight, n)).astype(np.float64)
@@ -167,7 +171,8 @@ class LogsOfDCG:
     def share(self) -> float:
         """Factor of the loss: how many independent judgements a unit of weight counts for."""
         total = float(self.weight.sum())
-        return min(total, float(len(self.lists))) / total
+        _, distinct, _ = unique_rows(packed(self.lists))
+        return min(total, float(len(distinct))) / total
 
     def draw(self, rng: np.random.Generator) -> JudgedPairs:
         """Return the judgements of one log."""

@@ -25,7 +25,13 @@ from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, held_out_values
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, blunter_draws, nested_test
+from dcglearn.trust.nested_test import (
+    FALSE_POSITIVE_RATE,
+    N_SIMULATED,
+    LogsOfDCG,
+    blunter_draws,
+    nested_test,
+)
 from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of, weights_of
 
 FEWEST_LEARNED = 20
@@ -138,10 +144,11 @@ def segment_test(
     """Test whether segments of queries or raters need DCGs of their own.
 
     A DCG for each segment is fitted, and one for all with an error rate for each segment; the
-    p-value tells how often logs of one DCG gain as much (at most 39 simulated logs). How much own
-    DCGs gain is told by held-out preferences: in each fold, a common DCG is learned from the
-    training pairs, and a DCG for each segment from its own, with the common one as the prior. A
-    segment of fewer than 20 pairs, or beyond the 30 largest, keeps the common DCG. Fits and
+    p-value tells how often logs of one DCG gain as much (at most 39 simulated logs), in which each
+    segment decides for itself on pairs that others judged too. How much own DCGs gain is told by
+    held-out preferences: in each fold, a common DCG is learned from the training pairs, and a DCG
+    for each segment from its own, with the common one as the prior. A segment of fewer than 20
+    pairs, or beyond the 30 largest, keeps the common DCG. Fits and
     standard errors are as in `lack_of_fit`. Raises InputError if the log lacks the column, or fewer
     than two segments have enough decided pairs.
 
@@ -283,8 +290,13 @@ def _p_value(log: Preferences, labels: NDArray[np.str_], random_state: int) -> f
             """Return the gain of own DCGs on a simulated log."""
             return _gain(smaller.on(judgements, share))
 
+        # segments that judge the same pairs do so each for itself
+        assert smaller.pairs is not None, "a fit to a log in memory"
+        whole = smaller.pairs, smaller.judgements, smaller.model, smaller.theta
+        logs = LogsOfDCG.like(*whole, of_judge=True)
         thetas = blunter_draws(smaller, N_SIMULATED, random_state)
-        return nested_test(_gain(smaller), gain_of, smaller, thetas, random_state=random_state)[0]
+        gain = _gain(smaller)
+        return nested_test(gain, gain_of, smaller, thetas, logs=logs, random_state=random_state)[0]
 
 
 def _of_each(

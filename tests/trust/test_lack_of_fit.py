@@ -221,6 +221,21 @@ def test_two_populations_are_found_and_one_is_not():
     assert one.table.rows() == shares and one.table.columns[0] == "segment"
 
 
+def test_raters_who_judge_the_same_pairs_each_for_himself_do_not_differ():
+    log = preference_pairs(LOOKERS, 100, lists="free", temperature=0.1, random_state=0)
+    noise = np.random.default_rng(0).logistic(0, 0.1, 100)
+    alike = (log.gaps(LOOKERS) > noise)[:, None]
+    verdicts = np.where(alike, log.preferred, log.other), np.where(alike, log.other, log.preferred)
+    both = Preferences(
+        np.vstack([log.preferred, verdicts[0]]),
+        np.vstack([log.other, verdicts[1]]),
+        n_grades=5,
+        rater=np.repeat(["one", "two"], 100),
+    )
+    assert 0.05 < alike.mean() < 0.95
+    assert segment_test(both, by="rater").p_value > 0.05
+
+
 def test_segments_that_cannot_be_compared_are_refused_in_words():
     log = two_segments(READERS, n=30)
     refused("all pairs are of one segment, 'one'", segment_test, log[log.segment == "one"])

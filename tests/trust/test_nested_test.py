@@ -64,3 +64,18 @@ def test_a_long_log_is_simulated_on_pairs_that_are_drawn_by_weight():
     assert 50 <= len(logs.first) <= 60
     assert logs.weight.sum() == pytest.approx(log.total_weight * 60 / 300)
     assert len(LogsOfDCG.like(*whole).first) == 300
+
+
+def test_judges_share_the_noise_of_a_list_unless_it_is_their_own():
+    # random verdicts, on the same pairs by two judges
+    lists = np.random.default_rng(0).integers(0, 4, (2, 150, 8)).astype(np.int8)
+    log = dl.Preferences(*np.tile(lists, (2, 1)), n_grades=4, rater=np.repeat(["one", "two"], 150))
+    _, fitted = fit_dcg(log, DirectDescription(loss="robust", n_starts=1))
+
+    whole = fitted.pairs, fitted.judgements, fitted.model, fitted.theta
+    for of_judge in (False, True):
+        logs = LogsOfDCG.like(*whole, of_judge=of_judge)
+        assert logs.share == fitted.share
+        drawn = logs.draw(np.random.default_rng(0))
+        one, two = (drawn.at(np.flatnonzero(drawn.rater == judge)).first for judge in range(2))
+        assert ((one == two).all(axis=1).mean() > 0.95) != of_judge
