@@ -23,6 +23,7 @@ class LogsOfAnswers:
     """
 
     share: ClassVar[float] = 1.0
+    dispersion: ClassVar[float] = 1.0
 
     model: Model
     theta: Floats

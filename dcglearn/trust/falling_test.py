@@ -24,7 +24,13 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.answers import Answers
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.answer_logs import LogsOfAnswers
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, blunter_draws, nested_test
+from dcglearn.trust.nested_test import (
+    FALSE_POSITIVE_RATE,
+    N_SIMULATED,
+    LogsOfDCG,
+    blunter_draws,
+    nested_test,
+)
 
 
 @dataclass(frozen=True)
@@ -121,11 +127,11 @@ def rising_discounts(
         ]
         (falling, smaller), (free, wider) = fits
         gain = smaller.objective - wider.objective
-        logs = None if answers is None else LogsOfAnswers.like(answers, smaller)
+        logs = LogsOfDCG.like(smaller) if answers is None else LogsOfAnswers.like(answers, smaller)
 
         # draw discounts and judges, and make each draw fall: draws of the smaller model would keep
         # off flat stretches, where the test has to hold as well
-        thetas = blunter_draws(wider, N_SIMULATED)
+        thetas = blunter_draws(wider, logs, N_SIMULATED)
         delta = wider.model.places.delta
         thetas[:, delta] = np.apply_along_axis(_made_falling, 1, thetas[:, delta])
 
@@ -134,7 +140,7 @@ def rising_discounts(
             of_falling, of_free = smaller.on(judgements, share), wider.on(judgements, share)
             return of_falling.objective - of_free.objective
 
-        p_value, _ = nested_test(gain, gain_of, smaller, thetas, logs=logs)
+        p_value, _ = nested_test(gain, gain_of, logs, thetas)
     return DiscountTest(gain, p_value, falling.dcg, free.dcg)
 
 

@@ -39,7 +39,7 @@ from dcglearn.parts.parted_log import OpenLog, with_grades
 from dcglearn.trust.blend import fit_blend
 from dcglearn.trust.held_out_frame import Rows, held_out_frame, respected
 from dcglearn.trust.judge_draws import with_judges
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, nested_test
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, LogsOfDCG, nested_test
 from dcglearn.trust.resampling import FEWEST_UNITS, FOLDS, unit_of
 
 OF_FORMS = {
@@ -133,8 +133,9 @@ def _tested(
         again = dcg.on(judgements, share)
         return again.objective - min(again.search_form(form).objective for form in FORMS[1:])
 
-    thetas = posterior_draws(dcg, dcg.theta, N_SIMULATED, 0)
-    p_value, _ = nested_test(gains[best], gain_of, dcg, thetas)
+    logs = LogsOfDCG.like(dcg)
+    thetas = posterior_draws(dcg, dcg.theta, N_SIMULATED, 0, logs.dispersion)
+    p_value, _ = nested_test(gains[best], gain_of, logs, thetas)
     return {**scores, best: replace(scores[best], p_value=p_value)}
 
 

@@ -4,7 +4,8 @@ The statistic is the gain of the wider model over the smaller one, a DCG. Gains 
 of a DCG too, since the wider model contains it. So logs are simulated from the DCG, on the log's
 own pairs of lists, and both models are fitted to each (Efron and Tibshirani 1993, section 16.4).
 The parameters of each simulated log are a draw from the posterior of the smaller model. Its best
-fit would not do: its judges are too sharp, so that its logs vary too little.
+fit would not do: its judges are too sharp, so that its logs vary too little. A posterior for which
+a verdict of weight 5 counts as five would not do either, for the same reason.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,6 @@ from dcglearn.learning.dcg_model import Model
 from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
-from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import marks_of_parts
 from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
@@ -36,23 +36,18 @@ N_SIMULATED = 39
 def nested_test(
     gain: float,
     gain_of: Callable[[JudgedPairs, float], float],
-    smaller: FittedDCG,
+    logs: "LogsOfDCG | LogsOfAnswers",
     thetas: Floats,
     *,
-    logs: "LogsOfDCG | LogsOfAnswers | None" = None,
     random_state: int = 0,
 ) -> tuple[float, Floats]:
     """Return the p-value of the gain of a wider model, and the gains on simulated logs.
 
     `gain_of` fits both models to simulated judgements, whose loss counts by a factor, and returns
-    the gain. `logs` are by default `LogsOfDCG` on the pairs of the smaller model; `thetas`, shape
-    (B, p), are its parameters for each log. The simulation ends as soon as the gain cannot be
-    significant any more (Besag and Clifford 1991).
+    the gain. `logs` are those of the smaller model, `thetas`, shape (B, p), its parameters for each
+    log. The simulation ends as soon as the gain cannot be significant any more (Besag and Clifford
+    1991).
     """
-    if logs is None:
-        assert smaller.pairs is not None, "a fit to a log in memory"
-        logs = LogsOfDCG.like(smaller.pairs, smaller.judgements, smaller.model, smaller.theta)
-
     # how many simulated gains may be as large: of all gains 5%, one of which is the log's own
     allowed = max(int(FALSE_POSITIVE_RATE * (len(thetas) + 1) + 1e-9) - 1, 0)
     rng = np.random.default_rng(random_state)
@@ -69,14 +64,17 @@ def nested_test(
     return (as_large + 1) / (len(thetas) + 1), np.array(null)
 
 
-def blunter_draws(fitted: FittedDCG, n: int, random_state: int = 0) -> Floats:
+def blunter_draws(
+    fitted: FittedDCG, logs: "LogsOfDCG | LogsOfAnswers", n: int, random_state: int = 0
+) -> Floats:
     """Return the parameters of n simulated logs, shape (n, p), with blunter judges than a fit's.
 
     A typical pair is expected to differ by 10 times the noise, not by 100 times as in a fit: judges
     that are too sharp make logs that vary too little.
     """
     blunter = replace(fitted.model, centre=fitted.model.centre - np.log(10.0))
-    return posterior_draws(replace(fitted, model=blunter), fitted.theta, n, random_state)
+    fitted = replace(fitted, model=blunter)
+    return posterior_draws(fitted, fitted.theta, n, random_state, logs.dispersion)
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,9 @@ class LogsOfDCG:
     `model` and `theta` are the fitted DCG, `lists`, shape (m, K), the distinct lists, or those of
     each judge. `row` and `ratings`, shape (r,), are the list of each rated list and its number of
     ratings; without ratings, the lists themselves, once each. `first`, `second`, `rater` and
-    `weight`, shape (n,), are each distinct pair's rated lists, judge and weight.
+    `weight`, shape (n,), are each distinct pair's rated lists, judge and weight. `dispersion` is
+    the mean weight of a verdict, by weight: the sum of verdicts varies by this factor more than if
+    each unit of weight were a verdict.
     """
 
     model: Model
@@ -104,28 +104,23 @@ class LogsOfDCG:
     rater: NDArray[np.int32]
     weight: Floats
     shared: float
+    dispersion: float
 
     @classmethod
-    def like(
-        cls,
-        log: PreferencePairs,
-        judgements: JudgedPairs,
-        model: Model,
-        theta: Floats,
-        *,
-        of_judge: bool = False,
-        most: int = 1 << 10,
-    ) -> Self:
-        """Return logs like that of these judgements, which are the pairs of `log`, row by row.
+    def like(cls, fitted: FittedDCG, *, of_judge: bool = False, most: int = 1 << 10) -> Self:
+        """Return logs like the one in memory that a DCG was fitted to.
 
         Without ratings, the noise of a list is the same for all judges, who then agree on it, or
         `of_judge`, who decides for himself. Of a log with at least twice `most` distinct pairs,
         about `most` stand for all: the gains of a true DCG hardly depend on their number.
         """
-        # number the lists, and where there are ratings each rated list
+        log, judgements = fitted.pairs, fitted.judgements
+        assert log is not None, "a fit to a log in memory"
         n = len(log)
         counts = log.ratings
         rater = np.broadcast_to(judgements.rater, n)
+
+        # number the lists, and where there are ratings each rated list
         number = np.concatenate(list_numbers(log.preferred, log.other))
         if counts is None:
             if of_judge:
@@ -140,11 +135,15 @@ class LogsOfDCG:
             shared = share_of_lists(counts)
             size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
 
-        # merge the judgements of a rater on a pair, and thin the pairs by weight
+        # merge the judgements of a rater on a pair to one verdict, unless lists are rated
         ends = np.sort(np.stack([rows[:n], rows[n:]]), axis=0)
         _, at, pair = unique_rows(np.column_stack([*ends, rater]).astype(np.int64))
         weight = np.bincount(pair, np.broadcast_to(judgements.weight, n)).astype(np.float64)
-        marks, *_ = marks_of_parts(most, [len(at)], [weight.sum()])
+        total = float(weight.sum())
+        dispersion = float(weight @ weight) / total if counts is None else 1.0
+
+        # thin the pairs by weight
+        marks, *_ = marks_of_parts(most, [len(at)], [total])
         kept, weight = marks.rows(weight)
         at = at[kept]
 
@@ -154,8 +153,8 @@ class LogsOfDCG:
         both = np.concatenate([judgements.first, judgements.second])
         first, second = ends.reshape(2, -1)
         return cls(
-            model=model,
-            theta=theta,
+            model=fitted.model,
+            theta=fitted.theta,
             lists=both[_last_place(number)[lists]],
             row=row,
             # the noise of more ratings than twelve is nearly gone in the mean
@@ -165,6 +164,7 @@ class LogsOfDCG:
             rater=rater[at].copy(),
             weight=weight,
             shared=shared,
+            dispersion=dispersion,
         )
 
     @property

@@ -38,7 +38,7 @@ from dcglearn.logs.columns import weights_of
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.parts.usable_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, blunter_draws, nested_test
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, LogsOfDCG, blunter_draws, nested_test
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,9 @@ def position_dependence(
             return _likelihood_ratio(simulated, log.n_grades, near)[0]
 
         # the same on logs of DCGs
-        thetas = blunter_draws(smaller, n_resamples, random_state)
-        p_value, null = nested_test(ratio, ratio_of, smaller, thetas, random_state=random_state)
+        logs = LogsOfDCG.like(smaller)
+        thetas = blunter_draws(smaller, logs, n_resamples, random_state)
+        p_value, null = nested_test(ratio, ratio_of, logs, thetas, random_state=random_state)
 
     # the product form as a DCG
     a, b = product

@@ -148,9 +148,9 @@ def segment_test(
     segment decides for itself on pairs that others judged too. How much own DCGs gain is told by
     held-out preferences: in each fold, a common DCG is learned from the training pairs, and a DCG
     for each segment from its own, with the common one as the prior. A segment of fewer than 20
-    pairs, or beyond the 30 largest, keeps the common DCG. Fits and
-    standard errors are as in `lack_of_fit`. Raises InputError if the log lacks the column, or fewer
-    than two segments have enough decided pairs.
+    pairs, or beyond the 30 largest, keeps the common DCG. Fits and standard errors are as in
+    `lack_of_fit`. Raises InputError if the log lacks the column, or fewer than two segments have
+    enough decided pairs.
 
     Parameters
     ----------
@@ -291,12 +291,9 @@ def _p_value(log: Preferences, labels: NDArray[np.str_], random_state: int) -> f
             return _gain(smaller.on(judgements, share))
 
         # segments that judge the same pairs do so each for itself
-        assert smaller.pairs is not None, "a fit to a log in memory"
-        whole = smaller.pairs, smaller.judgements, smaller.model, smaller.theta
-        logs = LogsOfDCG.like(*whole, of_judge=True)
-        thetas = blunter_draws(smaller, N_SIMULATED, random_state)
-        gain = _gain(smaller)
-        return nested_test(gain, gain_of, smaller, thetas, logs=logs, random_state=random_state)[0]
+        logs = LogsOfDCG.like(smaller, of_judge=True)
+        thetas = blunter_draws(smaller, logs, N_SIMULATED, random_state)
+        return nested_test(_gain(smaller), gain_of, logs, thetas, random_state=random_state)[0]
 
 
 def _of_each(

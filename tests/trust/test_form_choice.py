@@ -226,15 +226,16 @@ def test_the_form_with_the_largest_gain_is_chosen_if_it_is_significant(saturated
         lambda *arguments: asked.append(arguments) or (0.025, np.zeros(0)),
     )
     learner = dl.DCGLearner(form="auto", n_starts=1).fit(saturated[1][:200])
-    (gain, _, dcg, thetas), scores = asked[0], learner.form_scores_
-    assert thetas.shape == (39, len(dcg.theta)) and np.ptp(thetas, axis=0).max() > 0
+    (gain, _, logs, thetas), scores = asked[0], learner.form_scores_
+    assert thetas.shape == (39, len(logs.theta)) and np.ptp(thetas, axis=0).max() > 0
     assert learner.form_ == "saturation" and list(scores) == list(FORMS)
     assert (
         gain == scores["saturation"].gain > scores["best"].gain
         and scores["saturation"].p_value == 0.025
     )
     assert scores["dcg"].ahead == scores["dcg"].gain == 0 and scores["saturation"].ahead_error > 0
-    assert learner.objective_ == pytest.approx(dcg.objective - gain) and len(dcg.pairs) == 200
+    dcg = dl.DCGLearner(form="dcg", loss="robust", n_starts=1).fit(saturated[1][:200])
+    assert learner.objective_ == pytest.approx(dcg.objective_ - gain) and logs.weight.sum() == 200
 
 
 def test_the_dcg_is_left_for_a_significant_gain_that_held_out_judgements_do_not_contradict():
@@ -383,9 +384,7 @@ DCG = dl.DCG([0, 0.4, 0.7, 1], [1, 0.7, 0.5, 0.4])
 
 
 def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
-    """Return judgements, their model, and its parameters: `DCG`, and judges of that sharpness,
-    error and threshold.
-    """
+    """Return `DCG` as if fitted to a log, with judges of that sharpness, error and threshold."""
     verdicts = verdicts_in_memory(log, 0)
     judgements = verdicts.judgements(one_rater=True)
     model = Model(
@@ -395,7 +394,7 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     alpha, delta, sharpness, logit, _, _, thresholds, *_ = model.places
     theta[alpha], theta[delta] = log_curves(DCG.gains, DCG.discounts)
     theta[sharpness], theta[logit], theta[thresholds] = sharp, error, rise
-    return judgements, model, theta
+    return FittedDCG(model, judgements, log, 1.0, theta, 0.0, [theta[None]], 1, 20)
 
 
 def expected(model, theta, lists):
@@ -412,8 +411,8 @@ def expected(model, theta, lists):
 def test_verdicts_have_the_probabilities_of_the_model(shared, tied):
     lists = np.random.default_rng(0).integers(0, 4, (12, 2, 4)).astype(np.int8)
     log = dl.Preferences(lists, n_grades=4, tie=[tied, *[False] * 11])
-    judgements, model, theta = fitted_to(log)
-    logs = LogsOfDCG.like(log, judgements, model, theta)
+    fitted = fitted_to(log)
+    logs = LogsOfDCG.like(fitted)
     logs = LogsOfDCG(**{**vars(logs), "shared": shared, "ratings": np.full(len(logs.row), 2)})
     first, tie, rng = np.zeros(12), np.zeros(12), np.random.default_rng(1)
     for _ in range(1500):
@@ -422,7 +421,7 @@ def test_verdicts_have_the_probabilities_of_the_model(shared, tied):
         ahead, behind = ((both == sides).all(axis=(2, 3)) for sides in (lists, lists[:, ::-1]))
         first += (drawn.weight * (drawn.level > 0)) @ ahead
         tie += (drawn.weight * (drawn.level == 0)) @ (ahead | behind)
-    chance, of_tie = expected(model, theta, lists)
+    chance, of_tie = expected(fitted.model, fitted.theta, lists)
     np.testing.assert_allclose(first / 1500, chance, atol=0.05)
     np.testing.assert_allclose(tie / 1500, of_tie if tied else 0, atol=0.05)
 
@@ -431,8 +430,8 @@ def test_a_list_that_recurs_keeps_its_noise():
     lists = np.random.default_rng(0).integers(0, 4, (6, 4)).astype(np.int8)
     first, second = (x.ravel() for x in np.meshgrid(range(6), range(6)))
     log = dl.Preferences(lists[first[first < second]], lists[second[first < second]], n_grades=4)
-    judgements, model, theta = fitted_to(log, sharp=-9.0, error=-9.0)
-    logs, rng = LogsOfDCG.like(log, judgements, model, theta), np.random.default_rng(0)
+    fitted = fitted_to(log, sharp=-9.0, error=-9.0)
+    logs, rng = LogsOfDCG.like(fitted), np.random.default_rng(0)
     assert logs.share == 6 / 15
     orders = []
     for _ in range(50):
@@ -450,8 +449,8 @@ def test_rated_lists_are_rated_anew():
     log = dl.Preferences.from_ratings(
         rated, np.round(2 * DCG.score(rated) + own + rng.normal(0, 1, 40))
     )
-    judgements, model, theta = fitted_to(log)
-    logs = LogsOfDCG.like(log, judgements, model, theta)
+    fitted = fitted_to(log)
+    logs = LogsOfDCG.like(fitted)
     assert (logs.ratings == 5).all() and 0 <= logs.shared < 1
     drawn = logs.draw(np.random.default_rng(0))
     assert (
@@ -476,24 +475,24 @@ def test_a_long_log_is_simulated_in_part():
     lists = np.random.default_rng(0).integers(0, 4, (2, 60, 4)).astype(np.int8)
     log = dl.Preferences(*lists, n_grades=4, weight=np.full(60, 2.0))
     log = log[log.differing][:50]
-    logs = LogsOfDCG.like(log, *fitted_to(log), most=16)
+    logs = LogsOfDCG.like(fitted_to(log), most=16)
     assert len(logs.first) == 17 and logs.share * logs.weight.sum() == min(34, len(logs.lists))
 
 
 def test_the_value_says_how_many_simulated_gains_are_as_large():
     lists = np.random.default_rng(0).integers(0, 4, (2, 40, 4)).astype(np.int8)
     log = dl.Preferences(*lists, n_grades=4)
-    judgements, model, theta = fitted_to(log)
-    dcg = FittedDCG(model, judgements, log, 1.0, theta, 0.0, [theta[None]], 1, 20)
+    dcg = fitted_to(log)
 
     def gain_of(judgements, share):
         again = dcg.on(judgements, share)
         return again.objective - again.search_form("best").objective
 
-    thetas = np.tile(theta, (2, 1))
-    p_value, null = nested_test(1e9, gain_of, dcg, thetas)
+    logs = LogsOfDCG.like(dcg)
+    thetas = np.tile(dcg.theta, (2, 1))
+    p_value, null = nested_test(1e9, gain_of, logs, thetas)
     assert p_value == 1 / 3 and len(null) == 2
-    p_value, null = nested_test(-1e9, gain_of, dcg, thetas)
+    p_value, null = nested_test(-1e9, gain_of, logs, thetas)
     assert p_value == 1.0 and len(null) == 1
 
 

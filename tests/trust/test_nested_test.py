@@ -10,7 +10,7 @@ from scipy.stats import binom
 import dcglearn as dl
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, LogsOfDCG
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, LogsOfDCG, blunter_draws
 
 N_LOGS = int(os.environ.get("DCGLEARN_LEVEL_LOGS", "40"))
 """Number of logs of each test and size; 200 tell a rate of 10% from one of 5%."""
@@ -59,11 +59,10 @@ def test_a_long_log_is_simulated_on_pairs_that_are_drawn_by_weight():
     log = log.reweighted(1.0 + np.arange(300) % 7)
     _, fitted = fit_dcg(log, DirectDescription(loss="robust", n_starts=1))
 
-    whole = fitted.pairs, fitted.judgements, fitted.model, fitted.theta
-    logs = LogsOfDCG.like(*whole, most=60)
+    logs = LogsOfDCG.like(fitted, most=60)
     assert 50 <= len(logs.first) <= 60
     assert logs.weight.sum() == pytest.approx(log.total_weight * 60 / 300)
-    assert len(LogsOfDCG.like(*whole).first) == 300
+    assert len(LogsOfDCG.like(fitted).first) == 300
 
 
 def test_judges_share_the_noise_of_a_list_unless_it_is_their_own():
@@ -72,10 +71,21 @@ def test_judges_share_the_noise_of_a_list_unless_it_is_their_own():
     log = dl.Preferences(*np.tile(lists, (2, 1)), n_grades=4, rater=np.repeat(["one", "two"], 150))
     _, fitted = fit_dcg(log, DirectDescription(loss="robust", n_starts=1))
 
-    whole = fitted.pairs, fitted.judgements, fitted.model, fitted.theta
     for of_judge in (False, True):
-        logs = LogsOfDCG.like(*whole, of_judge=of_judge)
+        logs = LogsOfDCG.like(fitted, of_judge=of_judge)
         assert logs.share == fitted.share
         drawn = logs.draw(np.random.default_rng(0))
         one, two = (drawn.at(np.flatnonzero(drawn.rater == judge)).first for judge in range(2))
         assert ((one == two).all(axis=1).mean() > 0.95) != of_judge
+
+
+def test_draws_are_as_wide_as_the_verdicts_that_weigh_most_leave_them():
+    log = dl.simulate.preference_pairs(
+        dl.simulate.ground_truth("D1"), 300, lists="free", temperature=0.3, random_state=0
+    )
+    widths = []
+    for heavy in (log[:40], log.reweighted(np.where(np.arange(300) < 40, 14.0, 0.05))):
+        _, fitted = fit_dcg(heavy, DirectDescription(loss="robust", n_starts=1))
+        draws = blunter_draws(fitted, LogsOfDCG.like(fitted), 64)
+        widths.append(draws.std(axis=0).mean())
+    assert widths[1] == pytest.approx(widths[0], rel=0.1)
