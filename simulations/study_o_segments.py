@@ -6,7 +6,6 @@ It tests whether segments need DCGs of their own.
 from functools import partial
 
 import numpy as np
-from scipy.special import expit
 
 import dcglearn as dl
 from simulations.claims import MOST, Claim
@@ -26,20 +25,18 @@ OTHERS = {
 document.
 """
 
-SAME = ", same pairs"
-"""End of the kinds of logs whose segments judge the same pairs, each for itself."""
-
 
 def trial(rng, kind, n):
     """Test one log of two segments of n pairs each.
 
     The judgements have logistic noise at a tenth of the top gain.
     """
-    truths = FIRST, OTHERS[kind.removesuffix(SAME)]
-    noise = {"temperature": TEMPERATURE, "random_state": rng}
-    parts = [dl.simulate.preference_pairs(truth, n, lists=LISTS, **noise) for truth in truths]
-    if kind.endswith(SAME):
-        parts[1] = judged_again(parts[0], truths[1], rng)
+    parts = [
+        dl.simulate.preference_pairs(
+            truth, n, lists=LISTS, temperature=TEMPERATURE, random_state=rng
+        )
+        for truth in (FIRST, OTHERS[kind])
+    ]
     preferred, other = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("preferred", "other")
     )
@@ -50,19 +47,9 @@ def trial(rng, kind, n):
     return {"gain": result.gain, "error": result.error, "found": int(result.found)}
 
 
-def judged_again(log, truth, rng):
-    """Return the verdicts of others, whose DCG is a truth, on the pairs of a log."""
-    named = rng.random(len(log)) < expit(log.gaps(truth) / TEMPERATURE)
-    lists = log.preferred, log.other
-    return dl.Preferences(
-        *(np.where(named[:, None], *way) for way in (lists, lists[::-1])), n_grades=log.n_grades
-    )
-
-
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per kind of log, size and repeat."""
-    kinds = [*OTHERS, *(kind + SAME for kind in OTHERS)]
-    settings = [{"kind": kind, "n": n} for kind in kinds for n in (SIZES[:1] if quick else SIZES)]
+    settings = [{"kind": kind, "n": n} for kind in OTHERS for n in (SIZES[:1] if quick else SIZES)]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
@@ -91,12 +78,6 @@ def claims(table):
     for n in SIZES:
         text = f"two populations are found in over 80% of logs of {n} pairs each"
         yield claim(text, rows={"kind": "two populations", "n": n}, low=0.8)
-    for n in SIZES:
-        text = f"one population on the same pairs is called two in at most 8% of logs of {n} pairs"
-        yield claim(f"{text} each", rows={"kind": "one population" + SAME, "n": n}, high=MOST)
-    for n in SIZES:
-        text = f"two populations on the same pairs are found in over 80% of logs of {n} pairs each"
-        yield claim(text, rows={"kind": "two populations" + SAME, "n": n}, low=0.8)
 
 
 if __name__ == "__main__":
