@@ -22,8 +22,8 @@ SIZES = (100, 200, 500)
 OF_FORM = 1 / 3
 """Share of the repeats for the choice of the form, which takes most of the time."""
 
-CLOSER, FURTHER = {"weights": "1 to 5", "n": 200}, 160
-"""The setting where the first run rejected most often, and its number of repeats of other seeds."""
+CLOSER, MORE = {"weights": "1 to 5", "n": 200}, 5
+"""The setting where the first run rejected most often has this many times the repeats."""
 
 LEVEL, TEMPERATURE, RESAMPLES = 0.05, 0.1, 39
 WEIGHTS = {
@@ -126,7 +126,9 @@ def simulate(seed, repeats, quick, jobs):
 
     # numbered on from the others
     if not quick:
-        for record in repeated(trial, [CLOSER], repeats=FURTHER, seed=seed + 1, jobs=jobs):
+        for record in repeated(
+            trial, [CLOSER], repeats=(MORE - 1) * REPEATS, seed=seed + 1, jobs=jobs
+        ):
             yield record | {"repeat": REPEATS + record["repeat"]}
 
 
