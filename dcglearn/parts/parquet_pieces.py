@@ -68,7 +68,8 @@ def are_plain(files: Sequence[str], mapping: LogMapping) -> bool:
     with contextlib.suppress(pl.exceptions.PolarsError, OSError, InputError):
         frame = pl.read_parquet(files[0], n_rows=1_000)
         source = open_shaped(opener_of(frame, PREFERENCE)[1], PREFERENCE, mapping)
-        return isinstance(source, FrameRows) and source.roles == roles
+        as_stored = source.roles == roles and source.names == frame.columns
+        return isinstance(source, FrameRows) and as_stored
     return True
 
 

@@ -110,7 +110,7 @@ class Objects(Source):
     def __init__(self, roles: Roles) -> None:
         self.roles = roles
         self._columns: dict[tuple[Any, ...], ColumnsByRole] = {}
-        self._paths = [name for role in roles.values() for name in role.names if "." in name]
+        self._paths = _paths(roles)
 
     def has(self, role: str) -> bool:
         """Return whether an object read so far has a key for a role; at first, the first object."""
@@ -327,6 +327,7 @@ class FrameRows(Source):
     form = "a table"
 
     def __init__(self, frame: PolarsFrame, roles: Roles, first: int = 1) -> None:
+        frame = _with_fields(frame, _paths(roles))
         self.frame, self.roles, self._first, self.names = frame, roles, first, frame.columns
         self.columns = by_role(self.names, roles)
 
@@ -444,6 +445,26 @@ def _by_key(document: Mapping[str, Any], keys: Sequence[str], name: str) -> Any:
         f"the document {shown(dict(document))} has no {name}; "
         f"give it one of the keys {', '.join(keys)}"
     )
+
+
+def _paths(roles: Roles) -> list[str]:
+    """Return the names of columns that may be paths, such as left.grades."""
+    return [name for role in roles.values() for name in role.names if "." in name]
+
+
+def _with_fields(frame: PolarsFrame, paths: Sequence[str]) -> PolarsFrame:
+    """Return a frame with the fields of structs that columns name by a path, as columns."""
+    for name in paths:
+        values: Any = frame.to_struct()
+        for key in name.split("."):
+            inner = getattr(values.dtype, "fields", ())
+            fields = {field.name.lower(): field.name for field in inner}
+            if key not in fields:
+                break
+            values = values.struct.field(fields[key])
+        else:
+            frame = frame.with_columns(values.alias(name))
+    return frame
 
 
 def _with_paths(value: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[Any, Any]:

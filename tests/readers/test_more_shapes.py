@@ -173,6 +173,17 @@ def test_columns_by_a_path(tmp_path):
     assert read.preferred.tolist() == [[2, 0]] * 2
     assert read.other.tolist() == [[0, 1], [1, 1]]
     assert columns(read_preferences([nested], columns=names)) == columns(read[:1])
+
+    # in tables, and in the tasks of Label Studio
+    pl.DataFrame([nested]).write_parquet(tmp_path / "log.parquet")
+    for table in (tmp_path / "log.parquet", pl.DataFrame([nested]).to_pandas()):
+        assert columns(read_preferences(table, columns=names)) == columns(read[:1])
+    question = {"from_name": "best", "type": "choices", "value": {"choices": ["left"]}}
+    task = {"data": nested, "annotations": [{"completed_by": "ann", "result": [question]}]}
+    lists = {"a": "left.grades", "b": "right.grades"}
+    assert read_preferences([task], columns=lists).preferred.tolist() == [[2, 0]]
+
+    # a path that some lines lack
     with pytest.raises(InputError, match="line 3: no 'b'"):
         read_preferences(lines(tmp_path, nested, nested, {**nested, "right": [1]}), columns=names)
 
