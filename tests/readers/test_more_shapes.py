@@ -104,6 +104,36 @@ def test_a_probability_of_another_name():
     )
 
 
+@pytest.mark.parametrize(
+    ("names", "values"),
+    [
+        ("votes_a,votes_b", "3,1"),
+        ("probability,weight", "0.75,4"),
+        ("winner_a,winner_b", "1,0"),
+        ("logprob_a,logprob_b", "-0.1,-2"),
+    ],
+)
+def test_a_row_for_each_document_without_a_winner(tmp_path, names, values):
+    rows = [f"side,position,grade,{names}", f"a,1,2,{values}", "a,2,0,,", "b,1,0,,", "b,2,1,,"]
+    read = read_preferences(write(tmp_path, "rows.csv", "\n".join(rows)))
+    lists = write(tmp_path, "lists.csv", f"a,b,{names}\n2 0,0 1,{values}\n")
+    assert columns(read) == columns(read_preferences(lists))
+
+    # without an outcome, no list is the chosen one
+    without = "\n".join(",".join(row.split(",")[:3]) for row in rows)
+    refused("no 'winner'", read_preferences, write(tmp_path, "none.csv", without))
+
+
+def test_a_bad_row_of_votes_by_document_is_named_and_set_aside(tmp_path):
+    rows = ["query,side,position,grade,votes_a,votes_b", "q1,a,1,2,3,1", "q1,b,1,0,,"]
+    bad = ["q2,a,1,2,1,x", "q2,b,1,1,,"]
+    path = write(tmp_path, "rows.csv", "\n".join(rows + bad))
+    refused("line 4: votes_b is 'x'", read_preferences, path)
+    read = read_preferences(path, skip_bad=tmp_path / "bad.csv")
+    assert read.weight.tolist() == [3, 1] and read.dropped["bad lines"] == 1
+    assert (tmp_path / "bad.csv").read_text().splitlines() == [rows[0], *bad]
+
+
 def test_a_bad_line_of_votes_is_set_aside_once(tmp_path):
     good, bad = (
         {**LISTS, "votes_a": 3, "votes_b": 2},
