@@ -31,9 +31,6 @@ DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
 """Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
 
-_SEVERAL = re.compile(r"^\s*\[.*\]\s*$|[0-9][ ,|]+[0-9-]")
-"""Text in JSON that is a list of grades."""
-
 _WITH_BLANKS = {"grades", "documents", "grade", "winner", "number"}
 
 _WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
@@ -43,12 +40,12 @@ _WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
 def value_of(cell: Any, kind: str, texts: bool) -> Any:
     """Return the value that a cell stands for, in the types of JSON; None if it is blank.
 
-    Without `texts`, a text stands for a value of another type only where it is a list of grades.
+    Without `texts`, a text stands for a value of another type only where it is to be a list.
     """
     if isinstance(cell, array):
         return cell.tolist()
     if isinstance(cell, str):
-        is_parsed = texts or (kind == "grades" and _SEVERAL.search(cell))
+        is_parsed = texts or kind in ("grades", "documents")
         return from_text(kind, cell) if is_parsed else cell
     return answer_of(cell) if texts and kind == "winner" else cell
 

@@ -125,7 +125,7 @@ def test_tables_records_frames_and_lists_beside_grades(files, tmp_path):
         ),
         ({"query": None}, "the query '' has no judgement"),
         ({"a": [["d1"], "d2"]}, r"line 3: a holds \['d1'\]; name a document by a text"),
-        ({"a": "d1"}, "line 3: a is 'd1', not a list of names"),
+        ({"a": 1}, "line 3: a is 1, not a list of names"),
         ({"winner": "x"}, "line 3: winner is 'x'"),
         ({"swapped": None}, "line 3: swapped None: give it on every line or on none .line 1"),
     ],

@@ -5,6 +5,7 @@ spellings.
 import importlib
 import io
 import json
+import re
 from importlib.util import find_spec
 
 import numpy as np
@@ -221,11 +222,34 @@ def test_columns_by_a_path(tmp_path):
 def test_lists_as_text_in_json(tmp_path):
     read = read_preferences(lines(tmp_path, {"a": "2 0 1", "b": "[0, 1, 2]", "winner": "a"}))
     assert columns(read) == columns(read_preferences([{**LISTS, "winner": "a"}]))
+    one = lines(tmp_path, {"a": "2", "b": "1,0", "winner": "a"})
+    assert read_preferences(one).preferred.tolist() == [[2, -2]]
     refused(
-        "line 1: a is 'd1'",
+        "line 1: a holds 'd1', which is no grade; for names of documents",
         read_preferences,
         lines(tmp_path, {"a": "d1", "b": "d2", "winner": "a"}),
     )
+
+
+@pytest.mark.parametrize("names", ["Very good", "very good|Bad", "Bad,Very Good"])
+def test_names_of_grades_with_a_blank(tmp_path, names):
+    scale = "Bad,Fair,Very good"
+    grades = [{"bad": 0, "very good": 2}[name.lower()] for name in re.split("[|,]", names)]
+    text = write(tmp_path, "log.csv", f'a;b;winner\n"{names}";Bad Fair;a\n')
+    for log in (text, lines(tmp_path, {"a": names, "b": "Bad Fair", "winner": "a"})):
+        read = read_preferences(log, scale=scale)
+        assert read.preferred[0, : len(grades)].tolist() == grades
+        assert read.other.tolist() == [[0, 1]]
+
+
+def test_names_of_grades_that_are_numbers_with_a_point(tmp_path):
+    scale = {"scale": "0.0,1.0,2.50"}
+    text = write(tmp_path, "log.csv", "a;b;winner\n1.0 2.5;0 01;a\n")
+    for log in (text, lines(tmp_path, {"a": [1, 2.5], "b": ["0.0", "1"], "winner": "a"})):
+        read = read_preferences(log, **scale)
+        assert read.preferred.tolist() == [[1, 2]] and read.other.tolist() == [[0, 1]]
+        assert read.grade_names == ("0.0", "1.0", "2.50")
+    refused("each by a different name", LogMapping, scale="0,0.0,1")
 
 
 @pytest.mark.parametrize("missing", ["NA", "N/A", "n/a", "#N/A"])
