@@ -215,7 +215,7 @@ class TextLines(Source):
 
             # further lines of the header
             for number, line in lines if int(last or first) > self.header_line else ():
-                self.names = _below(self.names, self._fields(decoded(line)))
+                self.names = _below(self.names, self._fields(decoded(line)), roles)
                 self.header_line, self.header = number, self.header + b"\n" + line
                 if number >= int(last):
                     break
@@ -303,12 +303,18 @@ def _on_one_line(name: str) -> str:
     return " ".join(filter(None, (part.strip(BLANK) for part in name.splitlines())))
 
 
-def _below(names: Sequence[str], below: Sequence[str]) -> list[str]:
-    """Return the names of two lines of a header; a blank name in the first is that to its left."""
+def _below(names: Sequence[str], below: Sequence[str], roles: Roles) -> list[str]:
+    """Return the names of two lines of a header.
+
+    A blank name in the first line is that to its left, unless the other is the name of a role.
+    """
+    known = {name for role in roles.values() for name in role.names}
+    below = [name.strip(BLANK) for name in below]
     joined, upper = [], ""
     for name, lower in zip_longest(names, below, fillvalue=""):
-        upper = name or upper
-        joined.append("_".join(part for part in (upper, lower.strip(BLANK)) if part))
+        is_whole = not name and lower.lower() in known and below.count(lower) == 1
+        upper = "" if is_whole else name or upper
+        joined.append("_".join(part for part in (upper, lower) if part))
     return joined
 
 

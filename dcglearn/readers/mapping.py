@@ -391,7 +391,7 @@ class LogMapping:
         return self.scale is not None and is_number(self.scale[0])
 
     def grade_of(self, name: str) -> int | None:
-        """Return the grade of a name in any case, or of a number as it may be written, else None."""
+        """Return the grade of a name in any case, or of a number in any spelling, else None."""
         return self._grade_of_key.get(_key(name))
 
     @cached_property

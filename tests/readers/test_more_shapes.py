@@ -300,6 +300,10 @@ def test_rows_by_the_name_of_a_system(tmp_path):
             "left,,right,,said\n1,2,1,2,\n2,0,0,1,left\n0,1,2,2,right\n",
             {"header": "1-2", "columns": "winner=said"},
         ),
+        (
+            "query,left,,right,,,\n,1,2,1,2,winner,rater\nq,2,0,0,1,left,ann\nq,0,1,2,2,right,b\n",
+            {"header": "1-2"},
+        ),
         ("Report of May\n\nby X\na;b;winner\n2 0;0 1;a\n0 1;2 2;b\n", {"header": 4}),
     ],
 )
@@ -308,6 +312,7 @@ def test_headers_of_no_line_of_two_and_further_down(tmp_path, text, options):
     read = read_preferences(path, **options)
     assert read.preferred.tolist() == [[2, 0], [2, 2]]
     assert read.other.tolist() == [[0, 1], [0, 1]]
+    assert ("rater" in text) == (read.rater is not None)
     LogMapping.of(**options).save(tmp_path / "m.toml")
     assert columns(read_preferences(path, mapping=tmp_path / "m.toml")) == columns(read)
 
