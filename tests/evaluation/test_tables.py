@@ -255,6 +255,13 @@ def test_files_of_other_tools(tmp_path, name):
     assert sorted(read_judgements(written(tmp_path, name, FILES[name])).frame.rows()) == EXPECTED
 
 
+def test_scores_and_grades_with_decimal_commas(tmp_path):
+    path = written(tmp_path, "run.csv", "query;document;score\n1;D1;2,5\n1;D2;1\n")
+    assert read_runs(path)[0].frame["score"].to_list() == [2.5, 1]
+    path = written(tmp_path, "judged.csv", "query;document;grade\n1;D1;0,9\n1;D2;0\n")
+    assert read_judgements(path, cutoffs=".2,.5").frame["grade"].to_list() == [2, 0]
+
+
 def test_a_document_without_a_name_is_missing(tmp_path):
     lines = (
         '{"query": "1", "document": "D1", "grade": 1}\n{"query": "1", "document": "", "grade": 3}'

@@ -267,6 +267,23 @@ def test_decimal_commas(tmp_path, text, number):
     assert read_preferences(log).weight.tolist() == [number]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a;b;winner\n0,5 1,0;0,25 0,1;a\n",
+        "a;b;winner\n0,5|1;0,25|0,1;a\n",
+        "a1;a2;b1;b2;winner\n0,5;1;0,25;0,1;a\n",
+        "side;position;grade;winner\na;1;0,5;a\na;2;1,0;\nb;1;0,25;\nb;2;0,1;\n",
+    ],
+)
+def test_grades_with_decimal_commas(tmp_path, text):
+    read = read_preferences(write(tmp_path, "log.csv", text), cutoffs=".2,.5")
+    assert read.preferred.tolist() == [[2, 2]] and read.other.tolist() == [[1, 0]]
+    scale = "0.1,0.25,0.5,1"
+    read = read_preferences(write(tmp_path, "log.csv", text), scale=scale)
+    assert read.preferred.tolist() == [[2, 3]] and read.other.tolist() == [[1, 0]]
+
+
 def test_a_comma_between_thousands_is_no_decimal_comma(tmp_path):
     log = write(tmp_path, "log.csv", "a;b;winner;weight\n2 0;0 1;a;1,234\n")
     refused("line 2: weight is '1,234', which is not a number", read_preferences, log)
