@@ -421,7 +421,7 @@ class Records(Objects):
         return self.cells_of(plain)
 
 
-DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "id")
+DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "docno", "id")
 """Keys of the name in an object that stands for a document of a list, in lower case."""
 
 

@@ -326,7 +326,10 @@ def notations(column: RawColumn) -> Integers:
     unknown = (None, UNKNOWN, EMPTY, str(EMPTY), *UNKNOWN_GRADES)
     cells, index = column.distinct()
     of_cells = []
-    for grades in map(column.value, cells):
+    for value in map(column.value, cells):
+        grades = value
+        with contextlib.suppress(InputError):  # which the reader names
+            grades = grades_of_objects(value)
         known = grades if isinstance(grades, list) else []
         of_cells.append(sum({1 + (not isinstance(x, str)) for x in known if x not in unknown}))
     return np.array(of_cells, np.int64)[index]

@@ -188,6 +188,16 @@ def test_documents_as_objects(tmp_path):
     assert read.preferred.tolist() == [[2, 0]]
     assert read.other.tolist() == [[0, -2]]
     assert read.docs.tolist() == [["d1\td2", "d2"]]
+
+    # in tables, where documents have the same keys
+    table = pl.DataFrame([{**objects, "b": [{"docno": "d2", "grade": 0}], "winner": "a"}])
+    table.write_parquet(tmp_path / "log.parquet")
+    assert columns(read_preferences(tmp_path / "log.parquet")) == columns(read)
+
+    # named grades beside a plain list
+    named = {"a": [{"grade": "Good"}, {"grade": "Bad"}], "b": ["Bad"], "winner": "a"}
+    read = read_preferences(lines(tmp_path, named), scale="Bad,Fair,Good")
+    assert read.preferred.tolist() == [[2, 0]] and read.other.tolist() == [[0, -2]]
     bad = {**objects, "winner": "a", "a": [{"doc": "d1", "score": 2}]}
     refused(
         "line 1: the document .'doc': 'd1', 'score': 2. has no grade",
