@@ -152,14 +152,18 @@ class LogOptions(CheckedReading):
         """Return whether to learn in parts; raise InputError if a cluster has a limit of memory."""
         if self.memory is not None and cluster.engine is not None:
             raise InputError("--memory is for this process alone: give it, or --workers")
-        return self._are_parquet() or self.memory is not None or cluster.engine is not None
+        return self._are_parts() or self.memory is not None or cluster.engine is not None
 
-    def _are_parquet(self) -> bool:
-        """Return whether the log is several files that are all Parquet; others are read whole."""
+    def _are_parts(self) -> bool:
+        """Return whether the log is several Parquet files in parts; others are read whole."""
         if not self.several:
             return False
         files = expand_paths(self.log, "**/*")
-        return {suffix_of(file) for file in files} & {*FORMATS, ".zip"} == {".parquet"}
+        if {suffix_of(file) for file in files} & {*FORMATS, ".zip"} != {".parquet"}:
+            return False
+        from dcglearn.parts.parquet_pieces import are_plain
+
+        return are_plain(files, self.log_mapping)
 
     def refuse_in_parts(self, **options: Any) -> None:
         """Raise InputError for the first option, by name and value, that needs the log whole."""
@@ -187,7 +191,7 @@ class LogOptions(CheckedReading):
         from dcglearn.parts.open_log import opened_log
 
         # in parts; other files than Parquet are read whole, and then spread
-        are_parts = self._are_parquet() or self.log[0].lower().endswith(".parquet")
+        are_parts = self._are_parts() or self.log[0].lower().endswith(".parquet")
         if engine is not None and not are_parts:
             opened = opened_log(dl.read_preferences(paths, mapping=mapping), engine=engine)
         else:

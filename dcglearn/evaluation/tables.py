@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -275,8 +276,15 @@ def _is_path(value: Any) -> bool:
 
 
 def is_trec(source: Any) -> bool:
-    """Return whether a source is read as TREC: a path with the suffix of no table format."""
-    return _is_path(source) and suffix_of(source) not in FORMATS.keys() - {".txt"}
+    """Return whether a source is read as TREC: a path with the suffix of no table format.
+
+    Of a zip file that of the file inside counts.
+    """
+    if not _is_path(source):
+        return False
+    is_packed = suffix_of(source) == ".zip" and zipfile.is_zipfile(source)
+    name = content(source)[0] if is_packed else source
+    return suffix_of(name) not in FORMATS.keys() - {".txt"}
 
 
 def _table(

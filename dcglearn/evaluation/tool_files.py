@@ -182,7 +182,7 @@ def _from_csv(name: str, data: bytes) -> list[Rating] | None:
         return None
 
     # a query without ratings is the only cell of its line
-    alone = re.compile(rb'"([^"]|"")*"|[^",]*')
+    alone = re.compile(rf'"([^"]|"")*"|[^"{re.escape(source.delimiter)}]*'.encode())
     lines = [(number, item) for number, item in source if not alone.fullmatch(item)]
     if names[2:] == ["rating"] and len(lines) == sum(1 for _ in source):
         return None

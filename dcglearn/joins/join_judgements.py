@@ -245,7 +245,7 @@ def preferences_from_runs(
         rows = [{"query": query, "winner": winner} for query, winner in verdicts.items()]
     name, open_with = opener_of(rows, VERDICT)
     with errors_in(name):
-        source = open_with(VERDICT)
+        source = open_shaped(open_with, VERDICT, mapping)
     table, dropped, _ = columns_of(name, source, mapping)
     place = partial(place_of, name, source, dropped)
 

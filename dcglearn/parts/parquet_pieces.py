@@ -16,7 +16,9 @@ from dcglearn.parts.parted_log import Facts, checked_scale, facts_of, joined
 from dcglearn.readers.column_roles import PREFERENCE, ColumnsByRole, by_role
 from dcglearn.readers.grade_scale import agreed, check_scale, is_stray, place_of, with_stated
 from dcglearn.readers.line_formats import FrameRows
+from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
+from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table
 from dcglearn.readers.shown_order import refuse_orders
@@ -52,6 +54,23 @@ class Piece:
         """What messages call it: file and first row."""
         path, _, before = self.slices[0]
         return path if not before else f"{path} from row {before + 1:,} on"
+
+
+def are_plain(files: Sequence[str], mapping: LogMapping) -> bool:
+    """Return whether the rows of the first file are judgements as they stand.
+
+    Tables of other shapes, such as probabilities or winners by name, are read whole.
+    """
+    import polars as pl
+
+    # a file that cannot be read is named where it is read
+    roles = mapping.roles(PREFERENCE)
+    with contextlib.suppress(pl.exceptions.PolarsError, OSError, InputError):
+        frame = pl.read_parquet(files[0], n_rows=1_000)
+        source = open_shaped(opener_of(frame, PREFERENCE)[1], PREFERENCE, mapping)
+        as_stored = source.roles == roles and source.names == frame.columns
+        return isinstance(source, FrameRows) and as_stored
+    return True
 
 
 def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMapping:

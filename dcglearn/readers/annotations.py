@@ -45,7 +45,7 @@ class Annotations(Records):
         super().__init__([], roles, f"{source.form} of annotations")
         self.unit = source.unit
         records = [flat for _, flat in self._annotations if isinstance(flat, Mapping)]
-        self.names = list(dict.fromkeys(str(key) for flat in records for key in flat))
+        self.names = list(dict.fromkeys(key for flat in records for key in self.keys(flat)))
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         return iter(self._annotations)

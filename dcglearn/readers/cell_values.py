@@ -31,9 +31,6 @@ DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
 """Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
 
-_SEVERAL = re.compile(r"^\s*\[.*\]\s*$|[0-9][ ,|]+[0-9-]")
-"""Text in JSON that is a list of grades."""
-
 _WITH_BLANKS = {"grades", "documents", "grade", "winner", "number"}
 
 _WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
@@ -43,12 +40,12 @@ _WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
 def value_of(cell: Any, kind: str, texts: bool) -> Any:
     """Return the value that a cell stands for, in the types of JSON; None if it is blank.
 
-    Without `texts`, a text stands for a value of another type only where it is a list of grades.
+    Without `texts`, a text stands for a value of another type only where it is to be a list.
     """
     if isinstance(cell, array):
         return cell.tolist()
     if isinstance(cell, str):
-        is_parsed = texts or (kind == "grades" and _SEVERAL.search(cell))
+        is_parsed = texts or kind in ("grades", "documents")
         return from_text(kind, cell) if is_parsed else cell
     return answer_of(cell) if texts and kind == "winner" else cell
 
@@ -62,9 +59,8 @@ def from_text(kind: str, text: str) -> Any:
         return _list_from_text(text, is_grades=kind == "grades")
     if kind == "grade":
         return _token(text)
-    if kind in ("number", "positive", "share"):
-        number = text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text
-        return float(number) if NUMBER.fullmatch(number) else text
+    if kind in ("number", "positive", "share", "score"):
+        return _number(text)
 
     # an annotation tool writes its answer as JSON
     if kind == "winner" and text[0] in "[{":
@@ -79,7 +75,10 @@ def _list_from_text(text: str, *, is_grades: bool) -> list[Any]:
     if as_json:
         text = text[1:-1].strip(BLANK)
     separator = next((mark for mark in ("|," if is_grades else "\t|,") if mark in text), None)
-    items = words_of(text) if separator is None else text.split(separator)
+    words = words_of(text)
+    if is_grades and len(words) > 1 and all(map(DECIMAL_COMMA.fullmatch, words)):
+        separator = None
+    items = words if separator is None else text.split(separator)
 
     # names may be in quotes, and so may all items of JSON
     quotes = "\"'" if as_json or not is_grades else ""
@@ -154,4 +153,10 @@ def shown(value: Any) -> str:
 def _token(text: str) -> Any:
     if INTEGER.fullmatch(text):
         return int(text)
-    return float(text) if NUMBER.fullmatch(text) else text
+    return _number(text)
+
+
+def _number(text: str) -> float | str:
+    """Return the number that a text is, also with a decimal comma, else the text."""
+    number = text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text
+    return float(number) if NUMBER.fullmatch(number) else text

@@ -152,7 +152,8 @@ LONG = {
 """The columns of tables with a row for each document; pairs have `side` and `pair`."""
 
 
-NAMED = {**SYSTEMS, **LONG, **PREFERENCE, **OUTCOMES, **VOTES, **PROBABILITY, **LOGPROBS, **RATING}
+NAMED = {**SYSTEMS, **LONG, **ANSWER, **EXPERIMENT, **PREFERENCE, **OUTCOMES, **VOTES}
+NAMED |= {**PROBABILITY, **LOGPROBS, **RATING}
 """The columns that a log may name in its own way."""
 
 MAX_LABEL = 200

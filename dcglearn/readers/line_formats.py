@@ -110,7 +110,7 @@ class Objects(Source):
     def __init__(self, roles: Roles) -> None:
         self.roles = roles
         self._columns: dict[tuple[Any, ...], ColumnsByRole] = {}
-        self._paths = [name for role in roles.values() for name in role.names if "." in name]
+        self._paths = _paths(roles)
 
     def has(self, role: str) -> bool:
         """Return whether an object read so far has a key for a role; at first, the first object."""
@@ -215,7 +215,7 @@ class TextLines(Source):
 
             # further lines of the header
             for number, line in lines if int(last or first) > self.header_line else ():
-                self.names = _below(self.names, self._fields(decoded(line)))
+                self.names = _below(self.names, self._fields(decoded(line)), roles)
                 self.header_line, self.header = number, self.header + b"\n" + line
                 if number >= int(last):
                     break
@@ -303,12 +303,18 @@ def _on_one_line(name: str) -> str:
     return " ".join(filter(None, (part.strip(BLANK) for part in name.splitlines())))
 
 
-def _below(names: Sequence[str], below: Sequence[str]) -> list[str]:
-    """Return the names of two lines of a header; a blank name in the first is that to its left."""
+def _below(names: Sequence[str], below: Sequence[str], roles: Roles) -> list[str]:
+    """Return the names of two lines of a header.
+
+    A blank name in the first line is that to its left, unless the other is the name of a role.
+    """
+    known = {name for role in roles.values() for name in role.names}
+    below = [name.strip(BLANK) for name in below]
     joined, upper = [], ""
     for name, lower in zip_longest(names, below, fillvalue=""):
-        upper = name or upper
-        joined.append("_".join(part for part in (upper, lower.strip(BLANK)) if part))
+        is_whole = not name and lower.lower() in known and below.count(lower) == 1
+        upper = "" if is_whole else name or upper
+        joined.append("_".join(part for part in (upper, lower) if part))
     return joined
 
 
@@ -327,6 +333,7 @@ class FrameRows(Source):
     form = "a table"
 
     def __init__(self, frame: PolarsFrame, roles: Roles, first: int = 1) -> None:
+        frame = _with_fields(frame, _paths(roles))
         self.frame, self.roles, self._first, self.names = frame, roles, first, frame.columns
         self.columns = by_role(self.names, roles)
 
@@ -414,7 +421,7 @@ class Records(Objects):
         return self.cells_of(plain)
 
 
-DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "id")
+DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "docno", "id")
 """Keys of the name in an object that stands for a document of a list, in lower case."""
 
 
@@ -444,6 +451,26 @@ def _by_key(document: Mapping[str, Any], keys: Sequence[str], name: str) -> Any:
         f"the document {shown(dict(document))} has no {name}; "
         f"give it one of the keys {', '.join(keys)}"
     )
+
+
+def _paths(roles: Roles) -> list[str]:
+    """Return the names of columns that may be paths, such as left.grades."""
+    return [name for role in roles.values() for name in role.names if "." in name]
+
+
+def _with_fields(frame: PolarsFrame, paths: Sequence[str]) -> PolarsFrame:
+    """Return a frame with the fields of structs that columns name by a path, as columns."""
+    for name in paths:
+        values: Any = frame.to_struct()
+        for key in name.split("."):
+            inner = getattr(values.dtype, "fields", ())
+            fields = {field.name.lower(): field.name for field in inner}
+            if key not in fields:
+                break
+            values = values.struct.field(fields[key])
+        else:
+            frame = frame.with_columns(values.alias(name))
+    return frame
 
 
 def _with_paths(value: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[Any, Any]:

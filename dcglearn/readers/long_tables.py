@@ -180,12 +180,13 @@ def _opened(open_with: Opener, roles: Roles, mapping: LogMapping) -> Source:
     except InputError as error:
         source = error
 
-    # the first shape that has its columns
+    # the first shape that has its columns; verdicts may stand beside a row for each document
     shapes: list[tuple[type[Rebuilt], Roles]] = [(LongTable, mapping.roles(rows_of(roles)))]
     for shape, others in (*shapes, *tables_without_winner(roles, mapping)):
+        may_be_long = shape is not LongTable and bool(others.keys() - roles.keys())
         with contextlib.suppress(InputError):
-            rows = open_with(others)
-            if recognised(rows.names, others):
+            rows = _opened(open_with, others, mapping) if may_be_long else open_with(others)
+            if recognised(rows.names, rows.table_roles):
                 return shape(rows, roles)
 
     # no shape has, so the lines themselves are wrong

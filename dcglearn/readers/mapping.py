@@ -351,7 +351,7 @@ class LogMapping:
 
     def _check_scale(self, scale: Sequence[str]) -> None:
         """Raise InputError for names of grades that cannot be."""
-        if len({name.lower() for name in scale}) < max(len(scale), 1):
+        if len({*map(_key, scale)}) < max(len(scale), 1):
             raise InputError(f"scale={scale} must name every grade, each by a different name")
         if self.n_grades not in (None, len(scale)):
             raise InputError(
@@ -390,10 +390,13 @@ class LogMapping:
         """Whether the names of the scale are numbers, so that numbers in the log are names."""
         return self.scale is not None and is_number(self.scale[0])
 
+    def grade_of(self, name: str) -> int | None:
+        """Return the grade of a name in any case, or of a number in any spelling, else None."""
+        return self._grade_of_key.get(_key(name))
+
     @cached_property
-    def grade_of_name(self) -> dict[str, int]:
-        """The grades by their names in lower case."""
-        return {name.lower(): grade for grade, name in enumerate(self.scale or ())}
+    def _grade_of_key(self) -> dict[str, int]:
+        return {_key(name): grade for grade, name in enumerate(self.scale or ())}
 
     @cached_property
     def own_words(self) -> OwnWords:
@@ -487,6 +490,12 @@ OPTIONS = {
 def is_number(name: str) -> bool:
     """Return whether the name of a grade is a number."""
     return NUMBER.fullmatch(name) is not None
+
+
+def _key(name: str) -> str:
+    """Return the name of a grade in lower case; of 1, 1.0 and 01 the first."""
+    text = name.strip(BLANK).lower()
+    return word_of(float(text)) if is_number(text) else text
 
 
 def _toml(value: Any) -> str:

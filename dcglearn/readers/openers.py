@@ -259,7 +259,7 @@ class Joined(Reshaped):
         if not self._one_header:
             raise InputError(
                 "the files have different headers, so bad lines of all have no one file: read "
-                "each alone"
+                "each alone, those of a zip file after unpacking it"
             )
         source, inside = item
         return source.raw(inside)

@@ -37,9 +37,9 @@ def plain_frame(source: Source) -> pl.DataFrame | None:
 
 
 def _plain_rows(source: FrameRows) -> pl.DataFrame | None:
-    """Return the columns of a table; None if texts have a page mark, which is looked at closely."""
+    """Return the columns of a table; None for texts with a page mark, and for lists of objects."""
     frame = _named_by_role(source.frame, source.columns)
-    if frame is None:
+    if frame is None or pl.List(pl.Struct) in frame.dtypes:
         return None
 
     # winners are stripped word by word

@@ -49,8 +49,14 @@ class RawColumn:
     may_be_empty: bool = False
 
     def value(self, cell: Any) -> Any:
-        """Return the value that a cell stands for, in the types of JSON; None if it is blank."""
-        return value_of(cell, self.kind, self.texts)
+        """Return the value that a cell stands for, in the types of JSON; None if it is blank.
+
+        A text of several words that is the name of one grade is a list of one.
+        """
+        value = value_of(cell, self.kind, self.texts)
+        several = isinstance(cell, str) and isinstance(value, list) and len(value) > 1
+        is_name = several and self.mapping.grade_of(cell) is not None
+        return [cell] if is_name else value
 
     def cell(self, row: int) -> Any:
         """Return the cell of a row, as Python has it."""
@@ -320,7 +326,10 @@ def notations(column: RawColumn) -> Integers:
     unknown = (None, UNKNOWN, EMPTY, str(EMPTY), *UNKNOWN_GRADES)
     cells, index = column.distinct()
     of_cells = []
-    for grades in map(column.value, cells):
+    for value in map(column.value, cells):
+        grades = value
+        with contextlib.suppress(InputError):  # which the reader names
+            grades = grades_of_objects(value)
         known = grades if isinstance(grades, list) else []
         of_cells.append(sum({1 + (not isinstance(x, str)) for x in known if x not in unknown}))
     return np.array(of_cells, np.int64)[index]
@@ -379,9 +388,10 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
 
 def _named_grade(value: str, role: str, mapping: LogMapping) -> int:
     """Return the grade of a name or of a number in a text."""
+    grade = mapping.grade_of(value)
+    if grade is not None:
+        return grade
     name = value.strip(BLANK).lower()
-    if name in mapping.grade_of_name:
-        return mapping.grade_of_name[name]
     if name == str(EMPTY):
         return EMPTY
     if name in UNKNOWN_GRADES:

@@ -371,9 +371,8 @@ def log_of_table(
         log = with_ratings(log, ratings)
 
     # lines that are open, superseded or repeat an id
-    if reasons is None and ids is not None:
-        earlier = np.full(len(ids), "") if supersedes is None else supersedes
-        reasons = reasons_of(ids, earlier, is_open)
+    if reasons is None and ids is not None and supersedes is not None:
+        reasons = reasons_of(ids, supersedes, is_open)
     counts = ~is_open
 
     # count those that are left out
@@ -416,8 +415,8 @@ def columns_of(
     if isinstance(source, KeptLines):
         dropped = {**source.left_out(), **dropped}
     remarks = remarks_on(table, source)
-    if not source.has("supersedes"):
-        table.pop("id", None)
+    if "id" in table and source.has("supersedes"):
+        table.setdefault("supersedes", np.full(len(table["id"]), ""))
 
     # grades and winners as the log means them
     if mapping.best_grade is not None:

@@ -129,20 +129,22 @@ def tables_without_winner(
 
     A column of winners that the mapping names must be there.
     """
-    if not {"a", "b", "winner"} <= roles.keys() or "winner" in mapping.columns:
+    if "winner" not in roles or "winner" in mapping.columns:
         return
     others = {role: about for role, about in roles.items() if role != "winner"}
-    for names in ({}, {"a": "response_a", "b": "response_b"}):
-        yield Outcomes, mapping.roles({**others, **_named(others, names), **OUTCOMES})
+    yield Outcomes, mapping.roles({**others, **OUTCOMES})
     for weights in (VOTES, PROBABILITY, LOGPROBS):
         yield VoteShares, mapping.roles({**others, **weights})
 
-    # lists of other names do not say which of them was chosen
-    chosen = _named(others, {"a": "chosen", "b": "rejected"})
-    yield Outcomes, {**mapping.roles(others), **chosen}
+    # lists under other names; names of the user do not say which list was chosen
+    if {"a", "b"} <= roles.keys():
+        responses = _named(others, a="response_a", b="response_b")
+        yield Outcomes, mapping.roles({**others, **responses, **OUTCOMES})
+        chosen = _named(others, a="chosen", b="rejected")
+        yield Outcomes, {**mapping.roles(others), **chosen}
 
 
-def _named(roles: Roles, names: Mapping[str, str]) -> dict[str, Role]:
+def _named(roles: Roles, **names: str) -> dict[str, Role]:
     return {
         role: replace(roles[role], names=(name,), marks=(name,)) for role, name in names.items()
     }

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import dcglearn as dl
-from tests.makers import columns, write
+from tests.makers import columns, write, write_lines
 
 ROWS = "q1;2;1;0;1;Left\nq2;0;0;1;2;Right\nq3;1;1;1;1;Both\nq4;1;0;0;0;open\n"
 WIDE = f"query;left_1;left_2;right_1;right_2;verdict\n{ROWS}"
@@ -38,6 +38,15 @@ def test_a_spreadsheet_becomes_a_native_log_with_its_sides(dcglearn, tmp_path):
         == 0
     )
     assert columns(dl.read_preferences(tmp_path / "log.parquet")) == columns(read)
+
+
+def test_ids_are_kept_by_which_lines_repeat_others(dcglearn, tmp_path):
+    line = {"id": "j1", "rater": "ann", "a": [2, 0], "b": [0, 1], "winner": "a"}
+    path = write_lines(tmp_path / "log.jsonl", [line, line])
+    assert dcglearn("convert", path, "-o", tmp_path / "native.jsonl")[0] == 0
+    read = dl.read_preferences(tmp_path / "native.jsonl")
+    assert len(read) == 2
+    assert read.recognised.notes == dl.read_preferences(path).recognised.notes != ()
 
 
 @pytest.mark.parametrize("command", ["convert", "simulate", "ask"])

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import dcglearn as dl
@@ -49,6 +50,24 @@ def test_dry_run_reads_every_part(dcglearn, misuse, logs):
     assert status == 0 and "3,000 pairs" in out
     (logs / "1.parquet").write_bytes(b"PAR1")
     misuse("1.parquet: not a Parquet file", "learn", logs, "--dry-run")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"probability": [0.9, 0.2] * 20},
+        {"votes_a": [3, 0] * 20, "votes_b": [1, 4] * 20},
+        {"system_a": ["old"] * 40, "system_b": ["new"] * 40, "winner": ["old", "new"] * 20},
+    ],
+    ids=["probability", "votes", "names"],
+)
+def test_parquet_files_of_another_shape_are_read_whole(dcglearn, tmp_path, columns):
+    table = {"a": [[2, 0], [0, 1]] * 20, "b": [[0, 1], [2, 0]] * 20, **columns}
+    for name in ("1", "2"):
+        pl.DataFrame(table).write_parquet(tmp_path / f"{name}.parquet")
+    status, out, err = dcglearn("learn", tmp_path, "--dry-run")
+    n = len(dl.read_preferences(tmp_path))
+    assert status == 0 and f"read: {n} pairs" in out, err
 
 
 def test_only_parquet_is_read_in_parts(misuse, logs):

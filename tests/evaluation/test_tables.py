@@ -3,8 +3,10 @@ refused with the place.
 """
 
 import gzip
+import io
 import json
 import lzma
+import zipfile
 
 import numpy as np
 import polars as pl
@@ -80,10 +82,17 @@ def test_any_white_space_separates_columns(tmp_path, first):
 ROWS = [("1", "D1", 2.0), ("1", "D2", 79.5), ("2", "D1", 1.0)]
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zip"])
 @pytest.mark.parametrize("kind", ["run.csv", "run.TSV", "run.jsonl", "run.json"])
 def test_tables_are_read_by_their_name_compressed_too(tmp_path, kind, suffix):
-    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[suffix]
+
+    def zipped(data):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as packed:
+            packed.writestr(kind, data)
+        return file.getvalue()
+
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zip": zipped}[suffix]
     separator = "\t" if kind.endswith("TSV") else ","
     if kind.endswith("jsonl"):
         text = "".join(
@@ -233,12 +242,24 @@ FILES = {
     ),
     "plain.csv": "query,docid,rating\nred dress,B1,0\nred dress,B2,3\nblue jeans,B1,1\n",
 }
+FILES |= {
+    "semicolons.csv": FILES["quepid.csv"].replace(",", ";"),
+    "tabs.csv": FILES["book.csv"].replace('"', "").replace("n, A", "n A").replace(",", "\t"),
+    "bars.csv": FILES["plain.csv"].replace(",", "|"),
+}
 EXPECTED = [("blue jeans", "B1", 1), ("red dress", "B1", 0), ("red dress", "B2", 3)]
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_other_tools(tmp_path, name):
     assert sorted(read_judgements(written(tmp_path, name, FILES[name])).frame.rows()) == EXPECTED
+
+
+def test_scores_and_grades_with_decimal_commas(tmp_path):
+    path = written(tmp_path, "run.csv", "query;document;score\n1;D1;2,5\n1;D2;1\n")
+    assert read_runs(path)[0].frame["score"].to_list() == [2.5, 1]
+    path = written(tmp_path, "judged.csv", "query;document;grade\n1;D1;0,9\n1;D2;0\n")
+    assert read_judgements(path, cutoffs=".2,.5").frame["grade"].to_list() == [2, 0]
 
 
 def test_a_document_without_a_name_is_missing(tmp_path):

@@ -125,7 +125,7 @@ def test_tables_records_frames_and_lists_beside_grades(files, tmp_path):
         ),
         ({"query": None}, "the query '' has no judgement"),
         ({"a": [["d1"], "d2"]}, r"line 3: a holds \['d1'\]; name a document by a text"),
-        ({"a": "d1"}, "line 3: a is 'd1', not a list of names"),
+        ({"a": 1}, "line 3: a is 1, not a list of names"),
         ({"winner": "x"}, "line 3: winner is 'x'"),
         ({"swapped": None}, "line 3: swapped None: give it on every line or on none .line 1"),
     ],
@@ -193,6 +193,10 @@ def test_runs_with_verdicts(files, tmp_path):
     log = preferences_from_runs(*sides, table, depth=3)
     assert log.rater.tolist() == ["ann", "bob", "ann"] and log.strength.tolist() == [2, 1, 1]
     assert log.preferred[0].tolist() == [1, 2, -2] and log.tie.tolist() == [False, True, False]
+    table.write_text("query,votes_a,votes_b\nq1,1,3\nq2,0,2\n")
+    log = preferences_from_runs(*sides, table, depth=3)
+    assert log.weight.tolist() == [1, 3, 2]
+    assert log.preferred.tolist() == [[2, 0, 1], [1, 2, -2], [2, -2, -2]]
 
 
 def test_verdicts_that_do_not_fit_the_runs_are_named(files, tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from tests.makers import write_lines
+from tests.makers import write, write_lines
 
 LINES = [
     {"question": "q1", "list": [2, 0, 1], "right": True, "configuration": "three"},
@@ -33,6 +33,15 @@ def test_a_table_may_have_a_row_for_each_document(tmp_path):
     answers = dl.io.read_answers(path)
     assert answers.question.tolist() == ["q", "q", "r"] and answers.right.tolist() == [1, 0, 1]
     assert answers.lists[0].tolist() == [2, 0] and answers.lists[:, 0].tolist() == [2, 0, 1]
+
+
+def test_columns_may_have_names_of_their_own(tmp_path):
+    names = '[columns]\nquestion = "Frage"\nright = "Richtig"\nlist = "Noten"\n'
+    mapping = write(tmp_path, "names.toml", names)
+    path = write(tmp_path, "log.csv", "Frage;Noten;Richtig\nf;2 0;1\nf;0 1;0\n")
+    read = dl.io.read_answers(path, mapping=mapping)
+    assert read.question.tolist() == ["f", "f"] and read.right.tolist() == [1, 0]
+    assert read.lists.tolist() == [[2, 0], [0, 1]]
 
 
 def test_documents_are_looked_up(tmp_path):

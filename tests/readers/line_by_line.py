@@ -99,8 +99,9 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
 
 def _named(value: str, role: str, mapping: LogMapping) -> int:
     name = value.strip(BLANK).lower()
-    if name in mapping.grade_of_name:
-        return mapping.grade_of_name[name]
+    grade = mapping.grade_of(name)
+    if grade is not None:
+        return grade
     if name in (*UNKNOWN_GRADES, str(EMPTY)):
         return EMPTY if name == str(EMPTY) else UNKNOWN
     if mapping.scale is not None:

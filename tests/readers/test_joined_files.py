@@ -149,7 +149,7 @@ def test_bad_lines_of_files_of_one_form_are_set_aside(logs):
     )
     logs(**{"c.csv": csv_lines(LINES)})
     refused(
-        "the files have different headers, .*: read each alone",
+        "the files have different headers, .*: read each alone, those of a zip file after",
         dl.read_preferences,
         folder,
         skip_bad="bad.jsonl",

@@ -5,6 +5,7 @@ spellings.
 import importlib
 import io
 import json
+import re
 from importlib.util import find_spec
 
 import numpy as np
@@ -104,6 +105,36 @@ def test_a_probability_of_another_name():
     )
 
 
+@pytest.mark.parametrize(
+    ("names", "values"),
+    [
+        ("votes_a,votes_b", "3,1"),
+        ("probability,weight", "0.75,4"),
+        ("winner_a,winner_b", "1,0"),
+        ("logprob_a,logprob_b", "-0.1,-2"),
+    ],
+)
+def test_a_row_for_each_document_without_a_winner(tmp_path, names, values):
+    rows = [f"side,position,grade,{names}", f"a,1,2,{values}", "a,2,0,,", "b,1,0,,", "b,2,1,,"]
+    read = read_preferences(write(tmp_path, "rows.csv", "\n".join(rows)))
+    lists = write(tmp_path, "lists.csv", f"a,b,{names}\n2 0,0 1,{values}\n")
+    assert columns(read) == columns(read_preferences(lists))
+
+    # without an outcome, no list is the chosen one
+    without = "\n".join(",".join(row.split(",")[:3]) for row in rows)
+    refused("no 'winner'", read_preferences, write(tmp_path, "none.csv", without))
+
+
+def test_a_bad_row_of_votes_by_document_is_named_and_set_aside(tmp_path):
+    rows = ["query,side,position,grade,votes_a,votes_b", "q1,a,1,2,3,1", "q1,b,1,0,,"]
+    bad = ["q2,a,1,2,1,x", "q2,b,1,1,,"]
+    path = write(tmp_path, "rows.csv", "\n".join(rows + bad))
+    refused("line 4: votes_b is 'x'", read_preferences, path)
+    read = read_preferences(path, skip_bad=tmp_path / "bad.csv")
+    assert read.weight.tolist() == [3, 1] and read.dropped["bad lines"] == 1
+    assert (tmp_path / "bad.csv").read_text().splitlines() == [rows[0], *bad]
+
+
 def test_a_bad_line_of_votes_is_set_aside_once(tmp_path):
     good, bad = (
         {**LISTS, "votes_a": 3, "votes_b": 2},
@@ -157,6 +188,16 @@ def test_documents_as_objects(tmp_path):
     assert read.preferred.tolist() == [[2, 0]]
     assert read.other.tolist() == [[0, -2]]
     assert read.docs.tolist() == [["d1\td2", "d2"]]
+
+    # in tables, where documents have the same keys
+    table = pl.DataFrame([{**objects, "b": [{"docno": "d2", "grade": 0}], "winner": "a"}])
+    table.write_parquet(tmp_path / "log.parquet")
+    assert columns(read_preferences(tmp_path / "log.parquet")) == columns(read)
+
+    # named grades beside a plain list
+    named = {"a": [{"grade": "Good"}, {"grade": "Bad"}], "b": ["Bad"], "winner": "a"}
+    read = read_preferences(lines(tmp_path, named), scale="Bad,Fair,Good")
+    assert read.preferred.tolist() == [[2, 0]] and read.other.tolist() == [[0, -2]]
     bad = {**objects, "winner": "a", "a": [{"doc": "d1", "score": 2}]}
     refused(
         "line 1: the document .'doc': 'd1', 'score': 2. has no grade",
@@ -173,6 +214,17 @@ def test_columns_by_a_path(tmp_path):
     assert read.preferred.tolist() == [[2, 0]] * 2
     assert read.other.tolist() == [[0, 1], [1, 1]]
     assert columns(read_preferences([nested], columns=names)) == columns(read[:1])
+
+    # in tables, and in the tasks of Label Studio
+    pl.DataFrame([nested]).write_parquet(tmp_path / "log.parquet")
+    for table in (tmp_path / "log.parquet", pl.DataFrame([nested]).to_pandas()):
+        assert columns(read_preferences(table, columns=names)) == columns(read[:1])
+    question = {"from_name": "best", "type": "choices", "value": {"choices": ["left"]}}
+    task = {"data": nested, "annotations": [{"completed_by": "ann", "result": [question]}]}
+    lists = {"a": "left.grades", "b": "right.grades"}
+    assert read_preferences([task], columns=lists).preferred.tolist() == [[2, 0]]
+
+    # a path that some lines lack
     with pytest.raises(InputError, match="line 3: no 'b'"):
         read_preferences(lines(tmp_path, nested, nested, {**nested, "right": [1]}), columns=names)
 
@@ -180,11 +232,34 @@ def test_columns_by_a_path(tmp_path):
 def test_lists_as_text_in_json(tmp_path):
     read = read_preferences(lines(tmp_path, {"a": "2 0 1", "b": "[0, 1, 2]", "winner": "a"}))
     assert columns(read) == columns(read_preferences([{**LISTS, "winner": "a"}]))
+    one = lines(tmp_path, {"a": "2", "b": "1,0", "winner": "a"})
+    assert read_preferences(one).preferred.tolist() == [[2, -2]]
     refused(
-        "line 1: a is 'd1'",
+        "line 1: a holds 'd1', which is no grade; for names of documents",
         read_preferences,
         lines(tmp_path, {"a": "d1", "b": "d2", "winner": "a"}),
     )
+
+
+@pytest.mark.parametrize("names", ["Very good", "very good|Bad", "Bad,Very Good"])
+def test_names_of_grades_with_a_blank(tmp_path, names):
+    scale = "Bad,Fair,Very good"
+    grades = [{"bad": 0, "very good": 2}[name.lower()] for name in re.split("[|,]", names)]
+    text = write(tmp_path, "log.csv", f'a;b;winner\n"{names}";Bad Fair;a\n')
+    for log in (text, lines(tmp_path, {"a": names, "b": "Bad Fair", "winner": "a"})):
+        read = read_preferences(log, scale=scale)
+        assert read.preferred[0, : len(grades)].tolist() == grades
+        assert read.other.tolist() == [[0, 1]]
+
+
+def test_names_of_grades_that_are_numbers_with_a_point(tmp_path):
+    scale = {"scale": "0.0,1.0,2.50"}
+    text = write(tmp_path, "log.csv", "a;b;winner\n1.0 2.5;0 01;a\n")
+    for log in (text, lines(tmp_path, {"a": [1, 2.5], "b": ["0.0", "1"], "winner": "a"})):
+        read = read_preferences(log, **scale)
+        assert read.preferred.tolist() == [[1, 2]] and read.other.tolist() == [[0, 1]]
+        assert read.grade_names == ("0.0", "1.0", "2.50")
+    refused("each by a different name", LogMapping, scale="0,0.0,1")
 
 
 @pytest.mark.parametrize("missing", ["NA", "N/A", "n/a", "#N/A"])
@@ -200,6 +275,23 @@ def test_cells_that_are_not_available(tmp_path, missing):
 def test_decimal_commas(tmp_path, text, number):
     log = write(tmp_path, "log.csv", f"a;b;winner;weight\n2 0;0 1;a;{text}\n")
     assert read_preferences(log).weight.tolist() == [number]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a;b;winner\n0,5 1,0;0,25 0,1;a\n",
+        "a;b;winner\n0,5|1;0,25|0,1;a\n",
+        "a1;a2;b1;b2;winner\n0,5;1;0,25;0,1;a\n",
+        "side;position;grade;winner\na;1;0,5;a\na;2;1,0;\nb;1;0,25;\nb;2;0,1;\n",
+    ],
+)
+def test_grades_with_decimal_commas(tmp_path, text):
+    read = read_preferences(write(tmp_path, "log.csv", text), cutoffs=".2,.5")
+    assert read.preferred.tolist() == [[2, 2]] and read.other.tolist() == [[1, 0]]
+    scale = "0.1,0.25,0.5,1"
+    read = read_preferences(write(tmp_path, "log.csv", text), scale=scale)
+    assert read.preferred.tolist() == [[2, 3]] and read.other.tolist() == [[1, 0]]
 
 
 def test_a_comma_between_thousands_is_no_decimal_comma(tmp_path):
@@ -235,6 +327,10 @@ def test_rows_by_the_name_of_a_system(tmp_path):
             "left,,right,,said\n1,2,1,2,\n2,0,0,1,left\n0,1,2,2,right\n",
             {"header": "1-2", "columns": "winner=said"},
         ),
+        (
+            "query,left,,right,,,\n,1,2,1,2,winner,rater\nq,2,0,0,1,left,ann\nq,0,1,2,2,right,b\n",
+            {"header": "1-2"},
+        ),
         ("Report of May\n\nby X\na;b;winner\n2 0;0 1;a\n0 1;2 2;b\n", {"header": 4}),
     ],
 )
@@ -243,6 +339,7 @@ def test_headers_of_no_line_of_two_and_further_down(tmp_path, text, options):
     read = read_preferences(path, **options)
     assert read.preferred.tolist() == [[2, 0], [2, 2]]
     assert read.other.tolist() == [[0, 1], [0, 1]]
+    assert ("rater" in text) == (read.rater is not None)
     LogMapping.of(**options).save(tmp_path / "m.toml")
     assert columns(read_preferences(path, mapping=tmp_path / "m.toml")) == columns(read)
 
