@@ -163,6 +163,8 @@ class TrustOptions(BaselineOptions):
             if value is not None and not 0 < value < 1:
                 remedy = f"give a fraction between 0 and 1, such as {usual}"
                 raise InputError(f"--{name} {value}: {remedy}")
+        if self.bands == 1:
+            raise InputError("--bands 1: give 2 or more; 200 is enough")
         if self.level is not None and not self.bands:
             raise InputError("--level is that of --bands: give --bands 200 too, or leave it out")
         if self.what_if is not None:

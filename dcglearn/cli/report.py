@@ -59,8 +59,10 @@ def learned_section(fit: DirectFit) -> Section:
         recur = f"; since lists recur, they tell as much as {fewer:,} independent ones"
     notes = [f"gains and discounts are learned from {total}{loss}{recur}"]
 
-    # what it is made of, how the judges err, and what stays open
-    notes += [*_of_members(fit), *_of_judges(fit), *fit.dcg.notes]
+    # what it is made of and how the judges err, which fewer judgements than numbers do not tell
+    if fit.n_effective >= fit.dcg.n_grades - 2 + fit.dcg.depth:
+        notes += [*_of_members(fit), *_of_judges(fit)]
+    notes += fit.dcg.notes
     texts = {}
     if fit.form != "dcg":
         notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
@@ -132,6 +134,8 @@ def _of_judges(fit: DirectFit) -> list[str]:
         )
     return notes
 
+
+NOT_IN_PARTS = "not measured; that takes one file, without --memory and --workers"
 
 ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge", "ranges", "form")
 """Parts that are printed too where an option asks for them."""
@@ -283,11 +287,10 @@ class Report(Findings):
     @cached_property
     def parts(self) -> Mapping[str, Finding]:
         """The parts of the report: six that say in a sentence what to know, then further ones."""
-        no_bands = "not measured; --bands 200 gives 90% bands of every gain and discount"
         parts: dict[str, Finding | None] = {
             "read": read_section(self.log, self.contradicted, self.remarks),
             "learned": self._learned(),
-            "how sure": self.bands or Section(self.no_bands or no_bands),
+            "how sure": self.bands or Section(self.no_bands or self._without_bands),
             "new judgements": Section(self.not_measured),
             "left open": self.learner.visible,
         }
@@ -300,6 +303,15 @@ class Report(Findings):
         if isinstance(self.learner, DirectFit) and self.learner.form_scores:
             parts["form"] = FormChoice(self.learner.form_scores, self.learner.form)
         return {name: part for name, part in parts.items() if part is not None}
+
+    @property
+    def _without_bands(self) -> str:
+        """How to get the bands that were not asked for."""
+        if isinstance(self.log, PartedLog):
+            return NOT_IN_PARTS
+        if self.factoring is not None:
+            return "not measured; --method dcg --bands 200 gives 90% bands of gains and discounts"
+        return "not measured; --bands 200 gives 90% bands of every gain and discount"
 
     def _learned(self) -> Section:
         if isinstance(self.learner, DirectFit):

@@ -52,3 +52,27 @@ def test_a_sample_stands_for_a_long_log_unless_calibration_is_asked_for(
         learned = json.loads(dcglearn("learn", log, *options, "--json")[1])
         assert learned["held_out"]["n_held_out"] == n
         assert f"of {n:,} held-out pairs" in learned["sentences"]["new judgements"]
+
+
+def test_what_was_not_measured_is_told_with_options_that_are_taken(dcglearn, tmp_path, inputs):
+    for options, method in ((), ()), (("--method", "qp"), ("--method", "dcg")):
+        learned = json.loads(dcglearn("learn", "log.jsonl", *options, "--json")[1])
+        remedy = learned["sentences"]["how sure"].partition("; ")[2].partition(" gives")[0]
+        assert remedy.split() == [*method, "--bands", "200"]
+        assert dcglearn("learn", "log.jsonl", *remedy.split())[0] == 0
+
+    # of a log in parts, neither is measured
+    log = tmp_path / "log.parquet"
+    dcglearn("simulate", "--pairs", 60, "-o", log)
+    learned = json.loads(dcglearn("learn", log, "--memory", "500MB", "--json")[1])
+    parts = (learned["sentences"][name] for name in ("how sure", "new judgements"))
+    assert {*parts} == {"not measured; that takes one file, without --memory and --workers"}
+
+
+def test_of_fewer_judgements_than_numbers_no_share_is_told(dcglearn, here):
+    texts = []
+    for n in (5, 60):
+        dcglearn("simulate", "--pairs", n, "-o", "log.jsonl", "--force")
+        texts.append(dcglearn("learn", "log.jsonl", "-o", "dcg.json", "--force", "-v")[1])
+    for words in ("% of the verdicts name the worse list", "% of it is"):
+        assert [words in text for text in texts] == [False, True]
