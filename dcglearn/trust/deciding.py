@@ -16,19 +16,16 @@ from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import (
-    EMPTY,
-    UNKNOWN,
     Fields,
     Flags,
     Floats,
-    Grades,
     Indices,
     InputError,
     PolarsFrame,
     one_of,
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
-from dcglearn.logs.columns import weights_of
+from dcglearn.logs.columns import list_text, weights_of
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.conclusions import Conclusion, OfPeople, conclusion_in, conclusion_of
 from dcglearn.trust.form_choice import fit_in_form
@@ -403,16 +400,10 @@ def _table(log: Preferences, by: str | None, search: _Search, taken: Indices) ->
         # the lists, and how it counts
         if by in (None, "pair"):
             sides = log.preferred[at[0]], log.other[at[0]]
-            row |= dict(zip(("preferred", "other"), map(_grades, sides), strict=True))
+            row |= dict(zip(("preferred", "other"), map(list_text, sides), strict=True))
         if by is not None:
             row["verdicts"] = len(at)
         elif log.tie is not None:
             row["tie"] = bool(log.tie[at[0]])
         rows.append({**row, "influence": float(changes[unit])})
     return table_of(rows)
-
-
-def _grades(grades: Grades) -> str:
-    """Return a list as text: unknown grades as ?, without the empty places behind it."""
-    known = ["?" if grade == UNKNOWN else str(grade) for grade in grades if grade != EMPTY]
-    return " ".join(known)
