@@ -67,19 +67,7 @@ def learned_section(fit: DirectFit) -> Section:
     if fit.form != "dcg":
         notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
         texts["Learned metric"] = str(fit.utility)
-    return Section(_in_words(fit.metric), notes, rows=_table(fit.dcg), texts=texts)
-
-
-def _in_words(metric: DCG | ListUtility) -> str:
-    """Return the gains of all grades and the discounts of some positions in a sentence."""
-    names = metric.grade_names or [str(grade) for grade in range(metric.n_grades)]
-    gains = [f"{name} {gain:.2f}" for name, gain in zip(names, metric.gains, strict=True)]
-    places = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < metric.depth] + [metric.depth]
-    discounts = [f"{k} {metric.discounts[k - 1]:.2f}" for k in places]
-    return (
-        f"what a result is worth by its grade (gain): {', '.join(gains[::-1])}; times what its "
-        f"position counts (discount): {', '.join(discounts)}"
-    )
+    return Section(fit.metric.sentence, notes, rows=_table(fit.dcg), texts=texts)
 
 
 def _table(dcg: DCG) -> list[Fields]:
@@ -321,7 +309,8 @@ class Report(Findings):
         learner = self.learner
         chosen = " (chosen by validation)" if self.chosen is not None else ""
         return Section(
-            "a weight for each grade at each position, by the paper's quadratic programme with "
+            f"{self.dcg.sentence}; it is the nearest DCG to weights of each grade at each "
+            "position, which the paper's quadratic programme learned with "
             f"C = {learner.description.C:g}{chosen}",
             [
                 "proof: no other weights lower what it minimises by more than a share of "
@@ -332,7 +321,9 @@ class Report(Findings):
     @cached_property
     def title(self) -> str:
         """Title of the page."""
-        return f"What {number_of(n_pairs(self.log), 'judgements', ',')} say of gains and discounts"
+        n = n_pairs(self.log)
+        says = "says" if n == 1 else "say"
+        return f"What {number_of(n, 'judgements', ',')} {says} of gains and discounts"
 
     def text(self, *, read: bool = False, full: bool = False) -> str:
         """Return the lines of the report, or all its parts in full; `read` leaves out the first."""

@@ -69,6 +69,12 @@ def test_what_was_not_measured_is_told_with_options_that_are_taken(dcglearn, tmp
     assert {*parts} == {"not measured; that takes one file, without --memory and --workers"}
 
 
+def test_what_the_quadratic_programme_learned_is_told(dcglearn, inputs):
+    learned = json.loads(dcglearn("learn", "log.jsonl", "--method", "qp", "--json")[1])
+    gains = learned["dcg"]["gains"]
+    assert f"(gain): grade 1: {gains[1]:.2f}, " in learned["sentences"]["learned"]
+
+
 def test_of_fewer_judgements_than_numbers_no_share_is_told(dcglearn, here):
     texts = []
     for n in (5, 60):

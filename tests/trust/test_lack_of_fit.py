@@ -77,7 +77,7 @@ def test_logs_without_lists_that_recur_have_no_ceiling_and_a_dcg_is_not_refused(
     result = lack_of_fit(random_log(60, noise=0.1))
     assert result.ceiling is None and result.form is None
     assert "nothing better than a DCG is shown" in result.sentence
-    assert result.notes[0].startswith("no noise ceiling: it takes lists with several judgements")
+    assert result.notes[0].startswith("no noise ceiling: no list has several judgements")
 
 
 def test_a_part_is_shown_only_if_it_orders_more_pairs_right_and_is_more_likely():
