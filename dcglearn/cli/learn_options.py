@@ -134,8 +134,8 @@ class TrustOptions(BaselineOptions):
     """What is measured to say how far the learned DCG can be trusted."""
 
     bands: int = first_row(
-        "dcg: bands of each number and of all at once, of 90% or --level, from N samples; "
-        "200 is enough.",
+        "dcg: bands of each number and of all at once, of 90% or --level, from N samples of the "
+        "log, or ten times as many draws of what it allows; 200 is enough.",
         0,
         min=0,
     )

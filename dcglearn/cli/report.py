@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from dcglearn.audits.section import Section
-from dcglearn.cli.reading import describe, left_out, n_pairs
+from dcglearn.cli.reading import describe, left_out, n_judgements, n_pairs
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.plain_text import number_of, one_line
@@ -43,8 +43,8 @@ def read_section(
     if contradicted and isinstance(log, Preferences):
         share = contradicted / log.decided.total_weight
         notes.append(
-            f"contradicted: {contradicted:,.10g} pairs, {share:.1%} of those with a winner, say "
-            "the opposite of another pair"
+            f"contradicted: {number_of(contradicted, 'pairs', ',.10g')}, {share:.1%} of those with "
+            f"a winner, {'says' if contradicted == 1 else 'say'} the opposite of another pair"
         )
     return Section(read.removeprefix("read: "), [*notes, *remarks])
 
@@ -321,9 +321,10 @@ class Report(Findings):
     @cached_property
     def title(self) -> str:
         """Title of the page."""
-        n = n_pairs(self.log)
+        n = n_judgements(self.log)
         says = "says" if n == 1 else "say"
-        return f"What {number_of(n, 'judgements', ',')} {says} of gains and discounts"
+        what = "judgements" if getattr(self.log, "ratings", None) is None else "ratings"
+        return f"What {number_of(n, what, ',')} {says} of gains and discounts"
 
     def text(self, *, read: bool = False, full: bool = False) -> str:
         """Return the lines of the report, or all its parts in full; `read` leaves out the first."""

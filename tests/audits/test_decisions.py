@@ -174,6 +174,9 @@ def test_times_are_counted_by_day_or_by_month():
 
 def test_what_is_pasted_is_the_learned_dcg(steep):
     tools = tools_section(steep)
+    assert not any(
+        line.startswith("lost: ") for line in "\n".join(tools.texts.values()).split("\n")
+    )
     paste = tools["paste"]
     assert (
         DCG.from_dict(json.loads(unquote(tools.files["dcg.json"].partition(",")[2])))

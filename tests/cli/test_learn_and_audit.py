@@ -82,3 +82,14 @@ def test_of_fewer_judgements_than_numbers_no_share_is_told(dcglearn, here):
         texts.append(dcglearn("learn", "log.jsonl", "-o", "dcg.json", "--force", "-v")[1])
     for words in ("% of the verdicts name the worse list", "% of it is"):
         assert [words in text for text in texts] == [False, True]
+
+
+def test_ratings_are_counted_as_ratings(dcglearn, here):
+    lines = ["list,user,rating"]
+    lines += [f"{a} {b},u{user},{2 * a + b}" for user in range(4) for a in (0, 1) for b in (0, 1)]
+    (here / "ratings.csv").write_text("\n".join(lines))
+    options = ("--ratings", "-o", "dcg.json", "--report-out", "report.txt")
+    assert (
+        "read: 16 ratings as 24 pairs, 4 raters; " in dcglearn("learn", "ratings.csv", *options)[1]
+    )
+    assert (here / "report.txt").read_text().startswith("What 16 ratings say of gains")
