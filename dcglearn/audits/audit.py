@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_changes import FILE, changes_section, earlier_audit
+from dcglearn.audits.of_changes import DIGEST, FILE, changes_section, earlier_audit
 from dcglearn.audits.of_decisions import (
     drift_finding,
     next_section,
@@ -75,7 +75,7 @@ def audit(
     runs: RunsLike | None = None,
     since: str | None = None,
     later: Preferences | ArrayLike | None = None,
-    before: PathLike | Mapping[str, Any] | None = None,
+    before: PathLike | Finding | Mapping[str, Any] | None = None,
     anonymous: bool = False,
     random_state: int = 0,
     strict_log: bool = False,
@@ -100,7 +100,7 @@ def audit(
     since, later : str, Preferences or array_like, optional
         A date such as "2026-03-01", for a log with the column `time`; or later judgements, in a log
         of their own: whether the metric of then still holds.
-    before : path or mapping, optional
+    before : Audit, path or mapping, optional
         An earlier audit, its page or its `to_dict`: what has changed since then, beyond chance or
         not.
     anonymous : bool
@@ -152,7 +152,8 @@ def audit(
         "drift": drift_finding(times, random_state),
         "tools": tools_section(inputs),
     }
-    findings["changes"] = changes_section(findings, earlier)
+    digest = _digest(judged)
+    findings["changes"] = changes_section(findings, earlier, digest)
 
     # what would let them say more, and how the page was made
     asks = [ask for part in findings.values() for ask in getattr(part, "asks", ())]
@@ -162,7 +163,7 @@ def audit(
         about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
     title = f"Audit of {inputs.name}{about}"
     numbers = Audit(title, findings).to_dict()
-    findings["made"] = _made(judged, random_state, made or {}, numbers)
+    findings["made"] = _made(digest, random_state, made or {}, numbers)
     return Audit(title, findings)
 
 
@@ -177,20 +178,22 @@ def _numbered(log: Preferences) -> Preferences:
     return log.changed(**columns)
 
 
-def _made(log: Preferences, random_state: int, more: Mapping[str, str], numbers: Fields) -> Section:
-    """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
-    # all columns of the log, for its digest
+def _digest(log: Preferences) -> str:
+    """Return the SHA-256 of all columns of a log."""
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
     values = {name: None if column is None else column.tolist() for name, column in columns.items()}
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
-    # what makes the same bytes again
+
+def _made(digest: str, random_state: int, more: Mapping[str, str], numbers: Fields) -> Section:
+    """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
     facts = {
         **more,
         "dcglearn": __version__,
         "Python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "scipy")},
         "seed": str(random_state),
-        "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest(),
+        DIGEST: digest,
     }
 
     # the numbers go with the page, for a later audit
@@ -200,5 +203,5 @@ def _made(log: Preferences, random_state: int, more: Mapping[str, str], numbers:
         numbers=facts,
         caption="Versions, seed and digests",
         rows=[{"what": name, "value": value} for name, value in facts.items()],
-        files={FILE: json_address(numbers)},
+        files={FILE: json_address({**numbers, "made": facts})},
     )

@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
+from math import isfinite
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,6 +16,9 @@ from dcglearn.foundation.validation import Fields, InputError, PathLike
 
 FILE = "audit.json"
 """Name of the numbers that a page carries."""
+
+DIGEST = "judgements (SHA-256)"
+"""Name of the digest of the log among what tells how a page was made."""
 
 Ends = tuple[float, float, float]
 """A value, and the ends of its interval."""
@@ -34,11 +39,13 @@ class Change:
         return low > now_high or now_low > high
 
 
-def earlier_audit(source: PathLike | Mapping[str, Any]) -> Fields:
-    """Return the numbers of an earlier audit: a page or JSON that an audit wrote, or a mapping.
+def earlier_audit(source: PathLike | Finding | Mapping[str, Any]) -> Fields:
+    """Return the numbers of an earlier audit: the audit, its page or JSON, or a mapping.
 
-    Raises InputError if the file holds none.
+    Raises InputError if the file holds none, or some that no audit has.
     """
+    if isinstance(source, Finding):
+        source = source.to_dict()
     if isinstance(source, Mapping):
         values: Any = dict(source)
     else:
@@ -62,16 +69,18 @@ def earlier_audit(source: PathLike | Mapping[str, Any]) -> Fields:
     return values
 
 
-def changes_section(now: Mapping[str, Finding], before: Fields | None) -> Section:
+def changes_section(now: Mapping[str, Finding], before: Fields | None, digest: str) -> Section:
     """Return which numbers of an audit differ from those of an earlier one, beyond chance or not.
 
-    A number has changed where its intervals then and now have nothing in common: 90% bands of all
-    at once for gains and discounts, 90% and 95% intervals for the lead and the raters' agreement.
+    `digest` is that of the log. A number has changed where its intervals then and now have nothing
+    in common: 90% bands of all at once for gains and discounts, 90% and 95% intervals for the lead
+    and the raters' agreement.
     """
     if before is None:
         return Section.told("changes", {})
 
-    changes, numbers = _compared(before, {name: part.to_dict() for name, part in now.items()})
+    parts = {name: part.to_dict() for name, part in now.items()}
+    changes, numbers = _compared(before, {**parts, "made": {DIGEST: digest}})
     beyond = [change for change in changes if change.is_beyond]
 
     # a row for each number
@@ -99,16 +108,33 @@ def _compared(before: Fields, now: Fields) -> tuple[list[Change], Fields]:
     curves = _curves(before, now)
     changes = [*curves, *_lead(before, now), *_agreement(before, now)]
     verdicts = before["verdict"], now["verdict"]
+    judgements = [int(one["log"]["judgements"]) for one in (before, now)]
+    digests = [one.get("made", {}).get(DIGEST) for one in (before, now)]
+    if min(judgements) < 0:
+        raise ValueError(f"{min(judgements)} judgements")
     return changes, {
-        "date": verdicts[0]["date"],
+        "date": date.fromisoformat(verdicts[0]["date"]).isoformat(),
         "verdicts": [verdict["sentence"] for verdict in verdicts],
-        "judgements": [int(one["log"]["judgements"]) for one in (before, now)],
+        "judgements": judgements,
+        "same_log": None not in digests and digests[0] == digests[1],
         "same_metric": verdicts[0]["name"] == verdicts[1]["name"],
         "same_shape": bool(curves),
+        "why_not": "" if curves else _why_not(before, now),
         # numbers then and now
         "n_compared": len(changes),
         "beyond": [vars(change) for change in changes if change.is_beyond],
     }
+
+
+def _why_not(before: Fields, now: Fields) -> str:
+    """Return why gains and discounts of two audits cannot be compared."""
+    for name, one in (("the earlier audit", before), ("this audit", now)):
+        curves = one["curves"]
+        if curves["no_signal"]:
+            return f"by {name}, no metric orders the judgements better than a coin"
+        if curves["bands"] is None:
+            return f"{name} has {curves['no_bands'] or 'no bands'}"
+    return "the audits have other grades or another depth"
 
 
 def _curves(before: Fields, now: Fields) -> list[Change]:
@@ -147,7 +173,11 @@ def _agreement(before: Fields, now: Fields) -> list[Change]:
 
 
 def _ends(row: Fields, value: str, ends: str = "") -> Ends:
-    return float(row[value]), float(row[f"{ends}low"]), float(row[f"{ends}high"])
+    """Return a value and the ends of its interval; raise ValueError if these are none."""
+    found, low, high = (float(row[name]) for name in (value, f"{ends}low", f"{ends}high"))
+    if not isfinite(found) or not low <= high:
+        raise ValueError(f"{found} ({low} to {high})")
+    return found, low, high
 
 
 def _drawn(beyond: list[Change]) -> list[Fields]:

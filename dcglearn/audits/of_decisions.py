@@ -194,7 +194,7 @@ def tools_section(inputs: Inputs) -> Section:
         made = exported(dcg, "dcg.json", tool)
         paste[tool] = made.settings if made.text is None else made.text
 
-    about = "the learned DCG as a file, dcg.json, and what other tools need: paste it there"
+    about = "what other tools need of the learned DCG, to paste; a page (.html) holds dcg.json too"
     return Section(
         about,
         numbers={"paste": paste},
@@ -209,6 +209,8 @@ def _pasted(made: Any) -> str:
         return made
     lines = []
     for name, value in made.items():
+        if value == []:
+            continue
         text = "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         lines.append(f"{name}: {text}")
     return "\n".join(lines)

@@ -59,7 +59,9 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
     }
 
     # the sentence counts, and names what stands out
-    first, further, asks = worded("log", agreement=agreement.to_dict(), **numbers)
+    first, further, asks = worded(
+        "log", agreement=agreement.to_dict(), named=agreement.named, **numbers
+    )
     notes = [note for note in (first, *further) if note]
     striking = [note for note in notes if note.startswith("! ")][:1]
     about = striking[0][2:] if striking else "nothing in them stands out"

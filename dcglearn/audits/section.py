@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from dcglearn.foundation.finding import Cells, Finding, cells_of, plain, table_of
 from dcglearn.foundation.markup import rendered
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Fields, PolarsFrame
 
 
@@ -32,6 +33,9 @@ class Section(Finding):
     pictures: list[Fields] = field(default_factory=list)
     texts: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sentence", one_line(self.sentence))
 
     @classmethod
     def told(cls, part: str, numbers: Mapping[str, Any], **shown: Any) -> Self:

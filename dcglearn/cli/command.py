@@ -113,7 +113,7 @@ def _common(
             callback=show_log,
             is_eager=True,
             expose_value=False,
-            help="Log steps to standard error.",
+            help="Log steps to standard error; learn prints every table.",
         ),
     ] = False,
 ) -> None:

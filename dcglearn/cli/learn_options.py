@@ -134,8 +134,8 @@ class TrustOptions(BaselineOptions):
     """What is measured to say how far the learned DCG can be trusted."""
 
     bands: int = first_row(
-        "dcg: bands of each number and of all at once, of 90% or --level, from N samples; "
-        "200 is enough.",
+        "dcg: bands of each number and of all at once, of 90% or --level, from N samples of the "
+        "log, or ten times as many draws of what it allows; 200 is enough.",
         0,
         min=0,
     )
@@ -163,6 +163,8 @@ class TrustOptions(BaselineOptions):
             if value is not None and not 0 < value < 1:
                 remedy = f"give a fraction between 0 and 1, such as {usual}"
                 raise InputError(f"--{name} {value}: {remedy}")
+        if self.bands == 1:
+            raise InputError("--bands 1: give 2 or more; 200 is enough")
         if self.level is not None and not self.bands:
             raise InputError("--level is that of --bands: give --bands 200 too, or leave it out")
         if self.what_if is not None:

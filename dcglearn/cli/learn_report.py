@@ -12,7 +12,7 @@ import dcglearn as dl
 from dcglearn.audits.section import Section
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.reading import read_llm
-from dcglearn.cli.report import Report
+from dcglearn.cli.report import NOT_IN_PARTS, Report
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
@@ -82,7 +82,7 @@ def learn_report(
 
     # learn from all pairs, and measure on held-out ones
     fitted = partial(_fitted, description=description, options=options, trust=trust, llm=llm)
-    comparison, not_measured = None, NOT_MEASURED
+    comparison, not_measured = None, NOT_IN_PARTS if pairs is None else NOT_MEASURED
     if pairs is not None and trust.holdout is not None:
         comparison = _held_out(pairs, fitted, trust)
     with stage("learning"):

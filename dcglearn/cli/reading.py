@@ -313,6 +313,12 @@ def n_pairs(log: Preferences | PartedLog) -> int:
     return log.facts.n if isinstance(log, PartedLog) else len(log)
 
 
+def n_judgements(log: Preferences | PartedLog) -> int:
+    """Return the number of ratings, or of pairs where there are none."""
+    ratings = getattr(log, "ratings", None)
+    return n_pairs(log) if ratings is None else round(float(ratings.weight.sum()))
+
+
 def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
     """Return a line that counts a log's content, and a line for each reason to leave out pairs."""
     from dcglearn.parts.parted_log import PartedLog
@@ -328,7 +334,10 @@ def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
 
     # of a log in memory, weights and queries too
     counts = [number_of(len(log), "pairs", ",")]
-    counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
+    if log.ratings is not None:
+        counts[0] = f"{number_of(n_judgements(log), 'ratings', ',')} as {counts[0]}"
+    elif log.weight is not None:
+        counts.append(f"total weight {log.total_weight:,.0f}")
     counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties", ",")]
     for name, values in (("raters", log.rater), ("queries", log.query)):
         if values is not None:

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from dcglearn.audits.section import Section
-from dcglearn.cli.reading import describe, left_out, n_pairs
+from dcglearn.cli.reading import describe, left_out, n_judgements, n_pairs
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.plain_text import number_of, one_line
@@ -43,8 +43,8 @@ def read_section(
     if contradicted and isinstance(log, Preferences):
         share = contradicted / log.decided.total_weight
         notes.append(
-            f"contradicted: {contradicted:,.10g} pairs, {share:.1%} of those with a winner, say "
-            "the opposite of another pair"
+            f"contradicted: {number_of(contradicted, 'pairs', ',.10g')}, {share:.1%} of those with "
+            f"a winner, {'says' if contradicted == 1 else 'say'} the opposite of another pair"
         )
     return Section(read.removeprefix("read: "), [*notes, *remarks])
 
@@ -59,25 +59,15 @@ def learned_section(fit: DirectFit) -> Section:
         recur = f"; since lists recur, they tell as much as {fewer:,} independent ones"
     notes = [f"gains and discounts are learned from {total}{loss}{recur}"]
 
-    # what it is made of, how the judges err, and what stays open
-    notes += [*_of_members(fit), *_of_judges(fit), *fit.dcg.notes]
+    # what it is made of and how the judges err, which fewer judgements than numbers do not tell
+    if fit.n_effective >= fit.dcg.n_grades - 2 + fit.dcg.depth:
+        notes += [*_of_members(fit), *_of_judges(fit)]
+    notes += fit.dcg.notes
     texts = {}
     if fit.form != "dcg":
         notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
         texts["Learned metric"] = str(fit.utility)
-    return Section(_in_words(fit.metric), notes, rows=_table(fit.dcg), texts=texts)
-
-
-def _in_words(metric: DCG | ListUtility) -> str:
-    """Return the gains of all grades and the discounts of some positions in a sentence."""
-    names = metric.grade_names or [str(grade) for grade in range(metric.n_grades)]
-    gains = [f"{name} {gain:.2f}" for name, gain in zip(names, metric.gains, strict=True)]
-    places = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < metric.depth] + [metric.depth]
-    discounts = [f"{k} {metric.discounts[k - 1]:.2f}" for k in places]
-    return (
-        f"what a result is worth by its grade (gain): {', '.join(gains[::-1])}; times what its "
-        f"position counts (discount): {', '.join(discounts)}"
-    )
+    return Section(fit.metric.sentence, notes, rows=_table(fit.dcg), texts=texts)
 
 
 def _table(dcg: DCG) -> list[Fields]:
@@ -132,6 +122,8 @@ def _of_judges(fit: DirectFit) -> list[str]:
         )
     return notes
 
+
+NOT_IN_PARTS = "not measured; that takes one file, without --memory and --workers"
 
 ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge", "ranges", "form")
 """Parts that are printed too where an option asks for them."""
@@ -283,11 +275,10 @@ class Report(Findings):
     @cached_property
     def parts(self) -> Mapping[str, Finding]:
         """The parts of the report: six that say in a sentence what to know, then further ones."""
-        no_bands = "not measured; --bands 200 gives 90% bands of every gain and discount"
         parts: dict[str, Finding | None] = {
             "read": read_section(self.log, self.contradicted, self.remarks),
             "learned": self._learned(),
-            "how sure": self.bands or Section(self.no_bands or no_bands),
+            "how sure": self.bands or Section(self.no_bands or self._without_bands),
             "new judgements": Section(self.not_measured),
             "left open": self.learner.visible,
         }
@@ -301,6 +292,15 @@ class Report(Findings):
             parts["form"] = FormChoice(self.learner.form_scores, self.learner.form)
         return {name: part for name, part in parts.items() if part is not None}
 
+    @property
+    def _without_bands(self) -> str:
+        """How to get the bands that were not asked for."""
+        if isinstance(self.log, PartedLog):
+            return NOT_IN_PARTS
+        if self.factoring is not None:
+            return "not measured; --method dcg --bands 200 gives 90% bands of gains and discounts"
+        return "not measured; --bands 200 gives 90% bands of every gain and discount"
+
     def _learned(self) -> Section:
         if isinstance(self.learner, DirectFit):
             return learned_section(self.learner)
@@ -309,7 +309,8 @@ class Report(Findings):
         learner = self.learner
         chosen = " (chosen by validation)" if self.chosen is not None else ""
         return Section(
-            "a weight for each grade at each position, by the paper's quadratic programme with "
+            f"{self.dcg.sentence}; it is the nearest DCG to weights of each grade at each "
+            "position, which the paper's quadratic programme learned with "
             f"C = {learner.description.C:g}{chosen}",
             [
                 "proof: no other weights lower what it minimises by more than a share of "
@@ -320,7 +321,10 @@ class Report(Findings):
     @cached_property
     def title(self) -> str:
         """Title of the page."""
-        return f"What {number_of(n_pairs(self.log), 'judgements', ',')} say of gains and discounts"
+        n = n_judgements(self.log)
+        says = "says" if n == 1 else "say"
+        what = "judgements" if getattr(self.log, "ratings", None) is None else "ratings"
+        return f"What {number_of(n, what, ',')} {says} of gains and discounts"
 
     def text(self, *, read: bool = False, full: bool = False) -> str:
         """Return the lines of the report, or all its parts in full; `read` leaves out the first."""

@@ -17,6 +17,7 @@ from dcglearn.coherence.rankings import (
     padded_weights,
     rankings_of,
     scaled_weights,
+    two_named,
 )
 from dcglearn.coherence.regret import TIE
 from dcglearn.foundation.finding import Cells, Finding, table_of
@@ -113,7 +114,7 @@ def disagreement(
     *,
     n_pairs: int = 1_000_000,
     random_state: int = 0,
-    names: tuple[str, str] = ("a", "b"),
+    names: tuple[str, str] | None = None,
 ) -> Disagreement:
     """Return the share of pairs of rankings that two metrics order differently.
 
@@ -144,7 +145,8 @@ def disagreement(
     0.09989
     """
     whole_number(n_pairs, "n_pairs", 1)
-    rankings, metrics = rankings_of([a, b], names, documents)
+    named, names = two_named(a, b, names, documents)
+    rankings, metrics = rankings_of(named, names, documents)
     additive = all(isinstance(metric, (DCG, Utility)) for metric in metrics)
     weights = scaled_weights(metrics, names, documents)[1] if additive else []
     if rankings.n_lists < 2:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, multiset
 from dcglearn.metrics.reading import AnyMetric, MetricLike, as_weights, resolved
 
@@ -174,6 +175,19 @@ def without(left: Left, grade: int) -> Left:
 def list_values(weights: Floats, lists: Grades) -> Floats:
     """Return the values of lists, shape (n, K) or (K,), under weights, shape (K, L)."""
     return weights[np.arange(len(weights)), lists].sum(axis=-1)
+
+
+def two_named(
+    a: MetricLike | ArrayLike,
+    b: MetricLike | ArrayLike,
+    names: tuple[str, str] | None,
+    documents: ArrayLike | None,
+    n_grades: int | None = None,
+) -> tuple[list[AnyMetric], tuple[str, str]]:
+    """Return two metrics, `resolved`, and names for print: those of names and files, else a, b."""
+    files = [str(metric) if is_path(metric) else "" for metric in (a, b)]
+    metrics, labels = resolved([a, b], names or "ab", documents, n_grades)
+    return metrics, names or (labels[0] or files[0] or "a", labels[1] or files[1] or "b")
 
 
 def rankings_of(

@@ -10,10 +10,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.coherence.rankings import MAX_ENUMERATED, Rankings, list_values, scaled_weights
+from dcglearn.coherence.rankings import (
+    MAX_ENUMERATED,
+    Rankings,
+    list_values,
+    scaled_weights,
+    two_named,
+)
 from dcglearn.coherence.regret import ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
-from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
@@ -24,7 +29,7 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import AnyMetric, MetricLike, as_weights, resolved
+from dcglearn.metrics.reading import AnyMetric, MetricLike, as_weights
 from dcglearn.metrics.scales import warn_of_scale
 
 _LOG = logging.getLogger(__name__)
@@ -223,9 +228,7 @@ def coherence(
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
     within(margin, "margin", 1, "it is a share of the range between best and worst list")
-    files = [str(metric) if is_path(metric) else "" for metric in (a, b)]
-    (a, b), labels = resolved([a, b], names or "ab", documents, n_grades)
-    names = names or (labels[0] or files[0] or "a", labels[1] or files[1] or "b")
+    (a, b), names = two_named(a, b, names, documents, n_grades)
     if n_grades is not None:
         sizes = {name: metric.n_grades for name, metric in zip(names, (a, b), strict=True)}
         warn_of_scale(sizes, scale_size(n_grades, 0), "the scale of the documents", 2)
@@ -362,7 +365,7 @@ class RegretCurve(Finding):
         if low == high:
             return sentence
         return (
-            f"{sentence}, and one that {a} prefers by {self.margin[high]:.1%} of its range by "
+            f"{sentence}; one that {a} prefers by {self.margin[high]:.1%} of its range, by at most "
             f"{self.regret[high]:.1%}"
         )
 
@@ -410,7 +413,7 @@ def regret_curve(
     margins: ArrayLike = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
     *,
     time_limit: float = 60.0,
-    names: tuple[str, str] = ("a", "b"),
+    names: tuple[str, str] | None = None,
 ) -> RegretCurve:
     """Return the largest regret at each of several margins; for parameters see `coherence`.
 
@@ -431,7 +434,8 @@ def regret_curve(
     taus = finite_array(margins, "margins", 1)
     for margin in taus:
         within(margin, "margin", 1, "it is a share of the range between best and worst list")
-    pair = _Comparison(*scaled_weights([a, b], names, documents), time_limit)
+    metrics, names = two_named(a, b, names, documents)
+    pair = _Comparison(*scaled_weights(metrics, names, documents), time_limit)
     regrets = [[LargestRegret()] * len(taus)] * 2
     if pair.differ:
         regrets = [[pair.search.regret(first, tau) for tau in taus] for first in (0, 1)]

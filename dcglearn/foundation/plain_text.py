@@ -51,7 +51,7 @@ def _singular(noun: re.Match[str]) -> str:
     return "query" if noun[1] else noun[2] or noun[3]
 
 
-def number_of(n: int, things: str, form: str = "") -> str:
+def number_of(n: float, things: str, form: str = "") -> str:
     """Return a number with a noun given in the plural: "2 pairs" of 2, and "1 pair" of 1."""
     if n == 1:
         things = _PLURAL.sub(_singular, things, count=1)

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import (
+    EMPTY,
+    UNKNOWN,
     Counts,
     Flags,
     Floats,
@@ -309,3 +311,9 @@ CHECKS: dict[str, Callable[[Any, str, int], NDArray[Any]]] = {
     "documents": _documents_text,
 }
 """The checks of columns by their kind: they take values, the name and the number of pairs."""
+
+
+def list_text(grades: Grades) -> str:
+    """Return a list as text: unknown grades as ?, without the empty places behind it."""
+    known = ["?" if grade == UNKNOWN else str(grade) for grade in grades if grade != EMPTY]
+    return " ".join(known)

@@ -431,7 +431,9 @@ def rows_of_folds(
     n = int(clusters[0].max(initial=-1)) + 1
     whole_number(n_folds, "n_folds")
     if not 2 <= n_folds <= n:
-        raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
+        units = number_of(n, "queries" if by == "query" else f"{by or 'pair'}s")
+        remedy = f"ask for 2 to {n}" if n > 1 else "give a log of more"
+        raise InputError(f"{n_folds} folds of {units}: {remedy}")
     return divided(clusters, n_folds, np.random.default_rng(random_state), across=False)
 
 

@@ -141,6 +141,21 @@ class NormalisedMetric(SavedMetric):
         """K, the number of positions that count."""
         return len(self.discounts)
 
+    @property
+    def sentence(self) -> str:
+        """The gains of all grades, the best first, and the discounts of some positions."""
+        names = self.grade_names or range(self.n_grades)
+        gains = [f"{name}: {gain:.2f}" for name, gain in zip(names, self.gains, strict=True)]
+        kind = "" if self.grade_names else "grade "
+
+        # of long lists, some positions tell the shape
+        places = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < self.depth] + [self.depth]
+        discounts = [f"{k}: {self.discounts[k - 1]:.2f}" for k in places]
+        return one_line(
+            f"what a result is worth (gain): {kind}{', '.join(gains[::-1])}; times what its "
+            f"position counts (discount): position {', '.join(discounts)}"
+        )
+
     def ndcg(
         self,
         lists: ArrayLike,

@@ -51,6 +51,9 @@ class Estimate:
 
 UNKNOWN = Estimate()
 
+NOBODY = "all"
+"""Name of the rater of a log that names none."""
+
 OF_COLUMNS = {
     "error": "error: share of verdicts for the worse list where the other is far better",
     "wrong": "wrong: share of all the verdicts that is expected to be for the worse list",
@@ -105,6 +108,11 @@ class RaterAgreement(Finding):
     level: float
 
     @property
+    def named(self) -> bool:
+        """Whether the log names its raters."""
+        return [one.rater for one in self.raters] != [NOBODY]
+
+    @property
     def favouring(self) -> dict[str, list[str]]:
         """Names of the raters whose position bias leaves 0 by its interval, by what they favour."""
         return {
@@ -126,10 +134,12 @@ class RaterAgreement(Finding):
         alpha = self.nominal
         pairs = f"{number_of(self.n_units, 'pairs', ',')} that two or more of them judged"
         if not self.n_units:
-            return (
-                "nobody can say how far raters agree: no pair was judged by two of them, so let "
-                "raters judge the same pairs"
-            )
+            remedy = "no pair was judged by two of them, so let raters judge the same pairs"
+            if not self.named:
+                remedy = (
+                    "the log holds no pair twice, and does not say by the column rater who judged"
+                )
+            return f"nobody can say how far raters agree: {remedy}"
         if not alpha.is_known:
             return f"nobody can say how far raters agree: all verdicts on {pairs} are alike"
         agree = "agree beyond chance" if alpha.low > 0 else "are not shown to agree beyond chance"
@@ -258,7 +268,7 @@ def rater_agreement(
     within(level, "level", 1, above=True, below=True)
 
     # the first verdict of each rater on each unit
-    labels = np.full(len(log), "all") if log.rater is None else log.rater
+    labels = np.full(len(log), NOBODY) if log.rater is None else log.rater
     names, rater = np.unique(labels, return_inverse=True)
     units_of_log = units(log)
     unit, value = units_of_log.number, units_of_log.value

@@ -42,7 +42,7 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.judge_draws import judge_draws, with_draws
-from dcglearn.trust.resampling import resampled_weights, unit_of
+from dcglearn.trust.resampling import FEWEST_TESTED, resampled_weights, unit_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -411,13 +411,12 @@ def why_no_bands(log: Preferences, by: str | None = None) -> str:
     """Return why a log is too short for bands by a unit; empty if it is not."""
     # too few preferences
     log = usable_pairs(log)
-    fewest = 20
     by = by or unit_of(log, fewest=FEWEST_DRAWN)
     n_decided = len(log.decided)
-    if n_decided < fewest:
+    if n_decided < FEWEST_TESTED:
         return (
-            f"no bands: the log holds {n_decided} preferences between different lists, fewer than "
-            f"{fewest}"
+            f"no bands: the log holds {number_of(n_decided, 'preferences')} between different "
+            f"lists, fewer than {FEWEST_TESTED}"
         )
 
     # too few units

@@ -90,7 +90,8 @@ class Calibration(Finding):
         low, high = self.interval
         verdict = "they are as sure as predicted, as far as these pairs can tell"
         if self.overconfident:
-            verdict = "people are less sure than predicted: --calibrate corrects shares of people"
+            remedy = "dcglearn learn --calibrate corrects shares of people"
+            verdict = f"people are less sure than predicted: {remedy}"
         elif low > 1:
             verdict = "people are surer than predicted"
         elif low == 0:

@@ -159,8 +159,8 @@ def _checked_share(units: RecurringRatings | RecurringJudgements) -> float:
     share = float(units.weight[units.covered].sum() / units.weight.sum())
     if not units.n_lists:
         raise InputError(
-            f"no noise ceiling: it takes lists with several {units.unit}s each, and there are "
-            "none, to tell what share any metric of the grades could reach"
+            f"no noise ceiling: no list has several {units.unit}s, which tell what share any "
+            f"metric of the grades could reach: collect more {units.unit}s of the same lists"
         )
 
     # too few of them

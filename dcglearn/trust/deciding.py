@@ -16,19 +16,16 @@ from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import (
-    EMPTY,
-    UNKNOWN,
     Fields,
     Flags,
     Floats,
-    Grades,
     Indices,
     InputError,
     PolarsFrame,
     one_of,
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
-from dcglearn.logs.columns import weights_of
+from dcglearn.logs.columns import list_text, weights_of
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.conclusions import Conclusion, OfPeople, conclusion_in, conclusion_of
 from dcglearn.trust.form_choice import fit_in_form
@@ -52,9 +49,9 @@ class Deciding(Finding):
     verdicts (pairs of lists, raters or queries, as `by` says), which have the `share` of the
     weight, it no longer holds; `n` is None where no set of up to half of them was found. `without`
     is of a fit that starts from that of the whole log, and keeps the weights of a blend; `afresh`
-    of one that starts from nothing, by which the conclusion no longer holds either where it is
-    `confirmed`; empty where both are one. `smallest` tells whether no smaller set does. `rows`,
-    shape (m,), are the rows of the log that are left out.
+    of one that starts from nothing, empty where both are one. These `n` decide where it is
+    `confirmed`: the conclusion does not hold afresh either. `smallest` tells whether no smaller
+    set does. `rows`, shape (m,), are the rows of the log that are left out.
     """
 
     claim: str
@@ -80,21 +77,23 @@ class Deciding(Finding):
         claim = f"that {self.claim} ({self.value})"
         if not self.holds:
             return f"it does not hold now {claim}"
+        none = f"no {units} were found that decide {claim}"
         if self.n is None:
-            most = f"{self.n_total // 2:,} of {self.n_total:,} {units}"
-            still = f": without those that speak most for it, {self.without}" * bool(self.without)
-            return f"no set of up to {most} was found that decides {claim}{still}"
+            most = f"{self.n_total // 2:,} of {self.n_total:,}"
+            still = f"; without those that speak most for it, {self.without}" * bool(self.without)
+            return f"{none}: it held in every trial without up to {most}{still}"
 
-        # where a fit from nothing disagrees, it is said
-        but = ""
+        # where a fit from nothing disagrees, these do not decide
+        of_all = f"{self.n:,} of {self.n_total:,}"
         if not self.confirmed:
-            but = f" (but {self.afresh or 'nothing'} where all is learned afresh)"
+            afresh = self.afresh or "nothing"
+            return (
+                f"{none}: without {of_all}, {self.without}, but {afresh} where all is learned "
+                "afresh"
+            )
         at_most = "" if self.smallest else "at most "
         decide, them = ("decides", "it") if self.n == 1 else ("decide", "them")
-        return (
-            f"{at_most}{self.n:,} of {self.n_total:,} {units} {decide} {claim}: without "
-            f"{them}, {self.without}{but}"
-        )
+        return f"{at_most}{of_all} {units} {decide} {claim}: without {them}, {self.without}"
 
     @property
     def caption(self) -> str:
@@ -122,11 +121,11 @@ class Deciding(Finding):
         ]
 
         # how sure the number is
-        if not self.smallest:
+        if self.confirmed and not self.smallest:
             notes.append("there may be a smaller set: not all were tried")
         if self.afresh:
             notes.append(
-                f"learned afresh without what decides, from all starts and with new weights of a "
+                f"learned afresh without these, from all starts and with new weights of a "
                 f"blend, the number is {self.afresh}"
             )
 
@@ -401,16 +400,10 @@ def _table(log: Preferences, by: str | None, search: _Search, taken: Indices) ->
         # the lists, and how it counts
         if by in (None, "pair"):
             sides = log.preferred[at[0]], log.other[at[0]]
-            row |= dict(zip(("preferred", "other"), map(_grades, sides), strict=True))
+            row |= dict(zip(("preferred", "other"), map(list_text, sides), strict=True))
         if by is not None:
             row["verdicts"] = len(at)
         elif log.tie is not None:
             row["tie"] = bool(log.tie[at[0]])
         rows.append({**row, "influence": float(changes[unit])})
     return table_of(rows)
-
-
-def _grades(grades: Grades) -> str:
-    """Return a list as text: unknown grades as ?, without the empty places behind it."""
-    known = ["?" if grade == UNKNOWN else str(grade) for grade in grades if grade != EMPTY]
-    return " ".join(known)

@@ -31,6 +31,7 @@ from dcglearn.trust.nested_test import (
     blunter_draws,
     nested_test,
 )
+from dcglearn.trust.resampling import check_enough, decided_pairs
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ def rising_discounts(
     pairs = as_preferences(log) if answers is None else answers.preferences()
     if pairs.depth < 2:
         raise InputError("lists of a single position have one discount: nothing to test")
+    check_enough(decided_pairs(pairs))
     loss = "robust" if answers is None else "logistic"
     description = replace(
         DirectDescription.of(learner), loss=loss, form="dcg", n_grades=pairs.n_grades

@@ -173,7 +173,7 @@ class FormChoice(Finding):
         """Which form the log needs."""
         p_value = self.scores[self.chosen].p_value
         if self.chosen == "dcg":
-            return "a DCG is enough: no other value of a list is shown to fit these judgements"
+            return "a DCG: no other value of a list is shown to fit these judgements better"
         shown = "" if p_value is None else f" (p = {p_value:.3f})"
         return f"the value of a list is {OF_FORMS[self.chosen]}: it fits better than a DCG{shown}"
 

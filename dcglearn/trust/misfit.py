@@ -154,7 +154,7 @@ class LackOfFit(Finding):
                 "preferences rightly than a DCG: what a grade is worth depends on its position by "
                 "more than a common discount"
             )
-        return "a DCG is all one needs here: no form beyond it is shown to order more pairs rightly"
+        return "nothing better than a DCG is shown: no form beyond it orders more pairs rightly"
 
     @property
     def table(self) -> PolarsFrame:

@@ -10,13 +10,15 @@ that the two order differently come first.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.finding import FORMS, Finding, table_of
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
     EMPTY,
@@ -26,10 +28,12 @@ from dcglearn.foundation.validation import (
     PathLike,
     PolarsFrame,
     graded_lists,
+    suffix_among,
     whole_number,
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, fit_of
 from dcglearn.learning.list_kernel import value_slopes
+from dcglearn.logs.columns import list_text
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import gram_matrix, refuse_too_deep
@@ -52,7 +56,7 @@ Pairs nearer a tie would tell more if the present metric were right, but early i
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
+class Questions(Finding):
     """Pairs of lists to judge next, the most informative first.
 
     `pairs`, shape (n, 2, K), holds the two lists of each pair, `difference`, shape (n,), the score
@@ -61,12 +65,38 @@ class Questions:
     pairs are chosen; a thousandth where a machine agrees.
     """
 
-    pairs: Grades
-    difference: Floats
-    value: Floats
+    pairs: Grades = field(repr=False)
+    difference: Floats = field(repr=False)
+    value: Floats = field(repr=False)
+
+    _formats: ClassVar = {"difference": "+.4f", "value": ".2f"}
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+    @property
+    def sentence(self) -> str:
+        """How many pairs are asked about."""
+        return f"{number_of(len(self), 'pairs of lists')} to judge next, the most informative first"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each pair."""
+        return table_of(
+            {"a": list_text(a), "b": list_text(b), "difference": lead, "value": value}
+            for (a, b), lead, value in zip(self.pairs, self.difference, self.value, strict=True)
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers are, and how to go on."""
+        return [
+            "difference: of a minus b by the present metric, where the best gain and the first "
+            "discount are 1",
+            "value: how uncertain the difference is, over its size",
+            "saved as .jsonl or .parquet, they are a log: replace each winner, open, with a, b or "
+            "tie",
+        ]
 
     def to_polars(self) -> PolarsFrame:
         """Return a table of the pairs whose `winner` is ``open``.
@@ -81,11 +111,14 @@ class Questions:
         return pl.DataFrame({"a": first, "b": second, "winner": winner})
 
     def save(self, path: PathLike, *, force: bool = False) -> None:
-        """Write the questions as a log, as `Preferences.save` does.
+        """Write the questions as a log, as `Preferences.save` does, or in the forms of a finding.
 
         Unless `force`, an existing file, which may hold answers, is refused.
         """
-        write_frame(self.to_polars(), path, force=force)
+        if suffix_among(path, {**FORMS, **dict.fromkeys(WRITTEN)}, "findings") in FORMS:
+            super().save(path, force=force)
+        else:
+            write_frame(self.to_polars(), path, force=force)
 
 
 def suggest_pairs(

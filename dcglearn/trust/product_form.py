@@ -39,6 +39,7 @@ from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.parts.usable_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, LogsOfDCG, blunter_draws, nested_test
+from dcglearn.trust.resampling import check_enough
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,9 @@ def position_dependence(
     >>> position_dependence(log, n_resamples=39).p_value > 0.05
     True
     """
-    log = learnable(as_preferences(log))[0].decided
     whole_number(n_resamples, "n_resamples", 1)
+    log = learnable(as_preferences(log))[0].decided
+    check_enough(log)
     df = _degrees_of_freedom(log)
     judgements = _judgements(log)
     with one_blas_thread():

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
@@ -20,6 +21,20 @@ N_RESAMPLES = 500
 
 FEWEST_UNITS = 10
 """With fewer raters or queries than this, others are held out."""
+
+
+FEWEST_TESTED = 20
+"""Fewer preferences between different lists show nothing of gains and discounts."""
+
+
+def check_enough(pairs: PreferencePairs) -> None:
+    """Raise InputError if preferences are too few to test."""
+    if len(pairs) < FEWEST_TESTED:
+        raise InputError(
+            f"the log holds {number_of(len(pairs), 'preferences')} between different lists, fewer "
+            f"than {FEWEST_TESTED}: too few to test anything; get more judgements",
+            see="too-few",
+        )
 
 
 def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
@@ -122,7 +137,8 @@ def resampled_weights(
     first, second = log.clusters(by)
     n = int(max(first.max(), second.max())) + 1
     if n < 2:
-        raise InputError(f"a bootstrap by {by} needs at least two; the log has one: draw by pair")
+        remedy = "give more pairs" if by == "pair" else "draw by pair"
+        raise InputError(f"a bootstrap by {by} needs two or more; these pairs have one: {remedy}")
     weight = weights_of(log)
     rng = np.random.default_rng(random_state)
     for _ in range(n_resamples):

@@ -84,24 +84,23 @@ class SegmentTest(Finding):
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        low, high = self.interval
-        numbers = (
-            f"p = {self.p_value:.3f}; {self.gain:+.4f} of the held-out preferences, "
-            f"{LEVEL:.0%} interval {low:+.4f} to {high:+.4f}"
-        )
+        gain, low, high = (100 * share for share in (self.gain, *self.interval))
         own = f"a DCG for each {self.by}"
+        numbers = (
+            f"learned apart, DCGs order {gain:+.1f} percentage points of held-out preferences "
+            f"rightly ({LEVEL:.0%} interval {low:+.1f} to {high:+.1f})"
+        )
 
-        # segments are found, or one DCG is enough
-        if self.found and high < 0:
+        # the p-value is of the fit, the share of what was held out
+        if not self.found:
             return (
-                f"{own} fits better than one for all, but there are too few judgements to learn it "
-                f"({numbers}): get more"
+                f"{own} is not shown to fit better than one for all (p = {self.p_value:.3f}); "
+                f"{numbers}"
             )
-        if self.found:
-            return f"{own} is better than one for all ({numbers}): learn one for each"
+        fits = f"{own} fits better than one for all (p = {self.p_value:.3f})"
         if high < 0:
-            return f"one DCG for all is better than {own} ({numbers})"
-        return f"one DCG for all is enough: {own} is not shown to be better ({numbers})"
+            return f"{fits}, but there are too few judgements to learn it: {numbers}; get more"
+        return f"{fits}: {numbers}; learn one for each"
 
     @property
     def table(self) -> PolarsFrame:

@@ -52,6 +52,42 @@ def test_what_cannot_be_compared_is_said(march):
     assert bare.sentence.startswith("nothing can be compared with the audit of")
 
 
+def test_the_same_log_is_told_by_its_digest(march, tmp_path):
+    march.save(tmp_path / "march.html")
+    for before in (march, tmp_path / "march.html"):
+        again = audit(judged(120), "linear-log2", before=before)["changes"]
+        assert "both audits are of the same log" in again.notes
+        assert not any("taken as independent" in note for note in again.notes)
+
+
+def test_why_gains_and_discounts_cannot_be_compared_is_said(march):
+    values = march.to_dict()
+    few = audit(judged(12), "linear-log2", before=values)["changes"]
+    assert few.sentence.endswith(
+        ": this audit has no bands: the log holds 12 preferences between different lists, fewer "
+        "than 20"
+    )
+    coins = {**values, "curves": {**values["curves"], "no_signal": True}}
+    notes = audit(judged(120), "linear-log2", before=coins)["changes"].notes
+    why = "by the earlier audit, no metric orders the judgements better than a coin"
+    assert f"gains and discounts cannot be compared: {why}" in notes
+
+
+@pytest.mark.parametrize("place", ["date", "judgements", "nan", "reversed"])
+def test_numbers_that_no_audit_has_are_refused(march, place):
+    values = json.loads(json.dumps(march.to_dict()))
+    row = values["curves"]["bands"]["table"][1]
+    if place == "date":
+        values["verdict"]["date"] = None
+    elif place == "judgements":
+        values["log"]["judgements"] = -3
+    elif place == "nan":
+        row["estimate"] = "nan"
+    else:
+        row["all_low"], row["all_high"] = row["all_high"] + 1, row["all_low"]
+    refused("the mapping: no numbers of an audit, or not all of them", earlier_audit, values)
+
+
 def test_a_page_its_json_and_the_numbers_are_one(march, tmp_path):
     for name in ("march.html", "march.json"):
         march.save(tmp_path / name)

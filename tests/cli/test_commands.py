@@ -353,6 +353,7 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["learn", "LOG", "--what-if", "gain of 2 > 1", "--form", "best"], "leave out --form best"),
         (["learn", "LOG", "--method", "qp", "--ridge", "1"], "--ridge goes with --method dcg"),
         (["learn", "LOG", "--method", "qp", "--bands", "9"], "--method dcg"),
+        (["learn", "LOG", "--bands", "1"], "--bands 1: give 2 or more"),
         (["learn", "LOG", "--level", "0.9"], "give --bands 200 too, or leave it out"),
         (["learn", "LOG", "--bands", "9", "--level", "95"], "--level 95.0: give a fraction"),
         (["learn", "LOG", "--bands", "9", "--level", "0"], "--level 0.0: give a fraction"),
@@ -678,7 +679,7 @@ def test_learn_says_why_there_is_no_ceiling(dcglearn, tmp_path):
     log = tmp_path / "log.jsonl"
     dcglearn("simulate", "--pairs", 100, "--lists", "free", "-o", log)
     status, out, _ = dcglearn("learn", log, "--holdout", 0.3, "-o", tmp_path / "dcg.json", "-v")
-    assert status == 0 and "o noise ceiling: it takes lists with several judgements" in out
+    assert status == 0 and "o noise ceiling: no list has several judgements" in out
 
 
 def test_the_audit_and_learn_print_the_same_bands(dcglearn, tmp_path):

@@ -52,3 +52,44 @@ def test_a_sample_stands_for_a_long_log_unless_calibration_is_asked_for(
         learned = json.loads(dcglearn("learn", log, *options, "--json")[1])
         assert learned["held_out"]["n_held_out"] == n
         assert f"of {n:,} held-out pairs" in learned["sentences"]["new judgements"]
+
+
+def test_what_was_not_measured_is_told_with_options_that_are_taken(dcglearn, tmp_path, inputs):
+    for options, method in ((), ()), (("--method", "qp"), ("--method", "dcg")):
+        learned = json.loads(dcglearn("learn", "log.jsonl", *options, "--json")[1])
+        remedy = learned["sentences"]["how sure"].partition("; ")[2].partition(" gives")[0]
+        assert remedy.split() == [*method, "--bands", "200"]
+        assert dcglearn("learn", "log.jsonl", *remedy.split())[0] == 0
+
+    # of a log in parts, neither is measured
+    log = tmp_path / "log.parquet"
+    dcglearn("simulate", "--pairs", 60, "-o", log)
+    learned = json.loads(dcglearn("learn", log, "--memory", "500MB", "--json")[1])
+    parts = (learned["sentences"][name] for name in ("how sure", "new judgements"))
+    assert {*parts} == {"not measured; that takes one file, without --memory and --workers"}
+
+
+def test_what_the_quadratic_programme_learned_is_told(dcglearn, inputs):
+    learned = json.loads(dcglearn("learn", "log.jsonl", "--method", "qp", "--json")[1])
+    gains = learned["dcg"]["gains"]
+    assert f"(gain): grade 1: {gains[1]:.2f}, " in learned["sentences"]["learned"]
+
+
+def test_of_fewer_judgements_than_numbers_no_share_is_told(dcglearn, here):
+    texts = []
+    for n in (5, 60):
+        dcglearn("simulate", "--pairs", n, "-o", "log.jsonl", "--force")
+        texts.append(dcglearn("learn", "log.jsonl", "-o", "dcg.json", "--force", "-v")[1])
+    for words in ("% of the verdicts name the worse list", "% of it is"):
+        assert [words in text for text in texts] == [False, True]
+
+
+def test_ratings_are_counted_as_ratings(dcglearn, here):
+    lines = ["list,user,rating"]
+    lines += [f"{a} {b},u{user},{2 * a + b}" for user in range(4) for a in (0, 1) for b in (0, 1)]
+    (here / "ratings.csv").write_text("\n".join(lines))
+    options = ("--ratings", "-o", "dcg.json", "--report-out", "report.txt")
+    assert (
+        "read: 16 ratings as 24 pairs, 4 raters; " in dcglearn("learn", "ratings.csv", *options)[1]
+    )
+    assert (here / "report.txt").read_text().startswith("What 16 ratings say of gains")

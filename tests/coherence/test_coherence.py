@@ -138,7 +138,7 @@ def test_published_values():
     np.testing.assert_array_equal(curve.regret.round(4), [0.2804, 0.2265, 0.1328])
     assert (np.diff(regret_curve(LINEAR, EXPONENTIAL, PAPER_LIST).regret) <= 0).all()
     assert "0.050" in str(curve) and curve.sentence.endswith(
-        "by 28.0% of the range of b, and one that a prefers by 20.0% of its range by 13.3%"
+        "by 28.0% of the range of b; one that a prefers by 20.0% of its range, by at most 13.3%"
     )
     np.testing.assert_array_equal(curve.table["regret"], curve.regret)
     free = coherence(LINEAR, EXPONENTIAL)
@@ -346,3 +346,10 @@ def test_the_solver_prints_nothing(monkeypatch, capfd):
     assert dl.coherence(LINEAR, EXPONENTIAL).coherent is False
     print("after")
     assert capfd.readouterr().out == "after\n"
+
+
+def test_metrics_that_are_given_by_name_are_called_so():
+    names = "exponential-log2@4", "linear-log2@4"
+    for function in (dl.disagreement, regret_curve):
+        assert function(*names, [2, 1, 1, 0]).names == names
+    assert dl.disagreement(*names, [2, 1, 1, 0], names=("x", "y")).names == ("x", "y")

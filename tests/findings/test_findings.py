@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError
 from tests.public_face import OBJECTS
@@ -57,6 +58,18 @@ def test_a_result_has_a_sentence_a_table_and_pictures(result):
     assert len({len(row) for row in result.cells}) <= 1
 
 
+def test_control_characters_in_a_sentence_are_escaped():
+    class Named(Finding):
+        @property
+        def sentence(self):
+            """What a name does to a terminal."""
+            return "\x1b[2J is\nbest"
+
+    for finding in (Named(), Section("\x1b[2J is\nbest")):
+        assert finding.sentence == r"\x1b[2J is\nbest"
+    assert Named.sentence.__doc__ == "What a name does to a terminal."
+
+
 def test_it_prints_its_sentence_first_and_every_note(result):
     first, *rest = str(result).splitlines()
     assert first.casefold().startswith(result.sentence[:20].casefold())
@@ -96,7 +109,7 @@ def test_it_is_saved_in_the_form_of_the_suffix(result, suffix, tmp_path):
         result.save(tmp_path / "result.docx")
 
 
-DATA = {"Preferences", "Questions", "Answers", "Experiments", "Queries", "Ranker", "RankEval"}
+DATA = {"Preferences", "Answers", "Experiments", "Queries", "Ranker", "RankEval"}
 DATA |= {"Judgements", "Run", "Export", "DCG", "ListUtility", "AdaptiveMetric"}
 """Classes of data and models, which are no findings."""
 

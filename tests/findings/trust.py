@@ -61,6 +61,9 @@ def _of_logs():
     yield dl.trust.ridge_path(small, grid=[0.1, 10.0], n_folds=2)
     yield dl.UtilityLearner().fit(small).factor()
 
+    # what to judge next
+    yield dl.suggest_pairs(None, small, 3)
+
     # what decides a conclusion: verdicts, raters, nothing, one that is false, a test
     judged = small.changed(rater=np.tile(["ann", TAG, "cy"], 50))
     learner = dl.DCGLearner(loss="logistic").fit(judged)

@@ -176,7 +176,8 @@ def test_folds_hold_out_each_pair_once():
     parts = log.folds(5, random_state=0)
     assert sorted(row for _, held_out in parts for row in rows(held_out)) == sorted(rows(log))
     assert all(len(train) + len(held_out) == 50 for train, held_out in parts)
-    refused("ask for 2 to 50", log.folds, 51)
+    refused("51 folds of 50 pairs: ask for 2 to 50", log.folds, 51)
+    refused("5 folds of 1 pair: give a log of more", log[:1].folds, 5)
     refused("drop most pairs", log.folds, 2, by="list")
 
 

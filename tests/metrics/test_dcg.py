@@ -295,3 +295,12 @@ def test_numpy_takes_a_utility_as_an_array():
 def test_similarity_of_what_cannot_be_compared():
     refused("cannot be compared", similarity, DCG.standard(5, 10), DCG.standard(4, 10))
     refused("tells no two lists apart", similarity, DCG([1, 1], [1]), DCG([0, 1], [1]))
+
+
+def test_a_sentence_names_each_gain_and_some_discounts():
+    dcg = DCG([0, 0.5, 1], 1 / np.arange(1.0, 8), grade_names=["Bad", "Fair\n", "Good"])
+    assert dcg.sentence == (
+        r"what a result is worth (gain): Good: 1.00, Fair\n: 0.50, Bad: 0.00; times what its "
+        "position counts (discount): position 1: 1.00, 2: 0.50, 3: 0.33, 5: 0.20, 7: 0.14"
+    )
+    assert "(gain): grade 2: 1.00, 1: 0.50, " in DCG([0, 0.5, 1], [1]).sentence

@@ -185,6 +185,8 @@ def test_without_a_fit_and_without_raters(biased_log):
         agreement.n_units == 120 and agreement.both_ways == 0 and agreement.raters[0].rater == "all"
     )
     alone = rater_agreement(nameless[:100], errors=False)
+    assert "does not say by the column rater who judged" in alone.sentence
+    alone = rater_agreement(biased_log[:1], errors=False)
     assert "no pair was judged by two of them, so let" in alone.sentence
     refused("agreement cannot be measured", rater_agreement, biased_log[:0])
     hinge = DCGLearner("squared_hinge", n_starts=1, max_iter=5).fit(biased_log[:40])

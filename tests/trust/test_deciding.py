@@ -135,8 +135,8 @@ def test_what_no_removal_turns_is_said():
     fixed = what_if(log, learner, "gain of 4 > 0.5")
     assert fixed.n is None and fixed.holds
     assert fixed.sentence == (
-        "no set of up to 30 of 60 verdicts was found that decides that the gain of 4 is above 0.5 "
-        "(1)"
+        "no verdicts were found that decide that the gain of 4 is above 0.5 (1): it held in every "
+        "trial without up to 30 of 60"
     )
     far = what_if(log, learner, "gain of 1 > 0.00001")
     assert far.n is None and "without those that speak most for it, 0." in far.sentence
@@ -276,5 +276,15 @@ def test_a_blend_is_told_with_its_weights_held_and_afresh():
     assert found.afresh == f"{dl.DCGLearner().fit(log[others]).dcg_.gains[2]:.4g}"
     assert found.confirmed == (float(found.afresh) <= learner.dcg_.gains[2] - 0.0005)
     assert ("where all is learned afresh" in found.sentence) != found.confirmed
-    unsure = replace(found, confirmed=False)
-    assert unsure.sentence.endswith(f"(but {found.afresh} where all is learned afresh)")
+
+
+def test_a_set_that_does_not_decide_afresh_is_not_said_to_decide():
+    log = noisy(60)
+    learner = dl.DCGLearner(loss="logistic").fit(log)
+    found = what_if(log, learner, f"gain of 2 > {learner.dcg_.gains[2] - 0.02:.4f}")
+    unsure = replace(found, n=3, without="0.2", confirmed=False, smallest=False, afresh="0.9")
+    assert unsure.sentence == (
+        f"no verdicts were found that decide that {found.claim} ({found.value}): without "
+        "3 of 60, 0.2, but 0.9 where all is learned afresh"
+    )
+    assert "there may be a smaller set: not all were tried" not in unsure.notes

@@ -259,7 +259,7 @@ def test_the_table_says_what_was_tested():
         "best": FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0),
     }
     one = FormChoice(scores, "dcg")
-    assert "a DCG is enough" in one.sentence and len(one.notes) == 2
+    assert "no other value of a list is shown" in one.sentence and len(one.notes) == 2
     scores["best"] = FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0, 0.025)
     choice = FormChoice(scores, "best")
     assert "a DCG mixed with the gain of the best result (best): it fits better" in choice.sentence

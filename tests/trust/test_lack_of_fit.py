@@ -3,6 +3,7 @@ their own.
 """
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,8 +76,8 @@ def test_the_ceiling_is_compared_with_shares_of_the_same_pairs(of_enough):
 def test_logs_without_lists_that_recur_have_no_ceiling_and_a_dcg_is_not_refused():
     result = lack_of_fit(random_log(60, noise=0.1))
     assert result.ceiling is None and result.form is None
-    assert "a DCG is all one needs here" in result.sentence
-    assert result.notes[0].startswith("no noise ceiling: it takes lists with several judgements")
+    assert "nothing better than a DCG is shown" in result.sentence
+    assert result.notes[0].startswith("no noise ceiling: no list has several judgements")
 
 
 def test_a_part_is_shown_only_if_it_orders_more_pairs_right_and_is_more_likely():
@@ -208,6 +209,7 @@ def two_segments(second, n=150, column="segment"):
 def test_two_populations_are_found_and_one_is_not():
     found = segment_test(two_segments(READERS))
     assert found.found and found.gain > 0 and "learn one for each" in found.sentence
+    assert f"order {100 * found.gain:+.1f} percentage points of held-out" in found.sentence
     assert [part.name for part in found.segments] == ["one", "two"]
     drawn = [text.get_text() for text in segments_figure(found).axes[0].get_yticklabels()]
     assert drawn == ["one (150 pairs)", "two (150 pairs)"]
@@ -216,7 +218,7 @@ def test_two_populations_are_found_and_one_is_not():
     assert by_rater.found and by_rater.unit == "pair"
     one = segment_test(two_segments(LOOKERS))
     assert not one.found and one.to_dict()["p_value"] > 0.05
-    assert "one DCG for all is" in one.sentence
+    assert f"not shown to fit better than one for all (p = {one.p_value:.3f});" in one.sentence
     shares = [(part.name, part.n_pairs, part.own, part.common) for part in one.segments]
     assert one.table.rows() == shares and one.table.columns[0] == "segment"
 
@@ -234,6 +236,17 @@ def test_raters_who_judge_the_same_pairs_each_for_himself_do_not_differ():
     )
     assert 0.05 < alike.mean() < 0.95
     assert segment_test(both, by="rater").p_value > 0.05
+
+
+def test_a_lead_of_one_dcg_is_no_proof_that_segments_do_not_differ():
+    one = segment_test(two_segments(LOOKERS, n=30))
+    behind = replace(one, gain=-0.02, interval=(-0.04, -0.01), p_value=1.0)
+    assert behind.sentence == (
+        "a DCG for each segment is not shown to fit better than one for all (p = 1.000); learned "
+        "apart, DCGs order -2.0 percentage points of held-out preferences rightly (90% interval "
+        "-4.0 to -1.0)"
+    )
+    assert "is better" not in behind.sentence
 
 
 def test_segments_that_cannot_be_compared_are_refused_in_words():

@@ -201,3 +201,13 @@ def test_a_generated_list_ends_at_its_first_empty_place(tmp_path):
     assert (
         read_questions(tmp_path / "questions.jsonl") == suggest_pairs(None, generated, 3).pairs
     ).all()
+
+
+def test_questions_print_themselves_and_are_saved_as_a_log_or_a_page(tmp_path):
+    questions = suggest_pairs(None, np.array([[0, 2, -2], [1, 0, 2], [2, 1, 0]]), 2)
+    assert str(questions).startswith("2 pairs of lists to judge next, the most informative first.")
+    assert "0 2" in questions.table["a"].to_list() + questions.table["b"].to_list()
+    questions.save(tmp_path / "asked.jsonl")
+    np.testing.assert_array_equal(read_questions(tmp_path / "asked.jsonl"), questions.pairs)
+    questions.save(tmp_path / "asked.html")
+    assert "to judge next" in (tmp_path / "asked.html").read_text()

@@ -207,9 +207,7 @@ def test_copies_of_ratings_are_noticed():
 
 
 def test_without_lists_that_recur_there_is_none():
-    refused(
-        "no noise ceiling: it takes lists with several judgements", noise_ceiling, random_log(200)
-    )
+    refused("no noise ceiling: no list has several judgements", noise_ceiling, random_log(200))
     few = Preferences.from_ratings(POOL[:6].repeat(30, axis=0), np.tile([0, 1, 2], 60))
     refused("only 6 lists recur, with 180 ratings", noise_ceiling, few)
     refused(

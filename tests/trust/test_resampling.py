@@ -34,7 +34,8 @@ def test_the_unit_of_the_bootstrap_is_what_is_independent():
     pairs = np.array([[i, j] for i in range(3) for j in range(i)] * 4)
     assert unit_of(Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]])) == "list"
     alone = Preferences(log.preferred, log.other, rater=["a"] * 30)
-    refused("at least two", next, resampled_weights(alone, "rater", 2, 0))
+    refused("have one: draw by pair", next, resampled_weights(alone, "rater", 2, 0))
+    refused("have one: give more pairs", next, resampled_weights(log[:1], "pair", 2, 0))
 
 
 def test_errors_are_those_of_dependent_pairs():

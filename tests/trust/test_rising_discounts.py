@@ -38,5 +38,12 @@ def test_logs_are_simulated_from_the_nearest_discounts_that_do_not_rise():
     assert np.isfinite(_made_falling(np.full(100, 20.0))).all()
 
 
+def test_a_few_preferences_test_nothing():
+    log = dl.simulate.preference_pairs(dl.DCG([0, 0.3, 1], FALLING), 19, lists="free")
+    few = "the log holds 19 preferences between different lists, fewer than 20"
+    refused(few, dl.trust.rising_discounts, log)
+    refused(few, dl.trust.position_dependence, log)
+
+
 def test_a_single_position_is_refused():
     refused("a single position", dl.trust.rising_discounts, [[[1], [0]], [[2], [1]]])
