@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import typer
 
@@ -19,6 +19,7 @@ from dcglearn.cli.options import (
     Seed,
     Ties,
     check_outputs,
+    option_of,
     say,
     write_figure,
     write_text,
@@ -97,6 +98,7 @@ class EvaluationOptions:
         "Further grades: a file of `ask-grades`, filled in.", metavar="FILE"
     )
     grades: Grades = None
+    scale: Annotated[str | None, option_of("scale")] = None
     cutoffs: Cutoffs = None
 
     @property
@@ -106,14 +108,14 @@ class EvaluationOptions:
         files = (self.judgements, self.qrels, self.graded, *several)
         return [file for file in files if file is not None]
 
-    def evaluated(self, scale: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
+    def evaluated(self, scales: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
         """Read the files and return the result of `evaluate`, or of a function called alike."""
-        metrics = files_and_names(self.metric or ["nDCG@10"], scale)
+        metrics = files_and_names(self.metric or ["nDCG@10"], scales)
         judged, runs = self._of_responses(metrics) if self.rank_eval else self._of_files()
 
         # responses without the request's judgements have no ideal ranking
         open_ends = {name: getattr(self, name) for name in ("bounds", "unseen")}
-        with scale.watched():
+        with scales.watched():
             return evaluation(
                 judged,
                 runs,
@@ -140,7 +142,11 @@ class EvaluationOptions:
 
     def _judgements(self, path: str) -> Judgements:
         judged = read_judgements(
-            path, duplicates=self.duplicates, n_grades=self.grades, cutoffs=self.cutoffs
+            path,
+            duplicates=self.duplicates,
+            n_grades=self.grades,
+            scale=self.scale,
+            cutoffs=self.cutoffs,
         )
         return judged if self.graded is None else with_grades(judged, self.graded)
 
@@ -232,7 +238,7 @@ class ComparisonOptions:
     force: Force = False
 
     def comparison(
-        self, source: EvaluationOptions, scale: ScaleOptions, *outputs: Path | None
+        self, source: EvaluationOptions, scales: ScaleOptions, *outputs: Path | None
     ) -> SystemComparison:
         """Return the comparison; raise InputError first if an output cannot be written."""
         inputs = [*source.inputs, self.llm_qrels]
@@ -242,13 +248,15 @@ class ComparisonOptions:
 
         # evaluate by the judgements, and by the LLM's
         people = replace(source, cutoffs=None) if self.llm_qrels else source
-        evaluation, paired = people.evaluated(scale, evaluated_and_paired)
+        evaluation, paired = people.evaluated(scales, evaluated_and_paired)
         machine = None
         if self.llm_qrels:
             if source.bounds:
                 raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
             of_llm = replace(source, judgements=self.llm_qrels, graded=None)
-            machine = of_llm.evaluated(scale, evaluated_and_paired)
+            if source.cutoffs is not None:  # the scale is that of people
+                of_llm = replace(of_llm, scale=None)
+            machine = of_llm.evaluated(scales, evaluated_and_paired)
 
         # all of them, or with people's corrections
         return compared(
@@ -287,7 +295,7 @@ class ComparisonOptions:
 def evaluate(
     *,
     source: EvaluationOptions,
-    scale: ScaleOptions,
+    scales: ScaleOptions,
     by_query: bool = first_row("Every query, not only means.", False, "-q", "--by-query"),
     residuals: bool = output_row(
         "Also what unjudged documents could still add to each value.", False
@@ -307,12 +315,12 @@ def evaluate(
             raise InputError(
                 "--against prints sentences: leave out -q, --residuals, --bounds and --format"
             )
-        explanation = source.evaluated(scale, partial(explain_values, against))
+        explanation = source.evaluated(scales, partial(explain_values, against))
         _show(explanation, output=output, force=force)
         return
 
     # evaluate, and write means or values by query
-    evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals))
+    evaluation = source.evaluated(scales, partial(evaluated, residuals=residuals))
     if form == "table" and not by_query:
         _show(evaluation, output=output, force=force)
         return
@@ -330,10 +338,10 @@ def evaluate(
     "dcglearn compare people.txt old.txt new.txt --llm-qrels machine.txt",
 )
 def compare(
-    *, source: EvaluationOptions, scale: ScaleOptions, comparison: ComparisonOptions
+    *, source: EvaluationOptions, scales: ScaleOptions, comparison: ComparisonOptions
 ) -> None:
     """Compare systems query by query: paired tests and intervals, under one metric or many."""
-    comparison.write(comparison.comparison(source, scale))
+    comparison.write(comparison.comparison(source, scales))
 
 
 @examples(
@@ -344,7 +352,7 @@ def compare(
 def gate(
     *,
     source: GatedRuns,
-    scale: ScaleOptions,
+    scales: ScaleOptions,
     comparison: ComparisonOptions,
     rule: Literal["harm", "non-inferior"] = first_row(
         "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior).", "harm"
@@ -364,7 +372,7 @@ def gate(
     documents without a judgement could turn the decision. Both rules are one-sided, at half of one
     minus the level.
     """
-    compared_runs = comparison.comparison(source, scale, junit)
+    compared_runs = comparison.comparison(source, scales, junit)
     decision = compared_runs.gate(min_difference, rule, at_least)
     comparison.write(compared_runs, decision)
 
@@ -436,7 +444,7 @@ class PromptOptions:
 def ask_grades(
     *,
     source: GatedRuns,
-    scale: ScaleOptions,
+    scales: ScaleOptions,
     n: int = first_row("How many documents to ask for.", 20, "-n", "--documents-to-grade", min=1),
     baseline: str | None = first_row(
         "Compare the others with this run; by default the first.", metavar="RUN"
@@ -463,7 +471,7 @@ def ask_grades(
 
     # new questions
     if fill is None or answers is None:
-        asked = source.evaluated(scale, partial(suggest_judgements, n=n, baseline=baseline))
+        asked = source.evaluated(scales, partial(suggest_judgements, n=n, baseline=baseline))
         prompting.write(asked, form, force=force)
         _write(asked.table, output, force=force)
         say("\n".join([asked.sentence, *asked.notes]))

@@ -253,16 +253,9 @@ class JoinOptions:
 
     def joined(self, log: Any, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
         """Return a file's log joined with the judgements; raise InputError if options conflict."""
-        # judgements, and what of them is missing
-        if "scale" in mapping.given:
-            asked = ", ".join(self.asked)
-            raise InputError(f"--scale names the grades of a log: leave it out with {asked}")
-        judged: Any = None
-        if self.qrels is not None:
-            judged = dl.read_judgements(
-                self.qrels, duplicates=self.duplicates, cutoffs=mapping.cutoffs
-            )
+        # what of the judgements is missing, and how files are read
         options: Fields = {
+            "mapping": mapping,
             "missing": self.missing,
             "duplicates": self.duplicates,
             "unjudged": int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged,
@@ -270,28 +263,22 @@ class JoinOptions:
 
         # documents that lists name
         if self.asked == ["--qrels"]:
-            return dl.io.join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
+            return dl.io.join_judgements(log, self.qrels, skip_bad=skip_bad, **options)
 
         # clicks on interleaved rankings
-        if mapping.given.keys() & {"winner_words", "positive", "columns"}:
-            raise InputError(
-                "--winner-words, --positive and --columns do not go with runs and clicks"
-            )
-        options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
         method, runs = self.interleaving, (self.run_a, self.run_b)
-        if method is not None or self.ubi:
-            options |= {"depth": mapping.depth, "skip_bad": skip_bad}
         if self.ubi:
             if self.asked != ["--ubi", "--qrels"]:
                 raise InputError("--ubi goes with --qrels alone: judgements of what was shown")
-            return dl.io.preferences_from_ubi(log, judged, action=self.action, **options)
+            options |= {"action": self.action, "skip_bad": skip_bad}
+            return dl.io.preferences_from_ubi(log, self.qrels, **options)
         if method is not None:
             if runs != (None, None):
                 raise InputError(
                     "--interleaving reads both rankings from LOG: leave --run-a and --run-b out"
                 )
-            options["method"] = method
-            return dl.io.preferences_from_interleaving(log, judged, **options)
+            options |= {"method": method, "skip_bad": skip_bad}
+            return dl.io.preferences_from_interleaving(log, self.qrels, **options)
 
         # verdicts on two runs
         if skip_bad:
@@ -301,9 +288,7 @@ class JoinOptions:
                 "--run-a, --run-b and --qrels go together: two runs, and the grades of their "
                 "documents"
             )
-        if mapping.depth is not None:
-            options["depth"] = mapping.depth
-        return dl.io.preferences_from_runs(judged, *runs, log, **options)
+        return dl.io.preferences_from_runs(self.qrels, *runs, log, **options)
 
 
 def n_pairs(log: Preferences | PartedLog) -> int:

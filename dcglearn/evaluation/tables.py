@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from dcglearn.evaluation.tool_files import rankings_of_lines, table_of_tool
+from dcglearn.evaluation.tool_files import GradeReader, rankings_of_lines, table_of_tool
 from dcglearn.evaluation.trec import (
     Duplicates,
     Judgements,
@@ -38,7 +38,7 @@ from dcglearn.foundation.validation import (
     is_frame,
     is_records,
 )
-from dcglearn.readers.cell_values import checked_score, shown
+from dcglearn.readers.cell_values import checked_score, shown, value_of
 from dcglearn.readers.column_roles import Roles, first_names, named_role, recognised
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source
@@ -82,12 +82,14 @@ def read_judgements(
     *,
     duplicates: Duplicates = "error",
     n_grades: int | None = None,
+    scale: Sequence[Any] | None = None,
     cutoffs: Cutoffs = None,
 ) -> Judgements:
     """Return judgements, reading them if a path is given.
 
     Raises InputError if a column is missing, a value has the wrong type, a grade is off the scale,
-    or a file is bad.
+    the top grade is rare and stands apart from the others (`n_grades` insists on it), or a file is
+    bad.
 
     Parameters
     ----------
@@ -97,14 +99,17 @@ def read_judgements(
         any with ``columns``; dictionaries are ``{query: {document: grade}}``, as in pytrec_eval.
         Paths ending in .jsonl, .json, .csv, .tsv, .xlsx or .parquet are read as tables, all others
         as TREC files; exports of Quepid and OpenSearch are recognised. OpenSearch's ratings of ESCI
-        labels, 100, 10, 1 and 0, become the grades 3, 2, 1 and 0.
+        labels, 100, 10, 1 and 0, become the grades 3, 2, 1 and 0 unless `scale` says otherwise.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document judged twice for one query. Take "last" where later lines correct
         earlier ones, and one of the others where raters differ: means and medians are rounded to a
         grade, halves up; of several most frequent grades the worst counts.
     n_grades : int, optional
         Number of grades of their scale; by default the largest grade plus 1. Give it if the top
-        grade may not occur.
+        grade may not occur, or to insist on one that stands apart.
+    scale : sequence or str, optional
+        Their grades, worst first, as in `read_preferences`: ``"Bad,Fair,Good"`` or ``[0, 1, 10,
+        100]``.
     cutoffs : str, sequence of float or int, optional
         For grades that are fractions from 0 to 1: where they are cut into levels, as in
         `read_preferences`.
@@ -117,27 +122,38 @@ def read_judgements(
     --------
     >>> dl.read_judgements({"q1": {"a": 2, "b": 0}}, n_grades=5).n_grades
     5
+    >>> judged = dl.read_judgements({"q1": {"a": 100, "b": 0}}, scale=[0, 1, 10, 100])
+    >>> judged.frame["grade"].to_list()
+    [3, 0]
     """
+    mapping = LogMapping(n_grades, scale=scale, cutoffs=cutoffs)
     if isinstance(judgements, Judgements):
-        if cutoffs is not None:
-            raise InputError(
-                f"{judgements.name}: cutoffs={cutoffs!r} cuts fractions, but these judgements have "
-                "whole grades; give it where the fractions are read"
-            )
+        for name, value in (("scale", scale), ("cutoffs", cutoffs)):
+            if value is not None:
+                raise InputError(
+                    f"{judgements.name}: {name}={value!r} is for grades as they stand in a file, "
+                    "but these judgements have been read; give it where they are"
+                )
         read = _deduplicated(judgements, duplicates)
-    elif is_trec(judgements):
-        read = trec_judgements(judgements, duplicates=duplicates, cutoffs=cutoffs)
-    else:
-        # tables, nested dictionaries, files of tools
-        name, table = _table(
-            judgements,
-            "judgements",
-            JUDGEMENT,
-            duplicates=duplicates,
-            fractions=cutoffs is not None,
-        )
-        read = judgements_of(table, name, duplicates, cutoffs)
-    return read if n_grades is None else replace(read, n_grades=n_grades)
+        return read if n_grades is None else replace(read, n_grades=n_grades)
+
+    # files, tables, nested dictionaries
+    with _python_options():
+        if is_trec(judgements):
+            return trec_judgements(judgements, duplicates=duplicates, mapping=mapping)
+        name, table, place = _table(judgements, "judgements", JUDGEMENT, duplicates, mapping)
+        return judgements_of(table, name, duplicates, mapping, place)
+
+
+@contextlib.contextmanager
+def _python_options() -> Iterator[None]:
+    """Say of options that are proposed for grades which function has them."""
+    try:
+        yield
+    except InputError as error:
+        if error.see != "grades":
+            raise
+        raise error.told(after="; in Python these are options of dl.read_judgements") from None
 
 
 def read_runs(runs: RunsLike, *, duplicates: Duplicates = "error") -> list[Run]:
@@ -259,7 +275,7 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
         return [_deduplicated(source, duplicates)]
     if is_trec(source):
         return trec_runs(source, duplicates=duplicates)
-    name, table = _table(source, name, RUN, "one document of a run a line")
+    name, table, _ = _table(source, name, RUN, expected="one document of a run a line")
     name = Path(name).name
     return runs_of(_by_rank(table, name), name, duplicates)
 
@@ -291,21 +307,30 @@ def _table(
     source: Any,
     name: str,
     roles: Roles,
-    expected: str = "one judgement a line",
     duplicates: Duplicates = "error",
-    *,
-    fractions: bool = False,
-) -> tuple[str, PolarsFrame]:
-    """Return the name, a file's path, and the columns by role of a dictionary, frame or file."""
+    mapping: LogMapping | None = None,
+    expected: str = "one judgement a line",
+) -> tuple[str, PolarsFrame, Callable[[int], str]]:
+    """Return the name, a file's path, and the columns by role of a dictionary, frame or file.
+
+    Also return a function that says where a row stands.
+    """
+    mapping = mapping or LogMapping()
+    read = None if mapping.cutoffs is None else checked_score
+    if mapping.scale is not None and mapping.cutoffs is None:
+        read = partial(_on_scale, mapping=mapping)
+
     # tables of other shapes than a row per document
     frame = None
     if isinstance(source, Mapping):
-        frame = nested_table(source, [*roles][2])
+        frame = nested_table(source, [*roles][2], read)
     elif _is_path(source):
         name, data = content(source, expected)
-        frame = _reshaped(name, data, roles, duplicates, fractions=fractions)
+        frame = _reshaped(name, data, roles, duplicates, read)
 
-    # open what it is
+    # open what it is, with names of grades unless they have been read
+    if frame is None and read is not None and read is not checked_score:
+        roles = {**roles, "grade": replace(roles["grade"], kind="grade")}
     with errors_in(name):
         if frame is not None:
             open_with: Opener = partial(FrameRows, frame)
@@ -320,23 +345,37 @@ def _table(
             _, open_with = opener_of(source, roles)
         names = open_with({}).names
         lines = open_with(first_names(names, _scored_or_ranked(names, roles)))
-    return name, _columns(name, lines)
+    table = _columns(name, lines, mapping)
+
+    def place(row: int) -> str:
+        if frame is None:
+            return lines.place(row)
+        return f"query {shown(table['query'][row])}, document {shown(table['document'][row])}"
+
+    return name, table, place
+
+
+def _on_scale(value: Any, role: str, mapping: LogMapping) -> float:
+    """Return the grade that a name on the scale of a mapping stands for."""
+    from dcglearn.readers.raw_columns import grade_of
+
+    return grade_of(value_of(value, "grade", texts=True), role, mapping)
 
 
 def _reshaped(
-    name: str, data: bytes, roles: Roles, duplicates: Duplicates, *, fractions: bool
+    name: str, data: bytes, roles: Roles, duplicates: Duplicates, read: GradeReader | None
 ) -> PolarsFrame | None:
     """Return the table in a file of another tool or of nested JSON, None for other files."""
     if "grade" in roles:
-        frame = table_of_tool(name, data, duplicates, fractions=fractions)
+        frame = table_of_tool(name, data, duplicates, read)
     else:
         frame = rankings_of_lines(name, data)
     if frame is None and kind_of(name, data) == "json":
-        frame = nested_json(name, data, [*roles][2])
+        frame = nested_json(name, data, [*roles][2], read)
     return frame
 
 
-def _columns(name: str, lines: Source) -> PolarsFrame:
+def _columns(name: str, lines: Source, mapping: LogMapping) -> PolarsFrame:
     """Return columns by role, names as text, scores as floats; raise InputError for a bad one."""
     import polars as pl
 
@@ -352,16 +391,16 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
 
         # columns of which every cell is there and plain
         columns: dict[str, pl.Series | None] = {}
+        conversions = {"name": plain_labels, "score": plain_numbers}
         for role in frame.columns:
             kind = lines.roles[role].kind
-            plain = plain_labels if kind == "name" else plain_numbers
             column = RawColumn(role, kind, frame[role], lines.texts)
-            columns[role] = plain(frame[role], column)
+            columns[role] = conversions[kind](frame[role], column) if kind in conversions else None
         if not any(values is None or values.null_count() for values in columns.values()):
             return pl.DataFrame(columns)
 
     # others cell by cell
-    return pl.DataFrame(read_checked(name, lines, LogMapping())[0])
+    return pl.DataFrame(read_checked(name, lines, mapping)[0])
 
 
 def _scored_or_ranked(names: Sequence[str], roles: Roles) -> Roles:
@@ -394,7 +433,9 @@ class _Object(list[tuple[str, Any]]):
     """The pairs of a JSON object, in order; a key may occur several times."""
 
 
-def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
+def nested_json(
+    name: str, data: bytes, number: str, read: GradeReader | None = None
+) -> PolarsFrame | None:
     """Return the table in a JSON file of nested objects, or None if the file is lines of JSON."""
     first, _, rest = data.strip().partition(b"\n")
     if rest:
@@ -412,10 +453,10 @@ def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
     if not (isinstance(value, _Object) and any(isinstance(part, _Object) for _, part in value)):
         return None
     with errors_in(name):
-        return nested_table(value, number)
+        return nested_table(value, number, read)
 
 
-def nested_table(values: Any, number: str) -> PolarsFrame:
+def nested_table(values: Any, number: str, read: GradeReader | None = None) -> PolarsFrame:
     """Return the table of ``{query: {document: number}}`` or of runs, or raise InputError."""
     import polars as pl
 
@@ -440,7 +481,7 @@ def nested_table(values: Any, number: str) -> PolarsFrame:
     names = {role: [row[i] for row in rows] for i, role in enumerate(("run", "query", "document"))}
     if not in_runs:
         del names["run"]
-    columns = {**names, number: _numbers(rows, number)}
+    columns = {**names, number: _numbers(rows, number, read or checked_score)}
     try:
         return pl.DataFrame(columns, schema_overrides={number: pl.Float64})
     except UnicodeEncodeError as error:  # half a surrogate pair
@@ -457,10 +498,10 @@ def _items(value: Any, shape: str, query: Any = None) -> Collection[tuple[Any, A
     raise InputError(f"expected {shape}; found {shown(value)}{where}")
 
 
-def _numbers(rows: Sequence[tuple[str, str, str, Any]], number: str) -> Any:
+def _numbers(rows: Sequence[tuple[str, str, str, Any]], number: str, read: GradeReader) -> Any:
     """Return the numbers at the end of rows as floats; raise InputError for the first bad one."""
     values = [row[3] for row in rows]
-    if {*map(type, values)} <= {float, int}:
+    if read is checked_score and {*map(type, values)} <= {float, int}:
         with contextlib.suppress(OverflowError):
             return np.array(values, dtype=np.float64)
 
@@ -468,5 +509,5 @@ def _numbers(rows: Sequence[tuple[str, str, str, Any]], number: str) -> Any:
     numbers = []
     for _, query, document, value in rows:
         with errors_in(f"query {shown(query)}, document {shown(document)}"):
-            numbers.append(checked_score(value, number))
+            numbers.append(read(value, number))
     return numbers

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run, first_repeated
 from dcglearn.foundation.plain_text import number_of
@@ -31,8 +31,12 @@ ESCI = {0: 0, 1: 1, 10: 2, 100: 3}
 """Ratings of Amazon's ESCI labels (irrelevant to exact) in OpenSearch, and their grades."""
 
 
+GradeReader: TypeAlias = Callable[[Any, str], float]
+"""From a value and what it is called to a number; raises InputError."""
+
+
 def table_of_tool(
-    name: str, data: bytes, duplicates: Duplicates = "error", *, fractions: bool = False
+    name: str, data: bytes, duplicates: Duplicates = "error", read: GradeReader | None = None
 ) -> PolarsFrame | None:
     """Return query, document and grade from a file of these tools; None for other files.
 
@@ -48,12 +52,14 @@ def table_of_tool(
     - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating
       in the table; where `duplicates` are an error, the same rating by several counts once.
 
-    Raises InputError if a part is missing, or a rating is not a whole number (with `fractions`, no
-    number); the message names the place.
+    Raises InputError if a part is missing, or a rating is not a whole number; the message names the
+    place. Where grades are cut or on a scale, `read` reads each rating as it stands.
     """
-    readers = {".json": _from_json, ".csv": _from_csv}
-    reader = readers.get(suffix_of(name))
-    ratings = reader(name, data) if reader else None
+    ratings = None
+    if suffix_of(name) == ".json":
+        ratings = _from_json(name, data, esci=read is None)
+    elif suffix_of(name) == ".csv":
+        ratings = _from_csv(name, data)
     if ratings is None:
         return None
     if not ratings:
@@ -63,13 +69,13 @@ def table_of_tool(
     rows = []
     for place, query, document, rating in ratings:
         rated = f"{document!r} for the query {query!r}"
-        if fractions:
-            with errors_in(f"{name}, {place}, document {rated}"):
-                grade = checked_score(rating, "rating")
+        if read is None:
+            grade: float = _grade(f"{name}, {place}", rated, rating)
         else:
-            grade = _grade(f"{name}, {place}", rated, rating)
+            with errors_in(f"{name}, {place}, document {rated}"):
+                grade = read(rating, "rating")
         rows.append((str(query), str(document), grade))
-    table = _frame(rows, kind=float if fractions else int)
+    table = _frame(rows, kind=int if read is None else float)
     return table.unique(maintain_order=True) if duplicates == "error" else table
 
 
@@ -90,13 +96,13 @@ def _grade(place: str, document: str, rating: Any) -> int:
     if not (number.is_integer() and abs(number) <= 1e15):
         raise InputError(
             f"{place}: the rating {rating!r} of document {document} is not a whole number; "
-            "turn ratings into grades 0, 1, 2, ... first, 0 = worst, or cut the fractions of a "
-            "judgement list (cutoffs=, --cutoffs .2,.5,.8)"
+            "name the grades of a judgement list, worst first (scale=, --scale 0,.5,1), or cut its "
+            "fractions (cutoffs=, --cutoffs .2,.5,.8)"
         )
     return int(number)
 
 
-def _from_json(name: str, data: bytes) -> list[Rating] | None:
+def _from_json(name: str, data: bytes, *, esci: bool) -> list[Rating] | None:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -129,7 +135,7 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
         raise InputError(
             f"{name}: a query or a rating has another form ({error}); export it again"
         ) from error
-    return _of_esci(name, ratings) if are_opensearch else ratings
+    return _of_esci(name, ratings) if are_opensearch and esci else ratings
 
 
 def _of_esci(name: str, ratings: list[Rating]) -> list[Rating]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
@@ -16,13 +17,17 @@ from dcglearn.foundation.validation import (
     MAX_GRADES,
     Floats,
     InputError,
+    Integers,
     PathLike,
     PolarsFrame,
+    errors_in,
     one_of,
     scale_size,
 )
-from dcglearn.readers.cell_values import SCORE, shown
-from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
+from dcglearn.readers.cell_values import GRADE_NAMES, SCORE, shown
+from dcglearn.readers.cutoffs import CUT, cut_grades
+from dcglearn.readers.grade_scale import check_scale, is_stray
+from dcglearn.readers.mapping import LogMapping
 
 Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
 
@@ -33,8 +38,9 @@ class Judgements:
 
     `frame` has the columns ``query``, ``document`` (text) and ``grade`` (0 = worst; below 0 as in
     the file), a row per judged document. `name` is the file, or what else to call them in messages,
-    `n_grades` is L, by default the largest grade plus 1. Raises InputError if a grade is not below
-    it.
+    `n_grades` is L, by default the largest grade plus 1, and `grade_names` are the names of the
+    grades, worst first, where they were read on a scale. Raises InputError if a grade is not below
+    `n_grades`.
 
     See Also
     --------
@@ -50,21 +56,30 @@ class Judgements:
     frame: PolarsFrame
     name: str = "judgements"
     n_grades: int = None  # type: ignore[assignment]
+    grade_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         top = max(int(self.frame["grade"].max() or 0), 0)  # type: ignore[arg-type]
         size = scale_size(self.n_grades, top)
         if top >= size:
-            raise InputError(
-                f"{self.name}: grade {top} lies outside 0..{size - 1}; "
-                f"the scale has n_grades={size}"
-            )
+            raise InputError(f"{self.name}: {off_scale(top, size)}")
         object.__setattr__(self, "n_grades", size)
 
     def __repr__(self) -> str:
         documents = number_of(len(self.frame), "documents", ",")
         queries = number_of(self.frame["query"].n_unique(), "queries", ",")
         return f"Judgements({documents}, {queries}, {number_of(self.n_grades, 'grades')})"
+
+
+def off_scale(top: int, size: int) -> str:
+    """Return the refusal of a grade above a scale."""
+    return f"grade {top} lies outside 0..{size - 1}; raise n_grades={size} (--grades) or correct it"
+
+
+def grade_counts(judged: PolarsFrame) -> Integers:
+    """Return how often each grade from 0 occurs among judgements."""
+    grades: Integers = judged["grade"].clip(-1).to_numpy()
+    return np.bincount(grades + 1)[1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,29 +109,57 @@ class Run:
 
 
 def trec_judgements(
-    path: PathLike, *, duplicates: Duplicates = "error", cutoffs: Cutoffs = None
+    path: PathLike, *, duplicates: Duplicates = "error", mapping: LogMapping | None = None
 ) -> Judgements:
     """Read TREC judgements (qrels), one ``query iteration document grade`` per line.
 
     The text may have any white space between columns, also as .gz, .zst and .xz; lines beginning
     with ``#`` are skipped; the path - is standard input. Raises InputError if a line does not have
     exactly these columns (the message names it), a document is judged twice (and `duplicates` is
-    "error"), or the file cannot be read.
+    "error"), or the file cannot be read. Grades are on the scale of the mapping, if it has one.
     """
     name, data = content(path)
-    number = "grade" if cutoffs is None else "score"
+    mapping = mapping or LogMapping()
+    number = "grade"
+    if mapping.scale is not None or mapping.cutoffs is not None:
+        number = "score" if mapping.cutoffs is not None else "name"
     frame = _table(name, data, ("query", "iteration", "document", number))
-    return judgements_of(frame.rename({number: "grade"}), name, duplicates, cutoffs)
+    frame = frame.rename({number: "grade"})
+
+    def place(row: int) -> str:
+        lines = enumerate(data.split(b"\n"), 1)
+        numbers = (n for n, line in lines if line.strip() and not line.startswith(b"#"))
+        return f"line {next(islice(numbers, row, None))}"
+
+    # names of grades by the rule of a log's
+    if number == "name":
+        from dcglearn.readers.kinds import KINDS  # they load polars
+        from dcglearn.readers.raw_columns import RawColumn
+
+        grades = KINDS["grade"](
+            RawColumn("grade", "grade", frame["grade"], texts=True, mapping=mapping)
+        )
+        for row, error in islice(sorted(grades.errors.items()), 1):
+            raise error.at(f"{name}, {place(row)}")
+        frame = frame.with_columns(grade=grades.values)
+    return judgements_of(frame, name, duplicates, mapping, place)
 
 
 def judgements_of(
-    frame: PolarsFrame, name: str, duplicates: Duplicates, cutoffs: Cutoffs
+    frame: PolarsFrame,
+    name: str,
+    duplicates: Duplicates,
+    mapping: LogMapping,
+    place: Callable[[int], str],
 ) -> Judgements:
-    """Return the judgements in a table; raise InputError if a grade is off any scale."""
+    """Return the judgements in a table; raise InputError if a grade is off the scale, or stray.
+
+    `place` says where a row of the table stands.
+    """
     import polars as pl
 
     # grades must be whole and in range
-    frame, size = cut_grades(frame, name, cutoffs)
+    frame, names = cut_grades(frame, name, mapping.cutoffs)
     grade = frame["grade"]
     wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
     if wrong.any():
@@ -124,11 +167,25 @@ def judgements_of(
         refusal = f"grade {grade[row]:g} is not a whole number; {CUT}"
         if float(grade[row]).is_integer() and grade[row] > 0:
             refusal = f"grade {grade[row]:g} is above {MAX_GRADES - 1}, the largest allowed"
-        raise InputError(f"{name} row {row + 1}: {refusal}")
+        raise InputError(f"{name}, {place(row)}: {refusal}")
 
     whole = frame.with_columns(grade.cast(pl.Int64))
     once = without_duplicates(name, whole, ["query", "document"], duplicates)
-    return Judgements(once, name, size)
+    names = names or mapping.scale  # type: ignore[assignment]
+    if names is not None:
+        return Judgements(once, name, len(names), tuple(names))
+
+    # a grade above the scale, or a slip
+    counts = grade_counts(once)
+    top, size = len(counts) - 1, mapping.n_grades or len(counts)
+    stray = mapping.n_grades is None and is_stray(counts)
+    if stray or top >= size:
+        row = int((whole["grade"] >= top).arg_max() or 0)
+        with errors_in(f"{name}, {place(row)}"):
+            if stray:
+                check_scale(counts, of_lists=False)
+            raise InputError(off_scale(top, size))
+    return Judgements(once, name, mapping.n_grades)  # type: ignore[arg-type]
 
 
 def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
@@ -324,12 +381,15 @@ def _fault(line: bytes, columns: Sequence[str]) -> str:
         return fault
 
     # the score or the grade
-    number = "score" if "score" in columns else "grade"
+    number = next((number for number in ("score", "grade") if number in columns), "")
+    if not number:
+        return ""
     value = cells[columns.index(number)].decode()
     if number == "score":
         return "" if SCORE.fullmatch(value) else f"score {shown(value)} is not a number"
     if not re.fullmatch(r"[+-]?[0-9]{1,4000}", value):
-        return f"grade {shown(value)} is not a whole number; {CUT}"
+        remedy = CUT if SCORE.fullmatch(value) else GRADE_NAMES
+        return f"grade {shown(value)} is not a whole number; {remedy}"
     if not abs(int(value)) < 2**63:
         return f"grade {shown(value)} is not from 0 to {MAX_GRADES - 1}"
     return ""

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from dcglearn.evaluation.tables import JudgementsLike, read_judgements
+from dcglearn.evaluation.tables import JudgementsLike
 from dcglearn.evaluation.trec import Duplicates
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import Counts, InputError, Integers, PathLike, errors_in, one_of
-from dcglearn.joins.join_judgements import Joining, log_of_documents, place_of
+from dcglearn.joins.join_judgements import (
+    NO_SCALE,
+    Joining,
+    judgements_by,
+    log_of_documents,
+    place_of,
+)
 from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import PREFERENCE, Record, Role, Roles, Table, named_role
 from dcglearn.readers.line_formats import Reshaped, Source
-from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.read_table import columns_of, log_of_table
+from dcglearn.readers.read_table import columns_on_scale, log_of_table
 from dcglearn.readers.upside_down import check_sense
 from dcglearn.readers.winner_words import by_sign
 
@@ -34,6 +41,9 @@ IMPRESSION = {
     "clicks": named_role("grades", "clicks", required=True),
 }
 """The columns of impressions besides the rankings."""
+
+OF_WINNERS = ("winner_words", "positive", "middle", "sides", "leave_out", "columns")
+"""Options of reading that clicks have no use for."""
 
 CREDITED = {
     "query": IMPRESSION["query"],
@@ -186,18 +196,18 @@ class Credited(Reshaped):
         return {**record, "difference": ahead - behind, "left out": reason}
 
 
+@spelled_out(ReadingOptions)
 def preferences_from_interleaving(
     impressions: Any,
     judgements: JudgementsLike = None,
     *,
     method: str = "team-draft",
-    depth: int | None = None,
     unjudged: str | int = "worst",
     missing: str = "error",
     n_grades: int | None = None,
     duplicates: Duplicates = "error",
     skip_bad: PathLike | None = None,
-    as_is: bool = False,
+    **options: Unpack[ReadingOptions],
 ) -> Preferences:
     """Turn clicks on interleaved rankings into preferences between the two rankings.
 
@@ -225,10 +235,10 @@ def preferences_from_interleaving(
         team (Radlinski et al. 2008); in balanced interleaving, the clicks on the top k of each
         ranking are compared, where k is the depth at which the first of them has the lowest click
         (Joachims 2002).
-    depth, unjudged, missing, n_grades
+    unjudged, missing, n_grades
         As in `join_judgements`.
-    skip_bad, as_is
-        As in `read_preferences`.
+    skip_bad, **options
+        As in `read_preferences`, without those for winners.
 
     See Also
     --------
@@ -244,29 +254,31 @@ def preferences_from_interleaving(
     ([[2, 0, 1], [2, 0, 1]], [1.0, 2.0], {'impressions without a click': 1})
     """
     one_of(method, "method", ("team-draft", "balanced"))
-    joining = Joining(depth, unjudged, missing, n_grades)
+    mapping = LogMapping.of(n_grades, **options)
+    mapping.refuse(OF_WINNERS, "does not go with clicks: leave it out")
+    as_is, mapping = mapping.as_is, mapping.updated(as_is=True)  # checked below, without words
+    joining = Joining(mapping.depth, unjudged, missing, mapping.n_grades, mapping.pad)
     graded = judgements is None
-    mapping = LogMapping(joining.n_grades, joining.depth) if graded else LogMapping()
+    if not graded:
+        judged = judgements_by(mapping, judgements, duplicates)
+        mapping = mapping.updated(depth=None, **NO_SCALE)
 
     # impressions, each pair of rankings once for each result
     kind = "grades" if graded else "documents"
     rankings = {team: replace(PREFERENCE[team], kind=kind) for team in TEAMS}
-    name, open_with = opener_of(impressions, IMPRESSION)
+    name, open_with = opener_of(impressions, IMPRESSION, mapping)
     with errors_in(name):
         source = open_with({**rankings, **IMPRESSION})
     credited = Credited(source, {**rankings, **CREDITED}, method)
-    table, bad, _ = columns_of(name, credited, mapping, skip_bad)
+    table, bad, recognised = columns_on_scale(name, credited, mapping, skip_bad)
     table, rows, dropped = _distinct(table)
     dropped |= bad
     table["winner"], table["strength"] = by_sign(table.pop("difference"), "a", 0.0)
 
-    # grades of the documents; the log is checked below, as there are no words for winners
-    mapping = mapping.updated(as_is=True)
+    # grades of the documents
     if graded:
-        log = log_of_table(Preferences, table, dropped, mapping)
+        log = log_of_table(Preferences, table, dropped, recognised.mapping)
     else:
-        judged = read_judgements(judgements, duplicates=duplicates)
-
         # named by the first line of each pair of rankings
         log = log_of_documents(
             table,

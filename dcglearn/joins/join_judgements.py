@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
@@ -18,12 +18,13 @@ from dcglearn.evaluation.tables import (
     read_judgements,
     read_runs,
 )
-from dcglearn.evaluation.trec import Duplicates, Judgements, Run
+from dcglearn.evaluation.trec import Duplicates, Judgements, Run, grade_counts
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
+    UNKNOWN,
     Counts,
     Flags,
     Grades,
@@ -36,6 +37,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.unique_rows import places
 from dcglearn.readers.column_roles import PREFERENCE, Role, Table
+from dcglearn.readers.grade_scale import check_scale
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping, TableOptions
@@ -92,7 +94,7 @@ def join_judgements(
         was shown.
     missing : {"error", "skip"}
         Whether a query without judgements is an error, or its pairs are left out and counted.
-    n_grades, duplicates
+    n_grades, duplicates, scale, cutoffs
         As in `read_judgements`.
     skip_bad, **options
         As in `read_preferences` (`depth`, `winner_words`, `positive`, `columns`, `mapping`).
@@ -110,18 +112,14 @@ def join_judgements(
     ([[2, 1]], [[1, 0]], {'documents': 4, 'documents without a judgement': 1})
     """
     mapping = LogMapping.of(n_grades, **options)
-    if mapping.best_grade is not None:
-        raise InputError(
-            "best_grade= is for grades in the log: turn those of the judgements round in their file"
-        )
-    joining = Joining(mapping.depth, unjudged, missing, mapping.n_grades)
-    mapping = mapping.updated(n_grades=None, depth=None)
-    judged = read_judgements(judgements, duplicates=duplicates)
+    joining = Joining(mapping.depth, unjudged, missing, mapping.n_grades, mapping.pad)
+    judged = judgements_by(mapping, judgements, duplicates)
+    mapping = mapping.updated(depth=None, **NO_SCALE)
 
     # names of documents by line
     name, open_with = opener_of(log, PREFERENCE, mapping)
     with (
-        proposing("join_judgements", log, mapping, qrels=judgements),
+        proposing("io.join_judgements", log, mapping, qrels=judgements),
         finding_columns(open_with, PREFERENCE, mapping),
     ):
         with errors_in(name):
@@ -136,6 +134,26 @@ def join_judgements(
 
     place = partial(place_of, name, source, dropped)
     return log_of_documents(table, dropped, judged, joining, mapping, place)
+
+
+NO_SCALE = dict.fromkeys(("n_grades", "scale", "cutoffs", "best_grade"))
+"""Options of a mapping that say what grades mean, undone."""
+
+
+def judgements_by(
+    mapping: LogMapping, judgements: JudgementsLike, duplicates: Duplicates = "error"
+) -> Judgements:
+    """Return judgements, whose grades are on the scale of a mapping if it has one."""
+    if mapping.best_grade is not None:
+        reason = "is for grades in the log: turn those of the judgements round in their file"
+        mapping.refuse(["best_grade"], reason)
+    return read_judgements(
+        judgements,
+        duplicates=duplicates,
+        n_grades=mapping.n_grades,
+        scale=mapping.scale,
+        cutoffs=mapping.cutoffs,
+    )
 
 
 def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
@@ -173,25 +191,29 @@ def log_of_documents(
     table |= {"docs_a": table["a"], "docs_b": table["b"]}
     table["a"], table["b"] = joined.lists
 
-    mapping = replace(mapping, n_grades=joined.n_grades, scale=None)
+    names = judged.grade_names
+    if names is None or len(names) < joined.n_grades:
+        mapping = mapping.updated(**{**NO_SCALE, "n_grades": joined.n_grades})
+    else:
+        mapping = mapping.updated(**{**NO_SCALE, "scale": names})
     log = log_of_table(Preferences, table, dropped, mapping)
     check_table(table, mapping, "turn those of the judgements round in their file")
     return log.changed(dropped={**joined.dropped, **log.dropped}, counted=joined.counted)
 
 
+@spelled_out(TableOptions)
 def preferences_from_runs(
     judgements: JudgementsLike,
     first: RunsLike,
     second: RunsLike,
     verdicts: Any,
     *,
-    depth: int = 10,
     unjudged: str | int = "worst",
     missing: str = "error",
     n_grades: int | None = None,
     ties: str = "docno-desc",
     duplicates: Duplicates = "error",
-    as_is: bool = False,
+    **options: Unpack[TableOptions],
 ) -> Preferences:
     """Turn two runs with verdicts on their result lists into a log of preferences.
 
@@ -209,14 +231,14 @@ def preferences_from_runs(
         if there are any, `rater`, `weight`, `strength` and `swapped`, a row a verdict. The winner
         is a word of `read_preferences` (a is the first run) or the name of a run.
     depth : int
-        K: how many documents of each run count. Take as many as the judges saw.
-    unjudged, missing, n_grades, duplicates
+        K: how many documents of each run count, by default 10. Take as many as the judges saw.
+    unjudged, missing, n_grades, duplicates, scale, cutoffs
         As in `join_judgements`, as are `dropped` and `counted` of the log, which has a pair a
         verdict.
     ties : {"docno-desc", "stable"}
         How documents with equal scores are ranked, as in `evaluate`.
-    as_is
-        As in `read_preferences`.
+    **options
+        As in `read_preferences`, for the table of verdicts.
 
     See Also
     --------
@@ -230,20 +252,24 @@ def preferences_from_runs(
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 1]], [[1, 0]])
     """
-    joining = Joining(depth, unjudged, missing, n_grades)
+    mapping = LogMapping.of(n_grades, **options)
+    depth = mapping.depth or 10
+    joining = Joining(depth, unjudged, missing, mapping.n_grades, mapping.pad)
     one_of(ties, "ties", ("docno-desc", "stable"))
     call = "preferences_from_runs(judgements, first, second, verdicts)"
     with judgements_first(judgements, [first, second], call, second="another"):
-        judged = read_judgements(judgements, duplicates=duplicates)
+        judged = judgements_by(mapping, judgements, duplicates)
         runs = [_one_run(first, "first", duplicates), _one_run(second, "second", duplicates)]
 
     # verdicts, in which a winner may be the name of a run
     names = dict(zip((run.name for run in runs), ("a", "b"), strict=True))
-    mapping = LogMapping(winner_words=names if len(names) == 2 else None, as_is=as_is)
+    mapping = mapping.updated(depth=None, **NO_SCALE)
+    if len(names) == 2 and mapping.positive is None:
+        mapping = mapping.updated(winner_words={**names, **mapping.own_words.meanings()})
     rows = verdicts
     if not is_path(verdicts) and hasattr(verdicts, "items") and not hasattr(verdicts, "columns"):
         rows = [{"query": query, "winner": winner} for query, winner in verdicts.items()]
-    name, open_with = opener_of(rows, VERDICT)
+    name, open_with = opener_of(rows, VERDICT, mapping)
     with errors_in(name):
         source = open_shaped(open_with, VERDICT, mapping)
     table, dropped, _ = columns_of(name, source, mapping)
@@ -299,6 +325,7 @@ class Joining:
     unjudged: str | int = "worst"
     missing: str = "error"
     n_grades: int | None = None
+    pad: bool = False
 
     def __post_init__(self) -> None:
         if self.depth is not None:
@@ -318,7 +345,14 @@ class Joining:
             )
 
     def scale(self, judged: Judgements) -> int:
-        """Return the number of grades; raise InputError if any grade lies above the scale."""
+        """Return the number of grades; raise InputError if any grade lies above the scale.
+
+        Grades that no option insists on must be a scale.
+        """
+        counts = grade_counts(judged.frame)
+        if self.n_grades is None and judged.grade_names is None and len(counts) == judged.n_grades:
+            with errors_in(judged.name):
+                check_scale(counts, of_lists=False)
         size = self.n_grades or max(judged.n_grades, 2)
         top = max(judged.n_grades - 1, self.unjudged if isinstance(self.unjudged, int) else 0)
         if top >= size:
@@ -334,7 +368,7 @@ class Joining:
         depth = self.depth or int(np.flatnonzero((grades >= 0).any(axis=0)).max(initial=0)) + 1
         filled = np.full((len(grades), depth), EMPTY, dtype=np.int8)
         filled[:, : grades.shape[1]] = grades[:, :depth]
-        return filled
+        return np.where(filled == EMPTY, np.int8(UNKNOWN), filled) if self.pad else filled
 
 
 def looked_up(query: Texts, docs: Texts, judged: Judgements) -> tuple[Grades, Flags]:

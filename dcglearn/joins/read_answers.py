@@ -7,11 +7,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from dcglearn.evaluation.tables import JudgementsLike, read_judgements
+from dcglearn.evaluation.tables import JudgementsLike
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import EMPTY, InputError, PathLike
-from dcglearn.joins.join_judgements import Joining, joined_lists
+from dcglearn.joins.join_judgements import Joining, joined_lists, judgements_by
 from dcglearn.readers.answers import Answers
 from dcglearn.readers.column_roles import ANSWER
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
@@ -79,7 +79,7 @@ def read_answers(
         joined = joined_lists(
             table["question"],
             table["list"][:, None],
-            read_judgements(judgements),
+            judgements_by(mapping, judgements),
             Joining(mapping.depth, n_grades=mapping.n_grades),
             lambda i: f"answer {i + 1}",
             "answers",

@@ -9,16 +9,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from dcglearn.evaluation.tables import JudgementsLike
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.plain_text import names_in
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.joins.interleaving import preferences_from_interleaving
 from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import Record, Role, Roles
 from dcglearn.readers.line_formats import Reshaped, Source
+from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 
@@ -290,18 +292,18 @@ def _nothing(n_events: int, n_alone: int) -> str:
     )
 
 
+@spelled_out(ReadingOptions)
 def preferences_from_ubi(
     events: Any,
     judgements: JudgementsLike,
     *,
     action: str = "click",
-    depth: int | None = None,
     unjudged: str | int = "worst",
     missing: str = "error",
     n_grades: int | None = None,
     duplicates: Duplicates = "error",
     skip_bad: PathLike | None = None,
-    as_is: bool = False,
+    **options: Unpack[ReadingOptions],
 ) -> Preferences:
     """Turn UBI events of a team-draft test into preferences between its two rankings.
 
@@ -329,10 +331,10 @@ def preferences_from_ubi(
         As in `read_judgements`; queries are texts (`user_query`), documents the `object_id`.
     action : str
         The action that is credited, such as "add_to_cart".
-    depth, unjudged, missing, n_grades
+    unjudged, missing, n_grades
         As in `join_judgements`.
-    skip_bad, as_is
-        As in `read_preferences`; all lines of a bad search are set aside.
+    skip_bad, **options
+        As in `preferences_from_interleaving`; all lines of a bad search are set aside.
 
     See Also
     --------
@@ -354,7 +356,8 @@ def preferences_from_ubi(
     ([[-2, 1, 2]], [[0, -2, -2]])
     """
     # events, those of a dump inside _source
-    name, open_with = opener_of(events, _fields(""))
+    mapping = LogMapping.of(n_grades, **options)
+    name, open_with = opener_of(events, _fields(""), mapping)
     with errors_in(name):
         dumped = "_source" in open_with({}).names
         rows = open_with(_fields("_source." if dumped else ""))
@@ -368,13 +371,11 @@ def preferences_from_ubi(
     log = preferences_from_interleaving(
         (name, opened),
         judgements,
-        depth=depth,
         unjudged=unjudged,
         missing=missing,
-        n_grades=n_grades,
         duplicates=duplicates,
         skip_bad=skip_bad,
-        as_is=as_is,
+        mapping=mapping,
     )
     own = {what.replace("impressions w", "searches w"): n for what, n in log.dropped.items()}
     return log.changed(dropped={**searches.left_out, **own})

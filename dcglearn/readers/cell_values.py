@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.column_roles import NOT_AVAILABLE
 
 BLANK = " \t\n\r"
 """Characters stripped from a cell of text, and between the values of a list."""
@@ -31,7 +32,7 @@ DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
 """Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
 
-_WITH_BLANKS = {"grades", "documents", "grade", "winner", "number"}
+_WITH_BLANKS = {"grades", "documents", "winner", "number"}
 
 _WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
 """Kinds of cells that are blank if they hold NA, N/A or #N/A; a label may be called so."""
@@ -53,7 +54,7 @@ def value_of(cell: Any, kind: str, texts: bool) -> Any:
 def from_text(kind: str, text: str) -> Any:
     """Return the value of a field of text in the types of JSON; None if it is blank."""
     text = text.strip(BLANK)
-    if not text or (kind in _WITH_BLANKS and text.upper() in ("NA", "N/A", "#N/A")):
+    if not text or (kind in _WITH_BLANKS and text.upper() in NOT_AVAILABLE):
         return None
     if kind in ("grades", "documents"):
         return _list_from_text(text, is_grades=kind == "grades")
@@ -86,6 +87,10 @@ def _list_from_text(text: str, *, is_grades: bool) -> list[Any]:
     return [_token(item) for item in items] if is_grades else items
 
 
+GRADE_NAMES = "scale= (--scale Bad,Fair,Good) gives names of grades, worst first"
+"""Remedy in the refusal of a judgement whose grade is a name."""
+
+
 def checked_score(value: Any, role: str) -> float:
     """Return a finite number, an infinity, or the number that a text holds."""
     # what may be a number
@@ -94,7 +99,8 @@ def checked_score(value: Any, role: str) -> float:
     else:
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number:
-        raise InputError(f"{role} is {shown(value)}, which is not a number")
+        remedy = f"; {GRADE_NAMES}" if role in ("grade", "rating") else ""
+        raise InputError(f"{role} is {shown(value)}, which is not a number{remedy}")
 
     # its value, infinite or finite
     try:

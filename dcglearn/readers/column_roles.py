@@ -180,10 +180,11 @@ def refuse_columns(n: int, most: int = 20_000) -> None:
         )
 
 
-def by_role(names: Sequence[str], roles: Roles) -> ColumnsByRole:
+def by_role(names: Sequence[str], roles: Roles, *, of_objects: bool = False) -> ColumnsByRole:
     """Return the column of each role, or the columns of its positions.
 
-    Raise InputError if a required one is missing, or one is there twice.
+    Raise InputError if a required one is missing, or one is there twice. The names may be keys of
+    objects.
     """
     refuse_columns(len(names))
     columns: ColumnsByRole = {}
@@ -206,7 +207,7 @@ def by_role(names: Sequence[str], roles: Roles) -> ColumnsByRole:
     # those that are missing
     if not missing:
         return columns
-    hint, cure = _hint(names, roles, missing)
+    hint, cure = _hint(names, roles, missing, of_objects=of_objects)
     accepted = {role: ", ".join(roles[role].names) for role in missing}
     lacks = ", ".join(f"no {role!r} (accepted names: {them})" for role, them in accepted.items())
     raise InputError(f"{lacks}; found {listed(names) or '-'}{hint}", see="columns", cure=cure)
@@ -239,7 +240,9 @@ def recognised(names: Sequence[str], roles: Roles) -> bool:
         return False
 
 
-def _hint(names: Sequence[str], roles: Roles, missing: Sequence[str]) -> Remedy:
+def _hint(
+    names: Sequence[str], roles: Roles, missing: Sequence[str], *, of_objects: bool
+) -> Remedy:
     """Return what a table that lacks columns may be instead, and the options that read it so."""
     lower = {name.lower() for name in names}
 
@@ -260,9 +263,17 @@ def _hint(names: Sequence[str], roles: Roles, missing: Sequence[str]) -> Remedy:
     if "custom_id" in lower and "custom_id" not in roles:
         return "; answers of a model are read with the prompts", {"prompts": "PROMPTS"}
 
-    # another separator, or names of the log's own
-    if len(names) == 1 and not any(lower & set(role.names) for role in roles.values()):
-        return "; separate the columns by commas, semicolons or tabs", {}
+    # too few names: another separator, a title above them, or an object around all lines
+    if len(names) < len(missing) and not any(lower & set(role.names) for role in roles.values()):
+        if of_objects:
+            inside = f"; give what {names[0]!r} holds" if names else ""
+            return f"{inside}; one object a line, or an array of them, has the keys", {}
+        header = (
+            "if a title stands above the names, say in which line they are: header= (--header 2)"
+        )
+        if len(names) == 1:
+            return f"; separate the columns by commas, semicolons or tabs or, {header}", {}
+        return f"; {header}", {"header": "?"}
 
     # a title above the names, or names in two lines, the first of merged cells
     if {"a", "b", "list"} & {*missing} and "" in names:
@@ -357,10 +368,17 @@ def side_of(name: str) -> str | None:
     return "b" if sides.pop() else "a"
 
 
+NOT_AVAILABLE = ("NA", "N/A", "#N/A")
+"""Texts that spreadsheets and statistics programs write into blank cells, in upper case."""
+
+
 def as_list(values: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Return a list's values up to the last that is not blank; raise InputError for gaps."""
+    """Return a list's values up to the last that is not blank; raise InputError for gaps.
+
+    A text for a blank cell is no gap, but an unknown grade.
+    """
     cells = list(values)
-    while cells and cells[-1] is None:
+    while cells and (cells[-1] is None or str(cells[-1]).upper() in NOT_AVAILABLE):
         cells.pop()
     if None in cells:
         raise InputError(

@@ -62,14 +62,16 @@ def level_of(grade: Any, cutoffs: Sequence[float], role: str = "grade") -> int:
     return bisect_right(cutoffs, number)
 
 
-def cut_grades(frame: PolarsFrame, name: str, cutoffs: Cutoffs) -> tuple[PolarsFrame, Any]:
-    """Return judgements with levels for grades, and the number of levels, if there are cuts."""
+def cut_grades(
+    frame: PolarsFrame, name: str, cutoffs: Cutoffs
+) -> tuple[PolarsFrame, list[str] | None]:
+    """Return judgements with levels for grades, and the names of the levels, if there are cuts."""
     if cutoffs is None:
         return frame, None
     with errors_in(name):
         points = cut_points(cutoffs, frame["grade"]) or ()
         levels = [level_of(grade, points) for grade in frame["grade"]]
-    return frame.with_columns(grade=frame["grade"].__class__(levels)), len(points) + 1
+    return frame.with_columns(grade=frame["grade"].__class__(levels)), level_names(points)
 
 
 def _number(grade: Any) -> float:

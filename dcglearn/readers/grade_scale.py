@@ -49,8 +49,11 @@ def _top_two(occurring: Indices) -> tuple[int, int]:
     return top, int(occurring[-2]) if len(occurring) > 1 else top
 
 
-def check_scale(counts: Integers) -> None:
-    """Raise InputError if the grades, counted from 0, are codes, or the top one is stray."""
+def check_scale(counts: Integers, *, of_lists: bool = True) -> None:
+    """Raise InputError if the grades, counted from 0, are codes, or the top one is stray.
+
+    They are grades of lists, which may be numbers of documents, or of judgements.
+    """
     most_levels, hole = 20, 8  # a top grade from `hole` on may stand far above the others
     occurring = np.flatnonzero(counts)
     top, below = _top_two(occurring)
@@ -81,13 +84,13 @@ def check_scale(counts: Integers) -> None:
     # many grades
     elif len(occurring) <= most_levels:
         problem = f"{top} is the largest of {len(occurring)} grades"
-        remedy = (
-            f"name them by scale= (--scale {levels}) or, "
-            "if they are numbers of documents, give judgements (--qrels)"
-        )
+        remedy = f"name them by scale= (--scale {levels})"
+        remedy += " or, if they are numbers of documents, give judgements (--qrels)" * of_lists
     else:
         problem, cure = f"{len(occurring)} grades are many for a scale", {"qrels": "QRELS"}
-        remedy = "give a few levels or, if they are numbers of documents, judgements (--qrels)"
+        remedy = "give a few levels"
+        remedy += " or, if they are numbers of documents, judgements (--qrels)" * of_lists
+    cure = cure if of_lists else {}
     raise InputError(
         f"{problem}: {remedy}; n_grades={top + 1} (--grades {top + 1}) takes them as they are",
         see="grades",
@@ -107,17 +110,18 @@ def place_of(
     row = int(np.argmax(np.any([(x == grade).any(axis=1) for x in lists], axis=0)))
     text = str(grade if value is None else value)
 
-    # the line itself is the first, unless bad lines stand before it
-    for place, record in source.readable(row):
+    # the line itself is the first, unless bad lines stand before it, or documents have rows
+    rows = source if source.documents is None else source.documents
+    for place, record in rows.readable(row):
         if text in _written(source, record):
             return f"{name}, {place}"
     return name
 
 
 def _written(source: Source, record: Record) -> set[str]:
-    """Return the grades of a line as texts."""
+    """Return the grades of a line, of a list or of one document, as texts."""
     cells = map(record.get, source.lists)
-    lists = [values for values in cells if isinstance(values, list)]
+    lists = [values for values in cells if isinstance(values, list)] or [[record.get("grade")]]
     return {word_of(x) for values in lists for x in values if x is not None}
 
 
@@ -161,22 +165,28 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
         yield
     except InputError as error:
         usual = error.cure.get("scale", ())
-        if (error.see != "grades" and not usual) or mapping.scale is not None:
+        is_told = mapping.scale is not None or isinstance(mapping, StatedMapping)
+        if (error.see != "grades" and not usual) or is_told:
             raise
 
-        # names that are not all usual
+        # usual names, or others, whose order the log does not tell
         grades = _few_grades(source)
-        if error.see != "grades":
-            if not {grade.title() for grade in grades} <= {*usual}:
-                error.cure = {}
+        if usual and {grade.title() for grade in grades} <= {*usual}:
             raise
+        are_few = len(grades) <= FEW_LEVELS
+        are_numbers = [NUMBER.fullmatch(grade) is not None for grade in grades]
+        if are_few and not any(are_numbers):
+            names = ",".join(sorted(grades))
+            told = error.told(after=f"; put these in order: scale= (--scale {names})")
+            told.cure = {}
+            raise told from None
 
         # a scale of the few numbers that occur
-        are_few = len(grades) <= FEW_LEVELS and all(map(NUMBER.fullmatch, grades))
-        numbers = sorted(grades, key=float) if are_few else []
+        numbers = sorted(grades, key=float) if are_few and all(are_numbers) else []
         levels = ",".join(numbers)
         remedy = f"; if the grades are {levels}: scale= (--scale {levels})" if numbers else ""
         told = error.told(after=remedy)
+        told.cure = {} if usual else error.cure
         if "0" in numbers and mapping.n_known is None and "cutoffs" not in error.cure:
             told.cure = {"scale": numbers}
         raise told from None

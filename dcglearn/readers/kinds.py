@@ -29,6 +29,7 @@ from dcglearn.readers.raw_columns import (
     checked_cells,
     checked_list,
     counted,
+    grade_of,
     graded,
 )
 from dcglearn.readers.winner_words import (
@@ -77,7 +78,12 @@ def _won(column: RawColumn) -> Values:
     remedy = cache(lambda: remedy_for_words(column.words, code_of))
 
     def word_for_winner(value: Any, _: RawColumn) -> str:
-        word = word_of(value) if isinstance(value, str | int | float) else ""
+        if not isinstance(value, str | int | float):
+            raise InputError(
+                f"winner is {shown(value)}, not a word or a number: write a, b or tie",
+                see="winners",
+            )
+        word = word_of(value)
         if word.lower() not in code_of:
             text, cure = remedy()
             raise InputError(f"winner is {shown(value)}; {text}", see="winners", cure=cure)
@@ -336,6 +342,9 @@ def _kind(
 
 KINDS: dict[str, Callable[[RawColumn], Values]] = {
     "grades": graded,
+    "grade": _kind(
+        lambda value, column: grade_of(value, column.role, column.mapping), missing=-1.0
+    ),
     "winner": _won,
     **dict.fromkeys(("label", "name", "text"), _kind(_label, plain_labels)),
     "identity": _kind(_identity, plain_labels),

@@ -35,7 +35,8 @@ class Source(ABC):
     `form` says in words what was recognised, `said` in which columns winners were looked up,
     `doubt` why they may be misread; `names` are those of the columns (of JSON, the keys of the
     first object). `texts` says that a text may stand for a value of another type; `cells` are
-    the raw cells of all lines where they are made at once.
+    the raw cells of all lines where they are made at once, `documents` the rows of the documents
+    where each has one.
     """
 
     unit = "line"
@@ -44,6 +45,7 @@ class Source(ABC):
     form = ""
     said = doubt = ""
     cells: Any = None
+    documents: "Source | None" = None
     roles: Roles
     columns: ColumnsByRole
     names: Sequence[str]
@@ -62,8 +64,11 @@ class Source(ABC):
 
     def values(self, item: Any) -> Record:
         """Return the values by role; raises InputError."""
-        cells = self.record(item).items()
-        return {role: value_of(cell, self.roles[role].kind, self.texts) for role, cell in cells}
+        return {
+            role: value_of(cell, self.roles[role].kind, self.texts)
+            for role, cell in self.record(item).items()
+            if role in self.roles
+        }
 
     @property
     def lists(self) -> list[str]:
@@ -131,7 +136,8 @@ class Objects(Source):
     def _by_keys(self, value: Iterable[Any]) -> ColumnsByRole:
         keys = tuple(value)
         if keys not in self._columns:
-            self._columns[keys] = by_role([str(key) for key in keys], self.roles)
+            names = [str(key) for key in keys]
+            self._columns[keys] = by_role(names, self.roles, of_objects=True)
         return self._columns[keys]
 
 
@@ -436,7 +442,8 @@ def grades_of_objects(documents: Any) -> Any:
 
 def _are_named(documents: Any) -> bool:
     """Return whether the documents of a list are objects that tell their names."""
-    if not isinstance(documents, list) or not documents or not isinstance(documents[0], Mapping):
+    are_objects = isinstance(documents, list) and all(isinstance(x, Mapping) for x in documents)
+    if not are_objects or not documents:
         return False
     return any(key.lower() in DOCUMENT_KEYS for key in documents[0])
 

@@ -214,7 +214,7 @@ class LongTable(Rebuilt):
 
     def __init__(self, rows: Source, roles: Roles) -> None:
         super().__init__(rows, roles)
-        self.form = f"{rows.form}, a row for each document"
+        self.form, self.documents = f"{rows.form}, a row for each document", rows
         keys = ("pair", "query", "rater", "list", "group", "question", "configuration")
         self._keys = [role for role in rows.roles if role in keys]
         self._lists = [role for role in roles if role in ("a", "b", "list")]

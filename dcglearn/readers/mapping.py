@@ -4,7 +4,7 @@ import inspect
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral, Real
@@ -16,7 +16,9 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import names_in, nearest
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import (
+    EMPTY,
     MAX_GRADES,
+    UNKNOWN,
     Fields,
     InputError,
     InputTypeError,
@@ -359,6 +361,12 @@ class LogMapping:
                 "give one of the two"
             )
         scale_size(len(scale), 0, "the number of grades in scale")
+        for name in scale:
+            if is_number(name) and float(name) in (UNKNOWN, EMPTY):
+                raise InputError(
+                    f"scale={scale} names {name}, which means {NO_GRADE[int(float(name))]} in a "
+                    "log: write other numbers, or names, for the grades there and here"
+                )
         if 0 < sum(map(is_number, scale)) < len(scale):
             raise InputError(
                 f"scale={scale} mixes numbers with words; name all grades by one or the other"
@@ -417,6 +425,12 @@ class LogMapping:
     def top(self) -> int:
         """The number above the grades of the log: as an option says, or the most supported."""
         return MAX_GRADES if self.n_known is None else self.n_known + int(self.best_grade or 0)
+
+    def refuse(self, names: Iterable[str], reason: str) -> None:
+        """Raise InputError if one of these options is given."""
+        for name in names:
+            if name in self.given:
+                raise InputError(f"{name}= (--{name.replace('_', '-')}) {reason}", option=name)
 
     def roles(self, roles: Roles) -> dict[str, Role]:
         """Return roles with the log's own names of columns.
@@ -485,6 +499,10 @@ OPTIONS = {
     if row.init
 }
 """The rows of the options, by their names."""
+
+
+NO_GRADE = {UNKNOWN: "an unknown grade", EMPTY: "no result"}
+"""What the numbers that are no grades mean in lists."""
 
 
 def is_number(name: str) -> bool:

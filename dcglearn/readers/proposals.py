@@ -52,8 +52,8 @@ def _call(function: str, log: str, options: Fields) -> str:
     if "ratings" in options:
         function = "read_ratings" if options.pop("ratings") else "read_preferences"
     if "qrels" in options:
-        function, options["judgements"] = "join_judgements", options.pop("qrels")
-    if function == "join_judgements" and "best_grade" in options:
+        function, options["judgements"] = "io.join_judgements", options.pop("qrels")
+    if function == "io.join_judgements" and "best_grade" in options:
         return ""
     arguments = [log, *(f"{name}={value!r}" for name, value in options.items())]
     return f"dl.{function}({', '.join(arguments)})"

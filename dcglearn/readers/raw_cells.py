@@ -5,6 +5,7 @@ lines, ignores some faults and makes text of other values, so a frame is used on
 bytes prove that it holds the values that line by line would give.
 """
 
+import codecs
 import contextlib
 import csv
 from array import array
@@ -150,6 +151,8 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     data, n_columns = source.data, len(source.names)
     marks = f'"{PAGE_MARKS}'.encode()
     if any(mark in data for mark in marks) or data.count(b"\r") != data.count(b"\r\n"):
+        return None
+    if codecs.BOM_UTF8 in data:  # which polars leaves out after the header
         return None
     if n_columns == 1 or source.header_line != 1:
         return None

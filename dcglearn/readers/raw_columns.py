@@ -14,6 +14,7 @@ import polars as pl
 from dcglearn.foundation.validation import (
     EMPTY,
     UNKNOWN,
+    Fields,
     Flags,
     Grades,
     Indices,
@@ -23,6 +24,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.unique_rows import places
 from dcglearn.readers.cell_values import BLANK, NUMBER, UNKNOWN_GRADES, shown, value_of
 from dcglearn.readers.cutoffs import CUT, level_of
+from dcglearn.readers.grade_scale import StatedMapping
 from dcglearn.readers.line_formats import Refusals, grades_of_objects
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import flattened
@@ -51,12 +53,25 @@ class RawColumn:
     def value(self, cell: Any) -> Any:
         """Return the value that a cell stands for, in the types of JSON; None if it is blank.
 
-        A text of several words that is the name of one grade is a list of one.
+        A text of several words that is the name of one grade is a list of one. A word such as NA is
+        no blank if an option says what it means.
         """
         value = value_of(cell, self.kind, self.texts)
-        several = isinstance(cell, str) and isinstance(value, list) and len(value) > 1
-        is_name = several and self.mapping.grade_of(cell) is not None
-        return [cell] if is_name else value
+        if not isinstance(cell, str):
+            return value
+
+        # the name of a grade
+        several = isinstance(value, list) and len(value) > 1
+        if several and self.mapping.grade_of(cell) is not None:
+            return [cell]
+
+        # a blank that means something
+        word = cell.strip(BLANK)
+        if value is None and self.kind == "winner" and word.lower() in self.mapping.own_words.codes:
+            return word
+        if value is None and self.kind == "grades" and word.lower() in self.mapping.grade_of_name:
+            return [word]
+        return value
 
     def cell(self, row: int) -> Any:
         """Return the cell of a row, as Python has it."""
@@ -344,11 +359,17 @@ def _grades(values: Any, column: RawColumn) -> bytes:
     if mapping.cutoffs is not None:
         values = [level_of(value, mapping.points, role) for value in values]
     top = 0 if mapping.numbered else mapping.top
-    codes = [v if type(v) is int and EMPTY <= v < top else _grade(v, role, mapping) for v in values]
+    codes = [
+        v if type(v) is int and EMPTY <= v < top else grade_of(v, role, mapping) for v in values
+    ]
+    if mapping.best_grade == "1" and 0 in codes:
+        raise InputError(
+            f"{role} holds the grade 0, better than best_grade=1; write -1 where it is unknown"
+        )
     return array("b", codes or [EMPTY]).tobytes()
 
 
-def _grade(value: Any, role: str, mapping: LogMapping) -> int:
+def grade_of(value: Any, role: str, mapping: LogMapping) -> int:
     """Return one grade, -1 where it is unknown, -2 where there is no result."""
     if value is None:
         return UNKNOWN
@@ -375,8 +396,15 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
     # numbers on the scale, and off it
     if EMPTY <= value < mapping.top:
         return int(value)
-    if mapping.n_known:
-        remedy, qrels = f"raise n_grades={mapping.top} (--grades) or correct the line", None
+    qrels: Fields = {}
+    if isinstance(mapping, StatedMapping):
+        remedy = (
+            f"the log states a scale of {mapping.top} grades: correct its column scale, or the line"
+        )
+    elif mapping.scale is not None:
+        remedy = f"the scale is {', '.join(mapping.scale)}: name more (--scale) or correct the line"
+    elif mapping.n_known:
+        remedy = f"raise n_grades={mapping.top} (--grades) or correct the line"
     else:
         remedy, qrels = f"at most 127 are supported; {JUDGE_DOCUMENTS}", {"qrels": "QRELS"}
     raise InputError(
@@ -402,7 +430,7 @@ def _named_grade(value: str, role: str, mapping: LogMapping) -> int:
     if mapping.scale is not None:
         raise InputError(f"{holds}, not a grade of the scale {', '.join(mapping.scale)}")
     if NUMBER.fullmatch(name):
-        return _grade(float(name), role, mapping)
+        return grade_of(float(name), role, mapping)
 
     # several grades, names of documents, and of grades
     if any(map(str.isdigit, name)):
@@ -410,8 +438,10 @@ def _named_grade(value: str, role: str, mapping: LogMapping) -> int:
             remedy = "separate the grades of a cell by spaces, commas or |"
             raise InputError(f"{holds}, which is no grade; {remedy}")
         raise InputError(f"{holds}, which is no grade; {JUDGE_DOCUMENTS}", cure={"qrels": "QRELS"})
+    named = f"{role} holds the grade name {shown(value)}"
     usual = ["Bad", "Fair", "Good"]
     raise InputError(
-        f"{role} holds the grade name {shown(value)}; pass scale={usual}, worst first",
-        cure={"scale": usual} if name in ("bad", "fair", "good") else {},
+        f"{named}; pass scale= with the names of all grades, worst first",
+        see="grades",
+        cure={"scale": usual} if name.title() in usual else {},
     )

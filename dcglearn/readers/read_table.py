@@ -185,15 +185,20 @@ def read_columns(
     with finding_columns(open_with, roles, mapping):
         with errors_in(name):
             source = open_shaped(open_with, roles, mapping)
-        mapping = with_stated(name, source, mapping)
-        with errors_in(name):
-            mapping = _with_cut_points(source, mapping)
+        return columns_on_scale(name, source, mapping, skip_bad)
 
-        # read the columns, and check the grades
-        with proposing_scale(source, mapping):
-            table, dropped, remarks = columns_of(name, source, mapping, skip_bad)
-        mapping = agreed(name, source, table, mapping)
-        remarks = (*remarks, *check_levels(name, source, table, mapping))
+
+def columns_on_scale(
+    name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
+) -> tuple[Table, Counts, Recognised]:
+    """Return what `read_columns` does of a source, whose grades have to be a scale."""
+    mapping = with_stated(name, source, mapping)
+    with errors_in(name):
+        mapping = _with_cut_points(source, mapping)
+    with proposing_scale(source, mapping):
+        table, dropped, remarks = columns_of(name, source, mapping, skip_bad)
+    mapping = agreed(name, source, table, mapping)
+    remarks = (*remarks, *check_levels(name, source, table, mapping))
     return table, dropped, replace(_recognised(source, table, mapping), remarks=remarks)
 
 
@@ -454,11 +459,6 @@ def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None
     largest = max((int(grades.max(initial=0)) for grades in lists.values()), default=0)
     worst = largest if n_grades is None else best + n_grades - 1
     for role, grades in lists.items():
-        if ((grades >= 0) & (grades < best)).any():
-            raise InputError(
-                f"{role} holds the grade 0, better than best_grade={best}; "
-                "write -1 where it is unknown"
-            )
         table[role] = np.where(grades < 0, grades, worst - grades).astype(np.int8)
 
 

@@ -75,10 +75,23 @@ def test_convert_joins(dcglearn, folder, options, expected):
             ["log.jsonl", "--qrels", "qrels.txt", "--ratings"],
             "--qrels is for pairs: leave it out with --ratings",
         ),
-        (["log.jsonl", "--qrels", "qrels.txt", "--scale", "Bad,Good"], "leave it out with --qrels"),
         (
-            ["clicks.jsonl", "--interleaving", "balanced", "--positive", "a"],
-            "do not go with runs and clicks",
+            ["log.jsonl", "--qrels", "qrels.txt", "--scale", "Bad,Good"],
+            "line 1: grade holds the grade 2, outside -2..1; the scale is Bad, Good: name more",
+        ),
+        *(
+            (
+                ["clicks.jsonl", "--interleaving", "balanced", option, value],
+                f"({option}) does not go with clicks",
+            )
+            for option, value in (("--positive", "a"), ("--sides", "shown"), ("--leave-out", "no"))
+        ),
+        (
+            [
+                *("log.jsonl", "--run-a", "old.txt", "--run-b", "new.txt"),
+                *("--qrels", "qrels.txt", "--best-grade", "1"),
+            ],
+            "turn those of the judgements round in their file",
         ),
         (
             ["log.jsonl", "--qrels", "qrels.txt", "--inconsistent", "half"],

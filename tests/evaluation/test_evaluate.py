@@ -1014,7 +1014,7 @@ def test_any_mapping_is_a_mapping():
 
 def test_options_of_reading_are_applied_to_what_is_read_already():
     judged, [run] = read_judgements(GRADED), read_runs({"mine": RANKED})
-    refused("cutoffs='.5' cuts fractions", read_judgements, judged, cutoffs=".5")
+    refused("cutoffs='.5' is for grades as they stand", read_judgements, judged, cutoffs=".5")
     refused("duplicates='all'", read_judgements, judged, duplicates="all")
     refused("duplicates='all'", read_runs, run, duplicates="all")
     twice = dl.evaluation.Judgements(

@@ -559,3 +559,76 @@ def test_honest_runs_are_read_without_a_word(tmp_path, recwarn, rank, score):
     for run in run_files(tmp_path, lines):
         assert len(dl.read_runs(run)[0].frame) == 15
     assert not recwarn.list
+
+
+SCALES = {
+    "0,1,10,100": (0, 1, 10, 100),
+    "Bad,Fair,Good,Very good": ("bad", "Fair", "Good", "Very good"),
+}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("form", ["txt", "csv", "json", "jsonl", "book.csv", "opensearch", "dict"])
+def test_grades_are_read_on_a_scale_in_every_form(tmp_path, form, scale):
+    grades = [grade for grade in SCALES[scale] if " " not in str(grade) or form != "txt"]
+    names = [f"d{i}" for i in range(len(grades))]
+    columns = {"query": ["q"] * len(grades), "docid": names, "rating": list(map(str, grades))}
+    source = {"q": dict(zip(names, grades, strict=True))}
+    if form == "txt":
+        text = "".join(f"q 0 {d} {g}\n" for d, g in source["q"].items())
+        source = written(tmp_path, "qrels.txt", text)
+    elif form in ("csv", "book.csv"):
+        text = pl.DataFrame(columns).write_csv() + "alone\n" * (form == "book.csv")
+        source = written(tmp_path, "judged.csv", text)
+    elif form == "json":
+        source = written(tmp_path, "judged.json", json.dumps(source))
+    elif form == "jsonl":
+        source = written(tmp_path, "judged.jsonl", pl.DataFrame(columns).write_ndjson())
+    elif form == "opensearch":
+        source = opensearch_list(tmp_path / "judged.json", grades)
+    judged = read_judgements(source, scale=scale)
+    assert judged.frame["grade"].to_list() == list(range(len(grades)))
+    assert judged.grade_names == tuple(scale.split(","))
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "words"),
+    [
+        ("qrels.txt", "# judged in May\n", "qrels.txt, line 702: the grade 9 .1 of 1,000 items"),
+        ("qrels.tsv", "query\ti\tdocid\tgrade\n", "qrels.tsv, line 702: the grade 9 .1 of"),
+    ],
+)
+def test_a_stray_grade_is_refused_with_its_line(tmp_path, name, first, words):
+    lines = [f"q{i % 50}\t0\td{i}\t{9 if i == 700 else i % 4}\n" for i in range(1_000)]
+    path = written(tmp_path, name, first + "".join(lines))
+    refused(words, read_judgements, path)
+    refused("line 702: grade 9 lies outside 0..3", read_judgements, path, n_grades=4)
+    assert read_judgements(path, n_grades=10).n_grades == 10
+    assert read_judgements(path, scale="0,1,2,3,9").n_grades == 5
+
+
+def test_a_stray_grade_in_a_dictionary_is_named():
+    judged = {"q": {f"d{i}": 9 if i == 700 else i % 4 for i in range(1_000)}}
+    refused("judgements, query 'q', document 'd700': the grade 9 .1 of", read_judgements, judged)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("qrels.txt", "q 0 d0 Good\n\nq 0 d1 Great\n", "line 3: grade holds 'Great'"),
+        ("judged.csv", "qid,docno,label\nq,d0,Good\nq,d1,Great\n", "line 3: grade holds 'Great'"),
+        ("judged.json", '{"q": {"d1": "Great"}}', "query 'q', document 'd1': grade holds 'Great'"),
+    ],
+)
+def test_grades_off_the_scale_and_names_without_one_are_refused(tmp_path, name, text, place):
+    path = written(tmp_path, name, text)
+    words = f"{place}, not a grade of the scale Bad, Good"
+    refused(words, read_judgements, path, scale="Bad,Good")
+    refused("--scale Bad,Fair,Good. gives names of grades", read_judgements, path)
+
+
+def test_a_scale_is_for_grades_that_have_not_been_read():
+    judged = read_judgements({"q": {"a": 1}})
+    refused(
+        "scale='Bad,Good' is for grades as they stand", read_judgements, judged, scale="Bad,Good"
+    )

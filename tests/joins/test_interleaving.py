@@ -154,3 +154,29 @@ def test_the_top_of_a_known_dcg_is_learned_from_clicks():
     dcg = DCGLearner(n_starts=1).fit(log).dcg_
     assert dcg.gains[1] == pytest.approx(0.25 / 0.85, abs=0.12)
     assert np.abs(dcg.discounts - examination[:4]).max() < 0.2
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "a"),
+    [
+        ("1 3 2,3 1 2", {"best_grade": 1}, [2, 0, 1]),
+        ("Good Bad,Bad Good", {"scale": "Bad,Good"}, [1, 0]),
+        (".1 .3 .9,.3 .1 .2", {"cutoffs": ".2,.5"}, [0, 1, 2]),
+        (".1 .3 .9,.3 .1 .2", {"cutoffs": 2}, [0, 1, 1]),
+    ],
+)
+def test_impressions_are_read_by_the_options(tmp_path, cells, options, a):
+    path = tmp_path / "clicks.csv"
+    path.write_text(f"Report of May\na,b,teams,clicks\n{cells},a b,1\n")
+    log = preferences_from_interleaving(path, header=2, as_is=True, **options)
+    assert log.preferred.tolist() == [a]
+
+
+def test_grades_of_impressions_have_to_be_a_scale(tmp_path):
+    path = tmp_path / "clicks.csv"
+    path.write_text("a,b,teams,clicks\n.1 .3,.3 .1,a b,1\n")
+    words = "line 2: a holds the grade 0.1.*--cutoffs .2,.5,.8. cuts"
+    refused(words, preferences_from_interleaving, path)
+    lines = "".join(f"{9 if i == 300 else i % 3} 1,1 0,a b,1\n" for i in range(400))
+    path.write_text(f"a,b,teams,clicks\n{lines}")
+    refused("line 302: the grade 9", preferences_from_interleaving, path)

@@ -278,3 +278,47 @@ def test_an_empty_list_of_documents_is_refused_in_any_form(tmp_path):
     for log, place in ((table, "row 2"), (lines, "line 2"), (rows, "record 2")):
         message = f"{place}: a is an empty list; leave the line out"
         refused(message, join_judgements, log, {"q1": {"d1": 1}}, missing="skip")
+
+
+def test_judgements_have_the_scale_of_the_options(files, tmp_path):
+    log, _ = files()
+    names = {"0": "Bad", "1": "Fair", "2": "Good", "-2": "-1"}
+    rows = [line.split() for line in QRELS.splitlines()]
+    path = tmp_path / "named.txt"
+    path.write_text("".join(f"{q} {i} {d} {names[g]}\n" for q, i, d, g in rows))
+    joined = join_judgements(log, path, scale="Bad,Fair,Good")
+    expected = join_judgements(*files())
+    assert joined.grade_names == ("Bad", "Fair", "Good")
+    np.testing.assert_array_equal(joined.preferred, expected.preferred)
+
+    # fractions too
+    fractions = {"0": 0.1, "1": 0.5, "2": 0.9}
+    path.write_text("".join(f"{q} 0 {d} {fractions.get(g, 0)}\n" for q, _, d, g in rows))
+    joined = join_judgements(log, path, cutoffs=".4,.6", pad=True)
+    assert joined.preferred.max() == 2
+    assert joined.preferred.min() == -1
+
+
+def test_codes_among_judgements_are_refused_and_insisted_on(files, tmp_path):
+    log, _ = files()
+    path = tmp_path / "codes.txt"
+    path.write_text(QRELS.replace("d1 2", "d1 100").replace("7 2", "7 10"))
+    refused("codes.txt: the grade 100 .*--scale 0,1,10,100", join_judgements, log, path)
+    assert join_judgements(log, path, n_grades=101).n_grades == 101
+    assert join_judgements(log, path, scale="0,1,10,100").n_grades == 4
+
+
+def test_verdicts_on_runs_are_read_by_the_options(tmp_path):
+    path = tmp_path / "verdicts.csv"
+    path.write_text("Report of May\nFrage;Sieger\nq;links\n")
+    runs = [{"q": {"d1": 2.0, "d2": 1.0}}, {"q": {"d1": 1.0, "d2": 2.0}}]
+    log = preferences_from_runs(
+        {"q": {"d1": 2, "d2": 0}},
+        *runs,
+        path,
+        depth=2,
+        header=2,
+        columns={"query": "Frage", "winner": "Sieger"},
+        winner_words={"links": "a"},
+    )
+    assert log.preferred.tolist() == [[2, 0]]

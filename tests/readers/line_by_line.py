@@ -63,6 +63,10 @@ def _grades(values: Any, role: str, mapping: LogMapping) -> bytes:
         values = [level_of(value, mapping.points, role) for value in values]
     top = 0 if mapping.numbered else mapping.top
     codes = [v if type(v) is int and EMPTY <= v < top else _grade(v, role, mapping) for v in values]
+    if mapping.best_grade == "1" and 0 in codes:
+        raise InputError(
+            f"{role} holds the grade 0, better than best_grade=1; write -1 where it is unknown"
+        )
     return array("b", codes[: mapping.depth]).tobytes()
 
 
@@ -88,6 +92,10 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
         remedy = (
             larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
         )
+        if mapping.scale is not None:
+            remedy = (
+                f"the scale is {', '.join(mapping.scale)}: name more (--scale) or correct the line"
+            )
         cure = None if mapping.n_known else {"qrels": "QRELS"}
         raise InputError(
             f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}",
@@ -119,8 +127,9 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
         remedy = "separate the grades of a cell by spaces, commas or |"
         raise InputError(f"{role} holds {shown(value)}, which is no grade; {remedy}")
     cure = {"scale": ["Bad", "Fair", "Good"]} if name in ("bad", "fair", "good") else {}
-    remedy = "pass scale=['Bad', 'Fair', 'Good'], worst first"
-    raise InputError(f"{role} holds the grade name {shown(value)}; {remedy}", cure=cure)
+    remedy = "pass scale= with the names of all grades, worst first"
+    named = f"{role} holds the grade name {shown(value)}"
+    raise InputError(f"{named}; {remedy}", see="grades", cure=cure)
 
 
 def read_carefully(
@@ -209,7 +218,12 @@ class WinnerCodes:
         self._codes, self._count = {**WINNERS, **own}, count
 
     def __call__(self, value):
-        word = word_of(value) if isinstance(value, str | int | float) else ""
+        if not isinstance(value, str | int | float):
+            raise InputError(
+                f"winner is {shown(value)}, not a word or a number: write a, b or tie",
+                see="winners",
+            )
+        word = word_of(value)
         if word.lower() not in self._codes:
             remedy, cure = remedy_for_words(self._count(), self._codes)
             raise InputError(f"winner is {shown(value)}; {remedy}", see="winners", cure=cure)

@@ -170,3 +170,49 @@ def test_stars_without_a_scale_are_remarked_on():
     assert not dl.read_preferences(lines([1, 2, 3, 4, 5]), scale="1,2,3,4,5").recognised.remarks
     assert not dl.read_preferences(lines([1, 2, 3, 4, 5]), n_grades=6).recognised.remarks
     assert not dl.read_preferences(lines([0, 1, 2, 3])).recognised.remarks
+
+
+def test_a_stray_grade_is_named_by_the_row_of_its_document(tmp_path):
+    rows = [
+        f"q{i},{side},{k},{9 if (i, side, k) == (300, 'b', 2) else (i + k) % 3},a\n"
+        for i in range(400)
+        for side in "ab"
+        for k in (1, 2, 3)
+    ]
+    path = write(tmp_path, "rows.csv", "query,side,position,grade,winner\n" + "".join(rows))
+    refused("line 1806: the grade 9", dl.read_preferences, path)
+
+
+@pytest.mark.parametrize("scale", ["-2,-1,0,1,2", [-1.0, 0, 10]])
+def test_a_scale_cannot_name_the_numbers_that_are_no_grades(scale):
+    line = {"a": [-1, 0], "b": [0, -1], "winner": "a"}
+    words = "which means (no result|an unknown grade) in a log: write other numbers"
+    refused(words, dl.read_preferences, [line], scale=scale)
+    assert dl.read_preferences([line], scale="-3,0", as_is=True).preferred.tolist() == [[-1, 1]]
+
+
+def test_a_grade_better_than_the_best_is_a_bad_line(tmp_path):
+    text = "a,b,winner\n2 1,1 2,a\n2 1,1 0,a\n"
+    path, bad = write(tmp_path, "log.csv", text), tmp_path / "bad.csv"
+    refused("log.csv, line 3: b holds the grade 0, better", dl.read_preferences, path, best_grade=1)
+    log = dl.read_preferences(path, best_grade=1, skip_bad=bad, as_is=True)
+    assert log.preferred.tolist() == [[0, 1]]
+    assert bad.read_text() == "a,b,winner\n2 1,1 0,a\n"
+
+
+def test_a_grade_off_a_scale_that_the_log_states_is_not_to_be_insisted_on(tmp_path):
+    first = {"a": [2, 1], "b": [1, 2], "winner": "a", "scale": 3}
+    write_lines(tmp_path / "1.jsonl", [first])
+    write_lines(tmp_path / "2.jsonl", [{"a": [4, 1], "b": [1, 2], "winner": "a"}])
+    message = refused("2.jsonl, line 1: a holds the grade 4", dl.read_preferences, tmp_path)
+    assert "the log states a scale of 3 grades: correct its column scale, or the line" in message
+    assert "n_grades" not in message
+
+
+@pytest.mark.parametrize("names", ["E S I", "relevant irrelevant"])
+def test_unknown_names_of_grades_are_proposed_as_they_are(names):
+    first, *others = names.split()
+    line = {"a": [first], "b": [others[-1]], "winner": "a"}
+    message = refused(f"a holds the grade name '{first}'", dl.read_preferences, [line])
+    assert f"(--scale {','.join(sorted([first.lower(), others[-1].lower()]))})" in message
+    assert "Good" not in message

@@ -271,6 +271,81 @@ def test_cells_that_are_not_available(tmp_path, missing):
     assert read.rater.tolist() == ["NA", "x"]
 
 
+def test_a_word_such_as_na_is_what_an_option_says(tmp_path):
+    log = write(tmp_path, "log.csv", "a,b,winner\nNA,B,b\nA,B,n/a\n")
+    read = read_preferences(log, scale="NA,B,A", winner_words="n/a=a", as_is=True)
+    assert read.preferred.tolist() == [[1], [2]]
+    assert read.other.tolist() == [[0], [1]]
+
+
+def test_a_cell_that_is_not_available_is_no_gap_of_a_wide_list(tmp_path):
+    head = "a1,a2,a3,b1,b2,b3,winner\n"
+    log = write(tmp_path, "log.csv", f"{head}2,NA,1,1,2,NA,a\n")
+    read = read_preferences(log, as_is=True)
+    assert read.preferred.tolist() == [[2, -1, 1]]
+    assert read.other.tolist() == [[1, 2, -2]]
+    named = write(tmp_path, "named.csv", f"{head}A,NA,B,B,NA,A,a\n")
+    read = read_preferences(named, scale="NA,B,A", as_is=True)
+    assert read.preferred.tolist() == [[2, 0, 1]]
+    refused("a2 is blank", read_preferences, write(tmp_path, "gap.csv", f"{head}2,,1,1,2,0,a\n"))
+
+
+def test_a_byte_order_mark_inside_a_file_is_no_blank(tmp_path):
+    for quote in ("", '"'):
+        text = f"a|b|winner\n\ufeff2|3|{quote}a{quote}\n"
+        refused("line 2: a holds '.ufeff2'", read_preferences, write(tmp_path, "x.csv", text))
+
+
+def test_lists_of_objects_and_others_are_refused():
+    mixed = [{"doc": "x", "grade": 1}, 2]
+    log = [{"a": mixed, "b": [{"doc": "z", "grade": 1}], "winner": "a"}]
+    refused("record 1: a holds {'doc': 'x'", read_preferences, log)
+
+
+def test_documents_that_are_objects_are_read_where_their_names_have_no_column(tmp_path):
+    lists = {"a": [{"doc": "x", "grade": 1}], "b": [{"doc": "z", "grade": 2}]}
+    clicks = {**lists, "teams": ["a"], "clicks": [1]}
+    log = dl.io.preferences_from_interleaving([clicks], as_is=True)
+    assert log.preferred.tolist() == [[1]]
+    answer = {"selected": "left"}
+    result = [{"type": "pairwise", "from_name": "w", "value": answer}]
+    task = {"id": 1, "data": lists, "annotations": [{"completed_by": 1, "result": result}]}
+    path = write(tmp_path, "tasks.json", json.dumps([task]))
+    assert read_preferences(path, as_is=True).preferred.tolist() == [[1]]
+    refused("no 'list'", dl.read_ratings, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("x.csv", "Report of 2024\na,b,winner\n2,1,a\n", "by commas, .* header= .--header 2"),
+        ("x.csv", "Report, 2024\na,b,winner\n2,1,a\n", "found Report, .*--header 2.*header='"),
+        (
+            "x.json",
+            '{"judgements": [{"a": [2]}]}',
+            "found judgements; give what 'judgements' holds",
+        ),
+    ],
+)
+def test_too_few_columns_are_told_of_a_title_and_of_an_object(tmp_path, name, text, words):
+    message = refused(words, read_preferences, write(tmp_path, name, text))
+    assert ("commas" in message) == text.startswith("Report of")
+
+
+@pytest.mark.parametrize("winner", [{"x": 1}, ["a", "b"]])
+def test_a_winner_that_is_no_word_gets_no_words(winner):
+    log = [{"a": [1], "b": [0], "winner": winner}]
+    message = refused("winner is .*, not a word or a number", read_preferences, log)
+    assert "winner_words" not in message
+
+
+def test_the_call_that_is_proposed_for_documents_is_there(tmp_path):
+    log = write(tmp_path, "log.csv", "query,a,b,winner\nq,d1 d2,d2 d1,a\n")
+    message = refused("a holds 'd1'", read_preferences, log)
+    call = message.partition("; so: ")[2].replace("'QRELS'", "{'q': {'d1': 1}}")
+    assert eval(call, {"dl": dl}).preferred.tolist() == [[1, 0]]
+
+
 @pytest.mark.parametrize(("text", "number"), [("0,125", 0.125), ("1,5", 1.5), ("12,3456", 12.3456)])
 def test_decimal_commas(tmp_path, text, number):
     log = write(tmp_path, "log.csv", f"a;b;winner;weight\n2 0;0 1;a;{text}\n")

@@ -680,7 +680,11 @@ def test_a_rating_that_is_no_number_is_not_proposed():
 def test_the_usual_scale_is_proposed_if_no_other_name_occurs():
     for best, end in (
         ("Fair", "; so: dl.read_preferences(log, scale=['Bad', 'Fair', 'Good'])"),
-        ("Superb", "worst first"),
+        (
+            "Superb",
+            "put these in order: scale= (--scale bad,good,superb) (see docs/reference/"
+            "errors.md#grades)",
+        ),
     ):
         lines = [
             {"a": ["Good", "Bad", None], "b": ["Bad", "Good", "u"], "winner": "a"},

@@ -182,7 +182,7 @@ BAD_LINES = {
     line(a=[True, 0, 0]): "a holds True, which is not a grade; grades are integers, 0 = worst",
     line(
         b=["Good", 0, 0]
-    ): r"b holds the grade name 'Good'; pass scale=\['Bad', 'Fair', 'Good'\], worst first",
+    ): "b holds the grade name 'Good'; pass scale= with the names of all grades, worst first",
     line(b=["2.5", 0, 0]): "b holds the grade 2.5, which is not an integer",
     line(a=[-3, 0, 0]): r"a holds the grade -3, outside -2..4; raise n_grades=5 \(--grades\)",
     line(a=[5, 0, 0]): r"a holds the grade 5, outside -2..4; raise n_grades=5 \(--grades\)",
