@@ -69,7 +69,7 @@ class RawColumn:
         word = cell.strip(BLANK)
         if value is None and self.kind == "winner" and word.lower() in self.mapping.own_words.codes:
             return word
-        if value is None and self.kind == "grades" and word.lower() in self.mapping.grade_of_name:
+        if value is None and self.kind == "grades" and self.mapping.grade_of(word) is not None:
             return [word]
         return value
 
