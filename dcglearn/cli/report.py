@@ -21,6 +21,7 @@ from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE
 from dcglearn.parts.parted_log import PartedLog
+from dcglearn.parts.usable_pairs import ASSUMED
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import OF_FORMS, FormChoice
 from dcglearn.trust.llm import LLMReport
@@ -282,6 +283,8 @@ class Report(Findings):
             "new judgements": Section(self.not_measured),
             "left open": self.learner.visible,
         }
+        if self.no_signal:
+            parts["left open"] = Section("every gain and discount")
 
         # what belongs to some logs and methods
         parts |= {"factored": self.factoring, "LLM judge": self.machine, "raters": self.raters}
@@ -294,7 +297,9 @@ class Report(Findings):
 
     @property
     def _without_bands(self) -> str:
-        """How to get the bands that were not asked for."""
+        """How to get the bands that were not asked for, or why they would tell nothing."""
+        if self.no_signal:
+            return f"not at all: bands would be those of {ASSUMED}"
         if isinstance(self.log, PartedLog):
             return NOT_IN_PARTS
         if self.factoring is not None:
@@ -302,6 +307,9 @@ class Report(Findings):
         return "not measured; --bands 200 gives 90% bands of every gain and discount"
 
     def _learned(self) -> Section:
+        if self.no_signal:
+            sentence = f"no gain or discount; these are {ASSUMED}: {self.metric.sentence}"
+            return Section(sentence, self.dcg.notes, rows=_table(self.dcg))
         if isinstance(self.learner, DirectFit):
             return learned_section(self.learner)
 

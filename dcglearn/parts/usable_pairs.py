@@ -178,6 +178,9 @@ NO_SIGNAL = (
     "were winners, ratings or grades misread?"
 )
 
+ASSUMED = "chance and what was assumed, not what people want"
+"""What gains and discounts are that were learned from a log that tells nothing."""
+
 DRAWN = 999
 """Number of draws of the null hypothesis."""
 

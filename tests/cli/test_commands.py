@@ -156,6 +156,14 @@ def test_a_report_says_that_a_log_has_no_signal(dcglearn, tmp_path):
     assert status == 0
     assert err.count("better than a coin") == page.read_text().count("better than a coin") == 1
 
+    # no part speaks of what was learned from them
+    for method in ("dcg", "qp"):
+        with pytest.warns(UserWarning, match="better than a coin"):
+            out = dcglearn("learn", log, "--method", method, "--json")[1]
+        said = json.loads(out)["sentences"]
+        assert said["learned"].startswith("no gain or discount; these are chance and what was")
+        assert said["left open"] == "every gain and discount" and "200" not in said["how sure"]
+
 
 @pytest.mark.parametrize("suffix", [".html", ".MD", ".txt", ".csv", ".pdf", ".png"])
 def test_a_metric_is_not_written_by_the_name_of_a_report(misuse, log, here, suffix):
