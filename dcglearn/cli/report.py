@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 from math import isfinite
@@ -15,7 +15,7 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import Fields
-from dcglearn.learning.descriptions import DirectFit, QPFit
+from dcglearn.learning.descriptions import DirectFit, QPFit, cautions_of
 from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
@@ -216,6 +216,7 @@ class Report(Findings):
             "recognised": {} if recognised is None else recognised.to_dict(),
             "sentences": {name: part.sentence for name, part in self.shown.items()},
             "no_signal": self.no_signal,
+            "cautions": cautions_of(self.log, self.learner),
             "contradicted": self.contradicted,
             # the fit, and what of it the log can tell
             "objective": learner.objective,
@@ -278,7 +279,7 @@ class Report(Findings):
         """The parts of the report: six that say in a sentence what to know, then further ones."""
         parts: dict[str, Finding | None] = {
             "read": read_section(self.log, self.contradicted, self.remarks),
-            "learned": self._learned(),
+            "learned": self._with_cautions(self._learned()),
             "how sure": self.bands or Section(self.no_bands or self._without_bands),
             "new judgements": Section(self.not_measured),
             "left open": self.learner.visible,
@@ -305,6 +306,9 @@ class Report(Findings):
         if self.factoring is not None:
             return "not measured; --method dcg --bands 200 gives 90% bands of gains and discounts"
         return "not measured; --bands 200 gives 90% bands of every gain and discount"
+
+    def _with_cautions(self, section: Section) -> Section:
+        return replace(section, notes=[*section.notes, *cautions_of(self.log, self.learner)])
 
     def _learned(self) -> Section:
         if self.no_signal:
