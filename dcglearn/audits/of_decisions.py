@@ -28,8 +28,9 @@ from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.parts.parted_log import joined
 from dcglearn.parts.usable_pairs import ASSUMED
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import Bands
+from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
+from dcglearn.trust.resampling import no_more_lists
 from dcglearn.trust.segments import segment_test
 
 ENDS = [
@@ -174,11 +175,12 @@ def next_section(inputs: Inputs) -> Section:
         pass
 
     # four times as many make bands half as wide
-    more, by, n_units = None, "", 0
+    more, by, n_units, no_more = None, "", 0, inputs.no_bands
     if inputs.bands is not None:
         n_units, by = inputs.bands.n_units, inputs.bands.by
         more = 3 * n_units
-    numbers: Fields = {"more": more, "by": by, "n_units": n_units, "no_bands": inputs.no_bands}
+        no_more = no_more_lists(log, by, n_units + more, FEWEST_DRAWN)
+    numbers: Fields = {"more": more, "by": by, "n_units": n_units, "no_more": no_more}
     numbers["questions"] = questions
     file = f"data:application/x-ndjson,{quote(lines)}"
 
