@@ -168,8 +168,8 @@ def audit(
 
 
 def _numbered(log: Preferences) -> Preferences:
-    """Return a log with numbers for the names of its raters and queries."""
-    columns = {}
+    """Return a log with numbers for names of raters and queries, without remarks on these."""
+    columns: Fields = {"recognised": None}
     for name in ("rater", "query"):
         labels = getattr(log, name)
         if labels is not None:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dcglearn.coherence.verdict import Coherence, coherence
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
@@ -75,6 +76,13 @@ class Inputs:
         except InputError as error:
             return str(error)
         return with_lack_of_fit(found, self.log, self.fit, seed)
+
+    @cached_property
+    def proof(self) -> Coherence:
+        """Whether the learned DCG and the metric in use can disagree, searched for 20 seconds."""
+        with stage("coherence"):
+            names = (LEARNED, self.name)
+            return coherence(self.fit.dcg, self.baseline, time_limit=20.0, names=names)
 
     @property
     def followed(self) -> str:

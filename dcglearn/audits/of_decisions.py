@@ -26,9 +26,11 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import read_metric
 from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.parts.parted_log import joined
+from dcglearn.parts.usable_pairs import ASSUMED
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import Bands
+from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
+from dcglearn.trust.resampling import no_more_lists
 from dcglearn.trust.segments import segment_test
 
 ENDS = [
@@ -147,7 +149,17 @@ def _mean_with_interval(gap: Floats, random_state: int) -> tuple[float, ...]:
 
 
 def next_section(inputs: Inputs) -> Section:
-    """Return how many more judgements make bands half as wide, and the pairs to ask next."""
+    """Return how many more judgements make bands half as wide, and the pairs to ask next.
+
+    A log that tells nothing is to be checked first.
+    """
+    if inputs.tells_nothing:
+        check = "check first how winners, ratings and grades were read"
+        return Section(
+            f"{check}: more judgements like these would tell nothing either",
+            numbers={"more": None, "questions": []},
+        )
+
     # 20 pairs to ask, of 200 lists with the log's mix of grades
     log, random_state = inputs.log, inputs.random_state
     questions, lines = [], ""
@@ -163,11 +175,12 @@ def next_section(inputs: Inputs) -> Section:
         pass
 
     # four times as many make bands half as wide
-    more, by, n_units = None, "", 0
+    more, by, n_units, no_more = None, "", 0, inputs.no_bands
     if inputs.bands is not None:
         n_units, by = inputs.bands.n_units, inputs.bands.by
         more = 3 * n_units
-    numbers: Fields = {"more": more, "by": by, "n_units": n_units, "no_bands": inputs.no_bands}
+        no_more = no_more_lists(log, by, n_units + more, FEWEST_DRAWN)
+    numbers: Fields = {"more": more, "by": by, "n_units": n_units, "no_more": no_more}
     numbers["questions"] = questions
     file = f"data:application/x-ndjson,{quote(lines)}"
 
@@ -186,7 +199,10 @@ def next_section(inputs: Inputs) -> Section:
 
 
 def tools_section(inputs: Inputs) -> Section:
-    """Return what to paste into other tools for the learned DCG."""
+    """Return what to paste into other tools for the learned DCG, unless nothing was learned."""
+    if inputs.tells_nothing:
+        return Section(f"nothing to paste: the learned DCG is {ASSUMED}", numbers={"paste": {}})
+
     # what each tool needs
     dcg = inputs.learned
     paste: dict[str, Any] = {}

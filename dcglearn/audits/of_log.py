@@ -10,6 +10,7 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
+from dcglearn.learning.descriptions import cautions_of
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.parted_log import differing_pairs
@@ -56,6 +57,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "one_sided": one_sided_raters(log).tolist(),
         "left_out": len(differing_pairs(log)) - len(inputs.pairs),
         "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
+        "cautions": cautions_of(log, inputs.fit),
     }
 
     # the sentence counts, and names what stands out

@@ -8,7 +8,6 @@ import numpy as np
 from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section
 from dcglearn.coherence.pair_shares import disagreement_matrix
-from dcglearn.coherence.verdict import coherence
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
@@ -25,12 +24,13 @@ def verdict_section(inputs: Inputs) -> Section:
     comparison, followed = inputs.comparison, inputs.followed
     row = None if isinstance(comparison, str) else comparison[comparison.baseline]
 
-    # too little to gain: less than 1% of the judgements, at most
+    # nothing to gain, or less than 1% of the judgements, at most
+    alike = not inputs.tells_nothing and inputs.proof.coherent is True
     little = row is not None and row.high < 0.01 and not inputs.tells_nothing
     verdict = "judge more"
     if followed == "learned":
         verdict = "change"
-    elif followed == "in use" or little:
+    elif followed == "in use" or alike or little:
         verdict = "keep"
 
     # the dates of audit and judgements go with it
@@ -40,6 +40,7 @@ def verdict_section(inputs: Inputs) -> Section:
         "name": inputs.name,
         "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
         "followed": followed,
+        "alike": alike,
         "row": row,
         "why": f"not known which metric people follow: {comparison}",
         "held_out": "",
@@ -137,14 +138,13 @@ def disagreement_section(inputs: Inputs) -> Section:
     log, comparison = inputs.pairs, inputs.comparison
     metrics = {LEARNED: inputs.fit.dcg, inputs.name: inputs.baseline}
 
-    # prove or refute, in 20 seconds a search
-    learned, in_use = metrics.values()
+    # prove or refute
+    proof = inputs.proof
     with stage("coherence"):
-        proof = coherence(learned, in_use, time_limit=20.0, names=(LEARNED, inputs.name))
         share = float(disagreement_matrix(metrics, random_state=inputs.random_state).share[0, 1])
 
     # pairs that show it: of the log, or the witness
-    pairs = disputed(log, log.verdicts(learned), log.verdicts(in_use))
+    pairs = disputed(log, *(log.verdicts(metric) for metric in metrics.values()))
     if not pairs and proof.witness is not None:
         pairs = [{"lists": proof.witness.lists, "verdicts": None}]
     for pair in pairs:
@@ -162,7 +162,7 @@ def disagreement_section(inputs: Inputs) -> Section:
     return Section.told(
         "disagreement",
         numbers,
-        pictures=[_drawn(pair, learned.n_grades) for pair in pairs],
+        pictures=[_drawn(pair, inputs.log.n_grades) for pair in pairs],
         texts={"The largest disagreement of all lists": str(proof)},
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 from math import isfinite
@@ -15,12 +15,13 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import Fields
-from dcglearn.learning.descriptions import DirectFit, QPFit
+from dcglearn.learning.descriptions import DirectFit, QPFit, cautions_of
 from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE
 from dcglearn.parts.parted_log import PartedLog
+from dcglearn.parts.usable_pairs import ASSUMED
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import OF_FORMS, FormChoice
 from dcglearn.trust.llm import LLMReport
@@ -215,6 +216,7 @@ class Report(Findings):
             "recognised": {} if recognised is None else recognised.to_dict(),
             "sentences": {name: part.sentence for name, part in self.shown.items()},
             "no_signal": self.no_signal,
+            "cautions": cautions_of(self.log, self.learner),
             "contradicted": self.contradicted,
             # the fit, and what of it the log can tell
             "objective": learner.objective,
@@ -277,11 +279,13 @@ class Report(Findings):
         """The parts of the report: six that say in a sentence what to know, then further ones."""
         parts: dict[str, Finding | None] = {
             "read": read_section(self.log, self.contradicted, self.remarks),
-            "learned": self._learned(),
+            "learned": self._with_cautions(self._learned()),
             "how sure": self.bands or Section(self.no_bands or self._without_bands),
             "new judgements": Section(self.not_measured),
             "left open": self.learner.visible,
         }
+        if self.no_signal:
+            parts["left open"] = Section("every gain and discount")
 
         # what belongs to some logs and methods
         parts |= {"factored": self.factoring, "LLM judge": self.machine, "raters": self.raters}
@@ -294,14 +298,22 @@ class Report(Findings):
 
     @property
     def _without_bands(self) -> str:
-        """How to get the bands that were not asked for."""
+        """How to get the bands that were not asked for, or why they would tell nothing."""
+        if self.no_signal:
+            return f"not at all: bands would be those of {ASSUMED}"
         if isinstance(self.log, PartedLog):
             return NOT_IN_PARTS
         if self.factoring is not None:
             return "not measured; --method dcg --bands 200 gives 90% bands of gains and discounts"
         return "not measured; --bands 200 gives 90% bands of every gain and discount"
 
+    def _with_cautions(self, section: Section) -> Section:
+        return replace(section, notes=[*section.notes, *cautions_of(self.log, self.learner)])
+
     def _learned(self) -> Section:
+        if self.no_signal:
+            sentence = f"no gain or discount; these are {ASSUMED}: {self.metric.sentence}"
+            return Section(sentence, self.dcg.notes, rows=_table(self.dcg))
         if isinstance(self.learner, DirectFit):
             return learned_section(self.learner)
 

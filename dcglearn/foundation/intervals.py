@@ -30,6 +30,13 @@ def percentile_interval(draws: Floats, level: float = LEVEL) -> Any:
     return np.nanquantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0)
 
 
+def binomial_tail(successes: Any, n: Any, share: Any = 0.5) -> Any:
+    """Return the chance of at least so many successes of n, also of effective numbers."""
+    from scipy.special import betainc
+
+    return betainc(np.maximum(successes, 1e-9), n - successes + 1, share)
+
+
 def wilson(successes: int, n: int, level: float) -> tuple[float, float]:
     """Return Wilson's interval of a share, which holds its level near 0 and 1 too.
 

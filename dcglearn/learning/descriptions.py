@@ -465,6 +465,12 @@ def fit_of(learner: Any) -> DirectFit | None:
     return fit if isinstance(fit, DirectFit) else None
 
 
+def cautions_of(log: Any, fit: QPFit | DirectFit) -> list[str]:
+    """Return the remarks of a log's reader, and the fit's cautions, for reports."""
+    recognised = getattr(log, "recognised", None)
+    return [*getattr(recognised, "remarks", ()), *fit.cautions]
+
+
 def warn_of(
     fit: QPFit | DirectFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3
 ) -> None:

@@ -5,7 +5,7 @@ from around it.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -32,12 +32,13 @@ from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verdicts_in_parts
-from dcglearn.learning.wrong_verdicts import wrong_share
+from dcglearn.learning.wrong_verdicts import CONTRARY_LEVEL, contrary_raters, wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog, with_grades
+from dcglearn.parts.usable_pairs import tells_nothing
 
 _LOG = logging.getLogger(__name__)
 
@@ -336,7 +337,8 @@ def _direct_fit(
 
     # the best gain and the first discount are fixed
     n_free = model.n_grades - 2 + model.depth
-    return replace(fitted, cautions=_cautions(fitted.n_effective, n_free, fitted.rater_error))
+    contrary = _contrary(log, fitted, judgements, result)
+    return replace(fitted, cautions=_cautions(fitted.n_effective, n_free, contrary))
 
 
 def with_form(
@@ -389,7 +391,22 @@ def _notes(visible: Visibility) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _cautions(n_effective: float, n_free: int, rater_error: Mapping[str, float]) -> tuple[str, ...]:
+def _contrary(
+    log: OpenLog, fitted: DirectFit, judgements: JudgementSource, result: Optimum
+) -> list[str]:
+    """Return the raters who contradict the others beyond chance, none of a log of coin flips."""
+    # an error rate above 1/2 is a rater who mistakes the sides, or chance
+    errors = fitted.rater_error
+    if not any(error > 0.5 for error in errors.values()):
+        return []
+    points = result.model.points(result.theta[None])
+    beyond = contrary_raters(judgements.thinned(SAMPLE).merged(), points)
+    rows = zip(errors.items(), beyond, strict=True)
+    names = [name for (name, error), is_contrary in rows if error > 0.5 and is_contrary]
+    return names if names and not tells_nothing(log) else []
+
+
+def _cautions(n_effective: float, n_free: int, contrary: Sequence[str]) -> tuple[str, ...]:
     """Return the cautions of too few judgements, and of raters who contradict the others."""
     cautions = []
     if n_effective < n_free:
@@ -398,13 +415,11 @@ def _cautions(n_effective: float, n_free: int, rater_error: Mapping[str, float])
             f"{n_free} gains and discounts to learn: what it does not show is set by the prior, "
             f"smooth curves {pointer('too-few')}"
         )
-
-    # an error rate above 1/2 is a rater who mistakes the sides
-    names = ", ".join(name for name, error in rater_error.items() if error > 0.5)
-    if names:
+    if contrary:
         cautions.append(
-            f"raters who contradict the others more often than not: {names}; their verdicts are "
-            "counted reversed: check whether they took the worse for the better "
+            f"raters who contradict the others more often than not: {', '.join(contrary)} (tested "
+            f"at a level of {CONTRARY_LEVEL:.0%} for all raters); their verdicts are counted "
+            "reversed: check whether they took the worse for the better "
             f"{pointer('contrary-raters')}"
         )
     return tuple(cautions)

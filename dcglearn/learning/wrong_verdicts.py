@@ -4,12 +4,18 @@ A judge's error rate is the part that does not depend on how close two lists are
 errors come from close pairs have a small one, however often they are wrong.
 """
 
+from typing import Any
+
 import numpy as np
 
-from dcglearn.foundation.validation import Floats
+from dcglearn.foundation.intervals import binomial_tail
+from dcglearn.foundation.validation import Flags, Floats
 from dcglearn.learning.judgement_kernel import chances
 from dcglearn.learning.list_kernel import list_values
 from dcglearn.learning.pair_loss import JudgedPairs, Points
+
+CONTRARY_LEVEL = 0.01
+"""False-positive rate of the test that some rater of a log contradicts the others."""
 
 
 def wrong_chances(
@@ -29,17 +35,46 @@ def wrong_chances(
 
 def wrong_share(judgements: JudgedPairs, points: Points) -> float:
     """Return the share of decided judgements that is expected to name the worse list."""
-    decided = judgements.at(np.flatnonzero(np.broadcast_to(judgements.level, len(judgements))))
+    decided, z = _decided(judgements, points)
     n = len(decided)
     if not n:
         return 0.0
 
-    # how far the lists are apart, and what judges add to that
-    first, second = (list_values(x, points.tables)[0] for x in (decided.first, decided.second))
+    # what judges add to the difference of the lists
     rater = np.broadcast_to(decided.rater, n)
     pull = 0.0 if points.biases is None else decided.way * points.biases[0][rater]
 
     threshold = float(points.thresholds[0, 1])
     errors = points.errors[0][rater]
-    wrong = wrong_chances(first - second, pull, threshold, errors)
+    wrong = wrong_chances(z, pull, threshold, errors)
     return float(np.average(wrong, weights=np.broadcast_to(decided.weight, n)))
+
+
+def contrary_raters(judgements: JudgedPairs, points: Points) -> Flags:
+    """Return which raters name the worse list more often than not, beyond chance over all of them.
+
+    One-sided binomial tests of a half, by the number of judgements of equal weights that say as
+    much (Kish 1965), with Bonferroni's correction.
+    """
+    decided, z = _decided(judgements, points)
+    n_raters = points.errors.shape[1]
+    rater = np.broadcast_to(decided.rater, len(z))
+    weight: Floats = np.broadcast_to(decided.weight, len(z))
+
+    def sums(values: Floats) -> Floats:
+        totals: Any = np.bincount(rater, values, n_raters)
+        return np.asarray(totals, np.float64)
+
+    # how many independent judgements of each, and how many of these name the worse list
+    total = np.maximum(sums(weight), 1e-300)
+    n = total**2 / np.maximum(sums(weight**2), 1e-300)
+    wrong = sums(weight * (z < 0)) / total * n
+    contrary: Flags = binomial_tail(wrong, n) <= CONTRARY_LEVEL / n_raters
+    return contrary
+
+
+def _decided(judgements: JudgedPairs, points: Points) -> tuple[JudgedPairs, Floats]:
+    """Return the decided judgements, and the differences of their lists in units of the noise."""
+    decided = judgements.at(np.flatnonzero(np.broadcast_to(judgements.level, len(judgements))))
+    first, second = (list_values(x, points.tables)[0] for x in (decided.first, decided.second))
+    return decided, first - second

@@ -110,16 +110,20 @@ class Visibility(Finding):
             names = f"{thing} {_ranks(self.unseen_grades, 0)}"
             things[f"the worth of {names}"] = f"no list of the log holds {names}"
 
-        # the level of gains
+        # the level of gains, which a DCG has at every position from those that tell it
         if self.free_rows:
-            everywhere = len(self.free_rows) == self.invisible.shape[1]
-            where = "every position" if everywhere else f"positions {_ranks(self.free_rows)}"
             level = "how much better a document is than none"
             if self.graded:
-                level = "whether a result of the worst grade is better than none (both count 0)"
+                level = "whether a result of the worst grade is better than none"
+            where, level_is = "every position", "their level is a convention"
+            if len(self.free_rows) < self.invisible.shape[1]:
+                position = "position" if len(self.free_rows) == 1 else "positions"
+                where = f"{position} {_ranks(self.free_rows)}"
+                level += f" at {where}"
+                level_is = "a DCG takes their level there from the other positions"
             things[level] = (
                 f"both lists of a pair always have a {thing} at {where}, so only differences "
-                f"between {thing}s are learned, and the worst is taken to be worth 0"
+                f"between {thing}s are learned, and {level_is}"
             )
 
         # the level of discounts

@@ -10,7 +10,7 @@ a free utility could (a score test).
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,56 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Counts, Flags, Floats, InputError, Integers, shortened
+from dcglearn.foundation.validation import Counts, Flags, Floats, InputError, shortened
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, AnyLog, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs, facts_of
-from dcglearn.readers.shown_order import FEWEST_VERDICTS, ONE_SIDED_LEVEL, one_sided
+from dcglearn.readers.shown_order import Sides
 from dcglearn.readers.upside_down import CHECKED_PAIRS, sampled
 
 REASON = "verdicts of raters who always name one side"
-
-
-@dataclass(frozen=True)
-class Sides:
-    """How often raters name a list, and the one shown second, shape (R,); parts add with ``+``."""
-
-    raters: NDArray[Any]
-    n: Integers
-    second: Integers
-
-    def __add__(self, other: Sides) -> Sides:
-        raters, number = np.unique(np.concatenate([self.raters, other.raters]), return_inverse=True)
-
-        def added(mine: Integers, theirs: Integers) -> Integers:
-            both = np.concatenate([mine, theirs])
-            return np.bincount(number, both, len(raters)).astype(np.int64)
-
-        return Sides(raters, added(self.n, other.n), added(self.second, other.second))
-
-    def always_one(self) -> NDArray[Any]:
-        """Return the raters who always name one side, beyond chance, though the others name both.
-
-        The rest of the raters say how often that side is named where lists matter; a one-sided
-        binomial test.
-        """
-        lone = one_sided(self.n, self.second)
-        if not lone.any() or self.n[~lone].sum() < FEWEST_VERDICTS:
-            return self.raters[:0]
-
-        # how often the others name the second list
-        share = (self.second[~lone].sum() + 0.5) / (self.n[~lone].sum() + 1)
-        is_second = 2 * self.second > self.n
-        expected = np.where(is_second, share, 1 - share)
-
-        # chance to name one side that often, by the binomial distribution
-        from scipy.special import betainc
-
-        named = np.where(is_second, self.second, self.n - self.second)
-        chance = betainc(np.maximum(named, 1), self.n - named + 1, expected)
-        return self.raters[lone & (chance <= ONE_SIDED_LEVEL / len(self.n))]
 
 
 def one_sided_raters(log: OpenLog) -> NDArray[Any]:
@@ -165,8 +125,7 @@ def _sides(log: PreferencePairs) -> Sides:
     if log.rater is None or log.swapped is None:
         nobody = np.zeros(0, np.int64)
         return Sides(nobody, nobody, nobody)
-    raters, number = np.unique(log.rater, return_inverse=True)
-    return Sides(raters, np.bincount(number), np.bincount(number, log.swapped).astype(np.int64))
+    return Sides.of(log.rater, log.swapped)
 
 
 def _without(log: AnyLog, raters: NDArray[Any]) -> AnyLog:
@@ -177,6 +136,9 @@ NO_SIGNAL = (
     "no metric orders new pairs of this log better than a coin: "
     "were winners, ratings or grades misread?"
 )
+
+ASSUMED = "chance and what was assumed, not what people want"
+"""What gains and discounts are that were learned from a log that tells nothing."""
 
 DRAWN = 999
 """Number of draws of the null hypothesis."""

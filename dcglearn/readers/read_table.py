@@ -45,7 +45,7 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import log_files, name_of, opener_of, records_of
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings, with_ratings
-from dcglearn.readers.shown_order import check_first, names_of_lists, with_lists
+from dcglearn.readers.shown_order import check_first, names_of_lists, remarks_on_letters, with_lists
 from dcglearn.readers.upside_down import (
     CHECKED_PAIRS,
     Reversal,
@@ -199,6 +199,7 @@ def columns_on_scale(
         table, dropped, remarks = columns_of(name, source, mapping, skip_bad)
     mapping = agreed(name, source, table, mapping)
     remarks = (*remarks, *check_levels(name, source, table, mapping))
+    remarks += remarks_on_letters(table)
     return table, dropped, replace(_recognised(source, table, mapping), remarks=remarks)
 
 

@@ -3,16 +3,20 @@
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.intervals import binomial_tail
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Flags, Floats, InputError, Integers, listed
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.readers.cell_values import NUMBER
-from dcglearn.readers.column_roles import PLACES, SWAPPED, Role, Roles, by_role, words_of
+from dcglearn.readers.column_roles import PLACES, SWAPPED, Role, Roles, Table, by_role, words_of
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.winner_words import WINNERS, Winners, word_of
 
@@ -202,6 +206,67 @@ def one_sided(n: Integers, second: Integers) -> Flags:
     is_rare = np.minimum(second, n - second) <= 0.05 * n
     always: Flags = (n >= FEWEST_VERDICTS) & is_rare
     return always
+
+
+@dataclass(frozen=True)
+class Sides:
+    """How often raters name a list, and the one shown second, shape (R,); parts add with ``+``."""
+
+    raters: NDArray[Any]
+    n: Integers
+    second: Integers
+
+    def __add__(self, other: Self) -> Self:
+        raters, number = np.unique(np.concatenate([self.raters, other.raters]), return_inverse=True)
+
+        def added(mine: Integers, theirs: Integers) -> Integers:
+            both = np.concatenate([mine, theirs])
+            return np.bincount(number, both, len(raters)).astype(np.int64)
+
+        return type(self)(raters, added(self.n, other.n), added(self.second, other.second))
+
+    @classmethod
+    def of(cls, rater: NDArray[Any], second: Flags) -> Self:
+        """Return the counts of decided verdicts; `second` tells which name the second list."""
+        raters, number = np.unique(rater, return_inverse=True)
+        return cls(raters, np.bincount(number), np.bincount(number, second).astype(np.int64))
+
+    def always_one(self) -> NDArray[Any]:
+        """Return the raters who always name one side, beyond chance, though the others name both.
+
+        The rest of the raters say how often that side is named where lists matter; a one-sided
+        binomial test.
+        """
+        lone = one_sided(self.n, self.second)
+        if not lone.any() or self.n[~lone].sum() < FEWEST_VERDICTS:
+            return self.raters[:0]
+
+        # how often the others name the second list
+        share = (self.second[~lone].sum() + 0.5) / (self.n[~lone].sum() + 1)
+        is_second = 2 * self.second > self.n
+        expected = np.where(is_second, share, 1 - share)
+
+        # chance to name one side that often
+        named = np.where(is_second, self.second, self.n - self.second)
+        chance = binomial_tail(named, self.n, expected)
+        return self.raters[lone & (chance <= ONE_SIDED_LEVEL / len(self.n))]
+
+
+def remarks_on_letters(table: Table) -> tuple[str, ...]:
+    """Return a remark on raters who always name list a, or b, where no column tells the sides."""
+    if "swapped" in table or not {"winner", "rater"} <= table.keys():
+        return ()
+    codes, raters = table["winner"].codes, table["rater"]
+    decided = (codes < WINNERS["tie"]) & (raters != "")
+    names = Sides.of(raters[decided], codes[decided] == WINNERS["b"]).always_one()
+    if not len(names):
+        return ()
+    always = f"{number_of(len(names), 'raters')} ({listed(map(repr, map(str, names)), 3)})"
+    return (
+        f"of {always} nearly every winner is the same one of a and b, the others name both: do "
+        "they always pick one side? A column shown_left (a or b, the list shown left) tells, and "
+        "leaves their verdicts out if so",
+    )
 
 
 def check_first(log: PreferencePairs, *, translated: bool) -> None:

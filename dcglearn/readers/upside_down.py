@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Flags, Floats, Grades, Indices, Integers, UpsideDownError
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
@@ -92,12 +93,11 @@ class Agreements:
         contrary: Flags = best - 0.5 < (0.5 - worst) / 2
         if not contrary.any():
             return contrary
-        from scipy.special import betainc  # SciPy takes longer to import than most logs to read
 
         # the binomial distribution at 1/2, of judgements that count as independent
         decided = (self.respected + self.violated) / self.total
         n = np.minimum(self.most, self._n_distinct()) * decided
-        chance = betainc(np.maximum(n * (1 - shares), 1e-9), n * shares + 1, 0.5)
+        chance = binomial_tail(n * (1 - shares), n)
         level = 0.001
         return contrary & (np.fmin.reduce(chance, initial=1.0) <= level)
 

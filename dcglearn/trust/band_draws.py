@@ -42,7 +42,7 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.judge_draws import judge_draws, with_draws
-from dcglearn.trust.resampling import FEWEST_TESTED, resampled_weights, unit_of
+from dcglearn.trust.resampling import FEWEST_TESTED, no_more_lists, resampled_weights, unit_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -423,10 +423,9 @@ def why_no_bands(log: Preferences, by: str | None = None) -> str:
     n = 0 if by == "pair" else _n_units(log, by)
     if 0 < n < FEWEST_DRAWN:
         remedy = "" if by == "list" else ", or give by=pair and speak of these alone"
-        return (
-            f"no bands by {by}: it takes {FEWEST_DRAWN}, the log has {n}: get judgements of "
-            f"more{remedy}"
-        )
+        no_more = no_more_lists(log, by, FEWEST_DRAWN, FEWEST_DRAWN)
+        remedy = no_more or f"get judgements of more{remedy}"
+        return f"no bands by {by}: it takes {FEWEST_DRAWN}, the log has {n}: {remedy}"
     return ""
 
 

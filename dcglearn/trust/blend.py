@@ -31,7 +31,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, with_grades
 from dcglearn.parts.usable_pairs import usable_pairs
-from dcglearn.trust.held_out_frame import Rows, held_out_frame
+from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
 from dcglearn.trust.resampling import (
     FEWEST_UNITS,
     folds_of,
@@ -271,9 +271,10 @@ def _weighed(
 ) -> list[Member]:
     """Return the members with their weights."""
     # by how many held-out preferences they respect
-    shares = held_out_shares(members, pairs, description)
+    frame = held_out_members(members, pairs, description)
     weights = np.ones(len(members)) / len(members)
-    if shares is not None:
+    if frame is not None:
+        shares = Shares(*mean_and_covariance(frame.right, frame.weight, frame.clusters))
         weights = shares.chances() + 1e-6
         members = [
             replace(member, share=float(share), error=float(error))
@@ -292,10 +293,10 @@ def _weighed(
     return [replace(member, weight=float(x)) for member, x in zip(members, weights, strict=True)]
 
 
-def held_out_shares(
+def held_out_members(
     members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription
-) -> Shares | None:
-    """Return the shares of held-out preferences that members respect.
+) -> HeldOut | None:
+    """Return how far members respect held-out preferences.
 
     Each fold has a textbook DCG of its own. The result is None if nothing can be held out.
     """
@@ -329,10 +330,7 @@ def held_out_shares(
 
     # comparing members on a long log takes long
     title = "members" if len(pairs) > 1 << 12 else ""
-    frame = held_out_frame(pairs, unit, folds, starmap(values_of, folds), title)
-    if frame is None:
-        return None
-    return Shares(*mean_and_covariance(frame.right, frame.weight, frame.clusters))
+    return held_out_frame(pairs, unit, folds, starmap(values_of, folds), title)
 
 
 def _refitted(fits: Sequence[DirectFit], pairs: PreferencePairs) -> list[DCG]:

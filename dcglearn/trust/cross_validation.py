@@ -12,6 +12,7 @@ import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.intervals import normal_interval
 from dcglearn.foundation.validation import Fields, Floats, Indices, PolarsFrame, Seed
 from dcglearn.learning.descriptions import (
     DirectDescription,
@@ -58,9 +59,12 @@ class _Tried(Finding):
         """The best value, and the share that it reaches."""
         values, best = self._values
         place = int(np.flatnonzero(values == best)[0])
+        mean, error = self.mean[place], self.error[place]
+        low, _ = normal_interval(mean, error)
+        coin = "" if low > 0.5 else "; a coin may order as many, so none is shown to be better"
         return (
             f"{self._of}={best:g} is the best of {len(values)}: learned with it, metrics order "
-            f"{self.mean[place]:.1%} ± {self.error[place]:.1%} of the held-out preferences rightly"
+            f"{mean:.1%} ± {error:.1%} of the held-out preferences rightly{coin}"
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -510,18 +510,12 @@ def _with_numbers(
     first; `chances`, shape (n,), are those that it gives the preferences, NaN or None where it does
     not know its judges.
     """
-    # shares of all metrics, and leads of the first
+    # a row each
     unit = names.by
     table = np.stack([*verdicts.values()])
     frame = HeldOut.of(held_out, unit, np.arange(len(held_out)), (table[None] + 1) / 2)
     weight = frame.weight
-    shares = frame.means()[0]
-    precisions = (table > 0) @ weight / weight.sum()
-    leads = lead_intervals(held_out, frame.right, unit, n_resamples, random_state)
-
-    # a row each
-    columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()
-    rows = tuple(Row(name, *row) for name, row in zip(verdicts, columns, strict=True))
+    rows = rows_of([*verdicts], frame, held_out, unit, n_resamples, random_state)
 
     # the pairs on which the learned metric and the one used now choose different lists
     learned = table[0]
@@ -552,6 +546,22 @@ def _with_numbers(
         calibration=calibration,
         signs=signs,
     )
+
+
+def rows_of(
+    names: Sequence[str],
+    frame: HeldOut,
+    log: Preferences,
+    unit: str,
+    n_resamples: int | None,
+    random_state: int,
+) -> tuple[Row, ...]:
+    """Return a row for each metric: the share of held-out pairs of a log, and the first's lead."""
+    shares = frame.means()[0]
+    precisions = (frame.right == 1) @ frame.weight / frame.weight.sum()
+    leads = lead_intervals(log[frame.rows], frame.right, unit, n_resamples, random_state)
+    columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()
+    return tuple(Row(name, *row) for name, row in zip(names, columns, strict=True))
 
 
 def half_test(signs: Floats, weight: Floats, clusters: Clusters) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +17,17 @@ from dcglearn.foundation.validation import Fields, Grades, InputError, PolarsFra
 from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectLearner, Member, fit_of
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.parts.open_log import Log, opened_log
-from dcglearn.parts.parted_log import OpenLog, PartedLog
+from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog
+from dcglearn.parts.usable_pairs import tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
 from dcglearn.trust import band_draws
 from dcglearn.trust.band_draws import Bands, why_no_bands
-from dcglearn.trust.blend import check_same_shape, fit_blend, mean_dcg
+from dcglearn.trust.blend import check_same_shape, fit_blend, held_out_members, mean_dcg
+from dcglearn.trust.resampling import FEWEST_UNITS, unit_of
+
+if TYPE_CHECKING:
+    from dcglearn.trust.held_out import Row
 
 
 def llm_dcg(llm: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> DCG | None:
@@ -72,11 +77,13 @@ def machine_dcg(llm: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG | 
 class LLMReport(Finding):
     """How far a machine can be trusted in place of people.
 
-    `people` and `machine` are members of the blend: shares of people's verdicts that they were not
-    learned from, and what they are. `both` is what was learned, in which the machine and the fits
-    near it have this `weight`. `bands` are those of people's verdicts by themselves, and `worth` is
-    about how many more of these would teach as much as the `n_llm` of the LLM judge do; where
-    there are too few, both are None, and `no_bands` says so.
+    `people` and `machine` are members of the blend. `both` is what was learned, in which the
+    machine and the fits near it have this `weight`. `bands` are those of people's verdicts by
+    themselves, and `worth` is about how many more of these would teach as much as the `n_llm` of
+    the LLM judge do; where there are too few, both are None, and `no_bands` says so. `rows` hold
+    how people's DCG and the machine's order `n_held_out` verdicts, unless there are too few.
+    `tells_nothing` is set where no metric orders people's verdicts better than a coin: then nothing
+    else is told.
     """
 
     people: Member
@@ -87,6 +94,9 @@ class LLMReport(Finding):
     bands: Bands | None = field(default=None, repr=False)
     worth: float | None = None
     no_bands: str = ""
+    rows: tuple[Row, ...] = ()
+    n_held_out: int = 0
+    tells_nothing: bool = False
 
     _labels: ClassVar = {
         "low": "band of all at once",
@@ -97,15 +107,16 @@ class LLMReport(Finding):
     @property
     def sentence(self) -> str:
         """How well the machine's DCG orders people's verdicts, and what it rates otherwise."""
-        shares = [f"{one.share:.1%} ± {one.error:.1%}" for one in (self.machine, self.people)]
-        if self.machine.share >= self.people.share:
-            return (
-                f"the LLM judge's DCG orders people's verdicts as well ({shares[0]}) as one "
-                f"learned from these does ({shares[1]})"
-            )
+        nobody = "nobody can say how far the LLM judge can be trusted"
+        if self.tells_nothing:
+            return f"{nobody}: no metric orders people's verdicts better than a coin"
+        if not self.rows:
+            return f"{nobody}: people's verdicts are too few to hold some out"
+        people, machine = self.rows
         return (
-            f"the LLM judge's DCG orders fewer of people's verdicts rightly ({shares[0]}) than one "
-            f"learned from these ({shares[1]}){self._differences()}"
+            f"of {number_of(self.n_held_out, 'held-out verdicts', ',')}, a DCG learned from "
+            f"people's alone orders {people.share:.1%} as they did; the LLM judge's DCG, "
+            f"{machine.beside}{self._differences()}"
         )
 
     def _differences(self) -> str:
@@ -161,11 +172,15 @@ class LLMReport(Finding):
     @property
     def notes(self) -> list[str]:
         """What the machine's verdicts are worth, and what they weigh."""
+        weight = (
+            f"the LLM judge's DCG and what is drawn to it make up {self.weight:.0%} of the result"
+        )
+        if self.tells_nothing:
+            return [weight]
         notes = [
             self._worth(),
-            f"the LLM judge's DCG and what is drawn to it make up {self.weight:.0%} of the result",
-            "shares are of people's verdicts that a DCG was not learned from, ± their standard "
-            "error",
+            weight,
+            "shares are of people's verdicts that a DCG was not learned from",
         ]
         if self.bands is not None:
             notes.append(
@@ -248,6 +263,9 @@ def llm_report(
     weights = [member.weight for member in near]
     weight = sum(weights)
     report = LLMReport(fit.members[0], fit.machine, fit.dcg, weight, n_llm)
+    if tells_nothing(log):
+        return replace(report, tells_nothing=True)
+    report = _with_rows(report, log, fit.description, random_state)
     if problem := why_no_bands(log):
         return replace(report, no_bands=problem)
 
@@ -269,6 +287,26 @@ def llm_report(
     ratio = _wrong(alone, own, lists) / max(after, 1e-9)
     worth = min(len(log) * max(ratio**2 - 1, 0.0), math.inf if n_llm is None else n_llm)
     return replace(report, bands=own, worth=worth)
+
+
+def _with_rows(
+    report: LLMReport, log: Preferences, description: DirectDescription, random_state: int
+) -> LLMReport:
+    """Return the report with how both DCGs order held-out verdicts, if some can be held out."""
+    pairs = usable_pairs(log.thinned(SAMPLE))
+    members = {"people": report.people, "LLM judge": report.machine}
+    frame = held_out_members([*members.values()], pairs, description)
+    if frame is None:
+        return report
+    unit = unit_of(pairs, fewest=FEWEST_UNITS)
+
+    from dcglearn.trust.held_out import rows_of  # takes long to import
+
+    try:
+        rows = rows_of([*members], frame, pairs, unit, None, random_state)
+    except InputError:  # all of one unit
+        return report
+    return replace(report, rows=rows, n_held_out=len(frame.rows))
 
 
 def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:

@@ -64,6 +64,22 @@ def unit_of(
     return "list" if len(log) >= max(per_list * log.n_lists, log.n_lists + 1) else "pair"
 
 
+def no_more_lists(log: PreferencePairs, unit: str, n: int, fewest: int) -> str:
+    """Return why n lists cannot be had, with a remedy; empty if they can, or lists are no unit.
+
+    From `fewest` raters or queries on, these are the unit.
+    """
+    without_grade = min(int(log.preferred.min()), int(log.other.min())) < 0
+    possible = (log.n_grades + without_grade) ** log.depth
+    if unit != "list" or n <= possible:
+        return ""
+    return (
+        f"no more than {possible:,} lists can exist of {number_of(log.n_grades, 'grades')} at "
+        f"{number_of(log.depth, 'positions')}; {fewest} raters or queries or more, named in a "
+        "column rater or query, would count in place of lists"
+    )
+
+
 def folds_of(
     log: PreferencePairs, unit: str, random_state: int, *, fewest: int = 30
 ) -> list[tuple[Indices, Indices]]:
@@ -76,9 +92,10 @@ def folds_of(
     folds = divided(log.clusters(unit), n_folds, np.random.default_rng(random_state))
     n_held_out = sum(len(test) for _, test in folds)
     if n_held_out < fewest:
+        remedy = no_more_lists(log, unit, n_folds, FEWEST_UNITS) or "get more judgements"
         raise InputError(
             f"{n_held_out} pairs can be held out by {unit}, fewer than {fewest}: too few to "
-            "compare anything; get more judgements",
+            f"compare anything; {remedy}",
             see="too-few",
         )
     return folds

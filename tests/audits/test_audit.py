@@ -12,6 +12,7 @@ import pytest
 from dcglearn.audits.audit import audit
 from dcglearn.audits.inputs import Inputs
 from dcglearn.metrics.dcg import DCG
+from dcglearn.readers.read_log import read_preferences
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 
@@ -171,6 +172,18 @@ def test_what_cannot_be_audited_is_refused_in_a_line(here, dcglearn, words, mess
     assert status == 2 and message in err and err.count("\n") == 1
 
 
+def test_remarks_on_a_log_are_on_the_page_unless_they_name_raters():
+    log = judged(240, rater=np.tile(["ann", "bob", "cy"], 80))
+    lines = [
+        {**line, "winner": "ab"[(i // 3) % 2 if line["rater"] != "cy" else 0]}
+        for i, line in enumerate(log.to_polars().to_dicts())
+    ]
+    told = read_preferences(lines, as_is=True)
+    (remark,) = told.recognised.remarks
+    assert "'cy'" in remark and audit(told, FLAT)["log"].sentence.endswith(remark)
+    assert "'cy'" not in str(audit(told, FLAT, anonymous=True).to_dict())
+
+
 def test_raters_who_contradict_the_others_are_warned_of_once():
     log = judged(240, rater=np.tile(["ann", "bob", "cy"], 80))
     flip = (log.rater == "cy")[:, None]
@@ -178,6 +191,7 @@ def test_raters_who_contradict_the_others_are_warned_of_once():
     with pytest.warns(UserWarning, match="contradict the others") as warned:
         told = audit(log.changed(preferred=sides[0], other=sides[1]), FLAT)
     assert sum("contradict the others" in str(one.message) for one in warned) == 1
+    assert "contradict the others more often than not: cy" in " ".join(told["log"].notes)
 
     # what would tell more is said, not announced
     first, *_ = told["more"].asks or [told["more"].sentence]

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
+from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.of_decisions import (
     drift_finding,
     next_section,
@@ -17,7 +18,7 @@ from dcglearn.audits.of_decisions import (
     tools_section,
 )
 from dcglearn.audits.of_log import log_parts
-from dcglearn.audits.of_metric import curves_section
+from dcglearn.audits.of_metric import curves_section, verdict_section
 from dcglearn.audits.of_verdicts import deciding_parts
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
@@ -111,6 +112,23 @@ def test_what_to_judge_next(steep):
     alike = Preferences([[3, 3, 3, 3]] * 3, [[3, 3, 3, 3]] * 3, n_grades=4)
     none = next_section(replace(steep, log=alike, bands=None, no_bands="no bands: too few"))
     assert none.sentence == "no bands: too few" and "no pair is left" in none.notes[0]
+
+
+def test_where_few_lists_can_exist_no_more_are_asked_for():
+    few = DCG([0, 1], [1, 0.6, 0.4, 0.3, 0.2])
+    log = judged(120, few)
+    bands = band_draws.bands(log, n_resamples=20, by="list")
+    finding = next_section(known_of(log, few, bands=bands))
+    limit = "no more than {} lists can exist of 2 grades at {}; {} raters or queries"
+    assert finding.sentence.startswith(limit.format(32, "5 positions", 20))
+
+    # two lists are too few for everything, but what is learned agrees with the metric in use
+    known = Inputs.of(judged(120, DCG([0, 1], [1])), "exponential-log2", 0)
+    assert limit.format(2, "1 position", 20) in known.no_bands
+    assert limit.format(2, "1 position", 10) in known.comparison
+    verdict = verdict_section(known)
+    assert verdict.sentence == "keep exponential-log2@1"
+    assert verdict.notes[0].startswith("it orders all lists as the learned DCG does")
 
 
 @pytest.mark.parametrize(

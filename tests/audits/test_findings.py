@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.inputs import Inputs
+from dcglearn.audits.of_decisions import next_section, tools_section
 from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import (
     curves_section,
@@ -226,6 +227,11 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
         and "noise ceiling" not in words
         and "outside the" not in words
     )
+
+    # what follows: check the log, and use nothing of it
+    assert next_section(tossed).sentence.startswith("check first how winners")
+    tools = tools_section(tossed)
+    assert tools.sentence.startswith("nothing to paste") and not (tools.texts or tools.files)
     clear = " ".join(
         said(finding(steep)) for finding in (verdict_section, log_section, curves_section)
     )

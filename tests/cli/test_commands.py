@@ -156,6 +156,30 @@ def test_a_report_says_that_a_log_has_no_signal(dcglearn, tmp_path):
     assert status == 0
     assert err.count("better than a coin") == page.read_text().count("better than a coin") == 1
 
+    # no part speaks of what was learned from them
+    for method in ("dcg", "qp"):
+        with pytest.warns(UserWarning, match="better than a coin"):
+            out = dcglearn("learn", log, "--method", method, "--json")[1]
+        said = json.loads(out)["sentences"]
+        assert said["learned"].startswith("no gain or discount; these are chance and what was")
+        assert said["left open"] == "every gain and discount" and "200" not in said["how sure"]
+
+
+def test_cautions_are_in_every_report_and_not_in_its_short_lines(dcglearn, tmp_path):
+    log = random_log(240, "free", seed=1).changed(rater=np.tile(["ann", "bob", "cy"], 80))
+    flip = (log.rater == "cy")[:, None]
+    first, second = np.where(flip, (log.other, log.preferred), (log.preferred, log.other))
+    log.changed(preferred=first, other=second).save(tmp_path / "log.jsonl")
+    page = tmp_path / "page.html"
+    with pytest.warns(UserWarning, match="contradict the others"):
+        out = dcglearn("learn", tmp_path / "log.jsonl", "--report-out", page, "--json")[1]
+    (caution,) = json.loads(out)["cautions"]
+    assert "more often than not: cy (tested" in caution
+    assert "contradict the others more often than not: cy" in page.read_text()
+    with pytest.warns(UserWarning, match="contradict the others"):
+        out = dcglearn("learn", tmp_path / "log.jsonl", "-o", tmp_path / "dcg.json")[1]
+    assert "contradict" not in out
+
 
 @pytest.mark.parametrize("suffix", [".html", ".MD", ".txt", ".csv", ".pdf", ".png"])
 def test_a_metric_is_not_written_by_the_name_of_a_report(misuse, log, here, suffix):

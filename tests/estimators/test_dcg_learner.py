@@ -360,6 +360,21 @@ def test_error_rates_are_estimated_and_a_contrary_rater_is_named():
     assert learner.score(test) > blind.score(test)
 
 
+@pytest.mark.parametrize("flips", ["one rater's", "weak", "all"])
+def test_chance_makes_no_contrary_rater(flips, recwarn):
+    rater = np.array([f"r{i % 20}" for i in range(500)])
+    for seed in range(3):
+        # coin flips in place of some verdicts
+        rng = np.random.default_rng(seed)
+        log = random_log(500, "free", seed=seed)
+        of_coins = {"one rater's": rater == "r0", "weak": rng.random(500) < 0.9, "all": True}
+        flip = (of_coins[flips] & (rng.random(500) < 0.5))[:, None]
+        first, second = np.where(flip, (log.other, log.preferred), (log.preferred, log.other))
+        learner = DCGLearner(loss="robust").fit(Preferences(first, second, rater=rater))
+        assert max(learner.rater_error_.values()) > 0.5 or flips == "one rater's"
+    assert not [one for one in recwarn if "contradict the others" in str(one.message)]
+
+
 def test_ties_and_strengths_help():
     truth = ground_truth("D2").normalised()
     test = preference_pairs(truth, 4000, lists="free", random_state=50)

@@ -85,7 +85,15 @@ class TestWhatTheLogCanSee:
         visible = Preferences(*lists).visible()
         assert visible.free_rows == (0, 1)
         assert visible.rank == visible.structural_rank == 10
-        assert "positions 1-2" in visible.notes[0]
+        none = "the log cannot tell whether a result of the worst grade is better than none"
+        assert visible.sentence == f"{none} at positions 1-2"
+        assert "positions 1-2" in visible.notes[0] and "other positions" in visible.notes[0]
+
+        # one position alone
+        lists[:, ::5, 1] = -1
+        lists[0, ::10, 1] = 0
+        visible = Preferences(*lists).visible()
+        assert visible.sentence == f"{none} at position 1" and "position 1," in visible.notes[0]
 
     @given(
         st.integers(0, 2**32),
@@ -108,10 +116,10 @@ class TestWhatTheLogCanSee:
         visible = random_log(600, "permutations").visible()
         head, *_, level, steps, counts = str(visible).split("\n")
         assert head == (
-            "The log cannot tell whether a result of the worst grade is better than none "
-            "(both count 0) or how high the discounts are."
+            "The log cannot tell whether a result of the worst grade is better than none or how "
+            "high the discounts are."
         )
-        assert "worst is taken to be worth 0" in level and "steps between" in steps
+        assert level.endswith("and their level is a convention.") and "steps between" in steps
         assert counts.startswith("- 5 grades at 10 positions make 50 numbers; ")
 
     def test_it_says_so_where_nothing_is_hidden(self):

@@ -155,6 +155,24 @@ def test_raters_who_always_name_one_side_are_named():
         dl.read_preferences([{**line, "winner": line["shown_left"]} for line in said])
 
 
+def test_a_rater_of_one_letter_is_told_with_the_column_that_would_tell():
+    rng = np.random.default_rng(0)
+    lists = random_lists(160, "free", rng).reshape(80, 2, 10).tolist()
+    said = [
+        {"a": a, "b": b, "winner": "ab"[i % 4 and rng.integers(2)], "rater": f"r{i % 4}"}
+        for i, (a, b) in enumerate(lists)
+    ]
+    (remark,) = dl.read_preferences(said, as_is=True).recognised.remarks
+    assert remark.startswith("of 1 rater ('r0') nearly every winner is the same one of a and b")
+    assert "A column shown_left (a or b" in remark
+
+    # not where sides are known, nor where all name one letter
+    sides = [{**line, "shown_left": "ab"[rng.integers(2)]} for line in said]
+    alike = [{**line, "winner": "a"} for line in said]
+    for lines in (sides, alike):
+        assert not dl.read_preferences(lines, as_is=True).recognised.remarks
+
+
 @pytest.mark.parametrize(
     ("grades", "problem"),
     [

@@ -17,7 +17,7 @@ from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import blend
-from dcglearn.trust.blend import GROWN, LEAST, Shares, chance_of_fixed, held_out_shares
+from dcglearn.trust.blend import GROWN, LEAST, Shares, chance_of_fixed, held_out_members
 from dcglearn.trust.resampling import mean_and_covariance, mean_and_error
 from tests.makers import random_log, refused
 
@@ -92,14 +92,14 @@ def test_the_covariance_of_means_is_that_of_their_errors():
 def test_members_are_asked_for_judgements_that_they_were_not_learned_from():
     log = preference_pairs(ground_truth("D1"), 60, n_flips=12, random_state=1)
     learner = DCGLearner().fit(log)
-    shares = held_out_shares(learner.members_, log, DirectDescription())
+    shares = held_out_members(learner.members_, log, DirectDescription()).means()[0]
     right = np.zeros(len(log))
     for train, test in divided(log.clusters("pair"), 5, np.random.default_rng(0)):
         best = max(textbook_dcgs(5, 10).values(), key=lambda dcg: log[train].agreement(dcg).share)
         right[test] = 0.5 + 0.5 * log[test].verdicts(best)
-    assert shares.mean[2] == pytest.approx(right.mean())
+    assert shares[2] == pytest.approx(right.mean())
     assert (
-        shares.mean[0] < log.agreement(learner.members_[0].dcg).share
+        shares[0] < log.agreement(learner.members_[0].dcg).share
     )  # its own judgements flatter a fit
     assert learner.members_[2].share == pytest.approx(right.mean())
 

@@ -187,7 +187,12 @@ def test_the_ridge_path_goes_from_the_data_to_straight_curves():
     assert path.best in path.ridge and (path.mean > 0.6).all()
     assert path.table.rows() == [*zip(path.ridge, path.mean, path.error, strict=True)]
     assert path.sentence.startswith(f"ridge={path.best:g} is the best of 3")
-    assert f"order {path.mean.max():.1%}" in path.sentence
+    assert f"order {path.mean.max():.1%}" in path.sentence and "coin" not in path.sentence
+
+    # coin flips show no ridge to be better
+    lists = np.random.default_rng(0).integers(0, 5, (2, 200, 10))
+    coins = ridge_path(Preferences(*lists, n_grades=5), grid=(1.0, 100.0))
+    assert coins.sentence.endswith("a coin may order as many, so none is shown to be better")
 
 
 def test_a_held_out_part_without_a_winner_is_refused():

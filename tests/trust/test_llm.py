@@ -220,12 +220,31 @@ def test_a_report_says_what_the_machine_is_worth_and_where_it_differs(reports):
     assert 5 < near.worth <= 800 and far.worth < near.worth / 2
     assert "Its 800 verdicts are worth about" in str(near) and "overrates" not in near.sentence
     assert "beyond people's bands it overrates" in far.sentence
-    assert "the top result" in far.sentence and f"({far.machine.share:.1%} ±" in far.sentence
+    people, machine = far.rows
+    assert (people.share, machine.share) == pytest.approx((far.people.share, far.machine.share))
+    assert "the top result" in far.sentence and f"DCG, {machine.share:.1%}, " in far.sentence
     assert any(row["machine"] < row["low"] for row in far.table.to_dicts()[5:])
     assert far.notes[0].startswith("its verdicts are worth")
     for row in far.table.to_dicts():
         side = {"over": row["machine"] > row["high"], "under": row["machine"] < row["low"]}
         assert side.get(row["differs"], True)
+
+
+def test_a_machine_is_worse_only_where_the_paired_difference_shows_it():
+    people = verdicts(TRUTH, 200, 8)
+    for machine, said in ((TRUTH, "not clearly different ("), (FAR, "which is worse (")):
+        report = llm_report(people, DCGLearner().fit(people, llm=machine))
+        row = report.rows[1]
+        assert (row.low > 0) == (machine is FAR) and row.high > 0
+        assert said in report.sentence and report.n_held_out == 200
+
+
+def test_of_coin_flips_no_machine_can_be_judged(with_machine):
+    lists = np.random.default_rng(0).integers(0, 5, (2, 200, 10))
+    report = llm_report(Preferences(*lists, n_grades=5), with_machine)
+    assert report.tells_nothing and report.sentence.endswith("better than a coin")
+    assert report.bands is report.worth is None and len(report.notes) == 1
+    assert json.dumps(report.to_dict(), allow_nan=False)
 
 
 def test_a_report_of_few_verdicts_has_no_bands(with_machine, people):
