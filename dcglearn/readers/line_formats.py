@@ -593,11 +593,12 @@ def decoded(line: bytes) -> str:
 
 
 def _blocks(data: bytes, size: int) -> Iterator[bytes]:
-    """Yield whole lines of `size` bytes and a little more."""
+    """Yield whole lines of `size` bytes and a little more, without blocks of blank lines."""
     start = 0
     while start < len(data):
         end = data.find(b"\n", start + size) + 1 or len(data)
-        yield data[start:end]
+        if not data[start:end].isspace():
+            yield data[start:end]
         start = end
 
 

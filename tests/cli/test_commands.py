@@ -117,7 +117,7 @@ def test_the_report_names_what_decides_a_conclusion(dcglearn, tmp_path):
     status, out, _ = dcglearn(*learn, "--what-if", "gain of 3 > 0.5", "--report-out", page)
     assert status == 0
     assert re.search(r"\nwhat if: .*\d of 120 verdicts .* that the gain of 3 is above 0.5", out)
-    assert re.search(r"\nwhat if, by rater: .* of 3 raters .*", out)
+    assert re.search(r"\nwhat if, by rater: .* of 3; ", out)
     assert "| row | rater | preferred |" in page.read_text()
 
     # as numbers, and where it is false

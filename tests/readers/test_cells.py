@@ -304,6 +304,16 @@ def test_numbers_as_winners_are_counted_in_the_whole_log():
     assert message_of(JsonLines, lines, LogMapping(winner_words="0=tie,1=a,2=b")) is None
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_many_blank_lines_within_a_log_are_no_lines(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(raw_cells, "PARTS", (100, 10))
+    line = '{"a": [2, 0], "b": [0, 1], "winner": "a"}' if suffix == ".jsonl" else "2 0,0 1,a"
+    head = "" if suffix == ".jsonl" else "a,b,winner\n"
+    text = f"{head}{line}\n" + "  \n\n" * 200 + f"{line}\n" + "\n" * 300
+    log = read_preferences(write(tmp_path, f"x{suffix}", text))
+    assert log.preferred.tolist() == [[2, 0], [2, 0]]
+
+
 def test_nothing_but_blank_lines_after_a_header():
     assert "nothing after the header" in message_of(
         TextLines, ["a,b,winner", *[" "] * 9], LogMapping()

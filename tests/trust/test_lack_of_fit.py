@@ -290,11 +290,14 @@ def test_the_test_accepts_products_and_detects_position_dependence():
 def test_degrees_of_freedom_and_logs_that_can_show_nothing():
     log = random_log(200, "permutations", noise=0.1)
     assert position_dependence(log, n_resamples=1).df == 8 * 3
-    refused("nothing to test", position_dependence, Preferences([[1, 0, 1]] * 3, [[0, 1, 0]] * 3))
+    few = Preferences([[1, 0, 1]] * 3, [[0, 1, 0]] * 3)
+    refused("3 preferences between different lists, fewer than 20", position_dependence, few)
+    many = Preferences([[1, 0, 1]] * 30, [[0, 1, 0]] * 30)
+    refused("nothing to test", position_dependence, many)
     refused(
         "no gains to test",
         position_dependence,
-        Preferences.from_documents([["x", "y"]], [["y", "x"]]),
+        Preferences.from_documents([["x", "y"]] * 30, [["y", "x"]] * 30),
     )
     lists = np.random.default_rng(0).integers(0, 3, (6, 4))
     i, j = np.random.default_rng(1).permuted(np.tile(np.arange(6), (60, 1)), axis=1)[:, :2].T
