@@ -7,14 +7,14 @@ import numpy as np
 from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.section import Section, worded
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import cautions_of
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.parted_log import differing_pairs
-from dcglearn.parts.usable_pairs import NO_SIGNAL, one_sided_raters
+from dcglearn.parts.usable_pairs import NO_SIGNAL, REASON, one_sided_raters
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
@@ -57,6 +57,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "one_sided": one_sided_raters(log).tolist(),
         "left_out": len(differing_pairs(log)) - len(inputs.pairs),
         "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
+        "as_read": [log.contradiction, *_left_out(inputs)],
         "cautions": cautions_of(log, inputs.fit),
     }
 
@@ -79,6 +80,12 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         pictures=_over_time_drawn(numbers["over_time"]),
     )
     return {"log": section} if no_raters else {"log": section, "raters": agreement}
+
+
+def _left_out(inputs: Inputs) -> list[str]:
+    """Return lines on what was left out, but of single lines, and of raters named elsewhere."""
+    dropped = {**inputs.log.dropped, **inputs.fit.dropped, REASON: 0}
+    return left_out({reason: n for reason, n in dropped.items() if ": " not in reason})
 
 
 def _over_time_drawn(over_time: Fields | None) -> list[Fields]:

@@ -23,8 +23,8 @@ from dcglearn.cli.command import (
     output_row,
 )
 from dcglearn.cli.options import DryRun, Force, check_outputs, say
-from dcglearn.cli.reading import Reading, left_out, read_llm
-from dcglearn.foundation.plain_text import names_in, number_of
+from dcglearn.cli.reading import Reading, read_llm
+from dcglearn.foundation.plain_text import left_out, names_in, number_of
 from dcglearn.foundation.sources import LINES
 from dcglearn.foundation.validation import InputError, suffix_among
 

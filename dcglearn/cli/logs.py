@@ -24,14 +24,13 @@ from dcglearn.cli.reading import (
     JoinOptions,
     MappingOptions,
     Reading,
-    left_out,
     looked_up_lines,
     one_or_all,
     read_llm,
     recognised_mapping,
     say_reading,
 )
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES
 from dcglearn.foundation.validation import Fields, InputError, suffix_among
 

@@ -22,7 +22,7 @@ from dcglearn.cli.command import (
 )
 from dcglearn.cli.options import Cluster, Grades, option_of, say
 from dcglearn.foundation.inputs import expand_paths
-from dcglearn.foundation.plain_text import aligned, number_of, one_line
+from dcglearn.foundation.plain_text import aligned, left_out, number_of, one_line
 from dcglearn.foundation.sources import FORMATS, suffix_of
 from dcglearn.foundation.validation import EMPTY, Counts, Fields, InputError
 from dcglearn.readers.mapping import OPTIONS, LogMapping
@@ -334,15 +334,6 @@ def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
         sizes += f"; {short:,} of {2 * len(log):,} lists are shorter"
     read = f"read: {', '.join(counts)}; {sizes}"
     return [read, *looked_up_lines(log.counted), *left_out(dropped)]
-
-
-def left_out(dropped: Counts) -> list[str]:
-    """Return a line for each reason to leave something out, with a count unless it names a line."""
-    return [
-        f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}"
-        for reason, n in dropped.items()
-        if n
-    ]
 
 
 def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> LogMapping:

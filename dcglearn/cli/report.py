@@ -10,10 +10,10 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from dcglearn.audits.section import Section
-from dcglearn.cli.reading import describe, left_out, n_judgements, n_pairs
+from dcglearn.cli.reading import describe, n_judgements, n_pairs
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
-from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.plain_text import left_out, number_of, one_line
 from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import DirectFit, QPFit, cautions_of
 from dcglearn.learning.factoring import Factoring
@@ -42,11 +42,7 @@ def read_section(
     """Return what was read, what of it was left out or is contradicted, and the remarks."""
     read, *notes = describe(log, log.dropped)
     if contradicted and isinstance(log, Preferences):
-        share = contradicted / log.decided.total_weight
-        notes.append(
-            f"contradicted: {number_of(contradicted, 'pairs', ',.10g')}, {share:.1%} of those with "
-            f"a winner, {'says' if contradicted == 1 else 'say'} the opposite of another pair"
-        )
+        notes.append(log.contradiction)
     return Section(read.removeprefix("read: "), [*notes, *remarks])
 
 

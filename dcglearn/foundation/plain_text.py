@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -96,3 +96,12 @@ def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
 
 def _shown(match: re.Match[str]) -> str:
     return repr(match[0])[1:-1]
+
+
+def left_out(dropped: Mapping[str, int]) -> list[str]:
+    """Return a line for each reason to leave something out, with a count unless it names a line."""
+    return [
+        f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}"
+        for reason, n in dropped.items()
+        if n
+    ]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import dcglearn as dl
 from dcglearn.cli import learn_report
 from tests.test_matrix import LOGS
 
@@ -93,3 +94,14 @@ def test_ratings_are_counted_as_ratings(dcglearn, here):
         "read: 16 ratings as 24 pairs, 4 raters; " in dcglearn("learn", "ratings.csv", *options)[1]
     )
     assert (here / "report.txt").read_text().startswith("What 16 ratings say of gains")
+
+
+def test_what_is_contradicted_or_left_out_is_told_in_both(dcglearn, here):
+    lists = [([2, 0, 1], [0, 1, 0]), ([2, 2, 0], [1, 0, 2]), ([0, 1, 2], [2, 1, 0])]
+    pairs = [pair for pair in lists for _ in range(12)] + [(b, a) for a, b in lists]
+    dl.Preferences(*zip(*pairs, ([1, 1, 1], [1, 1, 1]), strict=True)).save("log.jsonl")
+    learned = dcglearn("learn", "log.jsonl", "-v", "-o", "dcg.json")[1]
+    assert dcglearn("audit", "log.jsonl", "-o", "audit.md")[0] == 0
+    for text in (learned, (here / "audit.md").read_text()):
+        assert "ontradicted: 3 pairs, 7.5% of those with a winner, say the opposite" in text
+        assert "eft out: 1 pair of equal lists" in text
