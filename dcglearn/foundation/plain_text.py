@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
-_PLURAL = re.compile(r"\b(?:(quer)ies|(\w+ch)es|(\w+[a-rt-z])s)\b")
 
 
 def escaped(text: str) -> str:
@@ -47,14 +46,15 @@ def whole(words: str) -> str:
 
 
 def _singular(noun: re.Match[str]) -> str:
-    """Return the singular of a noun that `_PLURAL` finds."""
+    """Return the singular of a noun in the plural."""
     return "query" if noun[1] else noun[2] or noun[3]
 
 
 def number_of(n: float, things: str, form: str = "") -> str:
     """Return a number with a noun given in the plural: "2 pairs" of 2, and "1 pair" of 1."""
     if n == 1:
-        things = _PLURAL.sub(_singular, things, count=1)
+        plural = r"\b(?:(quer)ies|(\w+ch)es|(\w+[a-rt-z])s)\b"
+        things = re.sub(plural, _singular, things, count=1)
     return f"{n:{form}} {things}"
 
 

@@ -66,12 +66,6 @@ TABLE_CELLS = 1 << 22
 MOST_ECHOED = 80
 """Most characters of a refused value in a message."""
 
-_LONG = re.compile(
-    rf"(?<!\w)'(?:[^'\\]|\\.){{{MOST_ECHOED - 1},}}'(?!\w)|\[[^\[\]]{{{MOST_ECHOED - 1},}}\]"
-    rf"|[^\s/\\]{{{MOST_ECHOED},}}[^\s/\\;,:.)]|\S{{255,}}[^\s;,:.)]"
-)
-"""A quoted text, a list or a word that is longer than that; paths may have 255 characters."""
-
 
 @cache
 def _errors_page() -> str:
@@ -96,7 +90,12 @@ def pointer(see: str) -> str:
 
 def shortened(message: str) -> str:
     """Return a message with `MOST_ECHOED` characters of each longer value in it."""
-    return _LONG.sub(lambda value: value[0][: MOST_ECHOED - 3] + "...", message)
+    # a quoted text, a list or a word that is longer; paths may have 255 characters
+    most = MOST_ECHOED - 1
+    text, list_ = rf"(?<!\w)'(?:[^'\\]|\\.){{{most},}}'(?!\w)", rf"\[[^\[\]]{{{most},}}\]"
+    word = rf"[^\s/\\]{{{MOST_ECHOED},}}[^\s/\\;,:.)]|\S{{255,}}[^\s;,:.)]"
+    longer = f"{text}|{list_}|{word}"
+    return re.sub(longer, lambda value: value[0][: MOST_ECHOED - 3] + "...", message)
 
 
 class InputError(ValueError):

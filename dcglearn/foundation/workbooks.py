@@ -15,9 +15,6 @@ from dcglearn.foundation.zip_files import archive_of
 ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
 """Polars' engines for workbooks, by preference, and the packages that they need."""
 
-SPARSE, PLAIN = 20, 1 << 22
-"""Sheets may span this many times the cells that they hold, or this many cells if that is more."""
-
 SPLIT = "split the sheet, or save it as CSV (UTF-8)"
 
 _CELL = re.compile(r"\$?([A-Z]+)\$?([0-9]+)")
@@ -27,8 +24,8 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
     """Return a sheet of an Excel workbook, by default the first, as tab-separated text.
 
     `sheet` is a name or a number from 1. Raise InputError if there is no such sheet, if
-    the file is damaged, if no engine is installed, or if its sheets span more cells than `SPARSE`
-    and `PLAIN` allow or the memory holds.
+    the file is damaged, if no engine is installed, or if its sheets span more cells than the
+    memory holds, or four million and 20 times those that they hold.
     """
     import polars as pl
 
@@ -98,7 +95,7 @@ def _refuse_wide(name: str, archive: zipfile.ZipFile) -> list[str]:
 
     # cells
     spanned, held = cells.spanned, cells.held
-    if spanned > max(SPARSE * held, PLAIN):
+    if spanned > max(20 * held, 1 << 22):
         raise InputError(
             f"{name}: spans {spanned:,} cells, up to {cells.last}, and {held:,} are in it; delete "
             "the rows and columns beyond the table, or save the sheet as CSV (UTF-8)"

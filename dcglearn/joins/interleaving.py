@@ -42,9 +42,6 @@ IMPRESSION = {
 }
 """The columns of impressions besides the rankings."""
 
-OF_WINNERS = ("winner_words", "positive", "middle", "sides", "leave_out", "columns")
-"""Options of reading that clicks have no use for."""
-
 CREDITED = {
     "query": IMPRESSION["query"],
     "weight": IMPRESSION["weight"],
@@ -255,7 +252,8 @@ def preferences_from_interleaving(
     """
     one_of(method, "method", ("team-draft", "balanced"))
     mapping = LogMapping.of(n_grades, **options)
-    mapping.refuse(OF_WINNERS, "does not go with clicks: leave it out")
+    of_winners = ("winner_words", "positive", "middle", "sides", "leave_out", "columns")
+    mapping.refuse(of_winners, "does not go with clicks: leave it out")
     as_is, mapping = mapping.as_is, mapping.updated(as_is=True)  # checked below, without words
     joining = Joining(mapping.depth, unjudged, missing, mapping.n_grades, mapping.pad)
     graded = judgements is None

@@ -42,9 +42,6 @@ PLACES = {
 }
 """The fields of events and queries that are read; the team is the ranking of its document."""
 
-MOST_POSITIONS = 10_000
-"""Maximum number of positions of a list."""
-
 
 def _fields(inside: str) -> Roles:
     """Return the roles of the fields, whose names begin with the path `inside`."""
@@ -267,11 +264,11 @@ def _position(value: Any, kind: str) -> int | None:
     """Return a place, None for a click without one; raise InputError for others."""
     if value is None and kind == "clicks":
         return None
-    text = str(value)
-    if not text.isdecimal() or int(text) > MOST_POSITIONS:
+    text, most = str(value), 10_000
+    if not text.isdecimal() or int(text) > most:
         raise InputError(
             f"{POSITION}.ordinal is {shown(value)}; it counts the places of the list from its top, "
-            f"0 or 1, up to {MOST_POSITIONS:,}"
+            f"0 or 1, up to {most:,}"
         )
     return int(text)
 

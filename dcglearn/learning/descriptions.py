@@ -48,14 +48,6 @@ MACHINE = "machine"
 CANDIDATE = "candidate "
 """Beginning of the names of members of a blend that are candidates beside the textbooks."""
 
-OF_MEMBERS = {
-    "robust": "learned, allowing for wrong verdicts (robust)",
-    "sigmoid": "learned, with the fewest pairs ordered wrongly (sigmoid)",
-    "prior": "the metric given as prior",
-    MACHINE: "the LLM judge's DCG",
-}
-"""Members of a blend, by name; others are textbooks, candidates and fits near the LLM judge's."""
-
 FORMS = ("dcg", "saturation", "best")
 """Forms of the value of a list, the simplest first."""
 
@@ -278,8 +270,16 @@ class Member:
     @property
     def meaning(self) -> str:
         """What the member is, in words."""
-        if self.name in OF_MEMBERS:
-            return OF_MEMBERS[self.name]
+        meanings = {
+            "robust": "learned, allowing for wrong verdicts (robust)",
+            "sigmoid": "learned, with the fewest pairs ordered wrongly (sigmoid)",
+            "prior": "the metric given as prior",
+            MACHINE: "the LLM judge's DCG",
+        }
+        if self.name in meanings:
+            return meanings[self.name]
+
+        # candidates, fits near the LLM judge's, and textbooks
         if self.name.startswith(CANDIDATE):
             return f"the {self.name}"
         if self.fit is not None:

@@ -20,11 +20,6 @@ from dcglearn.metrics.textbook import NamedMetric
 FILE = Path(__file__).with_name("readers.json")
 """The readers of the package, which ``python -m simulations.readers --names`` writes."""
 
-TEXTS = ("title", "source", "size", "learned", "date")
-"""What a reader's entry says: who reads, where the log comes from, how large it is, how the curves
-were learned, and when.
-"""
-
 CURVES = ("gains", "discounts")
 BANDS = ("gain_band", "share_band")
 """An entry's curves, and the 90% bands of gains, and of discounts as shares of their sum: the lower
@@ -42,8 +37,10 @@ class Reader:
     @classmethod
     def of(cls, entry: Fields) -> Self:
         """Read an entry; raise InputError if a field is missing, or of another form."""
-        own = fields_of(entry, (*TEXTS, *CURVES, *BANDS), (), "a reader")
-        for name in TEXTS:
+        # who reads, where the log comes from, its size, how the curves were learned, and when
+        texts = ("title", "source", "size", "learned", "date")
+        own = fields_of(entry, (*texts, *CURVES, *BANDS), (), "a reader")
+        for name in texts:
             if not isinstance(own[name], str):
                 raise InputError(f'"{name}" holds {own[name]!r}, expected a text')
         for name in (*CURVES, *BANDS):

@@ -11,14 +11,6 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError
 
-_TREE = re.compile(r"Tree=(\d+)\n")
-
-_TAIL = re.compile(
-    r"end of trees\n\nfeature_importances:\n([^\r\n]+=\d+\n)*"
-    r"(\nparameters:\n(\[\w+: [^\r\n]*\]\n)*\nend of parameters\n)?"
-    r"(\npandas_categorical:(null|\[\])\n?)?"
-)
-
 
 def check_trees(text: str, name: str) -> None:
     """Raise InputError unless the text of a file called `name` holds whole trees."""
@@ -50,7 +42,8 @@ def _check_model(text: str) -> None:
     data, start = rest.encode(), 0
     for number, size in enumerate(map(int, header["tree_sizes"].split())):
         tree = data[start : start + size].decode()
-        if size <= 0 or _TREE.match(tree) is None or _TREE.findall(tree) != [str(number)]:
+        is_tree = tree.startswith("Tree=") and size > 0
+        if not is_tree or re.findall(r"Tree=(\d+)\n", tree) != [str(number)]:
             raise ValueError(f"tree_sizes do not say where tree {number} is")
 
         # LightGBM reads on into the next tree where no empty line stands before it
@@ -62,7 +55,12 @@ def _check_model(text: str) -> None:
             raise ValueError(f"tree {number}: {error}") from error
         start += size
 
-    if not _TAIL.fullmatch(data[start:].decode()):
+    tail = (
+        r"end of trees\n\nfeature_importances:\n([^\r\n]+=\d+\n)*"
+        r"(\nparameters:\n(\[\w+: [^\r\n]*\]\n)*\nend of parameters\n)?"
+        r"(\npandas_categorical:(null|\[\])\n?)?"
+    )
+    if not re.fullmatch(tail, data[start:].decode()):
         raise ValueError(
             "what follows the trees is not whole: feature_importances, parameters, end of "
             "parameters"

@@ -361,10 +361,11 @@ class LogMapping:
                 "give one of the two"
             )
         scale_size(len(scale), 0, "the number of grades in scale")
+        no_grades = {UNKNOWN: "an unknown grade", EMPTY: "no result"}
         for name in scale:
-            if is_number(name) and float(name) in (UNKNOWN, EMPTY):
+            if is_number(name) and float(name) in no_grades:
                 raise InputError(
-                    f"scale={scale} names {name}, which means {NO_GRADE[int(float(name))]} in a "
+                    f"scale={scale} names {name}, which means {no_grades[int(float(name))]} in a "
                     "log: write other numbers, or names, for the grades there and here"
                 )
         if 0 < sum(map(is_number, scale)) < len(scale):
@@ -499,10 +500,6 @@ OPTIONS = {
     if row.init
 }
 """The rows of the options, by their names."""
-
-
-NO_GRADE = {UNKNOWN: "an unknown grade", EMPTY: "no result"}
-"""What the numbers that are no grades mean in lists."""
 
 
 def is_number(name: str) -> bool:

@@ -46,10 +46,6 @@ LOSSES_OF_MEMBERS = ("robust", "sigmoid")
 LEAST = 1e-3
 """Least weight of a member: where the others order two results alike, it orders them."""
 
-GROWN = 0.1
-"""A warm fit keeps the weights of its start unless the log has grown or shrunk by this share since.
-"""
-
 NEAR_MACHINE = (4.0, 16.0, 64.0)
 """Ridges of the members that have the DCG of an LLM judge as their prior."""
 
@@ -146,7 +142,8 @@ def _still_weighed(warm: WarmStart, n_members: int, total: float) -> bool:
     """Return whether the start's weights are of as many members and about this total weight."""
     if len(warm.members) != n_members:
         return False
-    return abs(math.log(total / warm.weighed_on)) < GROWN
+    # unless the log has grown or shrunk by a tenth since
+    return abs(math.log(total / warm.weighed_on)) < 0.1
 
 
 def _start_of(warm: WarmStart | None, loss: str) -> WarmStart | None:

@@ -34,14 +34,6 @@ EXAMPLES = (
 GAIN, DISCOUNT, FOLLOWED, ABOUT_RUNS = "gain of", "discount at", "followed", "better"
 """Kinds of conclusions."""
 
-_PATTERNS = {
-    GAIN: r"(?:the )?gain of (?:grade )?(.+?) ?([<>]) ?(\S+)",
-    DISCOUNT: r"(?:the )?discount at (?:position )?(\d+) ?([<>]) ?(\S+)",
-    FOLLOWED: r"followed rather than (.+)",
-    ABOUT_RUNS: r"(.+?) (?:is )?better than (.+)",
-}
-"""Patterns of words, by the kind of their conclusion."""
-
 
 @dataclass(frozen=True, eq=False)
 class OfDCG:
@@ -194,8 +186,14 @@ def conclusion_in(words: str, log: Preferences | None = None) -> tuple[str, tupl
     Of a gain or discount of a log these are its place from 0, its name, the side and the limit.
     Raise InputError if the words are no conclusion, or not one of this log.
     """
+    patterns = {
+        GAIN: r"(?:the )?gain of (?:grade )?(.+?) ?([<>]) ?(\S+)",
+        DISCOUNT: r"(?:the )?discount at (?:position )?(\d+) ?([<>]) ?(\S+)",
+        FOLLOWED: r"followed rather than (.+)",
+        ABOUT_RUNS: r"(.+?) (?:is )?better than (.+)",
+    }
     text = " ".join(words.split())
-    for kind, pattern in _PATTERNS.items():
+    for kind, pattern in patterns.items():
         found = re.fullmatch(pattern, text, re.IGNORECASE)
         if not found:
             continue

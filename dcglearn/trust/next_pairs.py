@@ -48,12 +48,6 @@ MOST_PAIRS = 20_000
 PRIOR = 0.1
 """Information on every parameter before any judgement."""
 
-NEAR = 1.0
-"""Differences well below this many typical ones are about equally near a tie.
-
-Pairs nearer a tie would tell more if the present metric were right, but early it is not.
-"""
-
 
 @dataclass(frozen=True, eq=False)
 class Questions(Finding):
@@ -384,5 +378,7 @@ def _variances(rows: NDArray[np.float32], inverse: Any) -> Floats:
 
 def _values(variance: Floats, difference: Floats) -> Floats:
     """Return the uncertainty of differences over their size."""
+    # differences well below a typical one are about equally near a tie: pairs nearer it would tell
+    # more if the present metric were right, but early it is not
     typical = max(float(np.sqrt(np.mean(difference**2))), 1e-12)
-    return np.sqrt(np.maximum(variance, 0.0)) / (difference + NEAR * typical)
+    return np.sqrt(np.maximum(variance, 0.0)) / (difference + typical)
