@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.colors import to_rgba_array
 from sphinx_gallery.utils import scale_image
 
-from simulations import run
+from simulations import results
 
 ROOT = Path(__file__).parents[2]
 DRAWN = ROOT / "docs" / "generated" / "dark"
@@ -80,7 +80,7 @@ def _finish(app, exception):
         if table.stem != "claims" and (images / f"{table.stem}.png").exists():
             module = importlib.import_module(f"simulations.{table.stem}")
             if hasattr(module, "FIGSIZE"):  # others draw with data of their user's
-                drawn = run.picture(module, run.read(table.parent, table.stem))
+                drawn = results.picture(module, results.read(table.parent, table.stem))
                 save_dark(drawn, f"{table.stem}.png", dpi=200)
     shutil.copytree(DRAWN, images / "dark", dirs_exist_ok=True)
     for page in Path(app.outdir).rglob("*.html"):
