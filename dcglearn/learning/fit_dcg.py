@@ -415,6 +415,8 @@ def _cautions(n_effective: float, n_free: int, contrary: Sequence[str]) -> tuple
             f"{n_free} gains and discounts to learn: what it does not show is set by the prior, "
             f"smooth curves {pointer('too-few')}"
         )
+
+    # raters are named, since their verdicts count for the other list
     if contrary:
         cautions.append(
             f"raters who contradict the others more often than not: {', '.join(contrary)} (tested "

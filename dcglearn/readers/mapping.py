@@ -353,6 +353,7 @@ class LogMapping:
 
     def _check_scale(self, scale: Sequence[str]) -> None:
         """Raise InputError for names of grades that cannot be."""
+        # a name for each grade
         if len({*map(_key, scale)}) < max(len(scale), 1):
             raise InputError(f"scale={scale} must name every grade, each by a different name")
         if self.n_grades not in (None, len(scale)):
@@ -361,6 +362,8 @@ class LogMapping:
                 "give one of the two"
             )
         scale_size(len(scale), 0, "the number of grades in scale")
+
+        # numbers that mean no grade, and numbers among words
         no_grades = {UNKNOWN: "an unknown grade", EMPTY: "no result"}
         for name in scale:
             if is_number(name) and float(name) in no_grades:

@@ -192,6 +192,8 @@ def conclusion_in(words: str, log: Preferences | None = None) -> tuple[str, tupl
         FOLLOWED: r"followed rather than (.+)",
         ABOUT_RUNS: r"(.+?) (?:is )?better than (.+)",
     }
+
+    # the first kind whose pattern the words have
     text = " ".join(words.split())
     for kind, pattern in patterns.items():
         found = re.fullmatch(pattern, text, re.IGNORECASE)
@@ -199,6 +201,8 @@ def conclusion_in(words: str, log: Preferences | None = None) -> tuple[str, tupl
             continue
         if kind in (FOLLOWED, ABOUT_RUNS):
             return kind, found.groups()
+
+        # a gain or discount of the log
         name, side, limit = found.groups()
         place = 0 if log is None else _place(words, name, _names(kind, log))
         return kind, (place, name, side, _limit(words, limit))

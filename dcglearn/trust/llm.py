@@ -177,6 +177,8 @@ class LLMReport(Finding):
         )
         if self.tells_nothing:
             return [weight]
+
+        # what the shares and bands are of
         notes = [
             self._worth(),
             weight,
