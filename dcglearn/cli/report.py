@@ -273,10 +273,11 @@ class Report(Findings):
     @cached_property
     def parts(self) -> Mapping[str, Finding]:
         """The parts of the report: six that say in a sentence what to know, then further ones."""
+        bands = None if self.no_signal else self.bands
         parts: dict[str, Finding | None] = {
             "read": read_section(self.log, self.contradicted, self.remarks),
             "learned": self._with_cautions(self._learned()),
-            "how sure": self.bands or Section(self.no_bands or self._without_bands),
+            "how sure": bands or Section(self.no_bands or self._without_bands),
             "new judgements": Section(self.not_measured),
             "left open": self.learner.visible,
         }
@@ -294,9 +295,9 @@ class Report(Findings):
 
     @property
     def _without_bands(self) -> str:
-        """How to get the bands that were not asked for, or why they would tell nothing."""
+        """How to get the bands that were not asked for, or why bands tell nothing."""
         if self.no_signal:
-            return f"not at all: bands would be those of {ASSUMED}"
+            return f"not at all: bands are those of {ASSUMED}"
         if isinstance(self.log, PartedLog):
             return NOT_IN_PARTS
         if self.factoring is not None:
