@@ -40,15 +40,15 @@ def function(prototype: str) -> Kernel:
     whole number or a number. A parameter is ``n`` for a whole number, ``#x`` for a number,
     ``f[n*p]`` for an array of which C touches ``n*p`` entries (a formula of the whole numbers),
     with ``?`` behind it where None may stand for it, and ``*`` for an address. Arrays are ``f``
-    (float64), ``b`` (int8), ``i`` (int32) or ``l`` (int64). C is not given a whole number in
-    parentheses, ``(n)``, which only formulas need.
+    (float64), ``b`` (int8), ``i`` (int32) or ``l`` (int64); ``f[n,p]`` has two dimensions or more.
+    C is not given a whole number in parentheses, ``(n)``, which only formulas need.
 
     What the call can find or make is not given to it. ``.n``, and a whole number that occurs in
-    formulas alone, is the length of the first array ``f[n]`` or ``f[n+1]``. An array with ``!``
-    behind it is made for the kernel to fill, one with ``+`` to add to, and both are returned after
-    the result; one with ``~`` is working memory, whose formula may call a function of the library
-    that begins with ``work_of_``. ``first`` and ``last``, the ends of a chunk, are given before all
-    others.
+    formulas alone, is the length of the first array ``f[n]`` or ``f[n+1]``, or of a dimension of
+    the first ``f[n,p]``. An array with ``!`` behind it is made for the kernel to fill, one with
+    ``+`` to add to, and both are returned after the result; one with ``~`` is working memory, whose
+    formula may call a function of the library that begins with ``work_of_``. ``first`` and
+    ``last``, the ends of a chunk, are given before all others.
     """
     head, _, result = prototype.partition(" -> ")
     name, *texts = head.split()
@@ -81,26 +81,34 @@ MADE = ("!", "+", "~")
 
 
 class _Parameter(NamedTuple):
-    """A parameter of a prototype, its name in Python and, for an array, type, formula and mark."""
+    """A parameter of a prototype, its name in Python and, for an array, type, shape and mark."""
 
     text: str
     label: str
     letter: str = ""
-    size: str = ""
+    shape: tuple[str, ...] = ()
     mark: str = ""
+
+    @property
+    def size(self) -> str:
+        """The formula of the number of entries."""
+        return "*".join(f"({length})" for length in self.shape)
 
 
 def _parameter(text: str, i: int) -> _Parameter:
     array = re.fullmatch(r"([fbil])\[(.+)\]([?!+~]?)", text)
     if array:
-        return _Parameter(text, f"array_{i}", *array.groups())
+        letter, shape, mark = array.groups()
+        outside_calls = re.split(r",(?![^(]*\))", shape)
+        return _Parameter(text, f"array_{i}", letter, tuple(outside_calls), mark)
     return _Parameter(text, f"array_{i}" if text == "*" else text.strip("#.()"))
 
 
 def _made(parameter: _Parameter) -> str:
     """Return the line that makes an array."""
     maker = "zeros_" if parameter.mark == "+" else "new_"
-    return f"{parameter.label} = {maker}({parameter.size}, '{_CODES[parameter.letter]}')"
+    shape = ", ".join(parameter.shape)
+    return f"{parameter.label} = {maker}(({shape}), '{_CODES[parameter.letter]}')"
 
 
 def _lengths(
@@ -110,7 +118,14 @@ def _lengths(
 
     Raise KeyError if no array has such a length.
     """
-    lengths = {x.size: x.label for x in reversed(parameters) if x.letter and not x.mark}
+    lengths: dict[str, str] = {}
+    for x in reversed(parameters):
+        if x.letter and not x.mark:
+            lengths |= {length: f"{x.label}.shape[{i}]" for i, length in enumerate(x.shape)}
+            if len(x.shape) == 1:
+                lengths[x.shape[0]] = f"{x.label}.size"
+
+    # the first array of such a length, or of one more
     lines: dict[str, str] = {}
     for x in parameters:
         formula = x.label if x.text.startswith(".") else x.size
@@ -119,20 +134,21 @@ def _lengths(
                 n_arguments = formula.partition(f"{word}(")[2].partition(")")[0].count(",") + 1
                 scope[word] = plain_function(word, [COUNT] * n_arguments, COUNT)
             elif word in lengths and word not in given:
-                lines[word] = f"{word} = {lengths[word]}.size"
+                lines[word] = f"{word} = {lengths[word]}"
             elif word not in (*given, "min", "max"):
-                lines[word] = f"{word} = {lengths[f'{word}+1']}.size - 1"
+                lines[word] = f"{word} = {lengths[f'{word}+1']} - 1"
     return [*lines.values()]
 
 
 def _check_of(parameter: _Parameter, scope: dict[str, Any]) -> str:
     """Return the check of an array in Python, of which most arrays need the first line alone."""
-    _, name, letter, size, mark = parameter
+    _, name, letter, _, mark = parameter
+    size = parameter.size
     argument, dtype = _TYPES[letter]
     scope |= {f"{argument}_": globals()[argument], f"{letter}_": dtype}
     check = (
         f"(view_({name}) if {name}.flags.carray and {name}.dtype is {letter}_ "
-        f"and {name}.size >= ({size}) else {argument}_({name}, {size}))"
+        f"and {name}.size >= {size} else {argument}_({name}, {size}))"
     )
     return f"None if {name} is None else {check}" if mark == "?" else check
 

@@ -36,7 +36,7 @@ class JudgedAnswers:
         tables = points.tables
 
         # the best mu and tau at each point
-        values = list_values(self.lists, tables)
+        values = list_values(self.lists, *tables)
         profiles = [profiled(row, self.right, self.count) for row in values]
         sums.loss[:] -= [value for value, *_ in profiles]
 
@@ -48,7 +48,7 @@ class JudgedAnswers:
 
         # second derivatives, less what mu and tau make up for
         if order == CURVATURE:
-            factors = list_factors(self.lists, tables)
+            factors = list_factors(self.lists, *tables[:2])
             size = factors.shape[2]
             for b, (_, _, curvature, across, inner) in enumerate(profiles):
                 plain = (factors[b].T * curvature) @ factors[b]

@@ -42,8 +42,8 @@ class CurvePrior:
         """Return values (B,), gradients (B, p), Hessians (B, d, d) of the first d parameters."""
         n, d = len(thetas), self.rows.shape[1]
         sums = np.full(n, self.level), np.zeros(thetas.shape), np.zeros((n, d, d))
-        normals, size = (self.precision, self.pull), (self.ridge, KNEE)
-        add_prior(self._linear, self.centre, normals, size, thetas, sums)
+        normals = self.precision, self.pull
+        add_prior(self.ridge, KNEE, self._linear, self.centre, *normals, thetas, *sums)
         return sums
 
     @cached_property

@@ -441,8 +441,10 @@ def _add_loss(
     curved = sums.joint.shape[1] > 0
     joint = _joint_curvature(points, sums, judges) if curved else None
     curves = points.gains, points.discounts
-    derivatives, in_parameters = (slopes, joint), (local.gradient, local.dense)
-    jacobian = add_in_parameters(model.layout, share, thetas, curves, derivatives, in_parameters)
+    in_parameters = local.gradient, local.dense
+    jacobian = add_in_parameters(
+        model.layout, share, thetas, *curves, slopes, joint, *in_parameters
+    )
 
     # second derivatives that involve judges' own parameters
     if curved and n_own:

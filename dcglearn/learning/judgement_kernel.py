@@ -32,16 +32,22 @@ LIKELIHOOD, SIGMOID, HINGE = 0, 1, 2
 VALUE, SLOPES, CURVATURE = 0, 1, 2
 """What is computed: the loss alone, its slopes too, or its second derivatives too."""
 
-_verdicts = function("verdicts n f[n] f[n] f[n] b[n] f[n] f[n] f[4*n] f[9*n]")
-_log_chances = function("log_chances n f[n] #error f[n] f[n] f[n]")
-_chances = function("chances n f[n] #threshold f[n] f[3*n]")
+_verdicts = function("verdicts .n f[n] f[n] f[n] b[n] f[n] f[n]! f[n,4]! f[n,9]!")
+
+log_chances = function("log_chances .n f[n] #error f[n]! f[n]! f[n]!")
+"""Log probabilities of preferences at n differences z; their slopes in z and in the error rate.
+
+Taken are z, shape (n,), and the error rate.
+"""
+
+_chances = function("chances .n f[n] #threshold f[n] f[n,3]!")
 _add_judgements = function(
     "add_judgements * start stop n grades thresholds judges free kind order f[n*grades]? f[n]? "
     "f[n]? f[n*thresholds] f[n*free] f[0]"
 )
 _add_listed = function(
     "add_listed_judgements * start stop n m size thresholds judges free kind order f[n*m] "
-    "f[n*m*size*(order>1)] f[n*thresholds] f[n*free] f[n] f[2*judges+size]"
+    "f[n*m*size*(order>1)] f[n*thresholds] f[n*free] f[n] f[2*judges+size]~"
 )
 _work_of_judgements = function("work_of_judgements depth grades thresholds judges free -> n")
 
@@ -57,22 +63,10 @@ def verdicts(
     error; high and each of high, error. The one in the error twice is the square of the slope. A
     tie has one threshold, `low`.
     """
-    # columns of equal length
     columns = np.array(np.broadcast_arrays(z, low, high, tie, error), np.float64)
-    n = columns.shape[1]
-    is_tie = columns[3].astype(np.int8)
-    logs, slopes, second = np.empty(n), np.empty((n, 4)), np.empty((n, 9))
-    _verdicts(n, *columns[:3], is_tie, columns[4], logs, slopes, second)
-    return logs, slopes, second
-
-
-def log_chances(z: Floats, error: float) -> tuple[Floats, Floats, Floats]:
-    """Return log probabilities of preferences at n differences z; their slopes in z and error."""
-    z = np.ascontiguousarray(z, np.float64)
-    n = len(z)
-    logs, of_z, of_error = np.empty(n), np.empty(n), np.empty(n)
-    _log_chances(n, z, error, logs, of_z, of_error)
-    return logs, of_z, of_error
+    of_verdicts: tuple[Floats, Floats, Floats]
+    of_verdicts = _verdicts(*columns[:3], columns[3].astype(np.int8), columns[4])
+    return of_verdicts
 
 
 def chances(z: Floats, threshold: float = 0.0, errors: Floats | float = 0.0) -> Floats:
@@ -81,10 +75,8 @@ def chances(z: Floats, threshold: float = 0.0, errors: Floats | float = 0.0) -> 
     `z` has shape (n,), and so may the error rates; `threshold` is the tie threshold, 0 without
     ties.
     """
-    z, n = np.ascontiguousarray(z, np.float64), len(z)
-    errors = np.full(n, errors, np.float64)
-    shares = np.empty((n, 3))
-    _chances(n, z, threshold, errors, shares)
+    z = np.ascontiguousarray(z, np.float64)
+    shares: Floats = _chances(z, threshold, np.full(len(z), errors, np.float64))
     return shares
 
 
@@ -195,8 +187,7 @@ def listed_sums(
     )
     shapes = layout((n,), *slopes, *second)
 
-    # and the kernel's own work
-    sums, work = np.empty(shapes[-1].stop), np.empty(2 * n_judges + size)
+    sums = np.empty(shapes[-1].stop)
     sizes = n, m, size, n_thresholds, n_judges, n_free
-    _add_listed(log.address, *rows, *sizes, kind, order, *lists, *judges, sums, work)
+    _add_listed(log.address, *rows, *sizes, kind, order, *lists, *judges, sums)
     return pieces(sums, shapes)

@@ -68,8 +68,8 @@ class ListedJudgements(JudgedPairs):
 
         # value of each list, once
         tables = points.tables
-        values = list_values(self.lists, tables)
-        factors = list_factors(self.lists, tables) if curved else np.zeros((n, 0, size))
+        values = list_values(self.lists, *tables)
+        factors = list_factors(self.lists, *tables[:2]) if curved else np.zeros((n, 0, size))
 
         def part(_: int, start: int, stop: int) -> list[Floats]:
             rows, of_judges = (start, stop), (thresholds, judges)

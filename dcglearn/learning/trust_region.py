@@ -15,9 +15,16 @@ import numpy as np
 from dcglearn.foundation.validation import Flags, Floats, Indices
 from dcglearn.kernels.library import function
 
-_dense_steps = function(
-    "dense_steps n p d columns f[n*p] f[n*d*d] f[n*d] f[n*d] f[n] f[n] f[n*columns] f[d*(d+1)] l[d]"
+dense_steps = function(
+    "dense_steps .n .p .d .columns f[n,p] f[n,d,d] f[n,d] f[n,d] f[n] f[n] f[n,columns] "
+    "f[d*(d+1)]~ l[d]~"
 )
+"""Sets the first d columns of its last array to steps to minima, damped to keep to the radii.
+
+Taken are gradients, shape (B, p), of which the first d columns count, Hessians, (B, d, d), the
+lower and upper bounds of the steps, (B, d) each, radii, (B,), and the dampings of the steps before,
+(B,), which are updated to these steps'.
+"""
 
 
 @dataclass(frozen=True)
@@ -227,7 +234,7 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
     step, head = np.zeros((n, p)), np.zeros((n, d))
     rooms = np.ascontiguousarray(low[:, :d]), np.ascontiguousarray(high[:, :d])
     if p == d:
-        dense_steps(local.gradient, local.dense, rooms, radius, damping, step)
+        dense_steps(local.gradient, local.dense, *rooms, radius, damping, step)
         return step
 
     # parameters at a bound that their slope leads beyond stay there
@@ -249,7 +256,7 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
         shared = share[:, :, None] * cross
         eliminated = local.gradient[:, :d] - (tail[:, None, :] @ shared)[:, 0]
         rest = local.dense - cross.transpose(0, 2, 1) @ shared
-        dense_steps(eliminated, rest, rooms, radius, damping, head)
+        dense_steps(eliminated, rest, *rooms, radius, damping, head)
 
         # substitute back
         ends = -share * tail - (shared @ head[:, :, None])[:, :, 0]
@@ -270,23 +277,3 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
     most = np.minimum(high[:, d:], radius[:, None])
     step[:, :d], step[:, d:] = head, np.clip(ends, least, most)
     return step
-
-
-def dense_steps(
-    gradients: Floats,
-    hessians: Floats,
-    rooms: tuple[Floats, Floats],
-    radii: Floats,
-    dampings: Floats,
-    out: Floats,
-) -> None:
-    """Set the first d columns of `out` to steps to minima, damped until they keep to the radii.
-
-    `gradients` have shape (B, p), of which the first d columns count, `hessians` (B, d, d), and
-    `rooms`, the bounds of the steps, (B, d) each; the `dampings`, (B,), are those of the steps
-    before, and are updated to these steps'.
-    """
-    d = hessians.shape[1]
-    work = np.empty((d + 1) * d), np.empty(d, np.int64)
-    arrays = gradients, hessians, *rooms, radii, dampings, out, *work
-    _dense_steps(*gradients.shape, d, out.shape[1], *arrays)

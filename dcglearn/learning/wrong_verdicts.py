@@ -76,5 +76,5 @@ def contrary_raters(judgements: JudgedPairs, points: Points) -> Flags:
 def _decided(judgements: JudgedPairs, points: Points) -> tuple[JudgedPairs, Floats]:
     """Return the decided judgements, and the differences of their lists in units of the noise."""
     decided = judgements.at(np.flatnonzero(np.broadcast_to(judgements.level, len(judgements))))
-    first, second = (list_values(x, points.tables)[0] for x in (decided.first, decided.second))
+    first, second = (list_values(x, *points.tables)[0] for x in (decided.first, decided.second))
     return decided, first - second

@@ -180,14 +180,15 @@ def add_lists(digests, rng, case):
     stops = np.hstack([zeros, between(rng, 0, 0.99, (n_points, n_grades)) * (form == "stops")])
     best = between(rng, 0, 0.99, n_points) * (form == "best")
     tables = gains, case.discounts, stops, best
-    values = list_kernel.list_values(lists, tables)
+    values = list_kernel.list_values(lists, *tables)
     digests.add("fill_values", values)
 
     slopes = between(rng, -1, 1, (n_points, m)) * rng.integers(0, 2, (n_points, m))
     for n_stops in (0, width):
         moment = between(rng, 0, 1, (n_points, depth, width))
         of_stops, of_best = np.zeros((n_points, n_stops)), between(rng, 0, 1, n_points)
-        list_kernel.spread_slopes(lists, slopes, tables, moment, of_stops, of_best)
+        stopped = of_stops if n_stops else None
+        list_kernel.spread_slopes(lists, slopes, *tables, moment, stopped, of_best)
         digests.add("spread_slopes", moment, of_stops, of_best)
 
     utility = SimpleNamespace(
@@ -201,7 +202,7 @@ def add_lists(digests, rng, case):
     )
     digests.add("fill_slopes", list_kernel.value_slopes(utility, lists))
 
-    factors = list_kernel.list_factors(lists, tables)
+    factors = list_kernel.list_factors(lists, *tables[:2])
     digests.add("fill_factors", factors)
 
     n_free, columns = case.judges.shape[1], factors.shape[2] + case.thresholds.shape[1]
@@ -278,7 +279,7 @@ def add_curves(digests, rng):
     values, gradient = between(rng, -1, 1, n), between(rng, -1, 1, (n, p))
     dense = between(rng, -1, 1, (n, d, d))
     sums = values, gradient, dense
-    curve_kernel.add_prior(linear, centre, normals, (1.7, 0.3), thetas, sums)
+    curve_kernel.add_prior(1.7, 0.3, linear, centre, *normals, thetas, *sums)
     digests.add("add_prior", *sums)
 
     # derivatives, without and with the second
@@ -287,7 +288,7 @@ def add_curves(digests, rng):
     joint = (joint + joint.transpose(0, 2, 1)) * rng.integers(0, 2, (n, m, m))
     for second in (None, joint):
         jacobian = curve_kernel.add_in_parameters(
-            layout, 0.7, thetas, (gains, discounts), (slopes, second), (gradient, dense)
+            layout, 0.7, thetas, gains, discounts, slopes, second, gradient, dense
         )
         digests.add("add_in_parameters", jacobian, gradient, dense)
 
@@ -307,7 +308,7 @@ def add_steps(digests, rng):
     radii, dampings = between(rng, 1e-3, 2, n), rng.random(n) * rng.integers(0, 2, n)
 
     out = np.zeros((n, d + more))
-    trust_region.dense_steps(gradients, hessians, (rooms[0], rooms[1]), radii, dampings, out)
+    trust_region.dense_steps(gradients, hessians, *rooms, radii, dampings, out)
     digests.add("dense_steps", out, dampings)
 
 

@@ -107,7 +107,7 @@ def test_kernels_are_their_definitions():
     )
     discounts, best = -np.sort(-rng.random((2, 5))), np.array([0.0, 0.4])
     tables = gains, discounts, stops, best
-    values = list_values(lists, tables)
+    values = list_values(lists, *tables)
     for b in range(2):
         utility = dl.ListUtility(gains[b, 1:], discounts[b], stops[b, 1:], best[b])
         np.testing.assert_allclose(values[b], utility.score(lists), rtol=1e-12)
