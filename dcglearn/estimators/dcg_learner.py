@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.estimators.utility_learner import PairLearner
+from dcglearn.estimators.utility_learner import PairLearner, parameters_of
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import is_path, read_json_object
 from dcglearn.foundation.validation import Floats, InputError, PathLike, finite_array
@@ -29,7 +29,7 @@ from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, MetricsLike, read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
 from dcglearn.metrics.saved_metric import check_format, check_numbers, fields_of, read_saved
 from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.parts.open_log import Log, check_log, opened_log
@@ -195,29 +195,8 @@ class DCGLearner(PairLearner):
     dropped_: dict[str, int]
     curves_: Curves
 
-    def __init__(
-        self,
-        loss: str = "auto",
-        ridge: float = 2.0,
-        prior: MetricLike | None = None,
-        n_starts: int = 6,
-        n_grades: int | None = None,
-        max_iter: int = 2000,
-        form: str = "dcg",
-        zero: int | str = 0,
-        discounts: str = "falling",
-        candidates: MetricsLike = (),
-    ) -> None:
-        self.loss = loss
-        self.ridge = ridge
-        self.prior = prior
-        self.n_starts = n_starts
-        self.n_grades = n_grades
-        self.max_iter = max_iter
-        self.form = form
-        self.zero = zero
-        self.discounts = discounts
-        self.candidates = candidates
+    @parameters_of(DirectDescription)
+    def __init__(self) -> None: ...
 
     def fit(
         self,

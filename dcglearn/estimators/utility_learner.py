@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.validation import Floats, Grades, PathLike
+from dcglearn.foundation.validation import Floats, Grades, PathLike, known
 from dcglearn.learning.checkpoint import Checkpointing
 from dcglearn.learning.descriptions import DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.learning.factoring import Factoring
@@ -22,6 +24,32 @@ from dcglearn.metrics.reading import MetricLike, read_metric
 from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
+
+P = ParamSpec("P")
+
+Constructor: TypeAlias = Callable[Concatenate[Any, P], None]
+"""An `__init__` with given parameters."""
+
+
+def parameters_of(description: Callable[P, Any]) -> Callable[[Any], Constructor[P]]:
+    """Give a learner's `__init__` the parameters of its description, which become attributes."""
+    signature = inspect.signature(description)
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+    def with_parameters(empty: Any) -> Constructor[P]:
+        @functools.wraps(empty)
+        def constructor(self: Any, *values: P.args, **named: P.kwargs) -> None:
+            known(named, signature.parameters, type(self).__name__, "parameter")
+            given = signature.bind(*values, **named)
+            given.apply_defaults()
+            vars(self).update(given.arguments)
+
+        # what `help` and scikit-learn read
+        shown = signature.replace(parameters=[own, *signature.parameters.values()])
+        constructor.__signature__ = shown  # type: ignore[attr-defined]
+        return constructor
+
+    return with_parameters
 
 
 class PairLearner(BaseEstimator):
@@ -138,27 +166,8 @@ class UtilityLearner(PairLearner):
     visible_: Visibility
     dropped_: dict[str, int]
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        margin: MetricLike = "unit",
-        monotone: bool = True,
-        solver: str = "newton",
-        tie_epsilon: float | None = None,
-        constraints: Callable[[Any], list[Any]] | None = None,
-        n_grades: int | None = None,
-        tol: float = 1e-9,
-        max_iter: int = 200,
-    ) -> None:
-        self.C = C
-        self.margin = margin
-        self.monotone = monotone
-        self.solver = solver
-        self.tie_epsilon = tie_epsilon
-        self.constraints = constraints
-        self.n_grades = n_grades
-        self.tol = tol
-        self.max_iter = max_iter
+    @parameters_of(QPDescription)
+    def __init__(self) -> None: ...
 
     def fit(
         self,
