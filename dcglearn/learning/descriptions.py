@@ -216,12 +216,10 @@ class DirectDescription(Description):
             )
             whole_number(self.zero, "zero", 0, n_grades - 2, remedy)
 
-        # a prior of the log's shape
+        # a prior and candidates of the log's shape
         prior = self.prior_of(n_grades, depth)
-        if prior is not None and (prior.n_grades, prior.depth) != (n_grades, depth):
-            shape = f"{prior.n_grades} grades and {prior.depth} positions"
-            raise InputError(f"prior has {shape}, the log has {n_grades} and {depth}")
-        for name, dcg in self.candidates_of(n_grades, depth):
+        of_log = [] if prior is None else [("prior", prior)]
+        for name, dcg in (*of_log, *self.candidates_of(n_grades, depth)):
             if (dcg.n_grades, dcg.depth) != (n_grades, depth):
                 shape = f"{dcg.n_grades} grades and {dcg.depth} positions"
                 raise InputError(f"{name} has {shape}, the log has {n_grades} and {depth}")
@@ -402,9 +400,7 @@ class DirectFit:
     @property
     def rater_error(self) -> dict[str, float]:
         """Error rates by rater, where the log names more than one."""
-        if not self.raters:
-            return {}
-        return dict(zip(self.raters, self.curves.errors.tolist(), strict=True))
+        return dict(zip(self.raters, self.curves.errors.tolist(), strict=False))
 
     @property
     def position_bias(self) -> float:

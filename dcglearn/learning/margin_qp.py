@@ -361,8 +361,8 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
 
     H is positive definite; `lower` is ``-inf`` where there is no bound. Block principal pivoting
     (Judice and Pires 1994) exchanges all variables of the wrong sign (beyond rounding error) at
-    once, while their number falls or for three rounds more. If it cycles, the slower non-negative
-    least squares of Lawson and Hanson takes over.
+    once, while their number falls or for three rounds more. If it cycles, the slower bounded least
+    squares of Stark and Parker (1995) takes over.
     """
     free = lower < 0
     size = np.abs(hessian)
@@ -391,23 +391,13 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
 
 
 def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
-    """Solve `bounded_minimum` as ``min |R y + R^-T q|, y >= 0`` in the bounded variables."""
-    from scipy.linalg import cho_factor, cho_solve, solve_triangular
-    from scipy.optimize import nnls
+    """Solve `bounded_minimum` as ``min |R x + R^-T g|`` with ``R'R = H``, by an active set."""
+    from scipy.linalg import solve_triangular
+    from scipy.optimize import lsq_linear
 
-    # eliminate the unbounded variables
-    bounded = np.isfinite(lower)
-    loose = cho_factor(hessian[np.ix_(~bounded, ~bounded)]) if not bounded.all() else None
-    across = hessian[np.ix_(~bounded, bounded)]
-    schur, q = hessian[np.ix_(bounded, bounded)], gradient[bounded]
-    if loose is not None:
-        schur = schur - across.T @ cho_solve(loose, across)
-        q = q - across.T @ cho_solve(loose, gradient[~bounded])
-
-    # non-negative least squares of the others
-    root = np.linalg.cholesky((schur + schur.T) / 2).T
-    x = lower.copy()
-    x[bounded] += nnls(root, -solve_triangular(root, q + schur @ lower[bounded], trans="T"))[0]
-    if loose is not None:
-        x[~bounded] = -cho_solve(loose, gradient[~bounded] + across @ x[bounded])
+    root = np.linalg.cholesky(hessian).T
+    target = -solve_triangular(root, gradient, trans="T")
+    most = 10 * len(gradient)
+    end = lsq_linear(root, target, (lower, np.inf), method="bvls", tol=1e-15, max_iter=most)
+    x: Floats = end.x
     return x
