@@ -358,7 +358,7 @@ def family(n_grades: int, depth: int, *, falling: bool = True) -> list[tuple[Flo
     return [(g, d) for g in gains for d in discounts]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DirectObjective:
     """``share * loss + prior`` of parameters, with derivatives from sums over the judgements."""
 

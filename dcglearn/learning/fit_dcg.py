@@ -44,48 +44,38 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class FittedDCG:
-    """A DCG fitted to judgements by `direct_search.search`, from which other forms are fitted.
+class FittedDCG(DirectObjective):
+    """A DCG fitted to judgements, with the objective that it minimises; other forms start from it.
 
     `pairs` are the log's pairs that the fit used, row by row those of `judgements`: without pairs
     of equal lists and raters who always name one side. None for a log in parts, and for simulated
     judgements.
     """
 
-    model: Model
     judgements: Any
     pairs: PreferencePairs | None
-    share: float
     theta: Floats
     objective: float
     starts: Sequence[Floats]
     n_starts: int
     max_iter: int
 
-    @property
-    def function(self) -> DirectObjective:
-        """What was minimised."""
-        return DirectObjective(self.model, self.judgements, self.share)
-
     def search_form(self, form: str, start: Floats | None = None) -> Optimum:
         """Return the optimum of a form for the same judgements; `start` is as in `search_form`."""
-        function = replace(self.function, model=replace(self.model, form=form))
+        in_form = replace(self, model=replace(self.model, form=form))
         bases = bases_near(self.model, self.theta)
-        return search_form(function, bases, start=start, max_iter=self.max_iter)
+        return search_form(in_form, bases, start=start, max_iter=self.max_iter)
 
     def on(self, judgements: JudgementSource, share: float) -> Self:
         """Return the DCG fitted to other judgements, from this one and from the starts."""
         starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
-        function = DirectObjective(self.model, judgements, share)
-        again = search(function, starts, n_starts=self.n_starts, max_iter=self.max_iter)
-        return replace(
-            self,
-            judgements=judgements,
-            pairs=None,
-            share=share,
-            theta=again.theta,
-            objective=again.objective,
-        )
+        of_others = replace(self, judgements=judgements, pairs=None, share=share)
+        again = search(of_others, starts, n_starts=self.n_starts, max_iter=self.max_iter)
+        return of_others.at_end(again)
+
+    def at_end(self, end: Optimum) -> Self:
+        """Return the fit with the parameters at which a search ended."""
+        return replace(self, theta=end.theta, objective=end.objective)
 
 
 def fit_direct(
@@ -211,8 +201,8 @@ def fit_dcg(
     return fitted, FittedDCG(
         model,
         judgements,
+        share,
         pairs=None if isinstance(verdicts.log, PartedLog) else verdicts.log,
-        share=share,
         # where it ended
         theta=result.theta,
         objective=result.objective,

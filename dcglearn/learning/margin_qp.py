@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.validation import Floats, Grades, Indices, InputError
+from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.minimise import solved_definite
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 from dcglearn.logs.thinning import Weighted
@@ -84,13 +84,6 @@ class Pairs(Weighted):
         return pair_sums(
             self.first, self.second, self.margin, self.weight, weights, curvature=curvature
         )
-
-    def at(self, rows: Indices, weight: Floats | None = None) -> Pairs:
-        """Return some of the pairs, copied, with other weights if these are given."""
-        margin = self.margin if len(self.margin) == 1 else self.margin[rows]
-        if weight is None:
-            weight = self.weight if len(self.weight) == 1 else self.weight[rows]
-        return Pairs(self.first[rows], self.second[rows], margin, weight)
 
 
 def solve(

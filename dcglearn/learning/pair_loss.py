@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.foundation.added import AddedByField
 from dcglearn.foundation.threads import over_chunks
-from dcglearn.foundation.validation import Floats, Grades, Indices
+from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.kernels.library import Bound
 from dcglearn.learning.judgement_kernel import LIKELIHOOD, SLOPES, VALUE, bound_log, judgement_sums
 from dcglearn.logs.thinning import Weighted
@@ -116,16 +117,6 @@ class JudgedPairs(Weighted):
     def __len__(self) -> int:
         return len(self.first)
 
-    def at(self, rows: Indices, weight: Floats | None = None) -> Self:
-        """Return the judgements in some rows, copied."""
-        columns = {}
-        for name in JudgedPairs.__dataclass_fields__:
-            values = getattr(self, name)
-            columns[name] = values if values.shape == (1,) else values[rows]
-        if weight is not None:
-            columns["weight"] = weight
-        return replace(self, **columns)
-
     def merged(self, *, in_order: bool = False) -> JudgedPairs:
         """Return the distinct judgements, weights added, sorted or in order of appearance."""
         # number the distinct rows
@@ -173,7 +164,7 @@ class JudgedPairs(Weighted):
 
 
 @dataclass(frozen=True)
-class LossSums:
+class LossSums(AddedByField):
     """Losses at B points, with their slopes and curvature; parts add with ``+``.
 
     `loss`, shape (B,), is the weighted sum over the pairs, `moment`, (B, K, L), its slope in W,
@@ -195,9 +186,6 @@ class LossSums:
     judges_twice: Floats
     coupled: Floats
     further: Floats
-
-    def __add__(self, other: LossSums) -> LossSums:
-        return LossSums(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
 
 
 def _at(points: Points) -> tuple[Any, Any, int]:

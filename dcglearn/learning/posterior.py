@@ -202,7 +202,7 @@ def dispersion(fitted: FittedDCG, cluster: Indices, random_state: int) -> float:
     n_groups = 64
 
     # units in which the curvature is 1
-    curvature = fitted.function(fitted.theta[None]).dense[0]
+    curvature = fitted(fitted.theta[None]).dense[0]
     values, vectors = np.linalg.eigh(curvature)
     root = vectors / np.sqrt(np.maximum(values, 1e-6 * values.max()))
 
@@ -224,6 +224,6 @@ def _slopes(fitted: FittedDCG, group: Indices) -> Floats:
     slopes = []
     for g in range(group.max() + 1):
         part = replace(judgements, weight=np.where(group == g, weight, 0.0))
-        whole = replace(fitted.function, judgements=part).with_gradient(theta)[1]
+        whole = replace(fitted, judgements=part).with_gradient(theta)[1]
         slopes.append(whole - of_prior)
     return np.array(slopes)

@@ -189,18 +189,23 @@ class Strengths:
     values: Floats
     weight: Floats
 
+    @classmethod
+    def of(cls, values: Floats, weight: Floats) -> Strengths:
+        """Return the distinct strengths of pairs with weights, shape (n,) both."""
+        distinct, number = np.unique(values, return_inverse=True)
+        total = np.bincount(number, weight, len(distinct))
+        return cls(distinct, total.astype(np.float64))
+
     def __add__(self, other: Strengths) -> Strengths:
-        values, number = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
-        weight = np.bincount(number, np.concatenate([self.weight, other.weight]), len(values))
-        return Strengths(values, weight.astype(np.float64))
+        columns = zip(vars(self).values(), vars(other).values(), strict=True)
+        return self.of(*map(np.concatenate, columns))
 
 
 def strengths_of(log: PreferencePairs, most: int) -> Strengths:
     """Return at most ``most + 1`` strengths of the decided pairs of a part."""
     log = _counted(log, HINGE)
-    values, number = np.unique(_strengths(log), return_inverse=True)
-    weight = np.bincount(number, weights_of(log), len(values))
-    return Strengths(values[: most + 1], weight.astype(np.float64)[: most + 1])
+    strengths = Strengths.of(_strengths(log), weights_of(log))
+    return Strengths(strengths.values[: most + 1], strengths.weight[: most + 1])
 
 
 def judgements_of(

@@ -8,10 +8,10 @@ d^T`` over the pairs with ``xi_i > 0``. Sums over parts of a log add up to the s
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Self
 
 import numpy as np
 
+from dcglearn.foundation.added import AddedByField
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.kernels.library import function
@@ -34,7 +34,7 @@ MAX_TABLE = 1 << 19
 
 
 @dataclass(frozen=True)
-class PairSums:
+class PairSums(AddedByField):
     """Sums over pairs at one W; parts add with ``+``.
 
     `loss` is ``sum v xi^2``, `slope` ``sum v xi m``, `moment` ``sum v xi d``, shape (K, L), and
@@ -46,10 +46,6 @@ class PairSums:
     slope: float
     moment: Floats
     curvature: Floats
-
-    def __add__(self, other: Self) -> Self:
-        moment, curvature = self.moment + other.moment, self.curvature + other.curvature
-        return type(self)(self.loss + other.loss, self.slope + other.slope, moment, curvature)
 
 
 def pair_sums(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.added import AddedByField
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.signatures import spelled_out
@@ -63,7 +64,7 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True)
-class Agreement(Finding):
+class Agreement(AddedByField, Finding):
     """Weights of the pairs that a metric respects, ties and violates; parts add with ``+``."""
 
     respected: float
@@ -71,13 +72,6 @@ class Agreement(Finding):
     violated: float
 
     _formats: ClassVar = {"weight": ",g"}
-
-    def __add__(self, other: Agreement) -> Agreement:
-        return Agreement(
-            respected=self.respected + other.respected,
-            tied=self.tied + other.tied,
-            violated=self.violated + other.violated,
-        )
 
     @property
     def total(self) -> float:

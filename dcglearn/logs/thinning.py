@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -58,7 +58,8 @@ def marks_of_parts(
 class Weighted:
     """Mixin of rows with weights, of which `at` returns some: samples of them by weight.
 
-    The weights, shape (n,), (1,) where all are equal, or None where all are 1, are in `weight`.
+    The weights, shape (n,), (1,) where all are equal, or None where all are 1, are in `weight`. Of
+    a dataclass, all fields but keywords are columns, with an entry for each row, or one for all.
     """
 
     weight: Any
@@ -75,7 +76,15 @@ class Weighted:
 
     def at(self, rows: Any, weight: Any = None) -> Self:
         """Return some rows, copied, with other weights if these are given."""
-        raise NotImplementedError
+        rows_of: Any = self
+        columns = {}
+        for column in fields(rows_of):
+            if not column.kw_only:
+                values = getattr(self, column.name)
+                columns[column.name] = values if values.shape == (1,) else values[rows]
+        if weight is not None:
+            columns["weight"] = weight
+        return replace(rows_of, **columns)
 
     def thinned(self, n: int) -> Self:
         """Return about `n` of the rows, at least n and fewer than 2n, which stand for all."""

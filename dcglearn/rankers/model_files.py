@@ -48,7 +48,7 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
     # parameters, metric and features
     parameters = ranker.get_params(deep=False)
     fields = {**_MODEL, "kind": type(ranker).__name__}
-    fields["parameters"] = {name: _encoded(value) for name, value in parameters.items()}
+    fields["parameters"] = {name: encoded(value) for name, value in parameters.items()}
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_
     if ranker.columns_ is not None:
@@ -198,7 +198,7 @@ def same_numbers(first: DCG, second: DCG) -> bool:
     return same_gains and np.array_equal(first.discounts, second.discounts)
 
 
-def _encoded(value: Any) -> Any:
+def encoded(value: Any) -> Any:
     """Return a parameter as JSON; a fitted ranker (a start) as its coefficients."""
     # metrics, starts and losses
     if isinstance(value, DCG):
@@ -207,14 +207,14 @@ def _encoded(value: Any) -> Any:
         value = value.coef_
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value) if field.init]
-        fields = {name: _encoded(getattr(value, name)) for name in names}
+        fields = {name: encoded(getattr(value, name)) for name in names}
         return {"loss": type(value).__name__, "fields": fields}
 
     # numbers, texts and lists
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, (list, tuple)):
-        return [_encoded(item) for item in value]
+        return [encoded(item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, os.PathLike):
@@ -223,7 +223,7 @@ def _encoded(value: Any) -> Any:
 
 
 def _decoded(value: Any) -> Any:
-    """Return the parameter that `_encoded` wrote."""
+    """Return the parameter that `encoded` wrote."""
     from dcglearn import losses
 
     if isinstance(value, dict) and "dcg" in value:

@@ -26,7 +26,7 @@ from dcglearn.losses import Objective
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
-from dcglearn.rankers.model_files import read_model, save_model
+from dcglearn.rankers.model_files import encoded, read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, has_missing
 
 
@@ -209,13 +209,9 @@ class Ranker(BaseEstimator):
                 raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE")
             return None, None
 
-        # parameters; a start counts by its coefficients
-        start = getattr(self, "start", None)
-        if not isinstance(start, str | None):
-            start = np.asarray(getattr(start, "coef_", start)).tolist()
-        identity = {name: _exact(value) for name, value in self.get_params(deep=False).items()}
-        identity |= {"ranker": type(self).__name__, "loss": _exact(training.loss)}
-        identity["start"] = _exact(start)
+        # parameters, as model files hold them
+        identity = {name: encoded(value) for name, value in self.get_params(deep=False).items()}
+        identity |= {"ranker": type(self).__name__, "loss": encoded(training.loss)}
 
         # data
         valid = None if training.valid is None else training.valid.fingerprint()
@@ -372,13 +368,3 @@ def check_training(queries: Queries, dcg: DCG | None = None) -> None:
     if dcg is not None and (dcg.gains[low] == dcg.gains[high]).all():
         fact = "the DCG's gains are the same for all grades within each query"
         raise InputError(f"{fact}: it prefers no order here")
-
-
-def _exact(value: Any) -> str:
-    """Return a parameter as text; texts of losses or DCGs are equal if their bits are."""
-    if hasattr(value, "to_dict"):
-        return repr(value.to_dict())
-    if hasattr(value, "__dataclass_fields__"):
-        fields = {name: _exact(getattr(value, name)) for name in value.__dataclass_fields__}
-        return f"{type(value).__name__}({fields})"
-    return repr(value)

@@ -359,7 +359,7 @@ def chance_of_fixed(fitted: FittedDCG, description: DirectDescription) -> float:
         metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
 
     # fit judges to the eight likeliest
-    few = fitted.function.thinned(1 << 12)
+    few = fitted.thinned(1 << 12)
     thetas = _with_curves(fitted, metrics)
     judges_alone = replace(few, model=replace(model, ridge=0.0))
     promising = np.argsort(judges_alone.values(thetas), kind="stable")[:8]
@@ -421,10 +421,10 @@ def _blended(
     gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
 
     # fit the judges to these curves, on a sample of a long log
-    on_sample = fitted.function.thinned(SAMPLE)
+    on_sample = fitted.thinned(SAMPLE)
     theta = _judged(on_sample, _with_curves(fitted, [blend]))
     judges = fitted.model.curves(theta[0])
-    objective = fitted.function.values(theta)
+    objective = fitted.values(theta)
 
     # how often their verdicts are wrong, told by judgements in memory
     judgements = on_sample.judgements.thinned(SAMPLE)

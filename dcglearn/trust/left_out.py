@@ -82,10 +82,9 @@ class FittedMember:
         """Return the fit by a descent from its parameters."""
         fitted = self.fitted
         model = replace(fitted.model, centre=self.centre)
-        start = np.clip(fitted.theta, *model.bounds)
-        end = search_near(replace(fitted.function, model=model), [start])
-        moved = replace(fitted, model=model, theta=end.theta, objective=end.objective)
-        return replace(self, fitted=moved)
+        moved = replace(fitted, model=model)
+        end = search_near(moved, [np.clip(fitted.theta, *model.bounds)])
+        return replace(self, fitted=moved.at_end(end))
 
     def without(self, left_out: Flags) -> Self:
         """Return the fit to the rows that are not left out; raise InputError if none is left."""
@@ -107,7 +106,7 @@ class FittedMember:
         theta = fitted.theta
 
         # the inverse Hessian's product with the slope; parameters at a bound stay
-        local = fitted.function(theta[None])
+        local = fitted(theta[None])
         low, high = model.bounds
         room = np.where((theta <= low) | (theta >= high), 0.0, 1e9)[None]
         of_slope = replace(local, gradient=slope[None])

@@ -322,7 +322,7 @@ def _gain(smaller: FittedDCG) -> float:
     judgements = smaller.judgements
     common = smaller.theta[: smaller.model.places.own_errors.start]
     model = replace(smaller.model, n_raters=1)
-    of_one = replace(smaller.function, model=model)
+    of_one = replace(smaller, model=model)
     starts = list(model.sharpened(common[None], (0.0, -0.7, 0.7)))
     gain = smaller.objective
     for judge in range(smaller.model.n_raters):

@@ -15,7 +15,7 @@ from dcglearn.foundation import disk
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.loading import load_ranker
-from dcglearn.rankers.model_files import _decoded, _encoded
+from dcglearn.rankers.model_files import _decoded, encoded
 from dcglearn.rankers.reduction import PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker
 from tests.makers import refused
@@ -49,7 +49,7 @@ class TestFiles:
             kind = getattr(losses, name)
             if is_dataclass(kind):
                 loss = kind(MINE) if "dcg" in kind.__dataclass_fields__ else kind()
-                assert _decoded(json.loads(json.dumps(_encoded(loss)))) == loss
+                assert _decoded(json.loads(json.dumps(encoded(loss)))) == loss
 
     def test_a_model_of_other_gains_is_refused(self, tmp_path):
         quick().fit(small()).save(tmp_path / "model")
