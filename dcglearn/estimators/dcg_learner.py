@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from dcglearn.estimators.utility_learner import PairLearner, parameters_of
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import is_path, read_json_object
-from dcglearn.foundation.validation import Floats, InputError, PathLike, finite_array
+from dcglearn.foundation.validation import (
+    Counts,
+    Fields,
+    Floats,
+    InputError,
+    PathLike,
+    finite_array,
+)
 from dcglearn.learning.checkpoint import Checkpointing
 from dcglearn.learning.dcg_model import Curves
 from dcglearn.learning.descriptions import (
@@ -192,7 +199,7 @@ class DCGLearner(PairLearner):
     n_iter_: int
     warm_: bool
     visible_: Visibility
-    dropped_: dict[str, int]
+    dropped_: Counts
     curves_: Curves
 
     @parameters_of(DirectDescription)
@@ -306,7 +313,7 @@ def save_fit(fit: DirectFit, path: PathLike, *, force: bool = True) -> None:
     write_json(path, {**head, **_fields(fit)}, force=force)
 
 
-def _fields(fit: DirectFit) -> dict[str, Any]:
+def _fields(fit: DirectFit) -> Fields:
     """Return the fields of a file."""
     # the prior and candidates as DCGs
     shape = fit.dcg.n_grades, fit.dcg.depth
@@ -342,22 +349,22 @@ def _fields(fit: DirectFit) -> dict[str, Any]:
     }
 
 
-def _dict_of(metric: DCG | ListUtility | None) -> dict[str, Any] | None:
+def _dict_of(metric: DCG | ListUtility | None) -> Fields | None:
     return None if metric is None else metric.to_dict()
 
 
-def _fit_of(values: dict[str, Any]) -> DirectFit:
+def _fit_of(values: Fields) -> DirectFit:
     """Return the fit of a file's fields; raise InputError for damaged or contradictory ones."""
     check_format(values, [KIND], VERSION)
     return _fit_of_fields(_known_fields(values, "a saved learner"))
 
 
-def _known_fields(values: dict[str, Any], thing: str) -> dict[str, Any]:
+def _known_fields(values: Fields, thing: str) -> Fields:
     """Return the fields of a file; files of before may not tell the share of wrong verdicts."""
     return fields_of({"wrong_share": 0.0, **values}, TYPES, (), thing)
 
 
-def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
+def _fit_of_fields(values: Fields) -> DirectFit:
     """Return the fit of the fields of a file, or of a member."""
     # read numbers and curves
     _check(values)
@@ -407,7 +414,7 @@ def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
     return DirectFit(**{**values, **numbers, **read})
 
 
-def _member(values: dict[str, Any]) -> Member:
+def _member(values: Fields) -> Member:
     """Return a member of a blend from its fields."""
     # fields of the member
     names = {field.name: object for field in fields(Member)}
@@ -432,7 +439,7 @@ def _member(values: dict[str, Any]) -> Member:
     return Member(values["name"], **numbers, dcg=DCG.from_dict(values["dcg"]), fit=fit)
 
 
-def _check(values: dict[str, Any]) -> None:
+def _check(values: Fields) -> None:
     """Raise InputError if a value is of another type."""
     # the type of each field; a truth value is no number
     for key, kind in TYPES.items():
@@ -451,7 +458,7 @@ def _check(values: dict[str, Any]) -> None:
     check_numbers([x for score in scores for x in score.values() if x is not None], "form_scores")
 
 
-def _curves(values: dict[str, Any]) -> Curves:
+def _curves(values: Fields) -> Curves:
     """Return metric and judges from the field "curves"."""
     if sorted(values) != sorted(OF_CURVES):
         names = ", ".join(values) or "nothing"

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.validation import Floats, Grades, PathLike, known
+from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, PathLike, known
 from dcglearn.learning.checkpoint import Checkpointing
 from dcglearn.learning.descriptions import DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.learning.factoring import Factoring
@@ -61,7 +61,7 @@ class PairLearner(BaseEstimator):
     def _repr_html_(self) -> Any:
         return self.fit_.metric._repr_html_ if hasattr(self, "fit_") else super()._repr_html_
 
-    def _repr_mimebundle_(self, **settings: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **settings: Any) -> Fields:
         bundle = super()._repr_mimebundle_(**settings)
         return {**bundle, "text/html": self._repr_html_()} if hasattr(self, "fit_") else bundle
 
@@ -164,7 +164,7 @@ class UtilityLearner(PairLearner):
     gap_: float
     n_iter_: int
     visible_: Visibility
-    dropped_: dict[str, int]
+    dropped_: Counts
 
     @parameters_of(QPDescription)
     def __init__(self) -> None: ...

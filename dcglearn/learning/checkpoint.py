@@ -17,7 +17,7 @@ import numpy as np
 
 from dcglearn.foundation import disk
 from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
-from dcglearn.foundation.validation import Floats, InputError, PathLike, as_path
+from dcglearn.foundation.validation import Fields, Floats, InputError, PathLike, as_path
 from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
 
@@ -30,7 +30,7 @@ class Checkpoint:
     checksum and is asked for again.
     """
 
-    def __init__(self, path: PathLike, identity: dict[str, Any], *, resume: bool = False) -> None:
+    def __init__(self, path: PathLike, identity: Fields, *, resume: bool = False) -> None:
         self.path = as_path(path)
         self.n_replayed = self._next = 0
         self._answers: list[bytes] = []
@@ -99,7 +99,7 @@ class Checkpointing:
     resume: bool = False
 
     @contextlib.contextmanager
-    def opened(self, identity: Callable[[], dict[str, Any]]) -> Iterator[Callable[[Any], Any]]:
+    def opened(self, identity: Callable[[], Fields]) -> Iterator[Callable[[Any], Any]]:
         """Yield a function that makes a source of pairs keep its sums, if there is a checkpoint."""
         if self.checkpoint is None:
             if self.resume:
@@ -158,7 +158,7 @@ def _packed(sums: Any) -> bytes:
 
 def _unpacked(kind: type, data: bytes) -> Any:
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        values: dict[str, Any] = {name: arrays[name] for name in arrays.files}
+        values: Fields = {name: arrays[name] for name in arrays.files}
     for name, value in values.items():
         if value.ndim == 0:
             values[name] = float(value)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
 from dcglearn.learning.trust_region import Local
+
+TwoCurves: TypeAlias = tuple[Floats, Floats]
+"""Gains and discounts, or their alpha and delta."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Curves:
         return self.sharpness * np.outer(self.discounts, self.gains)
 
     @property
-    def scaled(self) -> tuple[Floats, Floats]:
+    def scaled(self) -> TwoCurves:
         """Gains whose best is 1, and discounts whose first is 1."""
         return self.gains / self.gains[-1], self.discounts / self.discounts[0]
 
@@ -136,7 +139,7 @@ class Model:
     ridge: float = 1.0
     straighter: float = 1.0
     centre: float = 5.0
-    target: tuple[Floats, Floats] | None = None
+    target: TwoCurves | None = None
     margins: Floats | None = None
     zero: int = 0
     empty: float = 0.0
@@ -310,7 +313,7 @@ class Model:
         return replace(prior, ridge=self.ridge * self.straighter)
 
 
-def log_curves(gains: Floats, discounts: Floats, *, falling: bool = True) -> tuple[Floats, Floats]:
+def log_curves(gains: Floats, discounts: Floats, *, falling: bool = True) -> TwoCurves:
     """Return alpha and delta of a metric; steps that are not positive become very small ones.
 
     With `falling`, discounts that rise are cut to those above them.
@@ -332,7 +335,7 @@ def delta_of(discounts: Floats, *, falling: bool) -> Floats:
     return np.log(np.maximum(falls, LEAST_FALL))
 
 
-def log_metrics(metrics: Iterable[tuple[Floats, Floats]], *, falling: bool = True) -> Floats:
+def log_metrics(metrics: Iterable[TwoCurves], *, falling: bool = True) -> Floats:
     """Return alpha and delta of S metrics, gains and discounts each, shape (S, L + K - 2)."""
     return np.array([np.concatenate(log_curves(*metric, falling=falling)) for metric in metrics])
 
@@ -343,7 +346,7 @@ def empty_gain(gains: Floats) -> float:
     return -float(gains[0]) / span if span > 0 else 0.0
 
 
-def family(n_grades: int, depth: int, *, falling: bool = True) -> list[tuple[Floats, Floats]]:
+def family(n_grades: int, depth: int, *, falling: bool = True) -> list[TwoCurves]:
     """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q.
 
     On the scales of alpha and delta they are straight, or nearly. Unless `falling`, these are

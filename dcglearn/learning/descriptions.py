@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 
 from dcglearn.foundation.validation import (
+    Counts,
+    Fields,
     Floats,
     InputError,
     InputTypeError,
@@ -285,7 +287,7 @@ class Member:
             return f"learned, drawn to the LLM judge's DCG with strength {ridge:g}"
         return f"textbook {self.name}: {textbook_formula(self.name)}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Return name, weight, share and error, None for numbers that there are not, for JSON."""
         numbers = {"weight": self.weight, "share": self.share, "error": self.error}
         finite = {key: x if np.isfinite(x) else None for key, x in numbers.items()}
@@ -308,7 +310,7 @@ class QPFit:
     gap: float
     n_iter: int
     visible: Visibility
-    dropped: dict[str, int]
+    dropped: Counts
     unconverged: str = ""
     cautions: tuple[str, ...] = ()
 
@@ -351,7 +353,7 @@ class DirectFit:
     objective: float
     n_effective: float
     n_iter: int
-    dropped: dict[str, int]
+    dropped: Counts
     warm: bool
     form: str = "dcg"
     form_scores: Mapping[str, FormScore] = field(default_factory=dict)

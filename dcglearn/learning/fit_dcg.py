@@ -16,6 +16,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
     EMPTY,
     UNKNOWN,
+    Fields,
     Floats,
     Indices,
     InputError,
@@ -341,7 +342,7 @@ def with_form(
     return replace(dcg, form=form, curves=result.curves, warm=warm, list_utility=utility, **end)
 
 
-def _facts_of_search(result: Optimum, judgements: JudgementSource) -> dict[str, Any]:
+def _facts_of_search(result: Optimum, judgements: JudgementSource) -> Fields:
     """Return where a search ended, as fields of a fit."""
     # how often verdicts are wrong, which a likelihood tells
     wrong = 0.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, filled, pointer
+from dcglearn.foundation.validation import Counts, Fields, Floats, InputError, filled, pointer
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.descriptions import DirectDescription, QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
@@ -71,7 +71,7 @@ def fit_qp(
 
 def fit_settings(
     description: QPDescription | DirectDescription, log: OpenLog, **more: str
-) -> dict[str, Any]:
+) -> Fields:
     """Return what must be equal when a fit is resumed."""
     settings = {field.name: str(getattr(description, field.name)) for field in fields(description)}
     return {"learner": description.learner, **settings, **more, **log_fingerprint(log)}
@@ -129,7 +129,7 @@ def margins(log: PreferencePairs, margin: Any) -> Floats:
     return np.ones(1) if column is None else column
 
 
-def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[str, int]]:
+def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, Counts]:
     """Return the QP's pairs, and the numbers of pairs left out."""
     epsilon = description.tie_epsilon
     margin = description.margin_of(log.n_grades, log.depth)

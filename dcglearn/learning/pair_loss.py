@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.added import AddedByField
 from dcglearn.foundation.threads import over_chunks
-from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.foundation.validation import Fields, Floats, Grades
 from dcglearn.kernels.library import Bound
 from dcglearn.learning.judgement_kernel import LIKELIHOOD, SLOPES, VALUE, bound_log, judgement_sums
 from dcglearn.logs.thinning import Weighted
@@ -153,7 +153,7 @@ class JudgedPairs(Weighted):
         """The columns as the kernel takes them."""
         return bound_log((self.first, self.second), self.level, self.rater, self.weight, self.way)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         """Return the columns alone: addresses mean nothing to another process."""
         return {column.name: getattr(self, column.name) for column in fields(self)}
 

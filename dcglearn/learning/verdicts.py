@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import UNKNOWN, Floats, Grades, InputError, filled
+from dcglearn.foundation.validation import UNKNOWN, Counts, Floats, Grades, InputError, filled
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.listed_judgements import FEWEST_SHARED, MOST_LISTS, ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
@@ -40,7 +40,7 @@ class Verdicts:
 
     log: Any
     kind: int
-    dropped: dict[str, int]
+    dropped: Counts
     level: Grades | None
     values: Floats | None
     n_levels: int

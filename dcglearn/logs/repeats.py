@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -119,10 +119,12 @@ def reasons_of(ids: Iterable[Any], supersedes: Iterable[Any], is_open: Iterable[
     return reasons
 
 
-def marks_of(
-    read: Callable[[list[str]], PolarsFrame], columns: Mapping[str, str]
-) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return each row's id, superseded id and whether it is open; None where it has none.
+RowMarks: TypeAlias = tuple[list[Any], list[Any], list[Any]]
+"""Each row's id, the id that it supersedes, and whether it is open."""
+
+
+def marks_of(read: Callable[[list[str]], PolarsFrame], columns: Mapping[str, str]) -> RowMarks:
+    """Return the marks of rows; None where they have none.
 
     `read` returns named columns.
     """

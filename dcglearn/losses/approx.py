@@ -15,7 +15,14 @@ from dcglearn.losses.class_kernel import Classes, HingeRanks
 from dcglearn.losses.dcg_kernel import average_precision, relevant_of
 from dcglearn.losses.dcg_objective import LastRank, SoftRankObjective, depth_of
 from dcglearn.losses.listwise import Regression
-from dcglearn.losses.objective import Batch, PrecisionObjective, ValueAndGradient, check, positive
+from dcglearn.losses.objective import (
+    Batch,
+    Lambdas,
+    PrecisionObjective,
+    ValueAndGradient,
+    check,
+    positive,
+)
 from dcglearn.losses.pair_kernel import PairStep
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
 from dcglearn.metrics.dcg import DCG
@@ -307,7 +314,7 @@ class RegSHFSDCG(SHFSDCG):
         value, gradient = _mixed(super()._evaluate(batch), fit, self.tau)
         return value, gradient
 
-    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> Lambdas:
         fit = self._regression._lambdas(batch)
         direction, curvature = _mixed(super()._lambdas(batch), fit, self.share)
         return direction, curvature

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, one_of
-from dcglearn.losses.objective import Objective
+from dcglearn.losses.objective import Lambdas, Objective
 
 DIRECTIONS = ("lambdas", "gradient")
 """Directions that trees can follow."""
@@ -29,7 +29,7 @@ def descent(
     follow: str = "lambdas",
     curvature: str = "diagonal",
     total: Callable[[Floats], Floats] | None = None,
-) -> tuple[Floats, Floats]:
+) -> Lambdas:
     """Return minus the ascent direction, of mean size 1, and its curvature, for a booster; (n,).
 
     The trees depend neither on the size of gains, nor on the number of queries, nor on the unit of

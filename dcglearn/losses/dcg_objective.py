@@ -11,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError, Integers
 from dcglearn.losses import dcg_kernel, pair_kernel
-from dcglearn.losses.objective import Batch, Objective, ValueAndGradient, positive
+from dcglearn.losses.objective import Batch, Lambdas, Objective, ValueAndGradient, positive
 from dcglearn.losses.rank_kernel import n_chunks_of, over_chunks, sorted_queries, unsorted
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.smooth_discount import SmoothDiscount
@@ -98,7 +98,7 @@ class DCGObjective(Objective):
         """Return the discounts at ranks 1..longest, past the DCG's last those of a smooth tail."""
         raise NotImplementedError
 
-    def _swap_lambdas(self, batch: Batch, step: int) -> tuple[Floats, Floats]:
+    def _swap_lambdas(self, batch: Batch, step: int) -> Lambdas:
         """Return `Objective.lambdas`; `step` is a slope of a comparison, see `pair_kernel`."""
         # discounts and normalisation of each query's swaps
         discounts = self.swap_discounts(batch.longest)
@@ -200,7 +200,7 @@ class SoftRankObjective(DCGObjective):
         curves = self.dcg.gains, curve.numbers, edges, factor
         return dcg_kernel.dcg_of_ranks(len(edges), curve.kind, self.beta, *documents, *curves)
 
-    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> Lambdas:
         return self._swap_lambdas(batch, self._step)
 
     def _tailed(self, longest: int) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Integers
-from dcglearn.losses.objective import Batch, Objective, ValueAndGradient
+from dcglearn.losses.objective import Batch, Lambdas, Objective, ValueAndGradient
 from dcglearn.metrics.dcg import DCG
 
 
@@ -36,7 +36,7 @@ class Regression(Objective):
         value = (weighted * difference).sum()  # BLAS's dot would wake threads
         return -float(value), -2 * weighted
 
-    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> Lambdas:
         return self._evaluate(batch)[1], 2 * _weight_over_size(batch)
 
 

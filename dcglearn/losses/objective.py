@@ -27,6 +27,9 @@ from dcglearn.metrics.textbook import NamedMetric
 ValueAndGradient: TypeAlias = tuple[float, Floats]
 """A value, and its derivative in each score, rank or mean."""
 
+Lambdas: TypeAlias = tuple[Floats, Floats]
+"""Lambdas or another slope of each document, and their curvatures, shapes (n,)."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -124,7 +127,7 @@ class Objective:
         grades: ArrayLike,
         offsets: ArrayLike | None = None,
         weight: ArrayLike | None = None,
-    ) -> tuple[Floats, Floats]:
+    ) -> Lambdas:
         """Return LambdaMART's lambdas and their curvature, shapes (n,), which boosted trees fit.
 
         Objectives of soft ranks, and LambdaRank, weigh a pair of documents a, b with gains G,
@@ -224,7 +227,7 @@ class Objective:
     def _evaluate(self, batch: Batch) -> ValueAndGradient:
         raise NotImplementedError
 
-    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> Lambdas:
         _, gradient = self._evaluate(batch)
         return gradient, self.per_score * np.abs(gradient)
 

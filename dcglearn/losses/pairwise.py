@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats
 from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes
 from dcglearn.losses.dcg_objective import LastRank, WholeRankObjective
-from dcglearn.losses.objective import Batch, Objective, ValueAndGradient
+from dcglearn.losses.objective import Batch, Lambdas, Objective, ValueAndGradient
 from dcglearn.losses.rank_kernel import n_chunks_of, unsorted
 from dcglearn.metrics.dcg import DCG
 
@@ -125,7 +124,7 @@ class LambdaRank(WholeRankObjective):
         loss, gradient = self._summed(kernel, batch, work, self._loss, self.alpha)
         return -loss, gradient
 
-    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> Lambdas:
         return self._swap_lambdas(batch, pair_kernel.PairStep.LOGISTIC)
 
 
@@ -151,5 +150,5 @@ class RSRank(LambdaRank):
 
     _loss: ClassVar[int] = pair_kernel.PairLoss.MODIFIED_HUBER
 
-    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> Lambdas:
         return Objective._lambdas(self, batch)

@@ -19,7 +19,7 @@ from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.logs.repeats import marks_of, reasons_of_parts
+from dcglearn.logs.repeats import RowMarks, marks_of, reasons_of_parts
 from dcglearn.parts.parquet_pieces import (
     PARQUET,
     check_levels_of_files,
@@ -251,7 +251,7 @@ def _cut(
     return futures, [f"pairs {start}..{stop}" for start, stop in pairwise(ends)]
 
 
-def _marks(table: Any, columns: dict[str, str]) -> tuple[list[Any], list[Any], list[Any]]:
+def _marks(table: Any, columns: dict[str, str]) -> RowMarks:
     import polars as pl
 
     return marks_of(lambda names: pl.from_pandas(table[names]), columns)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.sources import plain_types
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PolarsFrame, errors_in
-from dcglearn.logs.repeats import marks_of, reasons_of_parts
+from dcglearn.logs.repeats import RowMarks, marks_of, reasons_of_parts
 from dcglearn.parts.parted_log import Facts, checked_scale, facts_of, joined
 from dcglearn.readers.column_roles import PREFERENCE, ColumnsByRole, by_role
 from dcglearn.readers.grade_scale import agreed, check_scale, is_stray, place_of, with_stated
@@ -151,9 +151,7 @@ def _reasons(files: Sequence[str], mapping: LogMapping) -> dict[str, Grades]:
     return dict(zip(files, reasons_of_parts(marks), strict=True))
 
 
-def _marks(
-    path: str, columns: dict[str, str], mapping: LogMapping
-) -> tuple[list[Any], list[Any], list[Any]]:
+def _marks(path: str, columns: dict[str, str], mapping: LogMapping) -> RowMarks:
     """Return the ids of a file's rows, those that they supersede, and whether they are open."""
     import polars as pl
 

@@ -20,6 +20,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_thread
 from dcglearn.foundation.validation import Fields, Flags, Floats, InputError
+from dcglearn.losses.objective import Lambdas
 from dcglearn.rankers.growth import Slopes, Task, booster_of, main_names, warn_of_too_few
 from dcglearn.rankers.queries import Queries, balanced
 from dcglearn.rankers.ranker import Training
@@ -221,9 +222,7 @@ class WorkerObjective:
     sums: Any
     topic: str
 
-    def __call__(
-        self, y: Floats, score: Floats, weight: Floats | None, group: Any
-    ) -> tuple[Floats, Floats]:
+    def __call__(self, y: Floats, score: Floats, weight: Floats | None, group: Any) -> Lambdas:
         """Return slope and curvature of each document of this worker, shapes (n,)."""
         from distributed import get_worker
 

@@ -14,6 +14,7 @@ from dcglearn.foundation.threads import at_most, free_threads
 from dcglearn.foundation.validation import Fields, Floats, InputError, InputTypeError
 from dcglearn.losses import Regression
 from dcglearn.losses.boosting import descent
+from dcglearn.losses.objective import Lambdas
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
 from dcglearn.rankers.tree_text import check_trees
@@ -91,7 +92,7 @@ class Slopes:
         offsets: Any,
         weight: Floats | None,
         total: Callable[[Floats], Floats] | None = None,
-    ) -> tuple[Floats, Floats]:
+    ) -> Lambdas:
         """Return slope and curvature of the next tree, shapes (n,); parameters as in `descent`."""
         self.n_grown += 1
         objective, follow = self.objective.at(self.n_grown, self.n_trees), self.follow
@@ -148,7 +149,7 @@ class Growth:
         slopes, n_threads = Slopes(task, first), threads_of(task.parameters)
         queries, by_document = task.training.queries, task.by_document
 
-        def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
+        def objective(grown_scores: Floats, _: Any) -> Lambdas:
             scores = grown_scores + self.base
             slope, curve = slopes(scores, queries.grades, queries.offsets, task.weight)
             if by_document is None:
