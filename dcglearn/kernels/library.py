@@ -6,7 +6,6 @@ read past its end. Arrays that stay are `Bound` once.
 """
 
 import ctypes
-import math
 import os
 import re
 import sys
@@ -40,7 +39,8 @@ def function(prototype: str) -> Kernel:
     whole number or a number. A parameter is ``n`` for a whole number, ``#x`` for a number,
     ``f[n*p]`` for an array of which C touches ``n*p`` entries (a formula of the whole numbers),
     with ``?`` behind it where None may stand for it, and ``*`` for an address. Arrays are ``f``
-    (float64), ``b`` (int8), ``i`` (int32) or ``l`` (int64); ``f[n,p]`` has two dimensions or more.
+    (float64), ``b`` (int8), ``i`` (int32) or ``l`` (int64); ``f[n,p]`` has two dimensions or more,
+    and ``f[n;p]`` holds two arrays or more, one behind another, which the call makes.
     C is not given a whole number in parentheses, ``(n)``, which only formulas need.
 
     What the call can find or make is not given to it. ``.n``, and a whole number that occurs in
@@ -63,10 +63,11 @@ def function(prototype: str) -> Kernel:
     arguments = [_check_of(x, scope) if x.letter else x.label for x in passed]
 
     # as fast as a call that is written out
-    returned = ["result_"] * bool(result) + [x.label for x in parameters if x.mark in ("!", "+")]
+    made = [x for x in parameters if x.mark in MADE]
+    returned = ["result_"] * bool(result) + [view for x in made for view in _returned(x)]
     lines = [
         *_lengths(parameters, given, scope),
-        *(_made(x) for x in parameters if x.mark in MADE),
+        *(line for x in made for line in _made(x)),
         f"result_ = kernel_({', '.join(arguments)})",
         f"return {', '.join(returned)}",
     ]
@@ -81,34 +82,53 @@ MADE = ("!", "+", "~")
 
 
 class _Parameter(NamedTuple):
-    """A parameter of a prototype, its name in Python and, for an array, type, shape and mark."""
+    """A parameter of a prototype, its name in Python and, for an array, type, shapes and mark."""
 
     text: str
     label: str
     letter: str = ""
-    shape: tuple[str, ...] = ()
+    shapes: tuple[tuple[str, ...], ...] = ()
     mark: str = ""
 
     @property
-    def size(self) -> str:
-        """The formula of the number of entries."""
-        return "*".join(f"({length})" for length in self.shape)
+    def sizes(self) -> list[str]:
+        """Formulas of the number of entries: of each of the arrays that stand in one piece."""
+        return ["*".join(f"({length})" for length in shape) for shape in self.shapes]
 
 
 def _parameter(text: str, i: int) -> _Parameter:
     array = re.fullmatch(r"([fbil])\[(.+)\]([?!+~]?)", text)
     if array:
-        letter, shape, mark = array.groups()
-        outside_calls = re.split(r",(?![^(]*\))", shape)
-        return _Parameter(text, f"array_{i}", letter, tuple(outside_calls), mark)
+        letter, shapes, mark = array.groups()
+        outside_calls = r",(?![^(]*\))"
+        lengths = tuple(tuple(re.split(outside_calls, shape)) for shape in shapes.split(";"))
+        return _Parameter(text, f"array_{i}", letter, lengths, mark)
     return _Parameter(text, f"array_{i}" if text == "*" else text.strip("#.()"))
 
 
-def _made(parameter: _Parameter) -> str:
-    """Return the line that makes an array."""
-    maker = "zeros_" if parameter.mark == "+" else "new_"
-    shape = ", ".join(parameter.shape)
-    return f"{parameter.label} = {maker}(({shape}), '{_CODES[parameter.letter]}')"
+def _made(parameter: _Parameter) -> list[str]:
+    """Return the lines that make an array, or several in one piece with the end of each."""
+    _, name, letter, shapes, mark = parameter
+    shape, lines = ", ".join(shapes[0]), []
+    if len(shapes) > 1:
+        before = [f"{name}_{i}" for i in range(len(shapes))]
+        lines = [f"{name}_0 = {parameter.sizes[0]}"]
+        lines += map("{} = {} + {}".format, before[1:], before, parameter.sizes[1:])
+        shape = before[-1]
+    maker = "zeros_" if mark == "+" else "new_"
+    return [*lines, f"{name} = {maker}(({shape}), '{_CODES[letter]}')"]
+
+
+def _returned(parameter: _Parameter) -> list[str]:
+    """Return the arrays that a call returns of what it made."""
+    _, name, _, shapes, mark = parameter
+    if mark == "~" or len(shapes) == 1:
+        return [name] * (mark != "~")
+    starts = ["", *(f"{name}_{i}" for i in range(len(shapes) - 1))]
+    return [
+        f"{name}[{start}:{name}_{i}].reshape({', '.join(shape)})"
+        for i, (start, shape) in enumerate(zip(starts, shapes, strict=True))
+    ]
 
 
 def _lengths(
@@ -121,14 +141,15 @@ def _lengths(
     lengths: dict[str, str] = {}
     for x in reversed(parameters):
         if x.letter and not x.mark:
-            lengths |= {length: f"{x.label}.shape[{i}]" for i, length in enumerate(x.shape)}
-            if len(x.shape) == 1:
-                lengths[x.shape[0]] = f"{x.label}.size"
+            (shape,) = x.shapes
+            lengths |= {length: f"{x.label}.shape[{i}]" for i, length in enumerate(shape)}
+            if len(shape) == 1:
+                lengths[shape[0]] = f"{x.label}.size"
 
     # the first array of such a length, or of one more
     lines: dict[str, str] = {}
     for x in parameters:
-        formula = x.label if x.text.startswith(".") else x.size
+        formula = x.label if x.text.startswith(".") else "+".join(x.sizes)
         for word in re.findall(r"[a-z_]\w*", formula):
             if word.startswith("work_of_"):
                 n_arguments = formula.partition(f"{word}(")[2].partition(")")[0].count(",") + 1
@@ -143,7 +164,9 @@ def _lengths(
 def _check_of(parameter: _Parameter, scope: dict[str, Any]) -> str:
     """Return the check of an array in Python, of which most arrays need the first line alone."""
     _, name, letter, _, mark = parameter
-    size = parameter.size
+    if mark in MADE:
+        return f"view_({name})"
+    (size,) = parameter.sizes
     argument, dtype = _TYPES[letter]
     scope |= {f"{argument}_": globals()[argument], f"{letter}_": dtype}
     check = (
@@ -298,25 +321,3 @@ class Bound:
         self._struct = numbers("q", [*first, *addresses, *last])
         self.address = self._struct.buffer_info()[0]
         """Address of the struct in memory."""
-
-
-class Stretch(NamedTuple):
-    """Where an array stands in a piece of memory that holds several."""
-
-    start: int
-    stop: int
-    shape: tuple[int, ...]
-
-
-def layout(*shapes: tuple[int, ...]) -> list[Stretch]:
-    """Return where arrays of the shapes stand one behind another."""
-    ends = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
-    return [
-        Stretch(stop - math.prod(shape), stop, shape)
-        for stop, shape in zip(ends, shapes, strict=True)
-    ]
-
-
-def pieces(memory: NDArray[np.float64], layout: list[Stretch]) -> list[NDArray[np.float64]]:
-    """Return the arrays that stand in a piece of memory."""
-    return [memory[start:stop].reshape(shape) for start, stop, shape in layout]

@@ -7,24 +7,14 @@ list instead: ``(1 - e) P(z) + e P(-z)``. Without strengths, ties and errors thi
 Terry's ``sigma(z)``.
 """
 
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import Floats, Grades
-from dcglearn.kernels.library import (
-    Argument,
-    Bound,
-    Stretch,
-    floats,
-    function,
-    int8s,
-    int32s,
-    layout,
-    pieces,
-)
+from dcglearn.kernels.library import Argument, Bound, floats, function, int8s, int32s
 
 LIKELIHOOD, SIGMOID, HINGE = 0, 1, 2
 """Losses, see `pair_loss`."""
@@ -42,14 +32,22 @@ Taken are z, shape (n,), and the error rate.
 
 _chances = function("chances .n f[n] #threshold f[n] f[n,3]!")
 _add_judgements = function(
-    "add_judgements * start stop n grades thresholds judges free kind order f[n*grades]? f[n]? "
-    "f[n]? f[n*thresholds] f[n*free] f[0]"
+    "add_judgements * start stop .n grades .thresholds judges .free kind order (depth) "
+    "f[n*grades]? f[n*depth]? f[n*depth*grades]? f[n,thresholds] f[n,free] "
+    # loss and slopes
+    "f[n;n,depth,(order>0)*grades;n,(order>0)*thresholds;n,(order>0)*free;"
+    # second derivatives, and the kernel's own work
+    "n,(order>1)*(grades+depth+thresholds),(order>1)*(grades+depth+thresholds);"
+    "n,(order>1)*free,(order>1)*(grades+depth+thresholds);n,(order>1)*free;"
+    "n,(order>1)*(free-judges);work_of_judgements(depth,grades,thresholds,judges,free)]!"
 )
 _add_listed = function(
-    "add_listed_judgements * start stop n m size thresholds judges free kind order f[n*m] "
-    "f[n*m*size*(order>1)] f[n*thresholds] f[n*free] f[n] f[2*judges+size]~"
+    "add_listed_judgements * start stop .n .m .size .thresholds judges .free kind order f[n,m] "
+    "f[n,m*(order>1),size] f[n,thresholds] f[n,free] "
+    "f[n;n,(order>0)*m;n,(order>0)*thresholds;n,(order>0)*free;"
+    "n,(order>1)*free;n,(order>1)*m;n,(order>1)*m;n,(order>1)*size,(order>1)*size]! "
+    "f[2*judges+size]~"
 )
-_work_of_judgements = function("work_of_judgements depth grades thresholds judges free -> n")
 
 
 def verdicts(
@@ -122,35 +120,15 @@ def judgement_sums(
     thresholds, (B, M + 2), and the judges, (B, J).
     """
     gains, discounts, weights = utilities
-    thresholds, free = judges
-    (n, n_thresholds), n_free = thresholds.shape, free.shape[1]
     if weights is not None:
         depth, n_grades = weights.shape[1:]
     else:
         assert gains is not None and discounts is not None
         depth, n_grades = discounts.shape[1], gains.shape[1]
-
-    # all sums and the kernel's work in one piece of memory
-    sizes = n, n_grades, n_thresholds, n_judges, n_free
-    shapes, n_work = _shapes(depth, *sizes, order)
-    memory = np.empty(shapes[-1].stop + n_work)
-    _add_judgements(log.address, *rows, *sizes, kind, order, *utilities, thresholds, free, memory)
-    return pieces(memory, shapes)
-
-
-@lru_cache(maxsize=1024)
-def _shapes(
-    depth: int, n: int, n_grades: int, n_thresholds: int, n_judges: int, n_free: int, order: int
-) -> tuple[list[Stretch], int]:
-    """Return where each of the sums stands in memory, and the size of the kernel's own work."""
-    sloped = int(order > VALUE)
-    slopes = (n, depth, sloped * n_grades), (n, sloped * n_thresholds), (n, sloped * n_free)
-    second = (n, 0, 0), (n, 0, 0), (n, 0), (n, 0)
-    if order == CURVATURE:
-        m = n_grades + depth + n_thresholds
-        second = (n, m, m), (n, n_free, m), (n, n_free), (n, n_free - n_judges)
-    work = _work_of_judgements(depth, n_grades, n_thresholds, n_judges, n_free)
-    return layout((n,), *slopes, *second), work
+    sizes = n_grades, n_judges, kind, order, depth
+    sums: list[Floats]
+    *sums, _ = _add_judgements(log.address, *rows, *sizes, *utilities, *judges)
+    return sums
 
 
 def listed_sums(
@@ -161,7 +139,7 @@ def listed_sums(
     n_judges: int,
     kind: int,
     order: int,
-) -> list[Floats]:
+) -> Sequence[Floats]:
     """Return the loss of pairs of m numbered lists at B points, and its derivatives by list.
 
     `lists` are the lists' values, shape (B, m), and their slopes in gains and discounts, (B, m, S),
@@ -171,23 +149,5 @@ def listed_sums(
     S). Second derivatives are those of preferences without strengths by one judge whose bias is
     none.
     """
-    values, factors = lists
-    thresholds, free = judges
-    (n, m), size = values.shape, factors.shape[2]
-    n_thresholds, n_free = thresholds.shape[1], free.shape[1]
-    sloped, curved = int(order > VALUE), int(order == CURVATURE)
-
-    # all sums in one piece of memory
-    slopes = (n, sloped * m), (n, sloped * n_thresholds), (n, sloped * n_free)
-    second = (
-        (n, curved * n_free),
-        (n, curved * m),
-        (n, curved * m),
-        (n, curved * size, curved * size),
-    )
-    shapes = layout((n,), *slopes, *second)
-
-    sums = np.empty(shapes[-1].stop)
-    sizes = n, m, size, n_thresholds, n_judges, n_free
-    _add_listed(log.address, *rows, *sizes, kind, order, *lists, *judges, sums)
-    return pieces(sums, shapes)
+    sums: Sequence[Floats] = _add_listed(log.address, *rows, n_judges, kind, order, *lists, *judges)
+    return sums

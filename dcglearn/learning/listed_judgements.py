@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any, Self
@@ -71,7 +72,7 @@ class ListedJudgements(JudgedPairs):
         values = list_values(self.lists, *tables)
         factors = list_factors(self.lists, *tables[:2]) if curved else np.zeros((n, 0, size))
 
-        def part(_: int, start: int, stop: int) -> list[Floats]:
+        def part(_: int, start: int, stop: int) -> Sequence[Floats]:
             rows, of_judges = (start, stop), (thresholds, judges)
             return listed_sums(
                 self.bound, rows, (values, factors), of_judges, n_judges, kind, order

@@ -357,14 +357,19 @@ def test_a_call_finds_lengths_and_makes_arrays():
 
 
 def test_a_call_finds_the_dimensions_of_arrays_and_makes_arrays_of_them():
-    lists, gains, discounts = np.array([[1, 2]], np.int8), np.eye(2, 3), np.ones((2, 2))
+    lists, gains, discounts = np.array([[0, 1]], np.int8), np.eye(2, 3), np.ones((2, 2))
     sizes = ".n .m .depth .width b[m,depth] f[n,width] f[n,depth]"
     values = library.function(f"fill_values {sizes} f[n,width] f[n] f[n,m]!")
-    assert values(lists, gains, discounts, np.zeros((2, 3)), np.zeros(2)).tolist() == [[0.0], [0.0]]
+    assert values(lists, gains, discounts, np.zeros((2, 3)), np.zeros(2)).tolist() == [[0.0], [1.0]]
     factors = library.function(f"fill_factors {sizes} f[n,m,width-1+depth]+")
     assert factors(lists, gains, discounts).shape == (2, 1, 4)
     with pytest.raises(TypeError, match="takes 4 entries"):
-        factors(lists, gains, discounts[:, :1].repeat(2, axis=1)[:1])
+        factors(lists, gains, discounts[:1])
+
+    # several arrays in one piece of memory
+    pairs, rest = library.function("elementary which .n f[n] f[2,2;n-4]!")(0, np.arange(5.0))
+    assert pairs.shape == (2, 2)
+    np.testing.assert_allclose([*pairs.ravel(), *rest], np.exp(np.arange(5.0)), rtol=1e-15)
 
 
 def test_a_chunk_is_given_first_and_memory_is_made_for_the_call():
