@@ -271,7 +271,7 @@ def check(
     _refuse_wrong("scores", f, np.isfinite(f), "is not a finite number; did the model diverge?")
 
     # grades and queries
-    y = _grades(grades, len(f), top_grade)
+    y = checked_grades(grades, len(f), top_grade)
     ends = np.array([0, len(f)]) if offsets is None else _offsets(offsets, len(f))
     n_queries = len(ends) - 1
     if weight is None:
@@ -291,30 +291,35 @@ def _refuse_wrong(name: str, values: NDArray[Any], right: Flags, problem: str) -
     """Raise InputError, with place and value, for the first value that is not right."""
     if not right.all():
         place = int(np.argmin(right))
-        raise InputError(f"{name}[{place}]: {values[place]} {problem}")
+        raise InputError(f"{name}[{place}] = {values[place]:g} {problem}")
 
 
-def _grades(grades: ArrayLike, n: int, top: int) -> Integers:
-    """Return the checked grades as int64, shape (n,)."""
-    y = np.asarray(grades)
-    if y.shape != (n,):
-        raise InputError(f"grades has shape {y.shape}; expected one grade per score, ({n},)")
-    if y.dtype.kind not in "iuf":
-        raise InputError(f"grades holds {y.dtype}; grades are integers, 0 = worst")
-    if y.dtype.kind == "f":
-        whole = np.isfinite(y) & (y == np.floor(y))
-        _refuse_wrong(
-            "grades", y, whole, "is not an integer grade; map labels to 0, 1, 2, ... first"
+def checked_grades(grades: ArrayLike, n: int, top: int, scale: str = "the DCG's scale") -> Integers:
+    """Return grades as int64, shape (n,); an error names the first that is not on the scale."""
+    labels = np.asarray(grades)
+    if labels.shape != (n,):
+        raise InputError(f"grades have shape {labels.shape}; expected one per document, ({n},)")
+    if n == 0:
+        return labels.astype(np.int64)
+    if labels.dtype.kind not in "iuf":
+        raise InputError(
+            f"Unknown label type: grades are {labels.dtype}; expected integers, 0 = worst"
         )
+    if labels.dtype.kind == "f":
+        whole = labels == np.floor(labels)
+        _refuse_wrong("grades", labels, whole, "is not a grade: grades are integers, 0 = worst")
 
     # find the first grade that is not on the scale
-    if n and (y.max() > top or y.min() < 0):
-        wrong = int(np.argmax((y > top) | (y < 0)))
-        problem = f"lies above the DCG's grades 0..{top}; give each grade a gain"
-        if y[wrong] < 0:
-            problem = "is below 0; leave unjudged documents out, or grade them 0"
-        raise InputError(f"grades[{wrong}]: {y[wrong]:g} {problem}")
-    return np.ascontiguousarray(y, dtype=np.int64)
+    if labels.max() > top or labels.min() < 0:
+        wrong = int(np.argmax((labels > top) | (labels < 0)))
+        problem = (
+            f"is not a grade of {scale}, 0..{top}; give a DCG, or n_grades, with as many grades as "
+            "the labels"
+        )
+        if labels[wrong] < 0:
+            problem = "is not a known grade; leave unjudged documents out, or grade them 0"
+        raise InputError(f"grades[{wrong}] = {labels[wrong]:g} {problem}")
+    return np.ascontiguousarray(labels, np.int64)
 
 
 def _offsets(offsets: ArrayLike, n: int) -> Integers:

@@ -28,6 +28,7 @@ from dcglearn.foundation.validation import (
     similar_sizes,
     within,
 )
+from dcglearn.losses.objective import checked_grades
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SCORING, MetricLike, read_metric
@@ -98,7 +99,9 @@ class Queries:
 
         # grades, queries and names of documents
         _refuse_exchanged(np.asarray(self.grades), np.asarray(self.qid))
-        grades = checked_grades(self.grades, fields["features"].shape[0], self.n_grades)
+        top = scale_size(self.n_grades, MAX_GRADES - 1) - 1
+        n = fields["features"].shape[0]
+        grades = checked_grades(self.grades, n, top, "the scale").astype(np.int8)
         offsets, names = query_offsets(self.qid, len(grades))
         fields |= {"grades": frozen(grades), "offsets": frozen(offsets), "names": frozen(names)}
         fields["n_grades"] = scale_size(self.n_grades, int(grades.max(initial=0)))
@@ -261,7 +264,7 @@ def as_ranked(
 
     # check scores and grades
     values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
-    labels = checked_grades(grades, ends[-1], n_grades, "the DCG's scale")
+    labels = checked_grades(grades, ends[-1], n_grades - 1).astype(np.int8)
     if values.shape != labels.shape:
         raise InputError(
             f"scores has shape {values.shape}; expected one score per document, {labels.shape}"
@@ -329,40 +332,6 @@ def _are_usable(values: Floats, missing: bool) -> Flags:
 def has_missing(features: Any) -> bool:
     """Return whether a checked feature is NaN."""
     return bool(np.isnan(features.data if hasattr(features, "tocsr") else features).any())
-
-
-def checked_grades(
-    grades: ArrayLike, n: int, n_grades: int | None = None, scale: str = "the scale"
-) -> Any:
-    """Return grades as int8, shape (n,); an error names the first that is not on the scale."""
-    labels = np.asarray(grades)
-    if labels.shape != (n,):
-        raise InputError(f"grades have shape {labels.shape}; expected one per document, ({n},)")
-    if n == 0:
-        return labels.astype(np.int8)
-    if labels.dtype.kind not in "iuf":
-        raise InputError(
-            f"Unknown label type: grades are {labels.dtype}; expected integers, 0 = worst"
-        )
-
-    # find the first grade off the scale
-    top = scale_size(n_grades, MAX_GRADES - 1)
-    whole = labels == np.floor(labels)
-    wrong = ~((labels >= 0) & (labels < top) & whole)
-    if wrong.any():
-        # what is wrong with it
-        row = int(wrong.argmax())
-        if not whole[row]:
-            expected = "a grade: grades are integers, 0 = worst"
-        elif labels[row] < 0:
-            expected = "a known grade; leave unjudged documents out, or grade them 0"
-        else:
-            expected = (
-                f"a grade of {scale}, 0..{top - 1}; give a DCG, or n_grades, with as many grades "
-                "as the labels"
-            )
-        raise InputError(f"grades[{row}] = {labels[row]:g} is not {expected}")
-    return labels.astype(np.int8)
 
 
 def group_labels(sizes: ArrayLike, n: int) -> Integers:
