@@ -7,7 +7,6 @@ list instead: ``(1 - e) P(z) + e P(-z)``. Without strengths, ties and errors thi
 Terry's ``sigma(z)``.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ Taken are z, shape (n,), and the error rate.
 """
 
 _chances = function("chances .n f[n] #threshold f[n] f[n,3]!")
-_add_judgements = function(
+judgement_sums = function(
     "add_judgements * start stop .n grades .thresholds judges .free kind order (depth) "
     "f[n*grades]? f[n*depth]? f[n*depth*grades]? f[n,thresholds] f[n,free] "
     # loss and slopes
@@ -41,13 +40,31 @@ _add_judgements = function(
     "n,(order>1)*free,(order>1)*(grades+depth+thresholds);n,(order>1)*free;"
     "n,(order>1)*(free-judges);work_of_judgements(depth,grades,thresholds,judges,free)]!"
 )
-_add_listed = function(
+"""The loss of judgements at B points and its derivatives: fields of `LossSums`, and working memory.
+
+Taken are the address of a bound log, the first judgement and the end; numbers of grades and judges,
+the loss, the order, and the number of positions; gains, shape (B, L), and discounts, (B, K), or
+else None twice and weights, (B, K, L), which have no curvature; thresholds, (B, M + 2), and
+judges, (B, J).
+"""
+
+listed_sums = function(
     "add_listed_judgements * start stop .n .m .size .thresholds judges .free kind order f[n,m] "
     "f[n,m*(order>1),size] f[n,thresholds] f[n,free] "
     "f[n;n,(order>0)*m;n,(order>0)*thresholds;n,(order>0)*free;"
     "n,(order>1)*free;n,(order>1)*m;n,(order>1)*m;n,(order>1)*size,(order>1)*size]! "
     "f[2*judges+size]~"
 )
+"""The loss of pairs of m numbered lists at B points, and its derivatives by list.
+
+Taken are the address of a bound log, the first pair and the end; the number of judges, the loss and
+the order; the lists' values, shape (B, m), and their slopes in gains and discounts, (B, m, S), or
+(B, 0, S); thresholds and judges. The sums are the loss, (B,), its slopes in the values, (B, m),
+thresholds and judges, the second derivatives in the judges, those in the values with the error rate
+and alone, (B, m) each, and the products of one list's factors and another's, once for each pair,
+(B, S, S). Second derivatives are those of preferences without strengths by one judge whose bias is
+none.
+"""
 
 
 def verdicts(
@@ -100,54 +117,3 @@ def bound_log(
     for (check, column), each in zip(columns, varies, strict=True):
         arrays.append((check, column, n if each else min(n, 1)))
     return Bound((depth,), arrays, varies)
-
-
-def judgement_sums(
-    log: Bound,
-    rows: tuple[int, int],
-    utilities: tuple[Floats | None, Floats | None, Floats | None],
-    judges: tuple[Floats, Floats],
-    n_judges: int,
-    kind: int,
-    order: int,
-) -> list[Floats]:
-    """Return the loss of judgements at B points and its derivatives.
-
-    The sums are the first eight fields of `LossSums`.
-
-    `rows` are the first judgement and the end. The utilities are gains, shape (B, L), and
-    discounts, (B, K), or else, third, weights, (B, K, L), which have no curvature; `judges` are the
-    thresholds, (B, M + 2), and the judges, (B, J).
-    """
-    gains, discounts, weights = utilities
-    if weights is not None:
-        depth, n_grades = weights.shape[1:]
-    else:
-        assert gains is not None and discounts is not None
-        depth, n_grades = discounts.shape[1], gains.shape[1]
-    sizes = n_grades, n_judges, kind, order, depth
-    sums: list[Floats]
-    *sums, _ = _add_judgements(log.address, *rows, *sizes, *utilities, *judges)
-    return sums
-
-
-def listed_sums(
-    log: Bound,
-    rows: tuple[int, int],
-    lists: tuple[Floats, Floats],
-    judges: tuple[Floats, Floats],
-    n_judges: int,
-    kind: int,
-    order: int,
-) -> Sequence[Floats]:
-    """Return the loss of pairs of m numbered lists at B points, and its derivatives by list.
-
-    `lists` are the lists' values, shape (B, m), and their slopes in gains and discounts, (B, m, S),
-    or (B, 0, S). The sums are the loss, (B,), its slopes in the values, (B, m), thresholds and
-    judges, the second derivatives in the judges, those in the values with the error rate and alone,
-    (B, m) each, and the products of one list's factors and another's, once for each pair, (B, S,
-    S). Second derivatives are those of preferences without strengths by one judge whose bias is
-    none.
-    """
-    sums: Sequence[Floats] = _add_listed(log.address, *rows, n_judges, kind, order, *lists, *judges)
-    return sums

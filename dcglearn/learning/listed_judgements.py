@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any, Self
@@ -62,7 +61,7 @@ class ListedJudgements(JudgedPairs):
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points, with curvature for a DCG and one judge without bias."""
-        thresholds, judges, n_judges = points.thresholds, points.judges, points.errors.shape[1]
+        n_judges = points.errors.shape[1]
         (n, n_grades), (m, depth) = points.gains.shape, self.lists.shape
         size = n_grades + depth
         curved = order == CURVATURE
@@ -72,11 +71,10 @@ class ListedJudgements(JudgedPairs):
         values = list_values(self.lists, *tables)
         factors = list_factors(self.lists, *tables[:2]) if curved else np.zeros((n, 0, size))
 
-        def part(_: int, start: int, stop: int) -> Sequence[Floats]:
-            rows, of_judges = (start, stop), (thresholds, judges)
-            return listed_sums(
-                self.bound, rows, (values, factors), of_judges, n_judges, kind, order
-            )
+        how = n_judges, kind, order, values, factors, points.thresholds, points.judges
+
+        def part(_: int, start: int, stop: int) -> Any:
+            return listed_sums(self.bound.address, start, stop, *how)
 
         # sums by list: more chunks need more memory, as each has sums for all lists
         n_chunks = min(MAX_CHUNKS, -(-len(self) // CHUNK), max(MAX_CHUNKS * MOST_LISTS // m, 1))
@@ -94,7 +92,7 @@ class ListedJudgements(JudgedPairs):
             further = of_stops if points.best is None else of_best[:, None]
 
         # second derivatives in the parameters
-        n_all = size + thresholds.shape[1] if curved else 0
+        n_all = size + points.thresholds.shape[1] if curved else 0
         joint, crossed = np.zeros((n, n_all, n_all)), np.zeros((n, n_judges, n_all))
         if curved:
             with_error, curvatures, products = second

@@ -140,12 +140,12 @@ class JudgedPairs(Weighted):
         Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
         other points.
         """
-        return _sums(self, *_at(points), kind, order)
+        return _sums(self, _arguments(points, kind, order))
 
     def losses(self, points: Points, kind: int) -> Floats:
         """Return the loss of each judgement at the points, shape (n, B)."""
-        rest = *_at(points), kind, VALUE
-        rows = [judgement_sums(self.bound, (i, i + 1), *rest)[0] for i in range(len(self))]
+        log, arguments = self.bound.address, _arguments(points, kind, VALUE)
+        rows = [judgement_sums(log, i, i + 1, *arguments)[0] for i in range(len(self))]
         return np.array(rows).reshape(len(self), len(points))
 
     @cached_property
@@ -188,11 +188,12 @@ class LossSums(AddedByField):
     further: Floats
 
 
-def _at(points: Points) -> tuple[Any, Any, int]:
-    """Return points as `judgement_sums` takes them: utilities, judges and their number."""
-    gains, discounts = np.ascontiguousarray(points.gains), np.ascontiguousarray(points.discounts)
-    judges = np.ascontiguousarray(points.thresholds), points.judges
-    return (gains, discounts, None), judges, points.errors.shape[1]
+def _arguments(points: Points, kind: int, order: int) -> tuple[Any, ...]:
+    """Return what `judgement_sums` takes behind the rows."""
+    columns = map(np.ascontiguousarray, (points.gains, points.discounts, points.thresholds))
+    gains, discounts, thresholds = columns
+    sizes = gains.shape[1], points.errors.shape[1], kind, order, discounts.shape[1]
+    return *sizes, gains, discounts, None, thresholds, points.judges
 
 
 def pair_loss(
@@ -208,8 +209,9 @@ def pair_loss(
     is LIKELIHOOD, SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for
     want of gains and discounts.
     """
-    utilities = None, None, np.ascontiguousarray(weights[None])
-    sums = _sums(judgements, utilities, (thresholds[None], errors[None]), len(errors), kind, SLOPES)
+    depth, n_grades = weights.shape
+    at = None, None, np.ascontiguousarray(weights[None]), thresholds[None], errors[None]
+    sums = _sums(judgements, (n_grades, len(errors), kind, SLOPES, depth, *at))
     return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
 
 
@@ -220,21 +222,12 @@ def _with_unknown(values: Floats) -> Floats:
     return padded
 
 
-def _sums(
-    judgements: JudgedPairs,
-    utilities: tuple[Floats | None, Floats | None, Floats | None],
-    judges: tuple[Floats, Floats],
-    n_judges: int,
-    kind: int,
-    order: int,
-) -> LossSums:
-    """Return the sums at utilities and judges as `judgement_sums` takes them."""
+def _sums(judgements: JudgedPairs, arguments: tuple[Any, ...]) -> LossSums:
+    """Return the sums for arguments of `judgement_sums` behind the rows."""
 
     def part(start: int, stop: int) -> LossSums:
-        sums = judgement_sums(
-            judgements.bound, (start, stop), utilities, judges, n_judges, kind, order
-        )
-        return LossSums(*[*sums, np.zeros((len(judges[0]), 0))])
+        *sums, _ = judgement_sums(judgements.bound.address, start, stop, *arguments)
+        return LossSums(*sums, np.zeros((len(sums[0]), 0)))
 
     n = len(judgements)
     return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)

@@ -161,9 +161,9 @@ def add_judgements(digests, rng, case):
                 forms.append((None, None, weights))
             for form in forms:
                 for rows in ((0, n), (n // 3, n - n // 4)):
-                    how = form, judges, n_raters, kind, order
-                    sums = judgement_kernel.judgement_sums(log, rows, *how)
-                    digests.add("add_judgements", *sums)
+                    how = case.gains.shape[1], n_raters, kind, order, depth, *form, *judges
+                    sums = judgement_kernel.judgement_sums(log.address, *rows, *how)
+                    digests.add("add_judgements", *sums[:-1])
 
 
 def add_lists(digests, rng, case):
@@ -223,8 +223,8 @@ def add_lists(digests, rng, case):
             if order == CURVATURE and not (plain and case.judges.shape[1] == 1):
                 continue  # it has no curvature of strengths, several judges or biases
             for rows in ((0, n), (n // 3, n - n // 4)):
-                how = (values, factors), judges, n_raters, kind, order
-                sums = judgement_kernel.listed_sums(log, rows, *how)
+                how = n_raters, kind, order, values, factors, *judges
+                sums = judgement_kernel.listed_sums(log.address, *rows, *how)
                 digests.add("add_listed_judgements", *sums)
 
 

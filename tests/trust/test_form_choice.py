@@ -394,7 +394,7 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     alpha, delta, sharpness, logit, _, _, thresholds, *_ = model.places
     theta[alpha], theta[delta] = log_curves(DCG.gains, DCG.discounts)
     theta[sharpness], theta[logit], theta[thresholds] = sharp, error, rise
-    return FittedDCG(model, judgements, log, 1.0, theta, 0.0, [theta[None]], 1, 20)
+    return FittedDCG(model, judgements, 1.0, log, theta, 0.0, [theta[None]], 1, 20)
 
 
 def expected(model, theta, lists):
