@@ -20,6 +20,7 @@ from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
+    Fit,
     QPDescription,
     QPFit,
     warn_of,
@@ -218,7 +219,7 @@ def _held_out(
 
 
 def _in_folds(
-    log: Preferences, learner: DirectFit | QPFit, trust: TrustOptions, llm: DCG | None
+    log: Preferences, learner: Fit, trust: TrustOptions, llm: DCG | None
 ) -> tuple[Comparison | None, str]:
     """Return how well fits without a fold predict it, as an audit has it, or why that is not told.
 
@@ -242,7 +243,7 @@ def _in_folds(
         return None, str(error)
 
 
-def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement | None:
+def _agreement(log: Preferences, learner: Fit) -> RaterAgreement | None:
     """Return the raters' agreement; None if no pair was judged twice and no side is known."""
     if log.rater is None and log.swapped is None:
         return None
@@ -263,10 +264,10 @@ def _fitted(
     trust: TrustOptions,
     llm: DCG | None,
     checkpointing: Checkpointing = NO_CHECKPOINT,
-) -> tuple[DirectFit | QPFit, ChosenC | None]:
+) -> tuple[Fit, ChosenC | None]:
     """Return the fit to a log and, of a QP, how C was chosen."""
     # gains and discounts, or the QP with C chosen by validation
-    fit: DirectFit | QPFit
+    fit: Fit
     chosen = None
     if isinstance(description, DirectDescription):
         fit = fit_in_form(log, description, checkpointing=checkpointing, llm=llm)

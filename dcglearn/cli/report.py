@@ -15,7 +15,7 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.plain_text import left_out, number_of, one_line
 from dcglearn.foundation.validation import Fields
-from dcglearn.learning.descriptions import DirectFit, QPFit, cautions_of
+from dcglearn.learning.descriptions import DirectFit, Fit, QPFit, cautions_of
 from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
@@ -139,7 +139,7 @@ class Report(Findings):
     comparison, and `deciding` tells what decides a conclusion, by the name of the part.
     """
 
-    learner: DirectFit | QPFit
+    learner: Fit
     factoring: Factoring | None
     log: Preferences | PartedLog
     chosen: ChosenC | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ TYPES: dict[str, type] = {
 }
 """The keys of a file, which are fields of `DirectFit`, each with the type of its value."""
 
-OF_CURVES = ("gains", "discounts", "sharpness", "errors", "thresholds", "biases")
+OF_CURVES = tuple(Curves.__dataclass_fields__)
 """Keys of "curves"; "thresholds" are those of the strengths, without the infinite last one."""
 
 
@@ -417,8 +417,7 @@ def _fit_of_fields(values: Fields) -> DirectFit:
 def _member(values: Fields) -> Member:
     """Return a member of a blend from its fields."""
     # fields of the member
-    names = {field.name: object for field in fields(Member)}
-    values = fields_of(values, names, (), "a member of a blend")
+    values = fields_of(values, Member.__dataclass_fields__, (), "a member of a blend")
     if not isinstance(values["name"], str):
         raise InputError(f'"name" of a member holds {values["name"]!r}, expected a text')
 
@@ -460,9 +459,7 @@ def _check(values: Fields) -> None:
 
 def _curves(values: Fields) -> Curves:
     """Return metric and judges from the field "curves"."""
-    if sorted(values) != sorted(OF_CURVES):
-        names = ", ".join(values) or "nothing"
-        raise InputError(f'"curves" holds {names}, expected {", ".join(OF_CURVES)}')
+    fields_of(values, OF_CURVES, (), '"curves"')
 
     def array(key: str, ndim: int = 1) -> Any:
         """Return the finite numbers of a field; some may have none."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, PathLike, known
 from dcglearn.learning.checkpoint import Checkpointing
-from dcglearn.learning.descriptions import DirectFit, QPDescription, QPFit, warn_of
+from dcglearn.learning.descriptions import Fit, QPDescription, QPFit, warn_of
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Agreement
@@ -55,7 +55,7 @@ def parameters_of(description: Callable[P, Any]) -> Callable[[Any], Constructor[
 class PairLearner(BaseEstimator):
     """Base class of learners: the verdicts of the learned metric."""
 
-    fit_: QPFit | DirectFit
+    fit_: Fit
 
     @property
     def _repr_html_(self) -> Any:
@@ -87,7 +87,7 @@ class PairLearner(BaseEstimator):
         """Return the share of preferences respected; ties count half (see `agreement`)."""
         return self.agreement(X).share
 
-    def _take(self, fit: QPFit | DirectFit) -> None:
+    def _take(self, fit: Fit) -> None:
         """Set the results of the fit as attributes, and issue its warnings to the user of `fit`."""
         self.fit_ = fit
 

@@ -313,18 +313,24 @@ class Model:
         return replace(prior, ridge=self.ridge * self.straighter)
 
 
-def log_curves(gains: Floats, discounts: Floats, *, falling: bool = True) -> TwoCurves:
+def log_curves(
+    gains: Floats, discounts: Floats, *, falling: bool = True, exact: bool = False
+) -> TwoCurves:
     """Return alpha and delta of a metric; steps that are not positive become very small ones.
 
-    With `falling`, discounts that rise are cut to those above them.
+    So do small positive ones, unless they are to be `exact`. With `falling`, discounts that rise
+    are cut to those above them.
     """
     # steps between gains, as shares of their sum
-    steps = np.maximum(np.diff(gains), 1e-4 * max(float(np.ptp(gains)), 1e-300))
+    steps = np.diff(gains)
+    if not exact or steps.min() <= 0:
+        steps = np.maximum(steps, 1e-4 * max(float(np.ptp(gains)), 1e-300))
     alpha = np.log(steps / steps.sum())
 
     # falls from one discount to the next
-    positive = np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300))
-    return alpha - alpha.mean(), delta_of(positive, falling=falling)
+    if not exact or discounts.min() <= 0:
+        discounts = np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300))
+    return alpha - alpha.mean(), delta_of(discounts, falling=falling)
 
 
 def delta_of(discounts: Floats, *, falling: bool) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -441,6 +441,10 @@ class DirectFit:
         return chances(self.sureness(log), self.tie_threshold, self.error_rate)
 
 
+Fit: TypeAlias = QPFit | DirectFit
+"""The fit of a learner."""
+
+
 class DirectLearner(Protocol):
     """A learner of gains and discounts: a description, a fit, or an estimator."""
 
@@ -463,15 +467,13 @@ def fit_of(learner: Any) -> DirectFit | None:
     return fit if isinstance(fit, DirectFit) else None
 
 
-def cautions_of(log: Any, fit: QPFit | DirectFit) -> list[str]:
+def cautions_of(log: Any, fit: Fit) -> list[str]:
     """Return the remarks of a log's reader, and the fit's cautions, for reports."""
     recognised = getattr(log, "recognised", None)
     return [*getattr(recognised, "remarks", ()), *fit.cautions]
 
 
-def warn_of(
-    fit: QPFit | DirectFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3
-) -> None:
+def warn_of(fit: Fit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3) -> None:
     """Warn as a fit says, at the line of the caller's caller; `unconverged` is a class."""
     for caution in fit.cautions:
         warnings.warn(caution, UserWarning, stacklevel=stacklevel)

@@ -227,7 +227,7 @@ def _sums(judgements: JudgedPairs, arguments: tuple[Any, ...]) -> LossSums:
 
     def part(start: int, stop: int) -> LossSums:
         *sums, _ = judgement_sums(judgements.bound.address, start, stop, *arguments)
-        return LossSums(*sums, np.zeros((len(sums[0]), 0)))
+        return LossSums(*[*sums, np.zeros((len(sums[0]), 0))])
 
     n = len(judgements)
     return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)

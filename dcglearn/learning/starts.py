@@ -14,7 +14,6 @@ from dcglearn.learning.dcg_model import (
     PRIOR,
     Curves,
     Model,
-    delta_of,
     empty_gain,
     family,
     log_curves,
@@ -237,16 +236,9 @@ def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -
     """
     at = model.places
     theta = theta.copy()
-    theta[at.alpha], theta[at.delta] = log_curves(gains, discounts, falling=model.falling)
+    curves = log_curves(gains, discounts, falling=model.falling, exact=True)
+    theta[at.alpha], theta[at.delta] = curves
     theta[at.empty] = empty_gain(gains)
-
-    # exact where all steps and discounts are positive
-    steps = np.diff(gains)
-    if (steps > 0).all():
-        logs = np.log(steps)
-        theta[at.alpha] = logs - logs.mean()
-    if (discounts > 0).all():
-        theta[at.delta] = delta_of(discounts, falling=model.falling)
     return theta
 
 

@@ -311,15 +311,13 @@ class RegSHFSDCG(SHFSDCG):
 
     def _evaluate(self, batch: Batch) -> ValueAndGradient:
         fit = self._regression._evaluate(batch)
-        value, gradient = _mixed(super()._evaluate(batch), fit, self.tau)
-        return value, gradient
+        return _mixed(super()._evaluate(batch), fit, self.tau)
 
     def _lambdas(self, batch: Batch) -> Lambdas:
         fit = self._regression._lambdas(batch)
-        direction, curvature = _mixed(super()._lambdas(batch), fit, self.share)
-        return direction, curvature
+        return _mixed(super()._lambdas(batch), fit, self.share)
 
 
-def _mixed(first: tuple[Any, Any], second: tuple[Any, Any], share: float) -> list[Any]:
+def _mixed(first: tuple[Any, Any], second: tuple[Any, Any], share: float) -> Any:
     """Return two pairs of results mixed, with a share of the second."""
-    return [(1 - share) * a + share * b for a, b in zip(first, second, strict=True)]
+    return tuple((1 - share) * a + share * b for a, b in zip(first, second, strict=True))

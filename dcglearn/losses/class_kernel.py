@@ -12,13 +12,12 @@ running sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Integers
-from dcglearn.kernels.library import function
+from dcglearn.kernels.library import Kernel, function
 from dcglearn.losses.objective import Batch
 from dcglearn.losses.rank_kernel import over_chunks, prepare, sorted_queries
 
@@ -124,7 +123,7 @@ class HingeRanks:
         c = self.documents
         return self._filled(_hinge_ranks_vjp, w, c.from_top(w), c.from_bottom(w))
 
-    def _filled(self, kernel: Callable[..., None], *arrays: Floats) -> Floats:
+    def _filled(self, kernel: Kernel, *arrays: Floats) -> Floats:
         """Return an array, shape (n,), that a kernel fills from running sums."""
         out = np.empty(len(self.documents.f))
         arguments = *self._documents, *arrays, *self._blocks, out

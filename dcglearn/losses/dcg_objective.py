@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError, Integers
+from dcglearn.kernels.library import Kernel
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Lambdas, Objective, ValueAndGradient, positive
 from dcglearn.losses.rank_kernel import n_chunks_of, over_chunks, sorted_queries, unsorted
@@ -80,7 +80,7 @@ class DCGObjective(Objective):
         documents = batch.longest, batch.grades, batch.offsets
         return over_ideals(*documents, self.dcg.gains, self._by_gain, curve, weight)
 
-    def _ideals(self, longest: int) -> tuple[Callable[..., Floats], Floats]:
+    def _ideals(self, longest: int) -> tuple[Kernel, Floats]:
         """Return the kernel of `dcg_kernel` that finds ideal values, and the discounts it takes."""
         raise NotImplementedError
 
@@ -132,12 +132,7 @@ class WholeRankObjective(DCGObjective):
         return np.concatenate([c[:longest], self._discount(np.arange(len(c) + 1.0, longest + 1))])
 
     def _summed(
-        self,
-        kernel: Callable[..., float],
-        batch: Batch,
-        n_pairs: float,
-        setting: int,
-        number: float,
+        self, kernel: Kernel, batch: Batch, n_pairs: float, setting: int, number: float
     ) -> ValueAndGradient:
         """Return the sum of a kernel over chunks of sorted documents, and its gradient.
 
@@ -159,7 +154,7 @@ class WholeRankObjective(DCGObjective):
         value = sum(in_chunks(part, len(f), n_chunks))
         return value, unsorted(order, slopes.sum(axis=0))
 
-    def _ideals(self, longest: int) -> tuple[Callable[..., Floats], Floats]:
+    def _ideals(self, longest: int) -> tuple[Kernel, Floats]:
         return dcg_kernel.over_whole_rank_ideals, -np.sort(-self._discounts(longest))
 
 
@@ -185,7 +180,7 @@ class SoftRankObjective(DCGObjective):
         """The rank at which the truncation reaches a half."""
         return depth_of(self.depth, self.dcg) + self.shift
 
-    def _ideals(self, longest: int) -> tuple[Callable[..., Floats], Floats]:
+    def _ideals(self, longest: int) -> tuple[Kernel, Floats]:
         curve = self._discount
         truncation = longest, self._edge, self.beta
         sums = dcg_kernel.truncated_sums(curve.kind, *truncation, curve.numbers)

@@ -74,7 +74,7 @@ def hinge(
 def count_pairs(grades: Grades, offsets: Integers) -> int:
     """Return the number of pairs of different grades within queries."""
     # all pairs less those of equal grades
-    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    query = query_of_each(offsets)
     table = np.zeros((len(offsets) - 1, int(grades.max(initial=0)) + 1), dtype=np.int64)
     np.add.at(table, (query, grades), 1)
     sizes = table.sum(axis=1)
@@ -83,8 +83,12 @@ def count_pairs(grades: Grades, offsets: Integers) -> int:
 
 def sorted_by_score(scores: Floats, offsets: Integers) -> Integers:
     """Return the documents in the order of queries, and within a query by ascending score."""
-    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.lexsort((scores, query)).astype(np.int64)
+    return np.lexsort((scores, query_of_each(offsets))).astype(np.int64)
+
+
+def query_of_each(offsets: Integers) -> Integers:
+    """Return the number of each document's query, shape (n,)."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
 def hinge_sums(

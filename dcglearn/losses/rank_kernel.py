@@ -12,14 +12,13 @@ overflows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Integers
-from dcglearn.kernels.library import function
+from dcglearn.kernels.library import Kernel, function
 
 _sort_queries = function("sort_queries first last f[n] l[m+1] l[n] f[n] f[0]")
 _prepare = function(
@@ -54,7 +53,7 @@ def n_chunks_of(n_pairs: float) -> int:
     return int(min(max(n_pairs // CHUNK_PAIRS, 1), MAX_CHUNKS))
 
 
-def over_chunks(kernel: Callable[..., Any], n: int, n_chunks: int, *arguments: Any) -> list[Any]:
+def over_chunks(kernel: Kernel, n: int, n_chunks: int, *arguments: Any) -> list[Any]:
     """Return ``kernel(first, last, *arguments)`` of each chunk of ``range(n)``, in order."""
     return in_chunks(lambda _, first, last: kernel(first, last, *arguments), n, n_chunks)
 
@@ -128,7 +127,7 @@ class SoftRanks:
             return values
         return self._filled(len(self.points), _condense, _COSINES, *self._boxes, values)
 
-    def _filled(self, size: int, kernel: Callable[..., None], *arguments: Any) -> Floats:
+    def _filled(self, size: int, kernel: Kernel, *arguments: Any) -> Floats:
         """Return an array of a size that a kernel fills box by box."""
         out = np.empty(size)
         over_chunks(kernel, self._n_boxes, self.n_chunks, *arguments, out)

@@ -6,11 +6,11 @@ import contextlib
 import logging
 import uuid
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from dcglearn.parts.parquet_pieces import (
     read_piece,
     stated_in_files,
 )
-from dcglearn.parts.parted_log import PartedLog, checked_scale, facts_of, on_scale
+from dcglearn.parts.parted_log import OfPart, PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.readers.column_roles import PREFERENCE, by_role
 from dcglearn.readers.grade_scale import with_stated
 from dcglearn.readers.line_formats import FrameRows
@@ -41,6 +41,8 @@ from dcglearn.readers.shown_order import refuse_orders
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+Futures: TypeAlias = "tuple[list[Future], list[str]]"
+"""Futures of the parts of a log, and what messages call these."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,13 +54,13 @@ class DaskParts:
         self.client = client
         self.futures = list(futures)
 
-    def mapped(self, function: Callable[[Any], Any]) -> DaskParts:
+    def mapped(self, function: OfPart) -> DaskParts:
         """Return ``function(part)`` of every part, kept by the workers."""
         graph, keys = self._graph(function, ())
         return DaskParts(self.client, self._submitted(graph, keys))
 
     def gathered(
-        self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+        self, function: OfPart, *arguments: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
         """Return ``function(part, *arguments)`` of each part; `each` adds one more argument."""
         graph, keys = self._graph(function, arguments, each)
@@ -66,7 +68,7 @@ class DaskParts:
         graph[everything] = (list, keys)
         return awaited(self.client, self._submitted(graph, [everything])[0])
 
-    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def total(self, function: OfPart, *arguments: Any) -> Any:
         """Return the sum over the parts, added in a tree that depends on their number alone."""
         graph, keys = self._graph(function, arguments)
         while len(keys) > 1:
@@ -78,10 +80,7 @@ class DaskParts:
         return awaited(self.client, self._submitted(graph, keys)[0])
 
     def _graph(
-        self,
-        function: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        each: Sequence[Any] | None = None,
+        self, function: OfPart, arguments: tuple[Any, ...], each: Sequence[Any] | None = None
     ) -> tuple[Fields, list[str]]:
         """Return the tasks of a pass over the parts, to send at once, and their keys."""
         name = f"dcglearn-{uuid.uuid4().hex}"
@@ -178,15 +177,13 @@ class DaskLog(PartedLog):
         self._closing.close()
 
 
-def _called(function: Callable[..., Any], arguments: tuple[Any, ...], part: Any) -> Any:
+def _called(function: OfPart, arguments: tuple[Any, ...], part: Any) -> Any:
     """Run on a worker, in one thread: the other workers use the other processors."""
     with one_thread():
         return function(part, *arguments)
 
 
-def _parts(
-    log: Any, client: Client, mapping: LogMapping, partitions: int | None
-) -> tuple[list[Future], list[str]]:
+def _parts(log: Any, client: Client, mapping: LogMapping, partitions: int | None) -> Futures:
     """Return the futures of a log's parts and what to call them."""
     if isinstance(log, Preferences):
         return _cut(log, client, partitions)
@@ -209,9 +206,7 @@ def _parts(
     )
 
 
-def _of_tables(
-    table: Any, client: Client, mapping: LogMapping, partitions: int | None
-) -> tuple[list[Future], list[str]]:
+def _of_tables(table: Any, client: Client, mapping: LogMapping, partitions: int | None) -> Futures:
     """Return the futures of the logs in a Dask dataframe's partitions, and their names."""
     if partitions is not None:
         table = table.repartition(npartitions=partitions)
@@ -233,9 +228,7 @@ def _of_tables(
     return logs, names
 
 
-def _cut(
-    log: Preferences, client: Client, partitions: int | None
-) -> tuple[list[Future], list[str]]:
+def _cut(log: Preferences, client: Client, partitions: int | None) -> Futures:
     """Return the futures of parts of a log in memory, and their names."""
     if not log.graded:
         raise InputError("a log of documents is learned in memory: leave engine= out")

@@ -31,7 +31,14 @@ from dcglearn.parts.parquet_pieces import (
     pieces,
     stated_in_files,
 )
-from dcglearn.parts.parted_log import Facts, PartedLog, checked_scale, differing_pairs, facts_of
+from dcglearn.parts.parted_log import (
+    Facts,
+    OfPart,
+    PartedLog,
+    checked_scale,
+    differing_pairs,
+    facts_of,
+)
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 
@@ -110,25 +117,25 @@ Column: TypeAlias = MemoryColumn | FileColumn
 class StoredParts:
     """The chunks of a store, each a log, with functions applied to them as they are read."""
 
-    def __init__(self, store: CodeStore, functions: tuple[Callable[[Any], Any], ...] = ()) -> None:
+    def __init__(self, store: CodeStore, functions: tuple[OfPart, ...] = ()) -> None:
         self._store, self._functions = store, functions
 
     def __iter__(self) -> Iterator[Any]:
         for chunk in self._store:
             yield reduce(lambda part, function: function(part), self._functions, chunk)
 
-    def mapped(self, function: Callable[[Any], Any]) -> StoredParts:
+    def mapped(self, function: OfPart) -> StoredParts:
         """Return ``function(part)`` of every part, computed at each reading."""
         return StoredParts(self._store, (*self._functions, function))
 
     def gathered(
-        self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+        self, function: OfPart, *arguments: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
         """Return `Parts.gathered`; the function must copy what it keeps of a part."""
         more = repeat(()) if each is None else zip(each, strict=True)
         return [function(part, *arguments, *last) for part, last in zip(self, more, strict=False)]
 
-    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def total(self, function: OfPart, *arguments: Any) -> Any:
         """Return the sum over the parts, added in order."""
         return reduce(add, (function(part, *arguments) for part in self))
 

@@ -29,18 +29,22 @@ SKETCH = 1 << 20
 """Most distinct lists that are counted exactly; an estimate of more has an error of 0.1%."""
 
 
+OfPart: TypeAlias = Callable[..., Any]
+"""A function of a part of a log, and of further arguments."""
+
+
 class Parts(Protocol):
     """The parts of a log, or of what was made of it, in a fixed order."""
 
-    def mapped(self, function: Callable[[Any], Any]) -> Parts:
+    def mapped(self, function: OfPart) -> Parts:
         """Return ``function(part)`` of every part, kept where the parts are."""
 
     def gathered(
-        self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+        self, function: OfPart, *arguments: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
         """Return ``function(part, *arguments)`` of each part; `each` adds one more argument."""
 
-    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def total(self, function: OfPart, *arguments: Any) -> Any:
         """Return the sum of ``function(part, *arguments)`` over the parts, in one fixed order."""
 
 

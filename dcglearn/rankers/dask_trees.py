@@ -97,9 +97,8 @@ class DaskBoostedRanker(BoostedRanker):
         sparse : bool
             Whether features of files stay sparse, as CSR.
         """
-        options = {"engine": engine, "sparse": sparse}
         weights = {"query_weight": query_weight, "sample_weight": sample_weight}
-        return self._train(X, y, qid, eval_set, **weights, **options)
+        return self._train(X, y, qid, eval_set, **weights, engine=engine, sparse=sparse)
 
     def _queries_of(
         self, X: Any, y: Any, qid: Any, options: Fields, n_features: int | None = None

@@ -24,6 +24,7 @@ from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
 from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.linear_model import (
+    Coefficients,
     Design,
     LinearModel,
     RankSVMRanker,
@@ -159,7 +160,7 @@ class LinearRanker(LinearModel):
         within(self.tol, "tol")
         positive(learning_rate=self.learning_rate)
 
-    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
+    def _solve(self, design: Design, training: Training) -> Coefficients:
         # begin, or continue from a checkpoint
         stages = _Stages(self, design, training)
         before, save = self._checkpointing(training)

@@ -29,12 +29,18 @@ from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training
 
+Coefficients: TypeAlias = tuple[Floats, float]
+"""Coefficients of the scaled features, shape (d,), and the intercept."""
+
 
 class LinearModel(Ranker):
     """A weighted sum of features; subclasses have `_solve`."""
 
     coef_: Floats
     intercept_: float
+
+    def _taught_dcg(self, loss: Any) -> DCG | None:
+        return getattr(loss, "dcg", None)
 
     def _fit(self, training: Training) -> None:
         with one_blas_thread():
@@ -43,8 +49,8 @@ class LinearModel(Ranker):
         self.coef_ = v / design.spread
         self.intercept_ = float(intercept - design.mean @ self.coef_)
 
-    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
-        """Return the coefficients of the scaled features, shape (d,), and the intercept."""
+    def _solve(self, design: Design, training: Training) -> Coefficients:
+        """Return the coefficients and the intercept."""
         raise NotImplementedError
 
     def _mean_ndcg(self, design: Design, queries: Queries, v: Floats) -> float:
@@ -210,10 +216,7 @@ class RidgeRanker(LinearModel):
         positive(l2=self.l2)
         flag(self.reweighted, "reweighted")
 
-    def _taught_dcg(self, loss: Any) -> DCG | None:
-        return None
-
-    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
+    def _solve(self, design: Design, training: Training) -> Coefficients:
         dcg = None if self.metric is None else self.metric_
         v = least_squares(design, training.queries, dcg, self.l2, self.reweighted)
         return v[1:], v[0]
@@ -268,10 +271,7 @@ class RankSVMRanker(LinearModel):
         within(self.tol, "tol")
         self._check_whole("max_iter")
 
-    def _taught_dcg(self, loss: Any) -> DCG | None:
-        return None
-
-    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
+    def _solve(self, design: Design, training: Training) -> Coefficients:
         grades, offsets = training.queries.grades, training.queries.offsets
         self.n_pairs_ = count_pairs(grades, offsets)
         strength = self.C / self.n_pairs_

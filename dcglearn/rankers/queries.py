@@ -29,6 +29,7 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.losses.objective import checked_grades
+from dcglearn.losses.pair_kernel import query_of_each
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SCORING, MetricLike, read_metric
@@ -274,11 +275,10 @@ def as_ranked(
         raise InputError(f"scores[{place}] is NaN; documents without a score cannot be ranked")
 
     # order documents by query and score
-    sizes = np.diff(ends)
-    query = np.repeat(np.arange(len(sizes)), sizes)
+    query = query_of_each(ends)
     last = np.arange(len(values)) if ties == "stable" else labels
     ranked = labels[np.lexsort((last, -values, query))]
-    return ranked, np.arange(len(values)) - np.repeat(ends[:-1], sizes), query
+    return ranked, np.arange(len(values)) - ends[query], query
 
 
 def checked_features(features: Any, *, missing: bool = False) -> Any:

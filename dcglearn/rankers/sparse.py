@@ -15,7 +15,7 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, PolarsFrame, within
 from dcglearn.losses import RSRank
 from dcglearn.metrics.reading import MetricLike
-from dcglearn.rankers.linear_model import Design, LinearModel, least_squares
+from dcglearn.rankers.linear_model import Coefficients, Design, LinearModel, least_squares
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
 
@@ -158,7 +158,7 @@ class SparseRanker(LinearModel):
             return RSRank(self.metric_, depth=None)
         return super()._objective(queries)
 
-    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
+    def _solve(self, design: Design, training: Training) -> Coefficients:
         self.path_ = list(self._path(design, training))
         best = max(point.value for point in self.path_)
         near = [point for point in self.path_ if point.value >= (1 - self.slack) * best]

@@ -174,9 +174,17 @@ class BoostedRanker(Ranker):
         resume : bool
             Whether to continue from the checkpoint, to the model of an uninterrupted training.
         """
-        options = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "resume": resume}
-        weights = {"query_weight": query_weight, "sample_weight": sample_weight}
-        return self._train(X, y, qid, eval_set, **weights, **options)
+        return self._train(
+            X,
+            y,
+            qid,
+            eval_set,
+            query_weight=query_weight,
+            sample_weight=sample_weight,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+        )
 
     def get_params(self, deep: bool = True) -> Fields:
         """Return the parameters by name, LightGBM's included."""

@@ -16,8 +16,8 @@ from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
     DirectLearner,
+    Fit,
     QPDescription,
-    QPFit,
     warn_of,
 )
 from dcglearn.learning.fit_utility import fit_qp
@@ -360,7 +360,7 @@ def compare_learners(
 
 
 def compare_dcg(
-    learned: DirectFit | QPFit,
+    learned: Fit,
     train: Preferences,
     held_out: Preferences,
     *,
@@ -473,7 +473,7 @@ def cross_fitted(
 
 
 def with_lack_of_fit(
-    comparison: Comparison, log: Preferences, learned: DirectFit | QPFit, random_state: int
+    comparison: Comparison, log: Preferences, learned: Fit, random_state: int
 ) -> Comparison:
     """Return the comparison with what a DCG cannot express, where that is below the ceiling.
 
