@@ -21,9 +21,17 @@ from dcglearn.joins.join_judgements import (
     place_of,
 )
 from dcglearn.readers.cell_values import shown
-from dcglearn.readers.column_roles import PREFERENCE, Record, Role, Roles, Table, named_role
+from dcglearn.readers.column_roles import (
+    IMPRESSION,
+    PREFERENCE,
+    Record,
+    Role,
+    Roles,
+    Table,
+    named_role,
+)
 from dcglearn.readers.line_formats import Reshaped, Source
-from dcglearn.readers.mapping import LogMapping, ReadingOptions
+from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_on_scale, log_of_table
@@ -32,15 +40,6 @@ from dcglearn.readers.winner_words import by_sign
 
 TEAMS = ("a", "b")
 """The two rankings."""
-
-IMPRESSION = {
-    "query": PREFERENCE["query"],
-    "weight": Role("positive", (*PREFERENCE["weight"].names, "impressions")),
-    "teams": named_role("documents", "teams"),
-    "merged": named_role("documents", "merged"),
-    "clicks": named_role("grades", "clicks", required=True),
-}
-"""The columns of impressions besides the rankings."""
 
 CREDITED = {
     "query": IMPRESSION["query"],
@@ -193,7 +192,7 @@ class Credited(Reshaped):
         return {**record, "difference": ahead - behind, "left out": reason}
 
 
-@spelled_out(ReadingOptions)
+@spelled_out(TableOptions)
 def preferences_from_interleaving(
     impressions: Any,
     judgements: JudgementsLike = None,
@@ -204,7 +203,7 @@ def preferences_from_interleaving(
     n_grades: int | None = None,
     duplicates: Duplicates = "error",
     skip_bad: PathLike | None = None,
-    **options: Unpack[ReadingOptions],
+    **options: Unpack[TableOptions],
 ) -> Preferences:
     """Turn clicks on interleaved rankings into preferences between the two rankings.
 
@@ -252,7 +251,7 @@ def preferences_from_interleaving(
     """
     one_of(method, "method", ("team-draft", "balanced"))
     mapping = LogMapping.of(n_grades, **options)
-    of_winners = ("winner_words", "positive", "middle", "sides", "leave_out", "columns")
+    of_winners = ("winner_words", "positive", "middle", "sides", "leave_out")
     mapping.refuse(of_winners, "does not go with clicks: leave it out")
     as_is, mapping = mapping.as_is, mapping.updated(as_is=True)  # checked below, without words
     joining = Joining(mapping.depth, unjudged, missing, mapping.n_grades, mapping.pad)
@@ -266,7 +265,7 @@ def preferences_from_interleaving(
     rankings = {team: replace(PREFERENCE[team], kind=kind) for team in TEAMS}
     name, open_with = opener_of(impressions, IMPRESSION, mapping)
     with errors_in(name):
-        source = open_with({**rankings, **IMPRESSION})
+        source = open_with(mapping.roles({**rankings, **IMPRESSION}))
     credited = Credited(source, {**rankings, **CREDITED}, method)
     table, bad, recognised = columns_on_scale(name, credited, mapping, skip_bad)
     table, rows, dropped = _distinct(table)

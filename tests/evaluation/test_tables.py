@@ -14,7 +14,6 @@ import pytest
 
 import dcglearn as dl
 from dcglearn import read_judgements, read_runs
-from dcglearn.evaluation.trec import trec_judgements, trec_runs
 from tests.makers import refused
 
 
@@ -45,7 +44,7 @@ def written(tmp_path, name, content):
     ],
 )
 def test_judgements_with_other_columns_are_refused_by_line(tmp_path, text, words):
-    refused(words, trec_judgements, written(tmp_path, "qrels.txt", text))
+    refused(words, read_judgements, written(tmp_path, "qrels.txt", text))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_judgements_with_other_columns_are_refused_by_line(tmp_path, text, words
     ],
 )
 def test_run_with_other_columns_is_refused_by_line(tmp_path, text):
-    refused(r"line 2: .* columns, expected 6", trec_runs, written(tmp_path, "run.txt", text))
+    refused(r"line 2: .* columns, expected 6", read_runs, written(tmp_path, "run.txt", text))
 
 
 def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
@@ -67,7 +66,7 @@ def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
         "1\tQ0\tD2\t2\t1.5\tfred second words\n"
         "2\tQ0\tD1\t1\t1\tfred\n"
     )
-    (run,) = trec_runs(written(tmp_path, "results.trunc", text))
+    (run,) = read_runs(written(tmp_path, "results.trunc", text))
     assert (run.name, run.frame["document"].to_list()) == ("fred", ["D1", "D2", "D1"])
 
 
@@ -75,7 +74,7 @@ def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
     "first", ["1 0\tD1 1\n", "1\t0 D1\t1\n", " 1 0 D1 1 \n", "#c\n\n1 0 D1 1\r\n", "1\v0\fD1 1\n"]
 )
 def test_any_white_space_separates_columns(tmp_path, first):
-    read = trec_judgements(written(tmp_path, "qrels.txt", first + "1 0 D2\t2\n"))
+    read = read_judgements(written(tmp_path, "qrels.txt", first + "1 0 D2\t2\n"))
     assert read.frame.rows() == [("1", "D1", 1), ("1", "D2", 2)]
 
 
@@ -326,7 +325,7 @@ def test_a_bad_rating_is_named(tmp_path, name, old, new, message):
 def test_a_document_judged_twice_is_named_with_both_grades(tmp_path):
     path = written(tmp_path, "qrels.txt", "q1 0 a 1\nq1 0 b 0\nq1 0 a 3\n")
     message = (
-        "q1 a occurs more than once, grade 1 in row 1 and grade 3 in row 3 "
+        "q1 a occurs more than once, grade 1 in line 1 and grade 3 in line 3 "
         '.*duplicates="first" or "last"'
     )
     refused(f"qrels.txt: {message}", read_judgements, path)
