@@ -43,7 +43,7 @@ from dcglearn.foundation.validation import (
     is_frame,
     is_records,
 )
-from dcglearn.readers.cell_values import checked_score, shown, value_of
+from dcglearn.readers.cell_values import NUMBER, checked_score, shown, value_of
 from dcglearn.readers.column_roles import Roles, first_names, named_role, recognised
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source
@@ -57,12 +57,16 @@ JudgementsLike: TypeAlias = Any
 """`Judgements`, paths, a data frame, or a dictionary ``{query: {document: grade}}``."""
 
 KEYS = {
-    "query": named_role("name", "query,query_id,qid,q_id,topic,query text", required=True),
-    "document": named_role("name", "document,doc_id,docid,docno,doc,doc id", required=True),
+    "query": named_role("name", "query_id,qid,q_id,query-id,query,topic,query text", required=True),
+    "document": named_role(
+        "name",
+        "document,doc_id,docno,docid,doc,doc id,product_id,corpus-id,corpus_id",
+        required=True,
+    ),
 }
 JUDGEMENT = {
     **KEYS,
-    "grade": named_role("score", "grade,relevance,rel,label,rating", required=True),
+    "grade": named_role("score", "grade,relevance,rel,label,rating,esci_label", required=True),
 }
 RUN = {
     **KEYS,
@@ -70,7 +74,12 @@ RUN = {
     "run": named_role("name", "run,run_id,tag,system,snapshot name"),
 }
 """The columns of judgements and of runs; of several with one role, the first of these names counts.
+
+In PyTerrier's frames, `query` is the text of `qid`, and `docid` the number of `docno` in an index.
 """
+
+BEIR = {"document": named_role("name", "corpus-id,corpus_id", required=True)}
+"""The column by which judgements of BEIR are told."""
 
 RANKED = {
     **KEYS,
@@ -145,11 +154,10 @@ def read_judgements(
 
     # files, tables, nested dictionaries
     with _python_options():
-        read = _joined(
-            judgements, _tables(judgements, "judgements", JUDGEMENT, duplicates, mapping)
-        )
-        frame = grades_of_labels(read.name, read.frame) if read.has_labels else read.frame
-        return judgements_of(frame, read.name, duplicates, mapping, read.place)
+        tables = _tables(judgements, "judgements", JUDGEMENT, duplicates, mapping)
+        one = tables[0] if len(tables) == 1 else _joined(name_of(judgements), tables)
+        frame = grades_of_labels(one.name, one.frame) if one.has_labels else one.frame
+        return judgements_of(frame, one.name, duplicates, mapping, one.place)
 
 
 @contextlib.contextmanager
@@ -318,12 +326,10 @@ class _Placed:
     has_labels: bool = False
 
 
-def _joined(source: Any, tables: Sequence[_Placed]) -> _Placed:
-    """Return the judgements in the tables of a source as one table."""
+def _joined(name: str, tables: Sequence[_Placed]) -> _Placed:
+    """Return the judgements in several tables as one, called `name`."""
     import polars as pl
 
-    if len(tables) == 1:
-        return tables[0]
     starts = np.cumsum([0, *(len(table.frame) for table in tables)])
 
     def place(row: int) -> str:
@@ -332,7 +338,7 @@ def _joined(source: Any, tables: Sequence[_Placed]) -> _Placed:
 
     frames = [table.frame.select(*JUDGEMENT) for table in tables]
     frame = pl.concat(frames, how="vertical_relaxed")
-    return _Placed(name_of(source), frame, place, all(table.has_labels for table in tables))
+    return _Placed(name, frame, place, all(table.has_labels for table in tables))
 
 
 def _tables(
@@ -379,7 +385,7 @@ def _of_file(
     kind = kind_of(name, data)
     if kind != "parquet":
         _refuse_mark(name, data)
-    if is_trec(name):
+    if is_trec(name) or (kind == "text" and _begins_as_trec(data, roles)):
         if "grade" in roles:
             return _Placed(name, *judged_lines(name, data, mapping))
         return _Placed(name, ranked_lines(name, data), str)
@@ -395,6 +401,13 @@ def _of_file(
     if frame is not None:
         return replace(_by_keys(name, frame, roles), has_labels=has_labels)
     return _by_columns(name, opener_of_bytes(name, data), roles, mapping)
+
+
+def _begins_as_trec(data: bytes, roles: Roles) -> bool:
+    """Return whether the first line of text is TREC's, as in a file of MS MARCO, called .tsv."""
+    cells = data.partition(b"\n")[0].split()
+    n_columns, number = (4, 3) if "grade" in roles else (6, 4)
+    return len(cells) == n_columns and NUMBER.fullmatch(cells[number].decode("latin-1")) is not None
 
 
 def _refuse_mark(name: str, data: bytes) -> None:
@@ -423,11 +436,13 @@ def _by_columns(
 ) -> _Placed:
     """Return the table of what is opened by roles; grades may be named on the mapping's scale."""
     mapping = mapping or LogMapping()
-    if mapping.scale is not None and mapping.cutoffs is None:
-        roles = {**roles, "grade": replace(roles["grade"], kind="grade")}
     with errors_in(name):
         names = open_with({}).names
-        lines = open_with(first_names(names, _scored_or_ranked(names, roles)))
+        if "grade" in roles:
+            roles = _judged(names, roles, mapping)
+        else:
+            roles = _scored_or_ranked(names, roles)
+        lines = open_with(first_names(names, roles))
     return _Placed(name, _columns(name, lines, mapping), lambda row: f"{name}, {lines.place(row)}")
 
 
@@ -466,10 +481,20 @@ def _columns(name: str, lines: Source, mapping: LogMapping) -> PolarsFrame:
     return pl.DataFrame(read_checked(name, lines, mapping)[0])
 
 
+def _judged(names: Sequence[str], roles: Roles, mapping: LogMapping) -> Roles:
+    """Return the roles of judgements, whose grades are scores in files of BEIR."""
+    grade = roles["grade"]
+    if recognised([name.strip() for name in names], BEIR):
+        grade = replace(grade, names=(*grade.names, "score"))
+    if mapping.scale is not None and mapping.cutoffs is None:
+        grade = replace(grade, kind="grade")
+    return {**roles, "grade": grade}
+
+
 def _scored_or_ranked(names: Sequence[str], roles: Roles) -> Roles:
     """Return the roles of runs with ranks if these are their columns, else the given ones."""
     scored, ranked = (recognised(names, first_names(names, kind)) for kind in (roles, RANKED))
-    if roles is not RUN or not ranked:
+    if not ranked:
         return roles
     beside = replace(RANKED["rank"], kind="identity", required=False)
     return {**RUN, "rank": beside} if scored else RANKED

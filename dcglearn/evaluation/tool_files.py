@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run, first_repeated
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.sources import content, suffix_of
+from dcglearn.foundation.sources import content, kind_of, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, errors_in, listed
 from dcglearn.readers.cell_values import checked_score
 from dcglearn.readers.column_roles import Role
@@ -31,6 +31,10 @@ GradeReader: TypeAlias = Callable[[Any, str], float]
 """From a value and what it is called to a number; raises InputError."""
 
 
+RRE = ("topics", "query_groups", "queries")
+"""Keys of the lists in a file of RRE, each of which holds objects with the next."""
+
+
 def table_of_tool(
     name: str, data: bytes, duplicates: Duplicates = "error", read: GradeReader | None = None
 ) -> tuple[PolarsFrame | None, bool]:
@@ -41,10 +45,10 @@ def table_of_tool(
       may be ESCI's labels, see `grades_of_labels`, which is returned beside the table.
     - A request of ``_rank_eval``: ``{"requests": [{"id": ..., "ratings": [{"_index", "_id",
       "rating"}]}]}``.
-    - Quepid's export for RRE: ``{"queries": [{"placeholders": {"$query": ...},
-      "relevant_documents": {...}}]}``.
+    - RRE, and Quepid's export for it: ``{"queries": [{"placeholders": {"$query": ...},
+      "relevant_documents": {...}}]}``, alone or in the groups of topics, which hold the documents.
     - Quepid's CSV ``query,docid,rating``, where queries without ratings have a line of their own,
-      which is left out.
+      and documents without one a blank, which are left out.
     - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating
       in the table; where `duplicates` are an error, the same rating by several counts once.
 
@@ -52,7 +56,7 @@ def table_of_tool(
     place. Where grades are cut or on a scale, `read` reads each rating as it stands.
     """
     ratings, is_opensearch = None, False
-    if suffix_of(name) == ".json":
+    if kind_of(name, data) == "json":
         ratings, is_opensearch = _from_json(name, data)
     elif suffix_of(name) == ".csv":
         ratings = _from_csv(name, data)
@@ -116,7 +120,7 @@ def _from_json(name: str, data: bytes) -> tuple[list[Rating] | None, bool]:
         return None, False  # lines of JSON, or a fault that the reader of tables names
 
     # the queries, and how each holds its ratings
-    lists = _judgement_lists(value)
+    lists: list[Iterable[Any]] = [*_judgement_lists(value)]
     are_opensearch = bool(lists)
     inside = value if isinstance(value, dict) else {}
     ratings_of: Callable[[dict[str, Any]], Iterator[tuple[Any, Any, Any]]]
@@ -126,8 +130,8 @@ def _from_json(name: str, data: bytes) -> tuple[list[Rating] | None, bool]:
     if not lists and isinstance(inside.get("requests"), list):
         lists = [inside["requests"]]
         kind, ratings_of = "request", partial(_listed, query="id", document="_id")
-    elif not lists and isinstance(inside.get("queries"), list):
-        lists, ratings_of = [inside["queries"]], _of_rre
+    elif not lists and any(isinstance(inside.get(key), list) for key in RRE):
+        lists, ratings_of = [_rre_queries(inside)], _of_rre
     if not lists:
         return None, False
 
@@ -165,6 +169,13 @@ def _listed(part: dict[str, Any], query: str, document: str) -> Iterator[tuple[A
         yield part[query], rating[document], rating["rating"]
 
 
+def _rre_queries(part: Any) -> Iterator[dict[str, Any]]:
+    """Yield the queries in an object of RRE, with the documents of their group."""
+    for key in RRE:
+        for inner in part.get(key, ()):
+            yield from [{**part, **inner}] if key == "queries" else _rre_queries(inner)
+
+
 def _of_rre(part: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the ratings of a query of RRE."""
     query = part["placeholders"]["$query"]
@@ -184,10 +195,11 @@ def _from_csv(name: str, data: bytes) -> list[Rating] | None:
     if names[:2] != ["query", "docid"] or len(names) < 3:
         return None
 
-    # a query without ratings is the only cell of its line
+    # a query without ratings is the only cell of its line, and a document may have none
     alone = re.compile(rf'"([^"]|"")*"|[^"{re.escape(source.delimiter)}]*'.encode())
     lines = [(number, item) for number, item in source if not alone.fullmatch(item)]
-    if names[2:] == ["rating"] and len(lines) == sum(1 for _ in source):
+    has_blank = any(item.endswith(source.delimiter.encode()) for _, item in lines)
+    if names[2:] == ["rating"] and not has_blank and len(lines) == sum(1 for _ in source):
         return None
 
     # a rating for each rater who gave one
