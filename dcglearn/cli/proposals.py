@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,13 @@ def command_line(error: InputError, command: str, options: Mapping[str, Any]) ->
         is_unset = value is None or (name == "ratings" and not value)  # pairs need no option
         if is_unset or name in ("log", "output"):
             continue
-        option = name.replace("_", "-")
-        parts.append(f"--no-{option}" if value is False else f"--{option}")
-        if not isinstance(value, bool):
-            parts.append(_text(value))
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            parts.append(option if value else option.replace("--", "--no-"))
+        else:
+            # files are named one by one
+            values = value if name == "qrels" and isinstance(value, list) else [value]
+            parts += chain.from_iterable((option, _text(one)) for one in values)
     return shlex.join([*parts, "-o", str(output)])
 
 

@@ -209,8 +209,8 @@ def one_or_all(paths: list[str]) -> Any:
 class JoinOptions:
     """Options of a join: judgements, the grade of unjudged documents, the lists of a verdict."""
 
-    qrels: str | None = first_row(
-        "Grades of the documents that lists name: TREC, CSV, or a tool's file.", metavar="FILE"
+    qrels: list[str] | None = first_row(
+        "Grades of the documents that lists name: TREC, CSV, or a tool's files.", metavar="FILE"
     )
     run_a: str | None = input_row("With --run-b: LOG holds query and winner.", metavar="RUN")
     run_b: str | None = input_row("The other run.", metavar="RUN")
@@ -244,12 +244,13 @@ class JoinOptions:
     def asked(self) -> list[str]:
         """The options given that read a log with other files, or as clicks."""
         names = ("ubi", "qrels", "run_a", "run_b", "interleaving")
-        return [option_name(name) for name in names if getattr(self, name) not in (None, False)]
+        return [option_name(name) for name in names if getattr(self, name)]
 
     @property
     def inputs(self) -> list[str]:
         """The files that are read beside the log."""
-        return [path for path in (self.qrels, self.run_a, self.run_b) if path is not None]
+        runs = [run for run in (self.run_a, self.run_b) if run is not None]
+        return [*(self.qrels or []), *runs]
 
     def joined(self, log: Any, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
         """Return a file's log joined with the judgements; raise InputError if options conflict."""
@@ -262,8 +263,9 @@ class JoinOptions:
         }
 
         # documents that lists name
+        qrels = self.qrels and one_or_all(self.qrels)
         if self.asked == ["--qrels"]:
-            return dl.io.join_judgements(log, self.qrels, skip_bad=skip_bad, **options)
+            return dl.io.join_judgements(log, qrels, skip_bad=skip_bad, **options)
 
         # clicks on interleaved rankings
         method, runs = self.interleaving, (self.run_a, self.run_b)
@@ -271,24 +273,24 @@ class JoinOptions:
             if self.asked != ["--ubi", "--qrels"]:
                 raise InputError("--ubi goes with --qrels alone: judgements of what was shown")
             options |= {"action": self.action, "skip_bad": skip_bad}
-            return dl.io.preferences_from_ubi(log, self.qrels, **options)
+            return dl.io.preferences_from_ubi(log, qrels, **options)
         if method is not None:
             if runs != (None, None):
                 raise InputError(
                     "--interleaving reads both rankings from LOG: leave --run-a and --run-b out"
                 )
             options |= {"method": method, "skip_bad": skip_bad}
-            return dl.io.preferences_from_interleaving(log, self.qrels, **options)
+            return dl.io.preferences_from_interleaving(log, qrels, **options)
 
         # verdicts on two runs
         if skip_bad:
             raise InputError("--skip-bad does not go with runs")
-        if self.qrels is None or None in runs:
+        if qrels is None or None in runs:
             raise InputError(
                 "--run-a, --run-b and --qrels go together: two runs, and the grades of their "
                 "documents"
             )
-        return dl.io.preferences_from_runs(self.qrels, *runs, log, **options)
+        return dl.io.preferences_from_runs(qrels, *runs, log, **options)
 
 
 def n_pairs(log: Preferences | PartedLog) -> int:

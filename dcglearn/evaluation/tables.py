@@ -2,62 +2,71 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
-import os
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from dcglearn.evaluation.tool_files import GradeReader, rankings_of_lines, table_of_tool
+from dcglearn.evaluation.tool_files import (
+    GradeReader,
+    grades_of_labels,
+    rankings_of_lines,
+    table_of_tool,
+)
 from dcglearn.evaluation.trec import (
     Duplicates,
     Judgements,
     Run,
     first_repeated,
+    judged_lines,
     judgements_of,
+    ranked_lines,
     runs_of,
-    trec_judgements,
-    trec_runs,
     without_duplicates,
     without_ranks,
 )
-from dcglearn.foundation.inputs import refuse_constant
-from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
+from dcglearn.foundation.inputs import is_path, refuse_constant
+from dcglearn.foundation.sources import FORMATS, contents, kind_of, suffix_of
 from dcglearn.foundation.validation import (
     InputError,
     InputTypeError,
+    PathLike,
     PolarsFrame,
     errors_in,
     is_frame,
     is_records,
 )
-from dcglearn.readers.cell_values import checked_score, shown, value_of
+from dcglearn.readers.cell_values import NUMBER, checked_score, shown, value_of
 from dcglearn.readers.column_roles import Roles, first_names, named_role, recognised
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import opener_of, opener_of_bytes
+from dcglearn.readers.openers import log_files, name_of, opener_of, opener_of_bytes
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dict ``{query: {document: score}}``, or a list of runs."""
 
 JudgementsLike: TypeAlias = Any
-"""`Judgements`, a path, a data frame, or a dictionary ``{query: {document: grade}}``."""
+"""`Judgements`, paths, a data frame, or a dictionary ``{query: {document: grade}}``."""
 
 KEYS = {
-    "query": named_role("name", "query,query_id,qid,q_id,topic,query text", required=True),
-    "document": named_role("name", "document,doc_id,docid,docno,doc,doc id", required=True),
+    "query": named_role("name", "query_id,qid,q_id,query-id,query,topic,query text", required=True),
+    "document": named_role(
+        "name",
+        "document,doc_id,docno,docid,doc,doc id,product_id,corpus-id,corpus_id",
+        required=True,
+    ),
 }
 JUDGEMENT = {
     **KEYS,
-    "grade": named_role("score", "grade,relevance,rel,label,rating", required=True),
+    "grade": named_role("score", "grade,relevance,rel,label,rating,esci_label", required=True),
 }
 RUN = {
     **KEYS,
@@ -65,7 +74,12 @@ RUN = {
     "run": named_role("name", "run,run_id,tag,system,snapshot name"),
 }
 """The columns of judgements and of runs; of several with one role, the first of these names counts.
+
+In PyTerrier's frames, `query` is the text of `qid`, and `docid` the number of `docno` in an index.
 """
+
+BEIR = {"document": named_role("name", "corpus-id,corpus_id", required=True)}
+"""The column by which judgements of BEIR are told."""
 
 RANKED = {
     **KEYS,
@@ -93,12 +107,13 @@ def read_judgements(
 
     Parameters
     ----------
-    judgements : Judgements, path, data frame or dict
+    judgements : Judgements, path, several paths, data frame or dict
         Tables have columns for query, document and grade, under any of the usual names (``query_id,
         doc_id, relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or
         any with ``columns``; dictionaries are ``{query: {document: grade}}``, as in pytrec_eval.
         Paths ending in .jsonl, .json, .csv, .tsv, .xlsx or .parquet are read as tables, all others
-        as TREC files; exports of Quepid and OpenSearch are recognised. OpenSearch's ratings of ESCI
+        as TREC files; exports of Quepid and OpenSearch are recognised. A list of paths, a folder, a
+        pattern or a zip file may hold several, which are read as one. OpenSearch's ratings of ESCI
         labels, 100, 10, 1 and 0, become the grades 3, 2, 1 and 0 unless `scale` says otherwise.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document judged twice for one query. Take "last" where later lines correct
@@ -139,10 +154,10 @@ def read_judgements(
 
     # files, tables, nested dictionaries
     with _python_options():
-        if is_trec(judgements):
-            return trec_judgements(judgements, duplicates=duplicates, mapping=mapping)
-        name, table, place = _table(judgements, "judgements", JUDGEMENT, duplicates, mapping)
-        return judgements_of(table, name, duplicates, mapping, place)
+        tables = _tables(judgements, "judgements", JUDGEMENT, duplicates, mapping)
+        one = tables[0] if len(tables) == 1 else _joined(name_of(judgements), tables)
+        frame = grades_of_labels(one.name, one.frame) if one.has_labels else one.frame
+        return judgements_of(frame, one.name, duplicates, mapping, one.place)
 
 
 @contextlib.contextmanager
@@ -168,7 +183,8 @@ def read_runs(runs: RunsLike, *, duplicates: Duplicates = "error") -> list[Run]:
         As for `read_judgements`, with scores or ranks instead of grades; a table of several runs
         also has a column of their names; dictionaries are ``{query: {document: score}}`` or ``{run:
         {query: {document: score}}}``. Quepid's snapshots, predictions of sentence-transformers and
-        files of ranx (.lz4 where lz4 is installed) are recognised.
+        files of ranx (.lz4 where lz4 is installed) are recognised. Runs of one name in several
+        files are told apart by the names of these.
     duplicates : {"error", "first", "last"}
         What to do with a document ranked twice for one query.
 
@@ -183,22 +199,27 @@ def read_runs(runs: RunsLike, *, duplicates: Duplicates = "error") -> list[Run]:
     """
     sources = runs if isinstance(runs, (list, tuple)) else [runs]
     read = [
-        (source, run)
+        (file, run)
         for i, source in enumerate(sources)
-        for run in _runs(source, f"run {i + 1}", duplicates)
+        for file, run in _runs(source, f"run {i + 1}", duplicates)
     ]
     if not read:
         raise InputError("there is no run to evaluate")
 
-    # name runs of several files by their files
+    # name runs of several files by their files, with their folders if need be
     counts = Counter(run.name for _, run in read)
-    repeated = sorted(name for name, n in counts.items() if n > 1)
-    if repeated and not all(map(_is_path, sources)):
-        raise InputError(f"several runs are called {repeated[0]}: give each its own name")
-    return [
-        replace(run, name=f"{Path(source).name} {run.name}") if run.name in repeated else run
-        for source, run in read
-    ]
+    if all(map(is_path, sources)):
+        files = {file for file, run in read if counts[run.name] > 1}
+        has_twins = len({Path(file).name for file in files}) < len(files)
+        for i, (file, run) in enumerate(read):
+            if counts[run.name] > 1:
+                title = file if has_twins else Path(file).name
+                read[i] = (file, replace(run, name=f"{title} {run.name}"))
+
+    for name, n in Counter(run.name for _, run in read).items():
+        if n > 1:
+            raise InputError(f"several runs are called {name}: give each its own name")
+    return [run for _, run in read]
 
 
 @contextlib.contextmanager
@@ -270,14 +291,14 @@ def _is_read(source: Any, read: Callable[[Any], Any] = read_judgements) -> bool:
     return False
 
 
-def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
+def _runs(source: Any, name: str, duplicates: Duplicates) -> Iterator[tuple[str, Run]]:
+    """Yield the runs in a source, each with the name of its file."""
     if isinstance(source, Run):
-        return [_deduplicated(source, duplicates)]
-    if is_trec(source):
-        return trec_runs(source, duplicates=duplicates)
-    name, table, _ = _table(source, name, RUN, expected="one document of a run a line")
-    name = Path(name).name
-    return runs_of(_by_rank(table, name), name, duplicates)
+        yield name, _deduplicated(source, duplicates)
+        return
+    for table in _tables(source, name, RUN, expected="one document of a run a line"):
+        for run in runs_of(_by_rank(table.frame, table.name), table.name, duplicates):
+            yield table.name, run
 
 
 def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
@@ -287,72 +308,142 @@ def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
     return replace(table, frame=without_duplicates(table.name, table.frame, [*KEYS], duplicates))
 
 
-def _is_path(value: Any) -> bool:
-    return isinstance(value, (str, os.PathLike))
+def is_trec(path: PathLike) -> bool:
+    """Return whether a file is TREC's by its name, whose suffix is that of no table format."""
+    return suffix_of(path) not in FORMATS.keys() - {".txt"}
 
 
-def is_trec(source: Any) -> bool:
-    """Return whether a source is read as TREC: a path with the suffix of no table format.
+@dataclass(frozen=True)
+class _Placed:
+    """A table with columns by role, called `name`; `place` says where a row stands, for messages.
 
-    Of a zip file that of the file inside counts.
+    `has_labels` tells that its grades may be ESCI's labels in OpenSearch.
     """
-    if not _is_path(source):
-        return False
-    is_packed = suffix_of(source) == ".zip" and zipfile.is_zipfile(source)
-    name = content(source)[0] if is_packed else source
-    return suffix_of(name) not in FORMATS.keys() - {".txt"}
+
+    name: str
+    frame: PolarsFrame
+    place: Callable[[int], str]
+    has_labels: bool = False
 
 
-def _table(
+def _joined(name: str, tables: Sequence[_Placed]) -> _Placed:
+    """Return the judgements in several tables as one, called `name`."""
+    import polars as pl
+
+    starts = np.cumsum([0, *(len(table.frame) for table in tables)])
+
+    def place(row: int) -> str:
+        at = int(np.searchsorted(starts, row, side="right")) - 1
+        return tables[at].place(row - int(starts[at]))
+
+    frames = [table.frame.select(*JUDGEMENT) for table in tables]
+    frame = pl.concat(frames, how="vertical_relaxed")
+    return _Placed(name, frame, place, all(table.has_labels for table in tables))
+
+
+def _tables(
     source: Any,
     name: str,
     roles: Roles,
     duplicates: Duplicates = "error",
     mapping: LogMapping | None = None,
     expected: str = "one judgement a line",
-) -> tuple[str, PolarsFrame, Callable[[int], str]]:
-    """Return the name, a file's path, and the columns by role of a dictionary, frame or file.
-
-    Also return a function that says where a row stands.
-    """
+) -> list[_Placed]:
+    """Return the table of each file that a source names, or of a dictionary, frame or records."""
     mapping = mapping or LogMapping()
     read = None if mapping.cutoffs is None else checked_score
     if mapping.scale is not None and mapping.cutoffs is None:
         read = partial(_on_scale, mapping=mapping)
 
-    # tables of other shapes than a row per document
-    frame = None
-    if isinstance(source, Mapping):
-        frame = nested_table(source, [*roles][2], read)
-    elif _is_path(source):
-        name, data = content(source, expected)
-        frame = _reshaped(name, data, roles, duplicates, read)
+    # files
+    if is_path(source):
+        files = [file for path in log_files(source) for file in contents(path, expected)]
+        return [_of_file(*file, roles, duplicates, mapping, read) for file in files]
 
-    # open what it is, with names of grades unless they have been read
-    if frame is None and read is not None and read is not checked_score:
-        roles = {**roles, "grade": replace(roles["grade"], kind="grade")}
+    # what is in memory
+    if isinstance(source, Mapping):
+        return [_by_keys(name, nested_table(source, [*roles][2], read), roles)]
+    if not is_frame(source) and not is_records(source):
+        shape = f"{{query: {{document: {[*roles][2]}}}}}"
+        raise InputTypeError(
+            f"{name}: found {shown(source)}; give a path, a data frame, or a dictionary {shape}"
+        )
     with errors_in(name):
-        if frame is not None:
-            open_with: Opener = partial(FrameRows, frame)
-        elif _is_path(source):
-            open_with = opener_of_bytes(name, data)
-        elif not is_frame(source) and not is_records(source):
-            shape = f"{{query: {{document: {[*roles][2]}}}}}"
-            raise InputTypeError(
-                f"found {shown(source)}; give a path, a data frame, or a dictionary {shape}"
-            )
-        else:
-            _, open_with = opener_of(source, roles)
-        names = open_with({}).names
-        lines = open_with(first_names(names, _scored_or_ranked(names, roles)))
-    table = _columns(name, lines, mapping)
+        open_with = opener_of(source, roles)[1]
+    return [_by_columns(name, open_with, roles, mapping)]
+
+
+def _of_file(
+    name: str,
+    data: bytes,
+    roles: Roles,
+    duplicates: Duplicates,
+    mapping: LogMapping,
+    read: GradeReader | None,
+) -> _Placed:
+    """Return the table in a file, of TREC, of another tool, of nested JSON, or with columns."""
+    kind = kind_of(name, data)
+    if kind != "parquet":
+        _refuse_mark(name, data)
+    if is_trec(name) or (kind == "text" and _begins_as_trec(data, roles)):
+        if "grade" in roles:
+            return _Placed(name, *judged_lines(name, data, mapping))
+        return _Placed(name, ranked_lines(name, data), str)
+
+    # files of other tools and nested JSON
+    has_labels = False
+    if "grade" in roles:
+        frame, has_labels = table_of_tool(name, data, duplicates, read)
+    else:
+        frame = rankings_of_lines(name, data)
+    if frame is None and kind == "json":
+        frame = nested_json(name, data, [*roles][2], read)
+    if frame is not None:
+        return replace(_by_keys(name, frame, roles), has_labels=has_labels)
+    return _by_columns(name, opener_of_bytes(name, data), roles, mapping)
+
+
+def _begins_as_trec(data: bytes, roles: Roles) -> bool:
+    """Return whether the first line of text is TREC's, as in a file of MS MARCO, called .tsv."""
+    cells = data.partition(b"\n")[0].split()
+    n_columns, number = (4, 3) if "grade" in roles else (6, 4)
+    return len(cells) == n_columns and NUMBER.fullmatch(cells[number].decode("latin-1")) is not None
+
+
+def _refuse_mark(name: str, data: bytes) -> None:
+    """Raise InputError for a line that begins with a byte order mark, which is part of no name."""
+    at = data.find(b"\n" + codecs.BOM_UTF8) + 1
+    if at or data.startswith(codecs.BOM_UTF8):
+        number = data.count(b"\n", 0, at) + 1
+        raise InputError(
+            f"{name}, line {number}: begins with a byte order mark, as "
+            "where files were joined; delete it"
+        )
+
+
+def _by_keys(name: str, frame: PolarsFrame, roles: Roles) -> _Placed:
+    """Return a table that was made by rows, which are called by their query and document."""
 
     def place(row: int) -> str:
-        if frame is None:
-            return lines.place(row)
-        return f"query {shown(table['query'][row])}, document {shown(table['document'][row])}"
+        query, document = (shown(frame[key][row]) for key in KEYS)
+        return f"{name}, query {query}, document {document}"
 
-    return name, table, place
+    return replace(_by_columns(name, partial(FrameRows, frame), roles), place=place)
+
+
+def _by_columns(
+    name: str, open_with: Opener, roles: Roles, mapping: LogMapping | None = None
+) -> _Placed:
+    """Return the table of what is opened by roles; grades may be named on the mapping's scale."""
+    mapping = mapping or LogMapping()
+    with errors_in(name):
+        names = open_with({}).names
+        if "grade" in roles:
+            roles = _judged(names, roles, mapping)
+        else:
+            roles = _scored_or_ranked(names, roles)
+        lines = open_with(first_names(names, roles))
+    return _Placed(name, _columns(name, lines, mapping), lambda row: f"{name}, {lines.place(row)}")
 
 
 def _on_scale(value: Any, role: str, mapping: LogMapping) -> float:
@@ -360,19 +451,6 @@ def _on_scale(value: Any, role: str, mapping: LogMapping) -> float:
     from dcglearn.readers.raw_columns import grade_of
 
     return grade_of(value_of(value, "grade", texts=True), role, mapping)
-
-
-def _reshaped(
-    name: str, data: bytes, roles: Roles, duplicates: Duplicates, read: GradeReader | None
-) -> PolarsFrame | None:
-    """Return the table in a file of another tool or of nested JSON, None for other files."""
-    if "grade" in roles:
-        frame = table_of_tool(name, data, duplicates, read)
-    else:
-        frame = rankings_of_lines(name, data)
-    if frame is None and kind_of(name, data) == "json":
-        frame = nested_json(name, data, [*roles][2], read)
-    return frame
 
 
 def _columns(name: str, lines: Source, mapping: LogMapping) -> PolarsFrame:
@@ -403,10 +481,20 @@ def _columns(name: str, lines: Source, mapping: LogMapping) -> PolarsFrame:
     return pl.DataFrame(read_checked(name, lines, mapping)[0])
 
 
+def _judged(names: Sequence[str], roles: Roles, mapping: LogMapping) -> Roles:
+    """Return the roles of judgements, whose grades are scores in files of BEIR."""
+    grade = roles["grade"]
+    if recognised([name.strip() for name in names], BEIR):
+        grade = replace(grade, names=(*grade.names, "score"))
+    if mapping.scale is not None and mapping.cutoffs is None:
+        grade = replace(grade, kind="grade")
+    return {**roles, "grade": grade}
+
+
 def _scored_or_ranked(names: Sequence[str], roles: Roles) -> Roles:
     """Return the roles of runs with ranks if these are their columns, else the given ones."""
     scored, ranked = (recognised(names, first_names(names, kind)) for kind in (roles, RANKED))
-    if roles is not RUN or not ranked:
+    if not ranked:
         return roles
     beside = replace(RANKED["rank"], kind="identity", required=False)
     return {**RUN, "rank": beside} if scored else RANKED

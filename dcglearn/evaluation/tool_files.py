@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run, first_repeated
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.sources import content, suffix_of
+from dcglearn.foundation.sources import content, kind_of, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, errors_in, listed
-from dcglearn.readers.cell_values import SCORE, checked_score
+from dcglearn.readers.cell_values import checked_score
 from dcglearn.readers.column_roles import Role
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.openers import records_of
@@ -27,41 +27,41 @@ _LOG = logging.getLogger(__name__)
 Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 
 
-ESCI = {0: 0, 1: 1, 10: 2, 100: 3}
-"""Ratings of Amazon's ESCI labels (irrelevant to exact) in OpenSearch, and their grades."""
-
-
 GradeReader: TypeAlias = Callable[[Any, str], float]
 """From a value and what it is called to a number; raises InputError."""
 
 
+RRE = ("topics", "query_groups", "queries")
+"""Keys of the lists in a file of RRE, each of which holds objects with the next."""
+
+
 def table_of_tool(
     name: str, data: bytes, duplicates: Duplicates = "error", read: GradeReader | None = None
-) -> PolarsFrame | None:
+) -> tuple[PolarsFrame | None, bool]:
     """Return query, document and grade from a file of these tools; None for other files.
 
     - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating":
       ...}]}]}``, alone, as an array of such queries, or as a saved answer of the server. Ratings
-      100, 10, 1 and 0, as of its ESCI samples, become the grades 3, 2, 1 and 0.
+      may be ESCI's labels, see `grades_of_labels`, which is returned beside the table.
     - A request of ``_rank_eval``: ``{"requests": [{"id": ..., "ratings": [{"_index", "_id",
       "rating"}]}]}``.
-    - Quepid's export for RRE: ``{"queries": [{"placeholders": {"$query": ...},
-      "relevant_documents": {...}}]}``.
+    - RRE, and Quepid's export for it: ``{"queries": [{"placeholders": {"$query": ...},
+      "relevant_documents": {...}}]}``, alone or in the groups of topics, which hold the documents.
     - Quepid's CSV ``query,docid,rating``, where queries without ratings have a line of their own,
-      which is left out.
+      and documents without one a blank, which are left out.
     - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating
       in the table; where `duplicates` are an error, the same rating by several counts once.
 
     Raises InputError if a part is missing, or a rating is not a whole number; the message names the
     place. Where grades are cut or on a scale, `read` reads each rating as it stands.
     """
-    ratings = None
-    if suffix_of(name) == ".json":
-        ratings = _from_json(name, data, esci=read is None)
+    ratings, is_opensearch = None, False
+    if kind_of(name, data) == "json":
+        ratings, is_opensearch = _from_json(name, data)
     elif suffix_of(name) == ".csv":
         ratings = _from_csv(name, data)
     if ratings is None:
-        return None
+        return None, False
     if not ratings:
         raise InputError(f"{name} holds no rating; rate some documents and export again")
 
@@ -76,7 +76,18 @@ def table_of_tool(
                 grade = read(rating, "rating")
         rows.append((str(query), str(document), grade))
     table = _frame(rows, kind=int if read is None else float)
-    return table.unique(maintain_order=True) if duplicates == "error" else table
+    once = table.unique(maintain_order=True) if duplicates == "error" else table
+    return once, is_opensearch and read is None
+
+
+def grades_of_labels(name: str, frame: PolarsFrame) -> PolarsFrame:
+    """Return judgements with grades in place of ESCI's powers of ten, if they are these."""
+    esci = {0: 0, 1: 1, 10: 2, 100: 3}  # irrelevant, complement, substitute, exact
+    grades = {*frame["grade"].unique()}
+    if 100 not in grades or not grades <= esci.keys():
+        return frame
+    _LOG.info("%s: the ratings 0, 1, 10 and 100 are read as the grades 0, 1, 2 and 3", name)
+    return frame.with_columns(frame["grade"].replace_strict(esci))
 
 
 def _frame(rows: Sequence[tuple[Any, ...]], *further: str, kind: type = int) -> PolarsFrame:
@@ -90,9 +101,8 @@ def _frame(rows: Sequence[tuple[Any, ...]], *further: str, kind: type = int) -> 
 def _grade(place: str, document: str, rating: Any) -> int:
     """Return a whole number as a grade; which grades a metric has is checked later."""
     number = float("nan")
-    if not isinstance(rating, bool):
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
-            number = float(rating)
+    with contextlib.suppress(InputError):
+        number = checked_score(rating, "rating")
     if not (number.is_integer() and abs(number) <= 1e15):
         raise InputError(
             f"{place}: the rating {rating!r} of document {document} is not a whole number; "
@@ -102,14 +112,15 @@ def _grade(place: str, document: str, rating: Any) -> int:
     return int(number)
 
 
-def _from_json(name: str, data: bytes, *, esci: bool) -> list[Rating] | None:
+def _from_json(name: str, data: bytes) -> tuple[list[Rating] | None, bool]:
+    """Return the ratings in JSON of these tools, and whether the tool is OpenSearch."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        return None  # lines of JSON, or a fault that the reader of tables names
+        return None, False  # lines of JSON, or a fault that the reader of tables names
 
     # the queries, and how each holds its ratings
-    lists = _judgement_lists(value)
+    lists: list[Iterable[Any]] = [*_judgement_lists(value)]
     are_opensearch = bool(lists)
     inside = value if isinstance(value, dict) else {}
     ratings_of: Callable[[dict[str, Any]], Iterator[tuple[Any, Any, Any]]]
@@ -119,10 +130,10 @@ def _from_json(name: str, data: bytes, *, esci: bool) -> list[Rating] | None:
     if not lists and isinstance(inside.get("requests"), list):
         lists = [inside["requests"]]
         kind, ratings_of = "request", partial(_listed, query="id", document="_id")
-    elif not lists and isinstance(inside.get("queries"), list):
-        lists, ratings_of = [inside["queries"]], _of_rre
+    elif not lists and any(isinstance(inside.get(key), list) for key in RRE):
+        lists, ratings_of = [_rre_queries(inside)], _of_rre
     if not lists:
-        return None
+        return None, False
 
     try:
         ratings = [
@@ -135,17 +146,7 @@ def _from_json(name: str, data: bytes, *, esci: bool) -> list[Rating] | None:
         raise InputError(
             f"{name}: a query or a rating has another form ({error}); export it again"
         ) from error
-    return _of_esci(name, ratings) if are_opensearch and esci else ratings
-
-
-def _of_esci(name: str, ratings: list[Rating]) -> list[Rating]:
-    """Return ratings with grades in place of ESCI's powers of ten, if they are these."""
-    texts = {str(rating) for *_, rating in ratings}
-    values = {float(text) if SCORE.fullmatch(text) else text for text in texts}
-    if 100 not in values or not values <= ESCI.keys():
-        return ratings
-    _LOG.info("%s: the ratings 0, 1, 10 and 100 are read as the grades 0, 1, 2 and 3", name)
-    return [(*rated, ESCI[int(float(grade))]) for *rated, grade in ratings]
+    return ratings, are_opensearch
 
 
 def _judgement_lists(value: Any) -> list[list[Any]]:
@@ -168,6 +169,13 @@ def _listed(part: dict[str, Any], query: str, document: str) -> Iterator[tuple[A
         yield part[query], rating[document], rating["rating"]
 
 
+def _rre_queries(part: Any) -> Iterator[dict[str, Any]]:
+    """Yield the queries in an object of RRE, with the documents of their group."""
+    for key in RRE:
+        for inner in part.get(key, ()):
+            yield from [{**part, **inner}] if key == "queries" else _rre_queries(inner)
+
+
 def _of_rre(part: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the ratings of a query of RRE."""
     query = part["placeholders"]["$query"]
@@ -187,10 +195,11 @@ def _from_csv(name: str, data: bytes) -> list[Rating] | None:
     if names[:2] != ["query", "docid"] or len(names) < 3:
         return None
 
-    # a query without ratings is the only cell of its line
+    # a query without ratings is the only cell of its line, and a document may have none
     alone = re.compile(rf'"([^"]|"")*"|[^"{re.escape(source.delimiter)}]*'.encode())
     lines = [(number, item) for number, item in source if not alone.fullmatch(item)]
-    if names[2:] == ["rating"] and len(lines) == sum(1 for _ in source):
+    has_blank = any(item.endswith(source.delimiter.encode()) for _, item in lines)
+    if names[2:] == ["rating"] and not has_blank and len(lines) == sum(1 for _ in source):
         return None
 
     # a rating for each rater who gave one

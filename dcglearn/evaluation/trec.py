@@ -7,18 +7,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
-from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import (
     MAX_GRADES,
     Floats,
     InputError,
     Integers,
-    PathLike,
     PolarsFrame,
     errors_in,
     one_of,
@@ -108,18 +107,15 @@ class Run:
         return f"Run({self.name!r}, {number_of(len(self.frame), 'documents', ',')}, {queries})"
 
 
-def trec_judgements(
-    path: PathLike, *, duplicates: Duplicates = "error", mapping: LogMapping | None = None
-) -> Judgements:
-    """Read TREC judgements (qrels), one ``query iteration document grade`` per line.
+def judged_lines(
+    name: str, data: bytes, mapping: LogMapping
+) -> tuple[PolarsFrame, Callable[[int], str]]:
+    """Return TREC judgements (qrels), one ``query iteration document grade`` a line, as a table.
 
-    The text may have any white space between columns, also as .gz, .zst and .xz; lines beginning
-    with ``#`` are skipped; the path - is standard input. Raises InputError if a line does not have
-    exactly these columns (the message names it), a document is judged twice (and `duplicates` is
-    "error"), or the file cannot be read. Grades are on the scale of the mapping, if it has one.
+    There may be any white space between columns; lines beginning with ``#`` are skipped. Grades are
+    on the scale of the mapping, if it has one. A function says where a row stands. Raises
+    InputError if a line does not have exactly these columns (the message names it).
     """
-    name, data = content(path)
-    mapping = mapping or LogMapping()
     number = "grade"
     if mapping.scale is not None or mapping.cutoffs is not None:
         number = "score" if mapping.cutoffs is not None else "name"
@@ -129,7 +125,7 @@ def trec_judgements(
     def place(row: int) -> str:
         lines = enumerate(data.split(b"\n"), 1)
         numbers = (n for n, line in lines if line.strip() and not line.startswith(b"#"))
-        return f"line {next(islice(numbers, row, None))}"
+        return f"{name}, line {next(islice(numbers, row, None))}"
 
     # names of grades by the rule of a log's
     if number == "name":
@@ -140,9 +136,9 @@ def trec_judgements(
             RawColumn("grade", "grade", frame["grade"], texts=True, mapping=mapping)
         )
         for row, error in islice(sorted(grades.errors.items()), 1):
-            raise error.at(f"{name}, {place(row)}")
+            raise error.at(place(row))
         frame = frame.with_columns(grade=grades.values)
-    return judgements_of(frame, name, duplicates, mapping, place)
+    return frame, place
 
 
 def judgements_of(
@@ -154,7 +150,7 @@ def judgements_of(
 ) -> Judgements:
     """Return the judgements in a table; raise InputError if a grade is off the scale, or stray.
 
-    `place` says where a row of the table stands.
+    `place` says in which file and where a row of the table stands.
     """
     import polars as pl
 
@@ -167,10 +163,10 @@ def judgements_of(
         refusal = f"grade {grade[row]:g} is not a whole number; {CUT}"
         if float(grade[row]).is_integer() and grade[row] > 0:
             refusal = f"grade {grade[row]:g} is above {MAX_GRADES - 1}, the largest allowed"
-        raise InputError(f"{name}, {place(row)}: {refusal}")
+        raise InputError(f"{place(row)}: {refusal}")
 
     whole = frame.with_columns(grade.cast(pl.Int64))
-    once = without_duplicates(name, whole, ["query", "document"], duplicates)
+    once = without_duplicates(name, whole, ["query", "document"], duplicates, place)
     names = names or mapping.scale  # type: ignore[assignment]
     if names is not None:
         return Judgements(once, name, len(names), tuple(names))
@@ -181,23 +177,22 @@ def judgements_of(
     stray = mapping.n_grades is None and is_stray(counts)
     if stray or top >= size:
         row = int((whole["grade"] >= top).arg_max() or 0)
-        with errors_in(f"{name}, {place(row)}"):
+        with errors_in(place(row)):
             if stray:
                 check_scale(counts, of_lists=False)
             raise InputError(off_scale(top, size))
     return Judgements(once, name, mapping.n_grades)  # type: ignore[arg-type]
 
 
-def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
-    """Read TREC runs in the order of the file, one ``query Q0 document rank score run`` per line.
+def ranked_lines(name: str, data: bytes) -> PolarsFrame:
+    """Return TREC runs, one ``query Q0 document rank score run`` a line, as a table without ranks.
 
-    Paths, duplicates and errors are as in `trec_judgements`; a file may hold several runs. Where
-    tabs separate the columns, the tag ends at its first blank, as in trec_eval.
+    Lines are as in `judged_lines`. Where tabs separate the columns, the tag ends at its first
+    blank, as in trec_eval.
     """
-    name, data = content(path, "one document of a run a line")
     frame = _table(name, data, ("query", "Q0", "document", "rank", "score", "run"))
     remedy = "awk '{print $1, $2, $3, $5, $4, $6}' exchanges them"
-    return runs_of(without_ranks(frame, name, remedy), name, duplicates)
+    return without_ranks(frame, name, remedy)
 
 
 def without_ranks(frame: PolarsFrame, name: str, remedy: str) -> PolarsFrame:
@@ -256,11 +251,11 @@ def _steps(frame: PolarsFrame, keys: Sequence[str]) -> tuple[Floats, Floats]:
 
 
 def runs_of(frame: PolarsFrame, name: str, duplicates: Duplicates) -> list[Run]:
-    """Return the runs in a table, one per name in its column ``run``, or else one called `name`."""
+    """Return the runs in a table, one per name in its column ``run``, or else one of its file."""
     keys = [key for key in ("run", "query", "document") if key in frame.columns]
     frame = without_duplicates(name, frame, keys, duplicates)
     if "run" not in keys:
-        return [Run(frame, name)]
+        return [Run(frame, Path(name).name)]
 
     # split tables of several runs
     parts = [frame]
@@ -396,7 +391,11 @@ def _fault(line: bytes, columns: Sequence[str]) -> str:
 
 
 def without_duplicates(
-    name: str, frame: PolarsFrame, keys: Sequence[str], duplicates: Duplicates
+    name: str,
+    frame: PolarsFrame,
+    keys: Sequence[str],
+    duplicates: Duplicates,
+    place: Callable[[int], str] = "".format,
 ) -> PolarsFrame:
     """Return the table with one row per key; raise InputError if a key recurs on "error"."""
     import polars as pl
@@ -431,7 +430,7 @@ def without_duplicates(
     # or keep one row
     once = frame.unique(keys, keep="last" if duplicates == "last" else "first", maintain_order=True)
     if duplicates == "error" and len(once) < len(frame):
-        _refuse_duplicates(name, frame, keys, len(frame) - len(once))
+        _refuse_duplicates(name, frame, keys, len(frame) - len(once), place)
     return once
 
 
@@ -441,14 +440,22 @@ def first_repeated(frame: PolarsFrame, keys: Sequence[str]) -> dict[str, Any] | 
     return repeated.row(0, named=True) if len(repeated) else None
 
 
-def _refuse_duplicates(name: str, frame: PolarsFrame, keys: Sequence[str], n: int) -> NoReturn:
-    """Raise InputError for a key that recurs, with its first two grades and their rows."""
+def _refuse_duplicates(
+    name: str, frame: PolarsFrame, keys: Sequence[str], n: int, place: Callable[[int], str]
+) -> NoReturn:
+    """Raise InputError for a key that recurs, with its first two grades and their places."""
     row = first_repeated(frame, keys) or {}
     refusal = f"{name}: {' '.join(str(row[key]) for key in keys)} occurs more than once"
     remedy = 'keep one of them with duplicates="first" or "last" (--duplicates)'
     if "grade" in frame.columns:
         same = np.flatnonzero(np.all([(frame[key] == row[key]).to_numpy() for key in keys], axis=0))
-        grades = [f"grade {frame['grade'][int(i)]:g} in row {i + 1:,}" for i in same[:2]]
+        rows = same[:2].tolist()
+        places = [place(i).removeprefix(f"{name}, ") for i in rows]
+        if places[0] == places[1]:  # as of a tool's table, whose rows have no line
+            places = [f"row {i + 1:,}" for i in rows]
+        grades = [
+            f"grade {frame['grade'][i]:g} in {at}" for i, at in zip(rows, places, strict=True)
+        ]
         refusal += f", {' and '.join(grades)}"
         remedy += ', or combine them by "mean", "median" or "majority"'
     raise InputError(

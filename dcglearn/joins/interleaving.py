@@ -21,26 +21,26 @@ from dcglearn.joins.join_judgements import (
     place_of,
 )
 from dcglearn.readers.cell_values import shown
-from dcglearn.readers.column_roles import PREFERENCE, Record, Role, Roles, Table, named_role
+from dcglearn.readers.column_roles import (
+    IMPRESSION,
+    PREFERENCE,
+    Record,
+    Role,
+    Roles,
+    Table,
+    named_role,
+)
 from dcglearn.readers.line_formats import Reshaped, Source
-from dcglearn.readers.mapping import LogMapping, ReadingOptions
+from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
+from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import columns_on_scale, log_of_table
 from dcglearn.readers.upside_down import check_sense
 from dcglearn.readers.winner_words import by_sign
 
 TEAMS = ("a", "b")
 """The two rankings."""
-
-IMPRESSION = {
-    "query": PREFERENCE["query"],
-    "weight": Role("positive", (*PREFERENCE["weight"].names, "impressions")),
-    "teams": named_role("documents", "teams"),
-    "merged": named_role("documents", "merged"),
-    "clicks": named_role("grades", "clicks", required=True),
-}
-"""The columns of impressions besides the rankings."""
 
 CREDITED = {
     "query": IMPRESSION["query"],
@@ -74,7 +74,8 @@ class Impression:
         for name, value in vars(self).items():
             if value is None and name in ("a", "b", "clicks"):
                 raise InputError(
-                    f"{name} is missing; an impression has a, b, teams or merged, and clicks"
+                    f"{name} is missing; an impression has a, b, teams or merged, and clicks, [] "
+                    "where nothing was clicked"
                 )
             if value is not None and not isinstance(value, list):
                 raise InputError(f"{name} is {shown(value)}, not a list")
@@ -193,7 +194,7 @@ class Credited(Reshaped):
         return {**record, "difference": ahead - behind, "left out": reason}
 
 
-@spelled_out(ReadingOptions)
+@spelled_out(TableOptions)
 def preferences_from_interleaving(
     impressions: Any,
     judgements: JudgementsLike = None,
@@ -204,7 +205,7 @@ def preferences_from_interleaving(
     n_grades: int | None = None,
     duplicates: Duplicates = "error",
     skip_bad: PathLike | None = None,
-    **options: Unpack[ReadingOptions],
+    **options: Unpack[TableOptions],
 ) -> Preferences:
     """Turn clicks on interleaved rankings into preferences between the two rankings.
 
@@ -252,9 +253,9 @@ def preferences_from_interleaving(
     """
     one_of(method, "method", ("team-draft", "balanced"))
     mapping = LogMapping.of(n_grades, **options)
-    of_winners = ("winner_words", "positive", "middle", "sides", "leave_out", "columns")
+    of_winners = ("winner_words", "positive", "middle", "sides", "leave_out")
     mapping.refuse(of_winners, "does not go with clicks: leave it out")
-    as_is, mapping = mapping.as_is, mapping.updated(as_is=True)  # checked below, without words
+    given, mapping = mapping, mapping.updated(as_is=True)  # checked below, without words
     joining = Joining(mapping.depth, unjudged, missing, mapping.n_grades, mapping.pad)
     graded = judgements is None
     if not graded:
@@ -265,10 +266,15 @@ def preferences_from_interleaving(
     kind = "grades" if graded else "documents"
     rankings = {team: replace(PREFERENCE[team], kind=kind) for team in TEAMS}
     name, open_with = opener_of(impressions, IMPRESSION, mapping)
-    with errors_in(name):
-        source = open_with({**rankings, **IMPRESSION})
-    credited = Credited(source, {**rankings, **CREDITED}, method)
-    table, bad, recognised = columns_on_scale(name, credited, mapping, skip_bad)
+    roles = {**rankings, **IMPRESSION}
+    with (
+        proposing("io.preferences_from_interleaving", impressions, given, judgements=judgements),
+        finding_columns(open_with, roles, mapping),
+    ):
+        with errors_in(name):
+            source = open_with(mapping.roles(roles))
+        credited = Credited(source, {**rankings, **CREDITED}, method)
+        table, bad, recognised = columns_on_scale(name, credited, mapping, skip_bad)
     table, rows, dropped = _distinct(table)
     dropped |= bad
     table["winner"], table["strength"] = by_sign(table.pop("difference"), "a", 0.0)
@@ -286,9 +292,9 @@ def preferences_from_interleaving(
             mapping,
             lambda i: place_of(name, source, bad, i if bad else rows[i]),
         )
-    if not as_is:
+    if not given.as_is:
         check_sense(log)
-    return log.changed(as_is=as_is)
+    return log.changed(as_is=given.as_is)
 
 
 def _distinct(table: Table) -> tuple[Table, Integers, Counts]:

@@ -354,6 +354,7 @@ def preferences_from_ubi(
     """
     # events, those of a dump inside _source
     mapping = LogMapping.of(n_grades, **options)
+    mapping.refuse(["columns"], "does not go with UBI, which names its fields: leave it out")
     name, open_with = opener_of(events, _fields(""), mapping)
     with errors_in(name):
         dumped = "_source" in open_with({}).names

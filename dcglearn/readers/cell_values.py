@@ -95,7 +95,9 @@ def checked_score(value: Any, role: str) -> float:
     """Return a finite number, an infinity, or the number that a text holds."""
     # what may be a number
     if isinstance(value, str):
-        is_number = SCORE.fullmatch(value.strip(BLANK)) is not None
+        value = _number(value.strip(BLANK))
+    if isinstance(value, str):
+        is_number = SCORE.fullmatch(value) is not None
     else:
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number:

@@ -1,12 +1,13 @@
 """Proposals of a refusal: options that would read a log, columns found in it, and a call."""
 
 import contextlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.inputs import Paths, is_path
 from dcglearn.foundation.validation import Fields, InputError, is_frame, is_records
 from dcglearn.readers.cell_values import NUMBER, value_of
 from dcglearn.readers.column_roles import SIDES, Role, Roles, recognised, side_of, words_of
@@ -35,10 +36,9 @@ def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Ite
 
         # the call
         if cure and (is_path(log) or is_frame(log) or is_records(log)):
-            paths = [str(path) for path in log] if isinstance(log, list | tuple) else str(log)
-            error.log = paths if is_path(log) and function != "read_questions" else None
-            name = repr(paths) if is_path(log) else "log"
-            error.proposal = _call(function, name, {**mapping.given, **given, **cure})
+            error.log = _plain(log) if is_path(log) and function != "read_questions" else None
+            options = {**mapping.given, **given, **cure}
+            error.proposal = _call(function, _written("log", log), options)
         raise
 
 
@@ -52,11 +52,24 @@ def _call(function: str, log: str, options: Fields) -> str:
     if "ratings" in options:
         function = "read_ratings" if options.pop("ratings") else "read_preferences"
     if "qrels" in options:
-        function, options["judgements"] = "io.join_judgements", options.pop("qrels")
+        options["judgements"] = options.pop("qrels")
+        function = function if function.startswith("io.") else "io.join_judgements"
     if function == "io.join_judgements" and "best_grade" in options:
         return ""
-    arguments = [log, *(f"{name}={value!r}" for name, value in options.items())]
+    arguments = [log, *(f"{name}={_written(name, value)}" for name, value in options.items())]
     return f"dl.{function}({', '.join(arguments)})"
+
+
+def _plain(paths: Paths) -> str | list[str]:
+    """Return a path, or each of several, as text."""
+    return str(paths) if isinstance(paths, str | os.PathLike) else [str(path) for path in paths]
+
+
+def _written(name: str, value: Any) -> str:
+    """Return an argument as a call has it; a log and judgements in memory by their names."""
+    if is_path(value):
+        return repr(_plain(value))
+    return name if name in ("log", "judgements") else repr(value)
 
 
 @contextlib.contextmanager

@@ -217,6 +217,18 @@ def test_refusals_end_with_the_line_that_would_help(misuse, tmp_path, text, line
         misuse(f"; so: dcglearn convert {log} {line}\n", *command)
 
 
+def test_judgements_may_be_in_several_files(dcglearn, misuse, tmp_path):
+    line = {"query": "q1", "a": ["d1", "d2"], "b": ["d2", "d1"], "winner": "a"}
+    log = write(tmp_path, "log.jsonl", json.dumps(line) + "\n")
+    one = write(tmp_path, "one.txt", "q1 0 d1 2\n")
+    two = write(tmp_path, "two.csv", "query,document,grade\nq1,d2,1\n")
+    out = dcglearn("convert", log, "--qrels", one, "--qrels", two)[1]
+    assert json.loads(out)["a"] == [2, 1]
+    words = write(tmp_path, "words.jsonl", json.dumps({**line, "winner": "Links"}) + "\n")
+    told = f"--qrels {one} --qrels {two} --winner-words 'Links=?' -o log.jsonl"
+    misuse(told, "convert", words, "--qrels", one, "--qrels", two)
+
+
 def test_refusals_name_the_option(misuse, tmp_path):
     rated = write(tmp_path, "rated.csv", "list,rating\n1 0,5\n0 0,3\n")
     sheet = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "winner"))

@@ -14,7 +14,6 @@ import pytest
 
 import dcglearn as dl
 from dcglearn import read_judgements, read_runs
-from dcglearn.evaluation.trec import trec_judgements, trec_runs
 from tests.makers import refused
 
 
@@ -45,7 +44,7 @@ def written(tmp_path, name, content):
     ],
 )
 def test_judgements_with_other_columns_are_refused_by_line(tmp_path, text, words):
-    refused(words, trec_judgements, written(tmp_path, "qrels.txt", text))
+    refused(words, read_judgements, written(tmp_path, "qrels.txt", text))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_judgements_with_other_columns_are_refused_by_line(tmp_path, text, words
     ],
 )
 def test_run_with_other_columns_is_refused_by_line(tmp_path, text):
-    refused(r"line 2: .* columns, expected 6", trec_runs, written(tmp_path, "run.txt", text))
+    refused(r"line 2: .* columns, expected 6", read_runs, written(tmp_path, "run.txt", text))
 
 
 def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
@@ -67,7 +66,7 @@ def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
         "1\tQ0\tD2\t2\t1.5\tfred second words\n"
         "2\tQ0\tD1\t1\t1\tfred\n"
     )
-    (run,) = trec_runs(written(tmp_path, "results.trunc", text))
+    (run,) = read_runs(written(tmp_path, "results.trunc", text))
     assert (run.name, run.frame["document"].to_list()) == ("fred", ["D1", "D2", "D1"])
 
 
@@ -75,7 +74,7 @@ def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
     "first", ["1 0\tD1 1\n", "1\t0 D1\t1\n", " 1 0 D1 1 \n", "#c\n\n1 0 D1 1\r\n", "1\v0\fD1 1\n"]
 )
 def test_any_white_space_separates_columns(tmp_path, first):
-    read = trec_judgements(written(tmp_path, "qrels.txt", first + "1 0 D2\t2\n"))
+    read = read_judgements(written(tmp_path, "qrels.txt", first + "1 0 D2\t2\n"))
     assert read.frame.rows() == [("1", "D1", 1), ("1", "D2", 2)]
 
 
@@ -255,6 +254,126 @@ def test_files_of_other_tools(tmp_path, name):
     assert sorted(read_judgements(written(tmp_path, name, FILES[name])).frame.rows()) == EXPECTED
 
 
+def judged(tmp_path, name, content, **options):
+    return sorted(read_judgements(written(tmp_path, name, content), **options).frame.rows())
+
+
+SPLIT = {
+    "one.csv": "query,document,grade\nred dress,B1,0\n",
+    "two.txt": "#c\nblue_jeans 0 B1 1\n",
+    "three.json": '{"red dress": {"B2": 3}}',
+}
+
+
+@pytest.mark.parametrize("by", ["list", "folder", "pattern", "zip"])
+def test_several_files_of_judgements_are_one(tmp_path, by):
+    paths = [written(tmp_path, name, text) for name, text in SPLIT.items()]
+    with zipfile.ZipFile(tmp_path.parent / f"{tmp_path.name}.zip", "w") as packed:
+        for name, text in SPLIT.items():
+            packed.writestr(name, text)
+    sources = {"list": paths, "folder": tmp_path, "pattern": f"{tmp_path}/*.*"}
+    read = read_judgements(sources.get(by, f"{tmp_path}.zip"))
+    assert sorted(read.frame.rows()) == [(q.replace(" j", "_j"), d, g) for q, d, g in EXPECTED]
+
+
+def test_a_fault_in_one_of_several_files_is_named_with_its_line(tmp_path):
+    first = written(tmp_path, "first.csv", "query,document,grade\nq,a,1\nq,b,0\n")
+    second = written(tmp_path, "second.txt", "#c\nq 0 c 1\n\nq 0 b 2\n")
+    message = "2 files: q b occurs more than once, grade 0 in .*first.csv, line 3 and grade 2 in "
+    refused(f"{message}.*second.txt, line 4", read_judgements, [first, second])
+    assert read_judgements([first, second], duplicates="last").n_grades == 3
+    many = "".join(f"q 0 d{i} {i % 3}\n" for i in range(400)) + "q 0 x 9\n"
+    message = "^[^,]*many.txt, line 401: the grade 9"
+    refused(message, read_judgements, [first, written(tmp_path, "many.txt", many)])
+
+
+def test_labels_of_esci_in_several_files_are_one_scale(tmp_path):
+    ratings = {"a": {"d": 100.0, "e": 0.0}, "b": {"d": 10.0, "e": 1.0}}
+    paths = []
+    for query, of_query in ratings.items():
+        listed = [{"docId": name, "rating": str(rating)} for name, rating in of_query.items()]
+        value = {"judgmentRatings": [{"query": query, "ratings": listed}]}
+        paths.append(written(tmp_path, f"{query}.json", json.dumps(value)))
+    assert read_judgements(paths).frame["grade"].to_list() == [3, 0, 2, 1]
+
+
+def test_runs_of_several_files_are_told_apart_by_files_or_folders(tmp_path):
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+    old, new = (written(tmp_path, f"{x}/run.txt", "q Q0 d 1 1 tag\n") for x in ("old", "new"))
+    assert [run.name for run in read_runs(tmp_path / "old")] == ["tag"]
+    assert [run.name for run in read_runs([old, new])] == [f"{old} tag", f"{new} tag"]
+    refused("several runs are called run.txt tag", read_runs, [old, old])
+
+
+@pytest.mark.parametrize("name", ["q.txt", "q.csv"])
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_byte_order_mark_at_the_beginning_of_a_line_is_refused(tmp_path, name, at):
+    lines = {"q.txt": ["q 0 d 1\n", "q 0 e 0\n"], "q.csv": ["query,document,grade\n", "q,d,1\n"]}
+    marked = "\ufeff" + "".join(
+        "\ufeff" * (n == at) + line for n, line in enumerate(lines[name], 1)
+    )
+    refused(
+        f"line {at}: begins with a byte order", read_judgements, written(tmp_path, name, marked)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("beir.tsv", "query-id\tcorpus-id\tscore\n1\tx\t2\n1\ty\t0\n"),
+        (
+            "beir.jsonl",
+            '{"query_id":"1","corpus_id":"x","score":2}\n'
+            '{"query_id":"1","corpus_id":"y","score":0}\n',
+        ),
+        ("qrels.dev.tsv", "1\t0\tx\t2\n1\t0\ty\t0\n"),
+        ("esci.csv", "query,query_id,product_id,esci_label\npan,1,x,2\npan,1,y,0\n"),
+        (
+            "request.ndjson",
+            '{"requests": [{"id": "1", "ratings": [{"_id": "x", "rating": 2}, '
+            '{"_id": "y", "rating": 0}]}]}',
+        ),
+        ("quepid.csv", "query,docid,rating\n1,x,2\n1,y,0\n1,z,\n"),
+        ("commas.csv", "query;docid;rating\n1;x;2,0\n1;y;0,0\nunrated\n"),
+        ("book.csv", "query;docid;Ann;Bob\n1;x;2,0;\n1;y;;0,0\n"),
+        (
+            "rre.json",
+            json.dumps(
+                {
+                    "topics": [
+                        {
+                            "query_groups": [
+                                {
+                                    "queries": [{"placeholders": {"$query": "1"}}],
+                                    "relevant_documents": {"x": {"gain": 2}, "y": {"gain": 0}},
+                                }
+                            ]
+                        }
+                    ]
+                }
+            ),
+        ),
+    ],
+)
+def test_judgements_as_benchmarks_and_tools_write_them(tmp_path, name, content):
+    assert judged(tmp_path, name, content) == [("1", "x", 2), ("1", "y", 0)]
+
+
+def test_fractions_of_quepid_with_decimal_commas_are_cut(tmp_path):
+    text = "query;docid;rating\n1;x;0,9\n1;y;0\nunrated\n"
+    assert judged(tmp_path, "q.csv", text, cutoffs=".2,.5") == [("1", "x", 2), ("1", "y", 0)]
+    assert judged(tmp_path, "q.json", '{"1": {"x": "0,9"}}', cutoffs=".2,.5") == [("1", "x", 2)]
+
+
+def test_the_ids_of_pyterrier_count_rather_than_its_texts_and_numbers():
+    frame = pl.DataFrame(
+        {"qid": ["1"], "query": ["pan"], "docno": ["x"], "docid": [7], "score": [1.5]}
+    )
+    (run,) = read_runs(frame)
+    assert run.frame.rows() == [("1", "x", 1.5)]
+
+
 def test_scores_and_grades_with_decimal_commas(tmp_path):
     path = written(tmp_path, "run.csv", "query;document;score\n1;D1;2,5\n1;D2;1\n")
     assert read_runs(path)[0].frame["score"].to_list() == [2.5, 1]
@@ -326,7 +445,7 @@ def test_a_bad_rating_is_named(tmp_path, name, old, new, message):
 def test_a_document_judged_twice_is_named_with_both_grades(tmp_path):
     path = written(tmp_path, "qrels.txt", "q1 0 a 1\nq1 0 b 0\nq1 0 a 3\n")
     message = (
-        "q1 a occurs more than once, grade 1 in row 1 and grade 3 in row 3 "
+        "q1 a occurs more than once, grade 1 in line 1 and grade 3 in line 3 "
         '.*duplicates="first" or "last"'
     )
     refused(f"qrels.txt: {message}", read_judgements, path)

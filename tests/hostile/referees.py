@@ -9,11 +9,14 @@ import csv
 import json
 import math
 import re
+from collections.abc import Callable
+from typing import Any
 
 from dcglearn.evaluation.tables import JUDGEMENT
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+METRIC_KEYS = ("gains", "discounts", "grade_names", "notes", "plain", "judges")
 WHITE = " \t\r\v\f"
 BLANK = " \t\n\r"
 
@@ -26,9 +29,26 @@ def text_of(data: bytes) -> bytes:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise Refused
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
+    if not data.strip() or re.search(rb"(?m)^\xef\xbb\xbf", data):
         raise Refused
     return data
+
+
+def inflated(data: bytes, magic: bytes, member_of: Callable[[], Any]) -> bytes:
+    """Return what a compressed file holds, no more than 64 MB or 200 times its bytes; nothing but
+    zeros and members, which `member_of` opens, may follow the first.
+    """
+    inside = b""
+    most = max(200 * len(data), 1 << 26)
+    while data:
+        member = member_of()
+        if not data.startswith(magic):
+            raise Refused
+        inside += member.decompress(data)
+        data = member.unused_data.lstrip(b"\0")
+        if not member.eof or len(inside) > most:
+            raise Refused
+    return inside
 
 
 def decoded(data: bytes) -> str:
@@ -270,8 +290,17 @@ def metric(data: bytes) -> tuple:
     if not isinstance(value, dict) or value.get("format") != "dcglearn.dcg":
         raise Refused
     lists = [value.get("gains"), value.get("discounts")]
+    names = value.get("grade_names")
+    if names is not None and not (isinstance(names, list) and {*map(type, names)} <= {str}):
+        raise Refused
+    if not value.keys() <= {"format", "version", *METRIC_KEYS}:
+        raise Refused
     for numbers in lists:
-        if not isinstance(numbers, list) or any(type(x) not in (int, float) for x in numbers):
+        if (
+            not isinstance(numbers, list)
+            or not numbers
+            or any(type(x) not in (int, float) for x in numbers)
+        ):
             raise Refused
     try:
         return tuple(tuple(map(float, numbers)) for numbers in lists)

@@ -128,12 +128,12 @@ def _metric(path: Path) -> tuple:
     return tuple(dcg.gains.tolist()), tuple(dcg.discounts.tolist())
 
 
-def _inflated(referee: Callable[[bytes], bytes]) -> Callable[[bytes], list]:
-    """Return the referee of a compressed file of judgements."""
+def _inflated(magic: bytes, member_of: Callable[[], Any]) -> Callable[[bytes], list]:
+    """Return the referee of a compressed file of judgements, whose members begin with `magic`."""
 
     def read(data: bytes) -> list:
         try:
-            inside = referee(data)
+            inside = referees.inflated(data, magic, member_of)
         except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
             raise Refused from error
         return sorted(referees.qrels(inside))
@@ -295,13 +295,15 @@ TABLES = {
     # compressed
     "judgements in Parquet": Target({"q.parquet": _parquet(pl.read_csv(CSV))}, _judgements),
     "judgements in gzip": Target(
-        {"q.gz": gzip.compress(QRELS, mtime=0)}, _judgements, _inflated(gzip.decompress)
+        {"q.gz": gzip.compress(QRELS, mtime=0)},
+        _judgements,
+        _inflated(b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31)),
     ),
     "judgements in bzip2": Target(
-        {"q.bz2": bz2.compress(QRELS)}, _judgements, _inflated(bz2.decompress)
+        {"q.bz2": bz2.compress(QRELS)}, _judgements, _inflated(b"BZh", bz2.BZ2Decompressor)
     ),
     "judgements in xz": Target(
-        {"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)
+        {"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(b"\xfd7zXZ", lzma.LZMADecompressor)
     ),
     "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
 }

@@ -8,6 +8,7 @@ import pytest
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.joins.interleaving import Impression, preferences_from_interleaving
+from dcglearn.joins.ubi_events import preferences_from_ubi
 from dcglearn.simulate.clicks import ClickModel, click_log
 from tests.makers import refused, write_lines
 
@@ -170,6 +171,41 @@ def test_impressions_are_read_by_the_options(tmp_path, cells, options, a):
     path.write_text(f"Report of May\na,b,teams,clicks\n{cells},a b,1\n")
     log = preferences_from_interleaving(path, header=2, as_is=True, **options)
     assert log.preferred.tolist() == [a]
+
+
+OWN = {"q": "q", "Links": ["d1", "d2"], "b": ["d2", "d1"], "teams": ["a", "b"], "Klicks": [1]}
+
+
+def test_columns_of_impressions_may_have_own_names(tmp_path):
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps(OWN) + "\n")
+    columns = {"query": "q", "a": "Links", "clicks": "Klicks"}
+    log = preferences_from_interleaving(path, {"q": {"d1": 2, "d2": 0}}, columns=columns)
+    assert (log.preferred.tolist(), log.other.tolist()) == ([[2, 0]], [[0, 2]])
+    with pytest.raises(InputError, match="names its fields: leave it out"):
+        preferences_from_ubi(path, {}, columns=columns)
+
+
+def test_a_refusal_proposes_columns_and_judgements_of_impressions(tmp_path):
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps({**OWN, "a": OWN["Links"]}) + "\n")
+    call = f"dl.io.preferences_from_interleaving({str(path)!r}, "
+    with pytest.raises(InputError) as refusal:
+        preferences_from_interleaving(path, {"q": {"d1": 2}})
+    proposal = call + "judgements=judgements, columns={'clicks': 'Klicks'})"
+    assert refusal.value.proposal == proposal
+    with pytest.raises(InputError) as refusal:
+        preferences_from_interleaving(path, columns={"clicks": "Klicks"})
+    assert refusal.value.proposal == call + "columns={'clicks': 'Klicks'}, judgements='QRELS')"
+
+
+def test_an_impression_without_a_click_is_a_pair_of_brackets(tmp_path):
+    path = tmp_path / "clicks.csv"
+    path.write_text("a,b,teams,clicks\n1 0,0 1,a b,1\n1 0,0 1,a b,\n")
+    refused("line 3: clicks is missing; .* where nothing was", preferences_from_interleaving, path)
+    path.write_text(path.read_text().replace("a b,\n", "a b,[]\n"))
+    log = preferences_from_interleaving(path)
+    assert log.dropped == {"impressions without a click": 1}
 
 
 def test_grades_of_impressions_have_to_be_a_scale(tmp_path):
