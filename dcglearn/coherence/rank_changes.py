@@ -131,7 +131,7 @@ class SystemOrder(Finding):
                 "the order is not shown to depend on the metric: "
                 f"{len(solid)} {pairs}, within chance"
             )
-        return "the order does not depend on the metric: it is the same"
+        return "the order is the same under these metrics"
 
     @property
     def _decided(self) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -176,7 +177,7 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
         are_few = len(grades) <= FEW_LEVELS
         are_numbers = [NUMBER.fullmatch(grade) is not None for grade in grades]
         if are_few and not any(are_numbers):
-            names = ",".join(sorted(grades))
+            names = shlex.quote(",".join(sorted(grades)))
             told = error.told(after=f"; put these in order: scale= (--scale {names})")
             told.cure = {}
             raise told from None

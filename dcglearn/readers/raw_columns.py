@@ -437,7 +437,12 @@ def _named_grade(value: str, role: str, mapping: LogMapping) -> int:
         if not any(map(str.isalpha, name)):
             remedy = "separate the grades of a cell by spaces, commas or |"
             raise InputError(f"{holds}, which is no grade; {remedy}")
-        raise InputError(f"{holds}, which is no grade; {JUDGE_DOCUMENTS}", cure={"qrels": "QRELS"})
+        raise InputError(
+            f"{holds}, which is no grade; {JUDGE_DOCUMENTS}",
+            # documents have no blanks in their names, "2 stars" has
+            see="grades" if " " in name else None,
+            cure={"qrels": "QRELS"},
+        )
     named = f"{role} holds the grade name {shown(value)}"
     usual = ["Bad", "Fair", "Good"]
     raise InputError(

@@ -259,7 +259,7 @@ def check_table(table: Table, mapping: LogMapping, grades_remedy: str = "") -> N
     flipped_winners = replace(winners, codes=np.where(b_first, 1 - winners.codes, winners.codes))
     flipped = log_of_table(PreferencePairs, {**table, "winner": flipped_winners}, {}, mapping)
     other_setting = "listed" if winners.sides else "shown"
-    remedy = f"sides={other_setting!r} (--sides {other_setting})"
+    remedy = f"sides={other_setting!r} (dcglearn convert --sides {other_setting})"
     sides = Reversal("With sides told the other way", flipped, remedy, {"sides": other_setting})
     check_sense(log, [*reversals, sides], (flipped.preferred != log.preferred).any(axis=1))
 
@@ -280,7 +280,7 @@ def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") ->
     # the grade that is the worst now
     lowest = min(int(grades[grades >= 0].min(initial=1)) for grades in (log.preferred, log.other))
     best = str(lowest) if mapping.scale is None else mapping.scale[0]
-    told = f"best_grade={best!r} (--best-grade {best})"
+    told = f"best_grade={best!r} (dcglearn convert --best-grade {best})"
     return Reversal(name, turned(log), told, {"best_grade": best}, likely=best == "1")
 
 
@@ -290,7 +290,7 @@ def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMappi
     other = {"a": "b", "b": "a", "left": "right", "right": "left"}
     if mapping.positive is not None:
         side = other[mapping.positive]
-        told = f"positive={side!r} (--positive {side})"
+        told = f"positive={side!r} (dcglearn convert --positive {side})"
         return Reversal(name, exchanged(log), told, {"positive": side}, likely=True)
 
     # words with their strengths
@@ -300,7 +300,7 @@ def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMappi
         if meaning in other:
             own[word] = other[meaning] + ("" if strength is None else f":{strength:g}")
     words = ",".join(f"{word}={meaning}" for word, meaning in own.items())
-    told = f'winner_words="{words}" (--winner-words "{words}")'
+    told = f'winner_words="{words}" (dcglearn convert --winner-words "{words}")'
     likely = mapping.winner_words is not None
     return Reversal(name, exchanged(log), told, {"winner_words": own}, likely)
 

@@ -147,7 +147,7 @@ def check_sense(
     helping.sort(key=lambda pair: -round(pair[0], 2))
 
     # say what to do
-    remedies = "; ".join(f"{one.name}, {share:.1%}: {one.remedy}" for share, one in helping)
+    remedies = ". ".join(f"{one.name}, {share:.1%}: {one.remedy}" for share, one in helping)
     raise UpsideDownError(
         f"{name} upside down: none of the textbook DCGs respects more than {whole.best:.1%} "
         f"of {len(log):,} preferences (chance: 50%). "

@@ -151,6 +151,9 @@ class Comparison(Finding):
         row, best = self[self.baseline], self[self.textbook]
         head = f"of {self.n_held_out:,} held-out pairs, {self.learned} orders"
         clauses = [f"{head} {self.rows[0].share:.1%} as people did"]
+        in_use = f"{self.baseline}, the metric in use, "
+        if self.tells_nothing:
+            return f"{clauses[0]}; {in_use}{row.share:.1%}; a coin, 50%"
 
         # a third metric that is ahead, and the best textbook DCG where it is not behind
         others = [other for other in self.rows[1:] if other.high < 0 and other not in (row, best)]
@@ -162,7 +165,7 @@ class Comparison(Finding):
 
         # the metric used now
         advice = ": keep that, or get more judgements" if row.high < 0 else ""
-        return "; ".join([*clauses, f"{self.baseline}, the metric in use, {row.beside}{advice}"])
+        return "; ".join([*clauses, f"{in_use}{row.beside}{advice}"])
 
     @property
     def followed(self) -> str:
@@ -406,7 +409,8 @@ def compare_dcg(
     # compare them by their verdicts
     verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
     n_train, n_held_out = len(train.decided), len(held_out)
-    names = Comparison((), baseline_name, best, n_train, n_held_out, by=unit)
+    tossed = tells_nothing(train) and tells_nothing(held_out)
+    names = Comparison((), baseline_name, best, n_train, n_held_out, by=unit, tells_nothing=tossed)
     chances = _chances(learned.metric, held_out)
     return _with_numbers(names, held_out, verdicts, chances, n_resamples, random_state)
 

@@ -57,7 +57,7 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
     assert (swap["first"], swap["second"], swap["solid"]) == ("many", "one", True)
     assert swap["differences"][0][2] < 0 < swap["differences"][1][1]
     same = systems_parts(replace(steep, metric=STEEP), QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
-    assert same["systems"].sentence == "the order does not depend on the metric: it is the same"
+    assert same["systems"].sentence == "the order is the same under these metrics"
     assert same["survival"].sentence.startswith("1 of the 1 conclusions under flat survive")
 
 

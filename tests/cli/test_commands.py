@@ -157,12 +157,14 @@ def test_a_report_says_that_a_log_has_no_signal(dcglearn, tmp_path):
     assert err.count("better than a coin") == page.read_text().count("better than a coin") == 1
 
     # no part speaks of what was learned from them
-    for options in (["dcg"], ["qp"], ["dcg", "--bands", 20]):
+    for options in (["dcg"], ["qp", "--holdout", 0.4], ["dcg", "--bands", 20, "--holdout", 0.3]):
         with pytest.warns(UserWarning, match="better than a coin"):
             out = dcglearn("learn", log, "--json", "--method", *options)[1]
         said = json.loads(out)["sentences"]
         assert said["learned"].startswith("no gain or discount; these are chance and what was")
         assert said["left open"] == "every gain and discount"
+        measured = said["new judgements"]
+        assert "which is" not in measured and measured.endswith("; a coin, 50%")
         assert said["how sure"].startswith("not at all: bands are those of chance and what was")
 
 

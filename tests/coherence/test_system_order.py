@@ -344,7 +344,7 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
 
     same = system_order(judged, {"top": top, "copy": top}, metrics)
     assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
-    assert same.sentence.endswith("does not depend on the metric: it is the same")
+    assert same.sentence.endswith("the order is the same under these metrics")
     assert "to one of them all systems are equal" in str(same) and "nan" not in str(same)
     prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", random_state=0)
     decided = system_order(judged, both, metrics, log=prefer)

@@ -216,3 +216,13 @@ def test_unknown_names_of_grades_are_proposed_as_they_are(names):
     message = refused(f"a holds the grade name '{first}'", dl.read_preferences, [line])
     assert f"(--scale {','.join(sorted([first.lower(), others[-1].lower()]))})" in message
     assert "Good" not in message
+
+
+def test_names_with_numbers_and_blanks_are_proposed_as_a_scale():
+    stars = ["1 star", "2 stars", "3 stars"]
+    rows = [{"a": stars, "b": stars[::-1], "winner": "b"}]
+    said = refused("put these in order: ", dl.read_preferences, rows)
+    assert "(--scale '1 star,2 stars,3 stars')" in said
+    assert dl.read_preferences(rows, scale=stars).n_grades == 3
+    titles = [{**rows[0], "a": [f"doc {i}" for i in range(40)]}]
+    assert "in order" not in refused("for names of documents", dl.read_preferences, titles)

@@ -63,15 +63,17 @@ def test_a_reversed_log_is_stopped_with_what_makes_sense_of_it():
         lines(log, "b"),
     )
     assert re.search(
-        r'With the winners exchanged, 9\d\.\d%: winner_words="b=a" \(--winner-words "b=a"\)', said
+        r'With the winners exchanged, 9\d\.\d%: winner_words="b=a" '
+        r'\(dcglearn convert --winner-words "b=a"\)',
+        said,
     )
     assert len(dl.read_preferences(lines(log, "b"), winner_words="b=a")) == 60
     said = refused("the grades turned round, [89]", dl.read_preferences, lines(log, turned=True))
-    assert "best_grade='0' (--best-grade 0)" in said
+    assert "best_grade='0' (dcglearn convert --best-grade 0)" in said
     again = dl.read_preferences(lines(log, turned=True), best_grade=0)
     np.testing.assert_array_equal(again.preferred, log.preferred)
     assert issubclass(dl.UpsideDownError, dl.InputError)
-    with pytest.raises(dl.UpsideDownError, match=r"positive='a' \(--positive a\)"):
+    with pytest.raises(dl.UpsideDownError, match=r"positive='a' \(dcglearn convert --positive a\)"):
         dl.read_preferences([{**line, "winner": 2} for line in lines(log)], positive="b", middle=0)
 
 
@@ -130,7 +132,8 @@ def test_sides_taken_for_lists_are_stopped():
         sides="listed",
     )
     assert (
-        "With sides told the other way, 9" in message and "sides='shown' (--sides shown)" in message
+        "With sides told the other way, 9" in message
+        and "sides='shown' (dcglearn convert --sides shown)" in message
     )
 
 
