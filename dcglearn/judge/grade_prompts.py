@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-import re
 from pathlib import Path
 
 from dcglearn.evaluation.next_judgements import OPEN, OpenGrades
+from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 from dcglearn.judge.candidates import texts_of_documents, texts_of_queries
-from dcglearn.judge.prompts import request, write_objects
+from dcglearn.judge.prompts import request, shown_texts, write_objects
 from dcglearn.judge.replies import answers_in, grade_of
 from dcglearn.readers.cell_values import shown
 
@@ -40,14 +40,14 @@ def write_grade_prompts(
 
     # a request each
     queries = {} if topics is None else dict(texts_of_queries(topics))
-    template = (Path(__file__).parent / "templates" / "one-grade.txt").read_text(encoding="utf-8")
-    places = {"best": str(asked.n_grades - 1)}
     requests = []
     for query, document in names:
-        item = texts[document]
-        lines = [item[name] for name in ("title", "snippet", "url") if name in item]
-        told = {**places, "query": queries.get(query, query), "document": "\n".join(lines)}
-        prompt = re.sub(r"\{(\w+)\}", lambda place, told=told: told[place[1]], template)  # type: ignore[misc]
+        prompt = rendered(
+            "judge/templates/one-grade.txt",
+            query=queries.get(query, query),
+            document="\n".join(shown_texts(texts[document])),
+            best=asked.n_grades - 1,
+        )
         requests.append(request(_key(query, document), prompt, shape, model))
     write_objects(requests, path, force=force)
 

@@ -94,7 +94,11 @@ def _as_text(items: Sequence[Item]) -> str:
     filled = [n for n, item in enumerate(items, 1) if item]
     lines = []
     for n, item in enumerate(items[: max(filled, default=0)], 1):
-        parts = [item[name] for name in ("title", "snippet", "url") if name in item]
-        text = "\n   ".join(parts)
+        text = "\n   ".join(shown_texts(item))
         lines.append(f"{n}. {text or '(no result)'}")
     return "\n".join(lines) or "(no results)"
+
+
+def shown_texts(item: Item) -> list[str]:
+    """Return the texts of an item that a model is shown."""
+    return [item[name] for name in ("title", "snippet", "url") if name in item]
