@@ -15,9 +15,6 @@ from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, 
 N_DRAWS = 200
 """Number of draws that a metric's file holds."""
 
-DIGITS = 5
-"""Significant digits of the draws."""
-
 
 @dataclass(frozen=True, eq=False)
 class JudgeDraws:
@@ -40,9 +37,10 @@ class JudgeDraws:
         return len(self.scale)
 
     def few(self, n: int = N_DRAWS) -> JudgeDraws:
-        """Return at most n of the draws, at even steps, rounded to `DIGITS` digits."""
+        """Return at most n of the draws, at even steps, to five significant digits."""
         rows = np.unique(np.linspace(0, len(self) - 1, n).round().astype(int))
-        return JudgeDraws(**{name: _rounded(array[rows]) for name, array in self._arrays.items()})
+        rounded = np.vectorize(lambda number: float(f"{number:.5g}"), otypes=[float])
+        return JudgeDraws(**{name: rounded(array[rows]) for name, array in self._arrays.items()})
 
     def of_grades(self, grades: Indices) -> JudgeDraws:
         """Return the draws with the gain of the grade ``grades[g]`` for each grade g."""
@@ -235,11 +233,3 @@ def _chances(
         share = expit(slope * logit(share))
     tie = np.maximum(1 - decided, 0.0)
     return np.stack([decided * share, tie, decided * (1 - share)], axis=-1)
-
-
-def _rounded(values: Floats) -> Floats:
-    """Return the values rounded to `DIGITS` significant digits."""
-    size = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), 1e-300))))
-    with np.errstate(over="ignore", invalid="ignore"):
-        rounded = np.round(values * size) / size
-    return np.where(np.isfinite(rounded), rounded, values)
