@@ -70,7 +70,9 @@ class Pair:
         return (*(self.items_a or ()), *(self.items_b or ()))
 
 
-def pair_key(query: str, a: Sequence[int], b: Sequence[int], items_a: Any, items_b: Any) -> str:
+def pair_key(
+    query: str, a: Sequence[int], b: Sequence[int], items_a: Any = None, items_b: Any = None
+) -> str:
     """Return a digest of a query and two lists that does not depend on the order of the lists."""
     sides = sorted(
         json.dumps([list(grades), items], sort_keys=True)

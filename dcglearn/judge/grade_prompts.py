@@ -10,7 +10,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 from dcglearn.judge.candidates import texts_of_documents, texts_of_queries
 from dcglearn.judge.prompts import request, shown_texts, write_objects
-from dcglearn.judge.replies import answers_in, grade_of
+from dcglearn.judge.replies import answers_in, grade_of, left_unread
 from dcglearn.readers.cell_values import shown
 
 
@@ -83,12 +83,10 @@ def filled_in(
     filled = questions.with_columns(grade=pl.when(is_open).then(pl.Series(sure)).otherwise("grade"))
     n_read = questions.filter(is_open).height - filled.filter(is_open).height
     lines = [f"answers: {number_of(n_read, 'grades')} of {number_of(len(questions), 'questions')}"]
-    if unread:
-        lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
     contradicting = sum(len(grades) > 1 for grades in found.values())
     if contradicting:
         lines.append(f"left open: {number_of(contradicting, 'questions')} with different answers")
-    return filled, [*lines, *(f"  {line}" for line in unread)]
+    return filled, [*lines, *left_unread(unread)]
 
 
 def _key(query: str, document: str) -> str:

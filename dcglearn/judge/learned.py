@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
-from scipy.special import bdtrc
 
+from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Grades, InputError, Integers
 from dcglearn.learning.descriptions import DirectDescription, DirectFit
 from dcglearn.metrics.dcg import DCG
@@ -135,7 +135,7 @@ def beats_coin(fit: DirectFit, n: int, *, before: bool) -> bool:
     """
     level = 0.05 if before else 3e-4
     right = np.array([member.share * n for member in fit.members])
-    chance = bdtrc(np.round(right[np.isfinite(right)]) - 1, n, 0.5)
+    chance = binomial_tail(np.round(right[np.isfinite(right)]), n)
     return bool((chance < level).any())
 
 

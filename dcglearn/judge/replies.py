@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dcglearn.foundation.plain_text import number_of
@@ -80,9 +80,15 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
         f"{number_of(2 * len(pairs), 'prompts')}; {number_of(len(both), 'pairs')} in both orders, "
         f"of which {changed:,} changed the winner with the order"
     ]
-    if unread:
-        lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
-    return verdicts, [*lines, *(f"  {line}" for line in unread)]
+    return verdicts, [*lines, *left_unread(unread)]
+
+
+def left_unread(places: Sequence[str]) -> list[str]:
+    """Return lines about the answers that cannot be read, given their places and texts."""
+    if not places:
+        return []
+    head = f"left out: {number_of(len(places), 'answers')} that cannot be read"
+    return [head, *(f"  {place}" for place in places)]
 
 
 def answers_in(path: str) -> Iterator[tuple[str, str, str]]:

@@ -176,19 +176,17 @@ def judging_app(study: Study, access: Access) -> Starlette:
         for path, function in calls.items()
     ]
 
-    # the page, its style and its script
-    page = _file(rendered("judge/page/page.html"), "text/html")
-    routes += [Route("/", page), Route("/progress", page)]
-    routes.append(Route("/page.css", _file(rendered("judge/page/page.css"), "text/css")))
-    routes.append(Route("/page.js", _file(page_part("page.js"), "text/javascript")))
+    # the page, its style and its script, which are the same for all
+    page = rendered("judge/page/page.html")
+    files = {
+        "/": (page, "text/html"),
+        "/progress": (page, "text/html"),
+        "/page.css": (rendered("judge/page/page.css"), "text/css"),
+        "/page.js": (page_part("page.js"), "text/javascript"),
+    }
+    for path, (content, kind) in files.items():
+        routes.append(Route(path, Response(content, media_type=kind), methods=["GET"]))
     return Starlette(routes=routes, middleware=[Middleware(Guard, access=access)])
-
-
-def _file(content: str, kind: str) -> Callable[[Request], Any]:
-    async def respond(_: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return respond
 
 
 def _called(function: Callable[[Fields], Response]) -> Callable[[Request], Any]:
