@@ -249,19 +249,14 @@ def witness_figure(coherence: Coherence) -> Figure:
 
     Raises InputError if no disagreement was found.
     """
-    a, b = coherence.names
-    sides = (
-        ((a, b), coherence.witness, coherence.regret),
-        ((b, a), coherence.witness_reverse, coherence.regret_reverse),
-    )
-    drawn = [(names, witness, regret) for names, witness, regret in sides if witness is not None]
+    drawn = coherence.witnesses
     if not drawn:
         raise InputError("there is no disagreement to draw")
 
     # one panel for each direction
     with printed(7.0, 1.9 * len(drawn)) as figure:
         panels = figure.subplots(len(drawn), 1, squeeze=False)[:, 0]
-        for axes, (names, witness, regret) in zip(panels, drawn, strict=True):
+        for axes, (*names, witness, regret) in zip(panels, drawn, strict=True):
             _draw_witness(axes, names, witness, regret, coherence.rankings.n_grades)
     return figure
 
@@ -442,13 +437,10 @@ def _plot_people(axes: Axes, people: People) -> None:
     ):
         shares = table[part].to_numpy()
         look: Fields = {"color": colour, "label": label, "height": 0.6, "zorder": 2}
-        axes.barh(np.arange(len(table)), shares, left=left, **look)
-        for y, (share, start) in enumerate(zip(shares, left, strict=True)):
-            if share >= 5:
-                dark = "black" if part == "no_difference" else "white"
-                axes.text(
-                    start + share / 2, y, f"{share:.0f}", ha="center", va="center", color=dark
-                )
+        bars = axes.barh(np.arange(len(table)), shares, left=left, **look)
+        numbers = [f"{share:.0f}" if share >= 5 else "" for share in shares]
+        dark = "black" if part == "no_difference" else "white"
+        axes.bar_label(bars, numbers, label_type="center", color=dark)
         left = left + shares
 
     # names of the rows and the parts
@@ -472,11 +464,7 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
     )
 
     # those that are known of some rater
-    drawn = []
-    for title, name, good in parts:
-        values = [getattr(rater, name) for rater in agreement.raters]
-        if not all(np.isnan(value.value) for value in values):
-            drawn.append((title, values, good))
+    drawn = [part for part in parts if part[1] in agreement.known]
     if not drawn:
         raise InputError(
             "nothing is known of any rater; estimate errors, or give a log with the column swapped"
@@ -486,7 +474,8 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
     n = len(agreement.raters)
     with printed(2.4 * len(drawn) + 1.2, max(1.8, 0.22 * n + 1.0)) as figure:
         panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
-        for axes, (title, values, good) in zip(panels, drawn, strict=True):
+        for axes, (title, name, good) in zip(panels, drawn, strict=True):
+            values = [getattr(rater, name) for rater in agreement.raters]
             ends = np.array([(value.value, value.low, value.high) for value in values]).T
             _plot_intervals(axes, np.arange(float(n)), *ends, **styles(1)[0])
             _zero_line(axes, good)
@@ -533,11 +522,10 @@ def segments_figure(test: SegmentTest) -> Figure:
         axes, places = figure.subplots(), range(len(drawn))
 
         # the shares of both DCGs
-        names = f"DCG of the {test.by}", "common DCG"
-        shares = [[part.own for part in drawn], [part.common for part in drawn]]
-        for style, name, values in zip(styles(2), names, shares, strict=True):
-            look = {**style, "linestyle": ""}
-            axes.plot(np.array(values, dtype=float), places, label=name, **look)
+        names = {"own": f"DCG of the {test.by}", "common": "common DCG"}
+        for style, (kind, name) in zip(styles(2), names.items(), strict=True):
+            shares = [getattr(part, kind) for part in drawn]
+            axes.plot(shares, places, label=name, **{**style, "linestyle": ""})
 
         # segments by name, and what was gained
         labels = [f"{part.name or '(none)'} ({part.n_pairs:,} pairs)" for part in drawn]

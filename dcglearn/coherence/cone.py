@@ -590,13 +590,11 @@ def consistent_ranges(
 
     # gains, sum_k W[k, l] over sum_k W[k, L-1], as functions of B
     total, first = span(log.n_grades, depth), np.ones(n_gains * depth)
-    ratios = []
-    for grade in range(log.n_grades):
-        ratios.append((total * np.repeat(np.arange(n_gains) < grade, depth), total))
+    below = np.tri(log.n_grades, n_gains, -1)
+    ratios = [(total * np.repeat(rises, depth), total) for rises in below]
 
     # discounts, W[k, L-1] over W[0, L-1]
-    for k in range(depth):
-        ratios.append((np.tile(np.arange(depth) >= k, n_gains).astype(float), first))
+    ratios += [(np.tile(falls, n_gains), first) for falls in np.tri(depth).T]
 
     ends = np.array([cone.range(*ratio, budget, SLACK) for ratio in ratios]).T
     ends = np.clip(ends, 0.0, 1.0) + 0.0
