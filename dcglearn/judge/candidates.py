@@ -328,10 +328,10 @@ def web_origin(url: str) -> str | None:
 
 def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item]:
     """Return the items as a page may show them: http(s) addresses, pictures only if allowed."""
+    links = {"url", "image"} if images else {"url"}
 
     def is_seen(name: str, text: str) -> bool:
-        is_link = name == "url" or (name == "image" and images)
-        return name in ("title", "snippet") or (is_link and web_origin(text) is not None)
+        return name in ("title", "snippet") or (name in links and web_origin(text) is not None)
 
     return [
         {name: item[name] for name in TEXT_LIMITS if name in item and is_seen(name, item[name])}

@@ -365,17 +365,13 @@ def listen(place: Place) -> socket.socket:
             f"--host {place.host}: {error.strerror}; give an address of this machine"
         ) from error
 
-    # the first of 50 ports that is free
+    # the first of 50 ports that is free; an address of version 6 may stand for version 4 too
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     for port in range(place.port, min(place.port + 50, 65536)):
-        listening = socket.socket(family)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with_port = (address[0], port, *address[2:])
         try:
-            listening.bind((address[0], port, *address[2:]))
-            listening.listen(128)
+            return socket.create_server(with_port, family=family, dualstack_ipv6=both)
         except OSError as error:
-            listening.close()
             reason = error.strerror
-        else:
-            return listening
 
     raise InputError(f"{place.host}: no port from {place.port} on could be used ({reason})")

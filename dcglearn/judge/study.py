@@ -159,7 +159,7 @@ class Study:
             for i, key in enumerate(holding):
                 if key in mine or key not in self._pairs or key in self._done[rater]:
                     continue
-                if i and self._raters_but(rater, key) + leased[key] >= self.rules.redundancy:
+                if i and len(self._raters_of[key] - {rater}) + leased[key] >= self.rules.redundancy:
                     dropped.append(key)
                 else:
                     mine[key] = self._new_lease(now)
@@ -375,10 +375,6 @@ class Study:
 
         self.learned.give(self.preferences())
 
-    def _raters_but(self, rater: str, key: str) -> int:
-        """Return how many raters other than this one have judged a pair."""
-        return len(self._raters_of[key] - {rater})
-
     def _new_lease(self, now: float) -> Lease:
         return Lease(self._chooser.chance(), now + self.lease)
 
@@ -404,7 +400,7 @@ class Study:
         allowed = [
             number
             for key, number in self.candidates.index.items()
-            if key not in taken and self._raters_but(rater, key) + leased[key] < wanted
+            if key not in taken and len(self._raters_of[key] - {rater}) + leased[key] < wanted
         ]
         return np.array(allowed, dtype=np.intp)
 

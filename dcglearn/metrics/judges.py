@@ -66,13 +66,11 @@ class JudgeDraws:
             raise InputError(f'"draws" of the judges must hold {", ".join(names)}')
 
         # all arrays, one row a draw
-        widths = {"gains": shape[:1], "discounts": shape[1:]}
+        widths = {"gains": [shape[:1]], "discounts": [shape[1:]], "further": [shape[:1], (1,)]}
         arrays = {}
         for name, value in values.items():
-            ndim = 2 if name in ("gains", "discounts", "further") else 1
-            array = finite_array(value, f'"{name}" of the draws', ndim)
-            fits = [widths.get(name, ())] if name != "further" else [shape[:1], (1,)]
-            if array.shape[1:] not in fits or len(array) != len(values["scale"]):
+            array = finite_array(value, f'"{name}" of the draws', 2 if name in widths else 1)
+            if array.shape[1:] not in widths.get(name, [()]) or len(array) != len(values["scale"]):
                 raise InputError(f'"{name}" of the draws has shape {array.shape}')
             arrays[name] = array
         return cls(**arrays)
@@ -196,8 +194,8 @@ class Judges:
 
         Raises InputError if a field is missing or unknown, or has another type.
         """
-        names = {one.name: one.type for one in fields(cls)}
-        if not isinstance(values, Mapping) or values.keys() != names.keys():
+        names = [one.name for one in fields(cls)]
+        if not isinstance(values, Mapping) or values.keys() != {*names}:
             raise InputError(f'"judges" must hold {", ".join(names)}')
         own = dict(values)
 

@@ -281,12 +281,8 @@ def resolved(
     read = [_of_weights(one, name) for one, name in zip(metrics, names, strict=True)]
 
     # sizes of metrics that have one
-    depths, sizes = [], []
-    for one in read:
-        if one.depth is not None:
-            depths.append(one.depth)
-        if not isinstance(one, NamedMetric):
-            sizes.append(one.n_grades)
+    depths = [one.depth for one in read if one.depth is not None]
+    sizes = [one.n_grades for one in read if not isinstance(one, NamedMetric)]
 
     # else those of the documents
     if grades is not None:
