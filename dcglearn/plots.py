@@ -498,9 +498,8 @@ def fit_figure(fit: LackOfFit) -> Figure:
 
         # how far each is ahead of the DCG
         look = {"color": _COLOR, "ms": 4}
-        for place, part in enumerate(fit.parts):
-            ends = reach * part.ahead_error
-            panels[0].errorbar(part.ahead, place, xerr=ends, fmt="o", **look)
+        ahead, errors = np.array([(part.ahead, part.ahead_error) for part in fit.parts]).T
+        panels[0].errorbar(ahead, range(len(names)), xerr=reach * errors, fmt="o", **look)
         _zero_line(panels[0])
         panels[0].set_xlabel(f"share respected, ahead\nof the DCG ({LEVEL:.0%} interval)")
 

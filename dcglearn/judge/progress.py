@@ -2,13 +2,12 @@
 
 import contextlib
 import io
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
+from dcglearn.foundation.files import json_text
 from dcglearn.foundation.finding import Cells, cells_of, table_of
 from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.markup import rendered
@@ -109,11 +108,7 @@ class Progress(Newest["LatestFit"]):
         fit = self._study.learned.newest()
         log = self._study.learned.latest.log
         judges = None if log is None else drawn_judges(log, fit, 0)
-        dcg = judged_by(fit, judges).dcg
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "dcg.json"
-            dcg.save(path)
-            return path.read_bytes()
+        return json_text(judged_by(fit, judges).dcg.to_dict()).encode()
 
     def picture_bytes(self) -> bytes:
         """Return gains and discounts with their bands beside the usual DCG, as PNG."""
