@@ -201,14 +201,13 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
         grid = figure.add_gridspec(2, 1, height_ratios=[height, 2.4])
 
         # move the panels up, each layout as a whole; a bar of colours has no place of its own
-        placed = [(axes, axes.get_subplotspec()) for axes in figure.axes]
         inners: dict[Any, Any] = {}
-        for axes, place in placed:
+        for axes in figure.axes:
+            place = axes.get_subplotspec()
             if place is not None:
                 old = place.get_gridspec()
-                if old not in inners:
-                    inners[old] = grid[0].subgridspec(*old.get_geometry())
-                axes.set_subplotspec(inners[old][place.rowspan.start, place.colspan.start])
+                inner = inners.setdefault(old, grid[0].subgridspec(*old.get_geometry()))
+                axes.set_subplotspec(inner[place.rowspan.start, place.colspan.start])
 
         # the shares below
         plot_shares(comparison, figure.add_subplot(grid[1]))

@@ -14,12 +14,11 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.validation import Fields, InputError
@@ -76,33 +75,26 @@ class Access:
         }
 
 
-class Guard:
-    """ASGI middleware: refuses foreign hosts and origins, and requests without token or JSON."""
+class Guard(BaseHTTPMiddleware):
+    """Refuses foreign hosts and origins, and requests without token or JSON."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app, self._access = app, access
+    def __init__(self, app: Any, access: Access) -> None:
+        super().__init__(app)
+        self._access = access
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-        if scope["type"] != "http":
-            return
-
-        # add headers, and a new cookie, to every response
+    async def dispatch(self, request: Request, call_next: Callable[[Request], Any]) -> Response:
+        """Answer a request, with headers, and a new cookie, in every response."""
         extra = dict(self._access.headers)
-        refusal = self._refusal(Request(scope), extra)
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(extra)
-            await send(message)
+        response = self._refusal(request, extra)
+        if response is None:
+            response = await call_next(request)
 
         # close the connection of a refused request
-        if refusal is not None:
-            _LOG.info("a request was refused with status %d", refusal.status_code)
+        else:
+            _LOG.info("a request was refused with status %d", response.status_code)
             extra["connection"] = "close"
-        await (refusal or self._app)(scope, receive, with_headers)
+        response.headers.update(extra)
+        return response
 
     def _refusal(self, request: Request, extra: dict[str, str]) -> Response | None:
         """Return the response to a request that is refused; a new cookie goes to `extra`."""
@@ -217,9 +209,15 @@ def _called(function: Callable[[Fields], Response]) -> Callable[[Request], Any]:
 
 def _session(study: Study) -> Response:
     rules = study.rules
-    session = {"study": study.name, "log": study.log.path.name, "raters": list(rules.raters)}
-    scale = {"strengths": rules.strengths, "n_grades": study.candidates.n_grades}
-    return JSONResponse({**session, **scale, "width": rules.width})
+    session = {
+        "study": study.name,
+        "log": study.log.path.name,
+        "raters": list(rules.raters),
+        "strengths": rules.strengths,
+        "n_grades": study.candidates.n_grades,
+        "width": rules.width,
+    }
+    return JSONResponse(session)
 
 
 def _save(study: Study, body: Fields) -> Response:

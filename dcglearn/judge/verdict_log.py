@@ -254,8 +254,8 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
         labels = [v.get(name) or "" for v in verdicts]
         if any(labels):
             columns[name] = labels
-    if any(v["strength"] is not None for v in verdicts):
-        columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
+    if any(v["strength"] for v in verdicts):
+        columns["strength"] = [v["strength"] or 1.0 for v in verdicts]
 
     # whether the preferred list was shown second
     shown = np.array([v["shown_left"] or "" for v in verdicts])

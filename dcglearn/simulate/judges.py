@@ -33,7 +33,6 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
@@ -362,23 +361,14 @@ def write_log(
     # columns of the log
     lists, text = pa.list_(pa.int8()), pa.string()
     labels = [name for name, count in _LABELS.items() if options.get(count) is not None]
-    fields = {"a": lists, "b": lists, "winner": text, **dict.fromkeys(labels, text)}
-    schema = pa.schema(fields)
+    schema = pa.schema({"a": lists, "b": lists, "winner": text, **dict.fromkeys(labels, text)})
 
     # a row group per chunk
     with written_beside(path, force=force) as part, pq.ParquetWriter(part, schema) as file:
         for number, start in enumerate(range(0, n, chunk)):
             rng = np.random.default_rng((random_state, number))
             log = preference_pairs(truth, min(chunk, n - start), random_state=rng, **options)
-            columns = [
-                pa.FixedSizeListArray.from_arrays(pa.array(side.ravel()), log.depth).cast(lists)
-                for side in (log.preferred, log.other)
-            ]
-
-            # the first list wins, or it is a tie
-            columns.append(pa.array(np.where(ties_of(log), "tie", "a")))
-            columns += [pa.array(getattr(log, name)) for name in labels]
-            file.write_table(pa.Table.from_arrays(columns, schema=schema))
+            file.write_table(log.to_polars().select(schema.names).to_arrow().cast(schema))
 
 
 @spelled_out(JudgeOptions, judge)
