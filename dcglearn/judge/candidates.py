@@ -381,7 +381,7 @@ def candidates_from_runs(
         )
 
     # a pair a query
-    queries = {} if topics is None else dict(texts_of_queries(topics))
+    queries = texts_of_queries(topics)
     pairs = []
     for query in common:
         (a, items_a), (b, items_b) = first[query], second[query]
@@ -458,12 +458,14 @@ def _item_of(document: Fields, name: str) -> Item:
     return texts
 
 
-def texts_of_queries(path: PathLike) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of queries, from lines of a name, a tab and the text."""
-    for number, line in lines_of(path):
+def texts_of_queries(path: PathLike | None) -> dict[str, str]:
+    """Return texts of queries by name, from lines of a name, a tab and the text; {} without."""
+    texts: dict[str, str] = {}
+    for number, line in () if path is None else lines_of(path):
         name, tab, text = line.decode(errors="replace").strip("\r\n").partition("\t")
         if not tab:
             raise InputError(
                 f"{path}, line {number}: no tab; write a query's name, a tab and its text"
             )
-        yield name, text[: TEXT_LIMITS["title"]]
+        texts[name] = text[: TEXT_LIMITS["title"]]
+    return texts

@@ -39,7 +39,7 @@ def write_grade_prompts(
         )
 
     # a request each
-    queries = {} if topics is None else dict(texts_of_queries(topics))
+    queries = texts_of_queries(topics)
     requests = []
     for query, document in names:
         prompt = rendered(

@@ -251,6 +251,14 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
     )
 
 
+def largest_value(metric: AnyMetric) -> float:
+    """Return a bound of the size of a list's value under a metric."""
+    if isinstance(metric, AdaptiveMetric):  # the gain per document, from 0 to 1
+        return 1.0
+    weights = as_weights(metric.dcg if isinstance(metric, ListUtility) else metric, "metric")
+    return float(np.abs(weights).max(axis=1).sum())
+
+
 def _of_weights(metric: Any, name: str) -> Any:
     """Return a metric, or a checked name; an array, shape (K, L), holds the weights of one."""
     if isinstance(metric, (*METRICS, NamedMetric, str, os.PathLike)):

@@ -34,9 +34,8 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
-from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import AnyMetric, MetricLike, read_metric
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import AnyMetric, MetricLike, largest_value, read_metric
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate.lists import (
     PAPER_LIST,
@@ -482,12 +481,10 @@ def _decided_pairs(
 def _difference(truth: AnyMetric, first: Grades, second: Grades) -> Floats:
     """Return how much better the first lists are, shape (n,); exactly 0 within rounding error."""
     difference = truth.score(first) - truth.score(second)
+
     # relative to the truth, not to these lists, so that no tie depends on the other pairs
-    table = truth.dcg if isinstance(truth, ListUtility) else truth
-    table = table.utility if isinstance(table, DCG) else table
-    # values of an adaptive metric lie between 0 and 1
-    largest = np.abs(table.weights).max(axis=1).sum() if isinstance(table, Utility) else 1.0
-    return np.where(np.abs(difference) <= TIE_TOLERANCE * largest, 0.0, difference)
+    is_tie = np.abs(difference) <= TIE_TOLERANCE * largest_value(truth)
+    return np.where(is_tie, 0.0, difference)
 
 
 def _flip_chances(
