@@ -201,14 +201,13 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
         grid = figure.add_gridspec(2, 1, height_ratios=[height, 2.4])
 
         # move the panels up, each layout as a whole; a bar of colours has no place of its own
-        placed = [(axes, axes.get_subplotspec()) for axes in figure.axes]
         inners: dict[Any, Any] = {}
-        for axes, place in placed:
+        for axes in figure.axes:
+            place = axes.get_subplotspec()
             if place is not None:
                 old = place.get_gridspec()
-                if old not in inners:
-                    inners[old] = grid[0].subgridspec(*old.get_geometry())
-                axes.set_subplotspec(inners[old][place.rowspan.start, place.colspan.start])
+                inner = inners.setdefault(old, grid[0].subgridspec(*old.get_geometry()))
+                axes.set_subplotspec(inner[place.rowspan.start, place.colspan.start])
 
         # the shares below
         plot_shares(comparison, figure.add_subplot(grid[1]))
@@ -249,19 +248,14 @@ def witness_figure(coherence: Coherence) -> Figure:
 
     Raises InputError if no disagreement was found.
     """
-    a, b = coherence.names
-    sides = (
-        ((a, b), coherence.witness, coherence.regret),
-        ((b, a), coherence.witness_reverse, coherence.regret_reverse),
-    )
-    drawn = [(names, witness, regret) for names, witness, regret in sides if witness is not None]
+    drawn = coherence.witnesses
     if not drawn:
         raise InputError("there is no disagreement to draw")
 
     # one panel for each direction
     with printed(7.0, 1.9 * len(drawn)) as figure:
         panels = figure.subplots(len(drawn), 1, squeeze=False)[:, 0]
-        for axes, (names, witness, regret) in zip(panels, drawn, strict=True):
+        for axes, (*names, witness, regret) in zip(panels, drawn, strict=True):
             _draw_witness(axes, names, witness, regret, coherence.rankings.n_grades)
     return figure
 
@@ -442,13 +436,10 @@ def _plot_people(axes: Axes, people: People) -> None:
     ):
         shares = table[part].to_numpy()
         look: Fields = {"color": colour, "label": label, "height": 0.6, "zorder": 2}
-        axes.barh(np.arange(len(table)), shares, left=left, **look)
-        for y, (share, start) in enumerate(zip(shares, left, strict=True)):
-            if share >= 5:
-                dark = "black" if part == "no_difference" else "white"
-                axes.text(
-                    start + share / 2, y, f"{share:.0f}", ha="center", va="center", color=dark
-                )
+        bars = axes.barh(np.arange(len(table)), shares, left=left, **look)
+        numbers = [f"{share:.0f}" if share >= 5 else "" for share in shares]
+        dark = "black" if part == "no_difference" else "white"
+        axes.bar_label(bars, numbers, label_type="center", color=dark)
         left = left + shares
 
     # names of the rows and the parts
@@ -472,11 +463,7 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
     )
 
     # those that are known of some rater
-    drawn = []
-    for title, name, good in parts:
-        values = [getattr(rater, name) for rater in agreement.raters]
-        if not all(np.isnan(value.value) for value in values):
-            drawn.append((title, values, good))
+    drawn = [part for part in parts if part[1] in agreement.known]
     if not drawn:
         raise InputError(
             "nothing is known of any rater; estimate errors, or give a log with the column swapped"
@@ -486,7 +473,8 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
     n = len(agreement.raters)
     with printed(2.4 * len(drawn) + 1.2, max(1.8, 0.22 * n + 1.0)) as figure:
         panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
-        for axes, (title, values, good) in zip(panels, drawn, strict=True):
+        for axes, (title, name, good) in zip(panels, drawn, strict=True):
+            values = [getattr(rater, name) for rater in agreement.raters]
             ends = np.array([(value.value, value.low, value.high) for value in values]).T
             _plot_intervals(axes, np.arange(float(n)), *ends, **styles(1)[0])
             _zero_line(axes, good)
@@ -509,9 +497,8 @@ def fit_figure(fit: LackOfFit) -> Figure:
 
         # how far each is ahead of the DCG
         look = {"color": _COLOR, "ms": 4}
-        for place, part in enumerate(fit.parts):
-            ends = reach * part.ahead_error
-            panels[0].errorbar(part.ahead, place, xerr=ends, fmt="o", **look)
+        ahead, errors = np.array([(part.ahead, part.ahead_error) for part in fit.parts]).T
+        panels[0].errorbar(ahead, range(len(names)), xerr=reach * errors, fmt="o", **look)
         _zero_line(panels[0])
         panels[0].set_xlabel(f"share respected, ahead\nof the DCG ({LEVEL:.0%} interval)")
 
@@ -533,11 +520,10 @@ def segments_figure(test: SegmentTest) -> Figure:
         axes, places = figure.subplots(), range(len(drawn))
 
         # the shares of both DCGs
-        names = f"DCG of the {test.by}", "common DCG"
-        shares = [[part.own for part in drawn], [part.common for part in drawn]]
-        for style, name, values in zip(styles(2), names, shares, strict=True):
-            look = {**style, "linestyle": ""}
-            axes.plot(np.array(values, dtype=float), places, label=name, **look)
+        names = {"own": f"DCG of the {test.by}", "common": "common DCG"}
+        for style, (kind, name) in zip(styles(2), names.items(), strict=True):
+            shares = [getattr(part, kind) for part in drawn]
+            axes.plot(shares, places, label=name, **{**style, "linestyle": ""})
 
         # segments by name, and what was gained
         labels = [f"{part.name or '(none)'} ({part.n_pairs:,} pairs)" for part in drawn]

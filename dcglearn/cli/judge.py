@@ -24,6 +24,7 @@ from dcglearn.cli.command import (
 )
 from dcglearn.cli.options import DryRun, Force, check_outputs, say
 from dcglearn.cli.reading import Reading, read_llm
+from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import left_out, names_in, number_of
 from dcglearn.foundation.sources import LINES
 from dcglearn.foundation.validation import InputError, suffix_among
@@ -275,7 +276,7 @@ def _export(
     names: list[Path],
 ) -> None:
     """Write pages, say what each holds, and how what is handed over is merged."""
-    from dcglearn.judge.exported import asked_by_file, page_of, write_page
+    from dcglearn.judge.exported import asked_by_file, page_of
     from dcglearn.judge.study import Study
 
     # choose pairs as the server would, with the verdicts so far
@@ -288,7 +289,8 @@ def _export(
 
     # write them, and say what they hold
     for name, held, content in zip(names, asked, pages, strict=True):
-        write_page(name, content, force=page.force)
+        with written_beside(name, force=page.force) as beside:
+            beside.write_bytes(content)
         kinds = Counter(one.known or "" for one in held)
         names_of = {"": "pairs", "practice": "pairs of practice", "check": "checks of attention"}
         counts = [number_of(kinds[kind], names_of[kind]) for kind in names_of if kinds[kind]]

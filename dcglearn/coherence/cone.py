@@ -75,7 +75,8 @@ class Cone:
     violates, `pairs` these pairs, and `weight`, shape (n,), their shares in the weight of all pairs
     used, which hold the share `used` of the log's weight. `advantage`, shape ((L - 1) K,), is the
     mean of N(preferred) - N(other) over all pairs used; violations are relative to ``advantage .
-    B``, since a metric that ties all lists violates nothing.
+    B``, since a metric that ties all lists violates nothing; `budget` is the mean violation that a
+    metric may have.
     """
 
     rows: Floats
@@ -83,6 +84,7 @@ class Cone:
     advantage: Floats
     pairs: Preferences
     used: float
+    budget: float = 0.0
 
     @classmethod
     def of(cls, log: Preferences, max_pairs: int) -> Cone:
@@ -106,22 +108,21 @@ class Cone:
                 "no DCG with increasing gains and decreasing discounts prefers the preferred lists "
                 "on average; are the sides, or the grades, the other way round?"
             )
-        return self.excess(self.advantage, 0.0).value
+        return self.excess(self.advantage).value
 
-    def excess(self, unit: Floats, budget: float) -> LeastCost:
+    def excess(self, unit: Floats) -> LeastCost:
         """Minimise the mean violation beyond the budget over metrics with ``unit . B = 1``."""
-        return self._solved(np.concatenate([-budget * self.advantage, self.weight]), unit, None)
+        cost = np.concatenate([-self.budget * self.advantage, self.weight])
+        return self._solved(cost, unit, None)
 
-    def least(self, cost: Floats, unit: Floats, budget: float, slack: float = 0.0) -> LeastCost:
+    def least(self, cost: Floats, unit: Floats, slack: float = 0.0) -> LeastCost:
         """Minimise a cost with ``unit . B = 1`` and a mean violation within budget plus slack."""
-        spent = np.concatenate([-budget * self.advantage - slack * unit, self.weight])
+        spent = np.concatenate([-self.budget * self.advantage - slack * unit, self.weight])
         return self._solved(np.concatenate([cost, np.zeros(len(self.rows))]), unit, spent)
 
-    def range(
-        self, value: Floats, unit: Floats, budget: float, slack: float = 0.0
-    ) -> tuple[float, float]:
+    def range(self, value: Floats, unit: Floats, slack: float = 0.0) -> tuple[float, float]:
         """Return the least and largest of a linear function of B, over the metrics of `least`."""
-        low, high = (sign * self.least(sign * value, unit, budget, slack).value for sign in (1, -1))
+        low, high = (sign * self.least(sign * value, unit, slack).value for sign in (1, -1))
         return low, high
 
     def _solved(self, cost: Floats, unit: Floats, spent: Floats | None) -> LeastCost:
@@ -344,15 +345,18 @@ def _check_lists(sides: dict[str, Grades], log: Preferences | None) -> None:
 class AllowedMetrics:
     """The metrics over which lists are compared: the `cone` of a log, or all metrics if None.
 
-    `unit`, shape (p,), is the span as a linear function of B; `budget` is the allowed mean
-    violation (see `Dominance`).
+    `unit`, shape (p,), is the span as a linear function of B.
     """
 
     cone: Cone | None
     unit: Floats
     n_grades: int
     depth: int
-    budget: float | None
+
+    @property
+    def budget(self) -> float | None:
+        """The allowed mean violation of the log; None without one."""
+        return None if self.cone is None else self.cone.budget
 
     @classmethod
     def of(
@@ -368,7 +372,7 @@ class AllowedMetrics:
         if log is None:
             if budget is not None:
                 raise InputError("budget= is the allowed violation of a log: give log= too")
-            return cls(None, unit, n_grades, depth, None)
+            return cls(None, unit, n_grades, depth)
 
         # the least violation that any metric has
         whole_number(max_pairs, "max_pairs", 1)
@@ -380,15 +384,14 @@ class AllowedMetrics:
             raise InputError(
                 f"budget={budget}: every metric violates the log by at least {least:.3g} on average"
             )
-        return cls(cone, unit, n_grades, depth, float(budget))
+        return cls(replace(cone, budget=float(budget)), unit, n_grades, depth)
 
     def range(self, gap: Floats) -> tuple[float, float]:
         """Return the least and the largest advantage of a difference of counts, shape (p,)."""
         if self.cone is None:
             shares = gap / self.unit
             return float(shares.min()), float(shares.max())
-        assert self.budget is not None
-        return self.cone.range(gap, self.unit, self.budget)
+        return self.cone.range(gap, self.unit)
 
     def verdict(self, gap: Floats, names: tuple[str, str]) -> Dominance:
         """Return the verdict on a difference of counts, shape (p,)."""
@@ -406,8 +409,8 @@ class AllowedMetrics:
         )
 
     def _least(self, cost: Floats) -> LeastCost:
-        assert self.cone is not None and self.budget is not None
-        return self.cone.least(cost, self.unit, self.budget)
+        assert self.cone is not None
+        return self.cone.least(cost, self.unit)
 
     def _deciding(self, gap: Floats | None) -> tuple[Preferences | None, Floats]:
         """Return the judgements that imply an advantage, strongest first, and their multipliers."""
@@ -435,7 +438,7 @@ class AllowedMetrics:
 
         The log comes first: while it is violated beyond the budget, the violation is minimised.
         """
-        assert self.cone is not None and self.budget is not None
+        assert self.cone is not None
         rises = np.ones(self.n_grades - 1)
         for turn in range(8):
             # the cone of the DCGs with these discounts, or these gains
@@ -450,10 +453,10 @@ class AllowedMetrics:
             part, unit = replace(self.cone, rows=rows, advantage=advantage), self.unit @ basis
 
             # respect the log, then lower the cost
-            nearest = part.excess(unit, self.budget)
+            nearest = part.excess(unit)
             respected, steps = nearest.value <= SLACK, nearest.steps
             if respected:
-                steps = part.least(cost @ basis, unit, self.budget, 2 * SLACK).steps
+                steps = part.least(cost @ basis, unit, 2 * SLACK).steps
             if of_gains:
                 rises = steps
             else:
@@ -585,19 +588,17 @@ def consistent_ranges(
     whole_number(max_pairs, "max_pairs", 1)
     cone = Cone.of(log, max_pairs)
     least = cone.least_violation()
-    budget = (1 + slack) * least
+    cone = replace(cone, budget=(1 + slack) * least)
     n_gains, depth = log.n_grades - 1, log.depth
 
     # gains, sum_k W[k, l] over sum_k W[k, L-1], as functions of B
     total, first = span(log.n_grades, depth), np.ones(n_gains * depth)
-    ratios = []
-    for grade in range(log.n_grades):
-        ratios.append((total * np.repeat(np.arange(n_gains) < grade, depth), total))
+    below = np.tri(log.n_grades, n_gains, -1)
+    ratios = [(total * np.repeat(rises, depth), total) for rises in below]
 
     # discounts, W[k, L-1] over W[0, L-1]
-    for k in range(depth):
-        ratios.append((np.tile(np.arange(depth) >= k, n_gains).astype(float), first))
+    ratios += [(np.tile(falls, n_gains), first) for falls in np.tri(depth).T]
 
-    ends = np.array([cone.range(*ratio, budget, SLACK) for ratio in ratios]).T
+    ends = np.array([cone.range(*ratio, SLACK) for ratio in ratios]).T
     ends = np.clip(ends, 0.0, 1.0) + 0.0
     return Ranges(ends[:, : log.n_grades], ends[:, log.n_grades :], least, cone.used)

@@ -35,9 +35,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.kernels.library import function
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import AnyMetric, MetricLike, MetricsLike, as_weights, labelled
-from dcglearn.metrics.textbook_lists import AdaptiveMetric
+from dcglearn.metrics.reading import AnyMetric, MetricLike, MetricsLike, labelled, largest_value
 
 _inversions = function("inversions .n l[n] f[n] l[n]~ f[n]~ -> #")
 """Sorts keys and sizes by key, in place; the inversions, weighted by products of sizes."""
@@ -172,10 +170,7 @@ def disagreement(
 
 def _scaled(metric: AnyMetric, name: str) -> Callable[[Grades], Floats]:
     """Return the values of lists under a metric, in units of the largest value of a list."""
-    size = 1.0  # those of an adaptive metric are gains from 0 to 1
-    if not isinstance(metric, AdaptiveMetric):
-        weights = as_weights(metric.dcg if isinstance(metric, ListUtility) else metric, name)
-        size = float(np.abs(weights).sum())
+    size = largest_value(metric)
     if not size:
         raise InputError(f"{name} orders no two lists: they are all worth the same")
     return lambda lists: np.asarray(metric.score(lists) / size)

@@ -287,10 +287,8 @@ def system_order(
 
     # mean counts of grades of each system
     runs_by_name = {run.name: run for run in systems}
-    mean_counts = []
-    for name in evaluation.runs:
-        lists = ranked_grades(judged, runs_by_name[name], depth, ties).grades
-        mean_counts.append(counts(lists, n_grades).mean(axis=0))
+    ranked = (ranked_grades(judged, runs_by_name[name], depth, ties) for name in evaluation.runs)
+    mean_counts = [counts(one.grades, n_grades).mean(axis=0) for one in ranked]
 
     # each of the first six systems is compared with the next in shares of people
     n_first = min(len(evaluation.runs), 6)

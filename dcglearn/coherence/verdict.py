@@ -120,7 +120,7 @@ class Coherence(Finding):
     def table(self) -> PolarsFrame:
         """Two rows for each witness: the list that one metric chooses, and that of the other."""
         rows = []
-        for chooser, loser, witness, regret in self._witnesses:
+        for chooser, loser, witness, regret in self.witnesses:
             # the loss stands beside the choice
             for i, name in enumerate((chooser, loser)):
                 row = {"preferred_by": name, "grades": " ".join(map(str, witness.lists[i]))}
@@ -129,8 +129,8 @@ class Coherence(Finding):
         return table_of(rows)
 
     @property
-    def _witnesses(self) -> list[tuple[str, str, Witness, float]]:
-        """Who chooses, who loses by it, between which lists, and how much."""
+    def witnesses(self) -> list[tuple[str, str, Witness, float]]:
+        """Who chooses, who loses by it, between which lists, and how much, if they disagree."""
         a, b = self.names
         sides = (a, b, self.witness, self.regret), (b, a, self.witness_reverse, self.regret_reverse)
         return [(own, other, lists, loss) for own, other, lists, loss in sides if lists]
@@ -139,7 +139,7 @@ class Coherence(Finding):
     def pictures(self) -> list[Fields]:
         """The two lists of each witness."""
         pictures = []
-        for *names, witness, _ in self._witnesses:
+        for *names, witness, _ in self.witnesses:
             labels = [f"preferred by {name}" for name in names]
             rows = list(zip(labels, witness.lists.tolist(), strict=True))
             n_grades = self.rankings.n_grades
@@ -152,7 +152,7 @@ class Coherence(Finding):
         notes = [f"compared: {self.rankings}; method: {self.method}"]
 
         # how to read the lists
-        if self._witnesses:
+        if self.witnesses:
             largest = "these losses are the largest"
             if not self.proved:
                 largest = (

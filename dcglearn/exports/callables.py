@@ -14,8 +14,7 @@ from dcglearn.foundation.validation import Floats, InputError, Integers, finite_
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import MetricLike, metric_or_name
-from dcglearn.metrics.textbook import MetricName
+from dcglearn.metrics.reading import MetricLike, MetricName, metric_or_name
 
 Callables = tuple[Callable[..., Any], Callable[..., Any]]
 Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
 
 from dcglearn.exports.settings import carried, refuse_gains_below_0
+from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import MetricLike
-
-UNJUDGED = Template(
-    """
-  UNION ALL  -- unjudged documents, where a query has fewer judged ones than positions
-  SELECT topic.query_id, $filler """
-    "FROM topic JOIN position_weight ON position_weight.pos > topic.n_judged"
-)
-"""Rows of the query for unjudged documents, which gain something there."""
 
 
 def to_python(dcg: MetricLike, name: str = "the metric") -> str:
@@ -60,15 +51,7 @@ def to_quepid(dcg: MetricLike, name: str = "the metric") -> str:
     >>> print(to_quepid(dl.DCG([0, 0.5, 3], [1, 0.6])).splitlines()[6].strip())
     var gains = [0.0, 0.5, 3.0];
     """
-    metric = _carried(dcg, "quepid")
-    return _filled(
-        "quepid.js",
-        metric,
-        name,
-        scale=",".join(map(str, range(metric.n_grades))),
-        filled=", followed by unrated ones" if metric.gains[0] > 0 else "",
-        depth=metric.depth,
-    )
+    return _filled("quepid.js.txt", _carried(dcg, "quepid"), name)
 
 
 def to_sql(dcg: MetricLike, name: str = "the metric") -> str:
@@ -86,23 +69,7 @@ def to_sql(dcg: MetricLike, name: str = "the metric") -> str:
     >>> print(to_sql(dl.DCG([0, 0.5, 3], [1, 0.6])).splitlines()[19].strip())
     CASE grade WHEN 0 THEN 0e0 WHEN 1 THEN 0.5e0 WHEN 2 THEN 3e0 END AS gain
     """
-    metric = _carried(dcg, "sql")
-    filler = max(float(metric.gains[0]), 0.0)
-    gains = [f"WHEN {grade} THEN {_double(gain)}" for grade, gain in enumerate(metric.gains)]
-
-    # unjudged documents have rows of their own if they gain something
-    return _filled(
-        "query.sql",
-        metric,
-        name,
-        highest=metric.n_grades - 1,
-        filled=", followed by unjudged\n-- documents" if filler > 0 else "",
-        discounts=_weights(metric),
-        gains=" ".join(gains),
-        unjudged=UNJUDGED.substitute(filler=_double(filler)) if filler > 0 else "",
-        worst=_double(metric.gains[0]),
-        zero=_double(0.0),
-    )
+    return _filled("query.sql.txt", _carried(dcg, "sql"), name, double=_double)
 
 
 def to_sentence_transformers(dcg: MetricLike, name: str = "the metric") -> str:
@@ -125,9 +92,8 @@ def to_sentence_transformers(dcg: MetricLike, name: str = "the metric") -> str:
     """
     metric = _carried(dcg, "sentence-transformers")
     refuse_gains_below_0(metric, "LambdaLoss", "use one of dcglearn's losses (--to pytorch)")
-    return _filled(
-        "sentence_transformers.txt", metric, name, labels=_row(np.log2(1 + metric.gains))
-    )
+    labels = np.log2(1 + metric.gains).tolist()
+    return _filled("sentence_transformers.txt", metric, name, labels=labels)
 
 
 def _carried(metric: MetricLike, tool: str) -> DCG:
@@ -144,34 +110,17 @@ def _carried(metric: MetricLike, tool: str) -> DCG:
 
 def _filled(template: str, dcg: DCG, name: str, **places: Any) -> str:
     """Return a program that says in its first words what it computes, from which metric."""
-    usual = {
-        "title": f"NDCG@{dcg.depth} of {one_line(name)}, written by dcglearn {__version__}",
-        "gains": _row(dcg.gains),
-        "discounts": _row(dcg.discounts),
-    }
-    # Quepid may refuse loops, and may run a scorer again in the same context, which `var` outlives
-    # and `const` not
-    text = (Path(__file__).parent / "templates" / template).read_text(encoding="utf-8")
-    return Template(text).substitute(usual, **places)
-
-
-def _row(values: Floats) -> str:
-    """Return numbers separated by commas, each with all its digits."""
-    return ", ".join(map(repr, values.tolist()))
-
-
-def _weights(dcg: DCG) -> str:
-    """Return rank, discount and descending discount as rows of selections in any SQL dialect."""
-    # the first row names the columns
-    pos, discount, ideal = " AS pos", " AS discount", " AS ideal"
-    rows = []
-    for k, (own, best) in enumerate(zip(dcg.discounts, np.sort(dcg.discounts)[::-1], strict=True)):
-        rows.append(f"  SELECT {k + 1}{pos}, {_double(own)}{discount}, {_double(best)}{ideal}")
-        pos = discount = ideal = ""
-    return " UNION ALL\n".join(rows)
+    program = rendered(
+        f"exports/templates/{template}",
+        title=f"NDCG@{dcg.depth} of {one_line(name)}, written by dcglearn {__version__}",
+        gains=dcg.gains.tolist(),
+        discounts=dcg.discounts.tolist(),
+        **places,
+    )
+    return f"{program}\n"
 
 
 def _double(value: float) -> str:
     """Return a number as a floating-point literal with all its digits: ``0.5e0``."""
-    text = repr(float(value)).removesuffix(".0")
+    text = repr(value).removesuffix(".0")
     return text if "e" in text else f"{text}e0"

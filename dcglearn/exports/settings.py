@@ -84,11 +84,13 @@ def is_log2(dcg: DCG) -> bool:
     >>> dl.exports.is_log2(dl.DCG.standard(3, 5)), dl.exports.is_log2(dl.DCG([0, 1], [1, 0.9, 0.1]))
     (True, False)
     """
-    first = dcg.discounts[0]
-    return bool(
-        first > 0
-        and np.allclose(dcg.discounts / first, textbook_discounts("log2", dcg.depth), rtol=1e-9)
-    )
+    return _has_discounts(dcg, "log2")
+
+
+def _has_discounts(dcg: DCG, name: str) -> bool:
+    """Return whether the discounts are those of a textbook, up to a factor."""
+    first, usual = dcg.discounts[0], textbook_discounts(name, dcg.depth)
+    return bool(first > 0 and np.allclose(dcg.discounts / first, usual, rtol=1e-9))
 
 
 def lost_in_settings(dcg: DCG) -> list[str]:
@@ -167,7 +169,7 @@ def integer_gains(
 
     # whole gains stay, unless trec_eval's table of that length were too long
     if scale is None and (gains == np.round(gains)).all() and gains[-1] <= 100_000:
-        return [int(gain) for gain in gains]
+        return gains.astype(int).tolist()
 
     # others are rounded, but must stay apart
     top = 1000 if scale is None else whole_number(scale, "scale", 1)
@@ -176,7 +178,7 @@ def integer_gains(
         raise InputError(
             f"scale={top} makes different gains equal, {whole.tolist()}; give a larger scale"
         )
-    return [int(gain) for gain in whole]
+    return whole.tolist()
 
 
 def to_trec_eval(
@@ -250,12 +252,8 @@ def to_catboost(dcg: MetricLike) -> Fields:
     dcg = carried(dcg, "CatBoost")
     remedy = "train with BoostedRanker or lightgbm_callables, which take any"
     refuse_gains_below_0(dcg, "CatBoost", remedy)
-    first = dcg.discounts[0]
-    denominator = ""
-    for name, word in (("LogPosition", "log2"), ("Position", "reciprocal")):
-        usual = first * textbook_discounts(word, dcg.depth)
-        if first > 0 and np.allclose(dcg.discounts, usual, rtol=1e-9, atol=0):
-            denominator = denominator or name
+    names = {"log2": "LogPosition", "reciprocal": "Position"}
+    denominator = next((names[name] for name in names if _has_discounts(dcg, name)), "")
     if not denominator:
         raise InputError(
             f"CatBoost has no discounts but 1 / log2(rank + 1) and 1 / rank; {remedy}",

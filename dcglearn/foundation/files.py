@@ -139,8 +139,14 @@ def try_to_write(target: Path, path: PathLike) -> None:
 
 def write_json(path: PathLike, value: Fields, *, force: bool = True) -> None:
     """Write a JSON object, a line a key, beside `path` and rename it into place."""
-    lines = []
-    for key, item in value.items():
-        lines.append(f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}")
+    text = json_text(value)
     with written_beside(path, force=force) as temporary:
-        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
+
+
+def json_text(value: Fields) -> str:
+    """Return a JSON object as text, a line a key."""
+    lines = (
+        f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()
+    )
+    return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -70,7 +70,9 @@ class Pair:
         return (*(self.items_a or ()), *(self.items_b or ()))
 
 
-def pair_key(query: str, a: Sequence[int], b: Sequence[int], items_a: Any, items_b: Any) -> str:
+def pair_key(
+    query: str, a: Sequence[int], b: Sequence[int], items_a: Any = None, items_b: Any = None
+) -> str:
     """Return a digest of a query and two lists that does not depend on the order of the lists."""
     sides = sorted(
         json.dumps([list(grades), items], sort_keys=True)
@@ -326,10 +328,10 @@ def web_origin(url: str) -> str | None:
 
 def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item]:
     """Return the items as a page may show them: http(s) addresses, pictures only if allowed."""
+    links = {"url", "image"} if images else {"url"}
 
     def is_seen(name: str, text: str) -> bool:
-        is_link = name == "url" or (name == "image" and images)
-        return name in ("title", "snippet") or (is_link and web_origin(text) is not None)
+        return name in ("title", "snippet") or (name in links and web_origin(text) is not None)
 
     return [
         {name: item[name] for name in TEXT_LIMITS if name in item and is_seen(name, item[name])}
@@ -379,7 +381,7 @@ def candidates_from_runs(
         )
 
     # a pair a query
-    queries = {} if topics is None else dict(texts_of_queries(topics))
+    queries = texts_of_queries(topics)
     pairs = []
     for query in common:
         (a, items_a), (b, items_b) = first[query], second[query]
@@ -456,12 +458,14 @@ def _item_of(document: Fields, name: str) -> Item:
     return texts
 
 
-def texts_of_queries(path: PathLike) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of queries, from lines of a name, a tab and the text."""
-    for number, line in lines_of(path):
+def texts_of_queries(path: PathLike | None) -> dict[str, str]:
+    """Return texts of queries by name, from lines of a name, a tab and the text; {} without."""
+    texts: dict[str, str] = {}
+    for number, line in () if path is None else lines_of(path):
         name, tab, text = line.decode(errors="replace").strip("\r\n").partition("\t")
         if not tab:
             raise InputError(
                 f"{path}, line {number}: no tab; write a query's name, a tab and its text"
             )
-        yield name, text[: TEXT_LIMITS["title"]]
+        texts[name] = text[: TEXT_LIMITS["title"]]
+    return texts

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import rendered
-from dcglearn.foundation.validation import Fields, InputError, PathLike
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.candidates import Item, Pair, seen_items
 from dcglearn.judge.study import Study
 
@@ -148,9 +147,3 @@ def _data(study: Study, asked: Sequence[Asked], name: str) -> Fields:
         "whole": {i: item for i, item in enumerate(whole) if item != seen[i]},
         "pairs": pairs,
     }
-
-
-def write_page(path: PathLike, page: bytes, *, force: bool = False) -> None:
-    """Write a page, whole or not at all."""
-    with written_beside(path, force=force) as beside:
-        beside.write_bytes(page)

@@ -2,15 +2,15 @@
 
 import hashlib
 import json
-import re
 from pathlib import Path
 
 from dcglearn.evaluation.next_judgements import OPEN, OpenGrades
+from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 from dcglearn.judge.candidates import texts_of_documents, texts_of_queries
-from dcglearn.judge.prompts import request, write_objects
-from dcglearn.judge.replies import answers_in, grade_of
+from dcglearn.judge.prompts import request, shown_texts, write_objects
+from dcglearn.judge.replies import answers_in, grade_of, left_unread
 from dcglearn.readers.cell_values import shown
 
 
@@ -39,15 +39,15 @@ def write_grade_prompts(
         )
 
     # a request each
-    queries = {} if topics is None else dict(texts_of_queries(topics))
-    template = (Path(__file__).parent / "templates" / "one-grade.txt").read_text(encoding="utf-8")
-    places = {"best": str(asked.n_grades - 1)}
+    queries = texts_of_queries(topics)
     requests = []
     for query, document in names:
-        item = texts[document]
-        lines = [item[name] for name in ("title", "snippet", "url") if name in item]
-        told = {**places, "query": queries.get(query, query), "document": "\n".join(lines)}
-        prompt = re.sub(r"\{(\w+)\}", lambda place, told=told: told[place[1]], template)  # type: ignore[misc]
+        prompt = rendered(
+            "judge/templates/one-grade.txt",
+            query=queries.get(query, query),
+            document="\n".join(shown_texts(texts[document])),
+            best=asked.n_grades - 1,
+        )
         requests.append(request(_key(query, document), prompt, shape, model))
     write_objects(requests, path, force=force)
 
@@ -83,12 +83,10 @@ def filled_in(
     filled = questions.with_columns(grade=pl.when(is_open).then(pl.Series(sure)).otherwise("grade"))
     n_read = questions.filter(is_open).height - filled.filter(is_open).height
     lines = [f"answers: {number_of(n_read, 'grades')} of {number_of(len(questions), 'questions')}"]
-    if unread:
-        lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
     contradicting = sum(len(grades) > 1 for grades in found.values())
     if contradicting:
         lines.append(f"left open: {number_of(contradicting, 'questions')} with different answers")
-    return filled, [*lines, *(f"  {line}" for line in unread)]
+    return filled, [*lines, *left_unread(unread)]
 
 
 def _key(query: str, document: str) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
-from scipy.special import bdtrc
 
+from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Grades, InputError, Integers
 from dcglearn.learning.descriptions import DirectDescription, DirectFit
 from dcglearn.metrics.dcg import DCG
@@ -135,7 +135,7 @@ def beats_coin(fit: DirectFit, n: int, *, before: bool) -> bool:
     """
     level = 0.05 if before else 3e-4
     right = np.array([member.share * n for member in fit.members])
-    chance = bdtrc(np.round(right[np.isfinite(right)]) - 1, n, 0.5)
+    chance = binomial_tail(np.round(right[np.isfinite(right)]), n)
     return bool((chance < level).any())
 
 
@@ -162,28 +162,19 @@ def expected_verdicts(
     return min(max(expected, before / MOST_CHANGE), before * MOST_CHANGE)
 
 
-class Chooser:
-    """Chooses among pairs, int8 of shape (m, 2, K): by value if `active`, else by chance."""
+def most_informative(
+    allowed: Integers, lists: Grades, latest: LatestFit, asked: Grades, rng: np.random.Generator
+) -> Integers:
+    """Return the allowed pairs that tell most, of `lists`, int8 of shape (m, 2, K), by number.
 
-    def __init__(
-        self, lists: Grades, *, active: bool = True, random_state: int | None = None
-    ) -> None:
-        self._lists, self._active, self._rng = lists, active, np.random.default_rng(random_state)
+    `asked`, shape (n, 2, K), are the pairs that are judged or out. Of many, some are compared.
+    """
+    if len(allowed) > MOST_PAIRS:
+        allowed = rng.choice(allowed, MOST_PAIRS, replace=False)
+    value = values_of(lists[allowed], asked, latest.dcg, latest.fit)
 
-    def choose(self, allowed: Integers, latest: LatestFit, asked: Grades) -> int:
-        """Return the number of an allowed candidate, given the log of pairs asked, (n, 2, K)."""
-        if self._active:
-            if len(allowed) > MOST_PAIRS:
-                allowed = self._rng.choice(allowed, MOST_PAIRS, replace=False)
-            value = values_of(self._lists[allowed], asked, latest.dcg, latest.fit)
-
-            # pairs are compared in single precision, so smaller differences are rounding
-            allowed = allowed[value >= value.max() * (1 - 1e-5)]
-        return int(self._rng.choice(allowed))
-
-    def chance(self, share: float = 0.5) -> bool:
-        """Draw whether something happens that does in this share of the cases."""
-        return share > 0 and bool(self._rng.random() < share)
+    # pairs are compared in single precision, so smaller differences are rounding
+    return allowed[value >= value.max() * (1 - 1e-5)]
 
 
 class Learned(Newest["Preferences | None"]):

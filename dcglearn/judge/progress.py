@@ -1,20 +1,19 @@
 """Progress of a study, for those who run it: curves, raters, agreement, learning curve, exports."""
 
 import contextlib
-import hashlib
 import io
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
-from scipy.special import bdtr
 
+from dcglearn.foundation.files import json_text
 from dcglearn.foundation.finding import Cells, cells_of, table_of
+from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.judge.candidates import pair_key
 from dcglearn.judge.learned import LatestFit, Newest
 from dcglearn.judge.study import Study
 from dcglearn.judge.verdict_log import Verdict
@@ -32,12 +31,6 @@ INTERVAL_LEVEL = 0.95
 
 CLAIM_LEVEL = 0.999
 """Level at which a rater favours a side, or a system is preferred: one looks after each verdict."""
-
-NO_BETTER = (
-    "So far no metric orders verdicts that it was not learned from better than a coin: the curves "
-    "show what was assumed before, not what raters want."
-)
-"""The sentence on verdicts from which nothing can be learned."""
 
 
 class Progress(Newest["LatestFit"]):
@@ -115,11 +108,7 @@ class Progress(Newest["LatestFit"]):
         fit = self._study.learned.newest()
         log = self._study.learned.latest.log
         judges = None if log is None else drawn_judges(log, fit, 0)
-        dcg = judged_by(fit, judges).dcg
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "dcg.json"
-            dcg.save(path)
-            return path.read_bytes()
+        return json_text(judged_by(fit, judges).dcg.to_dict()).encode()
 
     def picture_bytes(self) -> bytes:
         """Return gains and discounts with their bands beside the usual DCG, as PNG."""
@@ -150,69 +139,9 @@ class Progress(Newest["LatestFit"]):
 
 def sentences(report: Fields) -> list[str]:
     """Return a report in words, without findings that a coin could have brought about."""
-    return [*_of_learning(report), *_of_raters(report), *_of_systems(report)]
-
-
-def _of_learning(report: Fields) -> list[str]:
-    """Return what was learned, and how much is missing."""
-    lines, width = [], report["width"]
-    if not report["learned_from"]:
-        lines.append("Nothing is learned yet: judge a few pairs.")
-    elif not report["beats_coin"]:
-        lines.append(NO_BETTER)
-
-    # bands, and verdicts until they are narrow
-    if report["verdicts"] < report["bands_from"]:
-        lines.append(f"Bands are shown from {report['bands_from']} verdicts on.")
-    elif report["beats_coin"] and report["widest"] is not None:
-        lines.append(f"The widest 90% band is {report['widest']:.2f} wide.")
-
-        # enough, or how many more
-        if report["enough"]:
-            lines.append(f"That is below {width}: there are enough verdicts.")
-        elif report["goal"] is not None:
-            low, high = report["goal"]
-            lines.append(
-                f"About {low} to {high} verdicts in all are wanted to bring it below {width}."
-            )
-
-    # candidates that are too few
-    if report["short"]:
-        lines.append(
-            f"The candidates end at least {number_of(report['short'], 'verdicts')} before that: "
-            "add some, or raise --redundancy."
-        )
-    return lines
-
-
-def _of_raters(report: Fields) -> list[str]:
-    """Return who favours a side, and how far raters agree."""
-    lines = []
-    for row in report["raters"]:
-        if side := side_of(row["left"]):
-            lines.append(f"{row['name'] or 'The rater'} favours the {side} list.")
-    alpha = report["alpha"]
-    if report["n_units"] and alpha["low"] is not None:
-        chance = ", which chance may explain" if alpha["low"] <= 0 else ""
-        interval = f"{alpha['value']:.2f} ({alpha['low']:.2f} to {alpha['high']:.2f}){chance}"
-        pairs = number_of(report["n_units"], "pairs")
-        lines.append(f"Agreement between raters on {pairs}: Krippendorff's alpha {interval}.")
-    return lines
-
-
-def _of_systems(report: Fields) -> list[str]:
-    """Return which of two systems is preferred, and how far the LLM judge agrees."""
-    lines = []
-    if report["wins"] is not None and report["wins"]["share"] is not None:
-        lines.append(_of_wins(report["wins"]))
-    if report["machine"]:
-        last = report["machine"][-1]
-        chance = ", which chance may explain" if last["low"] <= 0.5 else ""
-        lines.append(
-            f"The LLM judge orders {last['share']:.1%} of {number_of(last['n'], 'verdicts')} "
-            f"alike (95%: {last['low']:.1%} to {last['high']:.1%}){chance}."
-        )
-    return lines
+    words = {"side_of": side_of, "number_of": number_of, "claimed": 1 - CLAIM_LEVEL}
+    text = rendered("judge/words/progress.txt", **report, **words)
+    return [line for line in text.splitlines() if line]
 
 
 def side_of(left: dict[str, float] | None) -> str:
@@ -224,20 +153,6 @@ def side_of(left: dict[str, float] | None) -> str:
     if left is None or left["low"] <= 0.5 <= left["high"]:
         return ""
     return "left" if left["value"] > 0.5 else "right"
-
-
-def _of_wins(counts: Fields) -> str:
-    """Return which of two systems is preferred, if either is, and the test that says so."""
-    (old, new), (share, low, high), p_value = (
-        counts[name] for name in ("systems", "share", "p_value")
-    )
-    verdict = f"Neither {old} nor {new} is shown to be better"
-    if p_value < 1 - CLAIM_LEVEL:
-        verdict = f"{new if share > 0.5 else old} is preferred"
-    return (
-        f"{verdict}: {new} wins {share:.1%} of the queries that are not tied (95%: {low:.1%} to "
-        f"{high:.1%}); sign test by query: p = {p_value:.2g}."
-    )
 
 
 def _raters(standing: list[Verdict], checks: list[Verdict], errors: Fields) -> list[Fields]:
@@ -327,7 +242,9 @@ def learning_curve(log: Preferences) -> list[Fields]:
     The same fifth of the pairs is held out at every n, by a digest of their grades and query, so
     the curve does not jump as the log grows. Each point has n, the share, and Wilson's interval.
     """
-    out = np.array([_is_held_out(log, i) for i in range(len(log))])
+    queries = [""] * len(log) if log.query is None else log.query.tolist()
+    pairs = zip(queries, log.preferred.tolist(), log.other.tolist(), strict=True)
+    out = np.array([int(pair_key(*pair), 16) % 5 == 0 for pair in pairs])
     held_out, train = log[out].decided, log[~out]
     if len(held_out) < 5:  # too few to say anything
         return []
@@ -376,7 +293,7 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> Fields:
     if n:
         estimate = Estimate.of_share(ahead, n, INTERVAL_LEVEL)
         share = [estimate.value, estimate.low, estimate.high]
-        p_value = min(2 * float(bdtr(min(ahead, behind), n, 0.5)), 1.0)
+        p_value = min(2 * float(binomial_tail(max(ahead, behind), n)), 1.0)
 
     return {
         "systems": list(systems),
@@ -387,9 +304,3 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> Fields:
         "share": share,
         "p_value": p_value,
     }
-
-
-def _is_held_out(log: Preferences, i: int) -> bool:
-    sides = sorted([log.preferred[i].tobytes(), log.other[i].tobytes()])
-    query = b"" if log.query is None else str(log.query[i]).encode()
-    return hashlib.sha256(b"\0".join([query, *sides])).digest()[0] % 5 == 0

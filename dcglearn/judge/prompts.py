@@ -55,11 +55,12 @@ def write_prompts(
     requests, questions = [], []
     for pair in candidates.pairs:
         key, a, b = f"{name}-{pair.key}", _as_text(pair.items_a or ()), _as_text(pair.items_b or ())
-        question = {"id": key, "query": pair.query, "a": pair.a, "b": pair.b, "winner": "open"}
-        questions.append(question)
+        asked = {"query": pair.text or pair.query, "intent": pair.intent}
+        questions.append(
+            {"id": key, "query": pair.query, "a": pair.a, "b": pair.b, "winner": "open"}
+        )
         for order, first, second in (("ab", a, b), ("ba", b, a)):
-            texts = {"query": pair.text or pair.query, "intent": pair.intent}
-            texts |= {"first": first, "second": second}
+            texts = {**asked, "first": first, "second": second}
             prompt = places.sub(lambda place, texts=texts: texts[place[1]], text)  # type: ignore[misc]
             requests.append(request(f"{key}-{order}", prompt, shape, model))
 
@@ -94,7 +95,11 @@ def _as_text(items: Sequence[Item]) -> str:
     filled = [n for n, item in enumerate(items, 1) if item]
     lines = []
     for n, item in enumerate(items[: max(filled, default=0)], 1):
-        parts = [item[name] for name in ("title", "snippet", "url") if name in item]
-        text = "\n   ".join(parts)
+        text = "\n   ".join(shown_texts(item))
         lines.append(f"{n}. {text or '(no result)'}")
     return "\n".join(lines) or "(no results)"
+
+
+def shown_texts(item: Item) -> list[str]:
+    """Return the texts of an item that a model is shown."""
+    return [item[name] for name in ("title", "snippet", "url") if name in item]

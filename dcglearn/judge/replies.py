@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dcglearn.foundation.plain_text import number_of
@@ -42,8 +42,7 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
     # the verdict of every reply, on the pair whose order it saw
     verdicts: list[Fields] = []
     unread: list[str] = []
-    orders: dict[str, set[str]] = defaultdict(set)
-    winners: dict[str, set[str]] = defaultdict(set)
+    told: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for place, reply in records_of(path, REPLY):
         key, _, order = str(reply["custom_id"]).rpartition("-")
         if key not in pairs or order not in ("ab", "ba"):
@@ -64,8 +63,7 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
         first, second = order[0], order[1]
         sides = {"left": first, "a": first, "right": second, "b": second}
         winner = sides.get(meaning, meaning)
-        orders[key].add(order)
-        winners[key].add(winner)
+        told[key].add((order, winner))
         model = reply.get("model") or _leaf(reply["answer"], "model", "modelVersion")
         rater = model or key.rpartition("-")[0]
         verdicts.append({**pairs[key], "winner": winner, "rater": rater, "swapped": order == "ba"})
@@ -73,16 +71,22 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
         raise InputError("; ".join([f"{path}: no answer can be read", *unread[:1]]))
 
     # what was read, and what was not
-    both = [key for key, seen in orders.items() if len(seen) == 2]
-    changed = sum(len(winners[key]) > 1 for key in both)
+    both = [answers for answers in told.values() if len({order for order, _ in answers}) == 2]
+    changed = sum(len({winner for _, winner in answers}) > 1 for answers in both)
     lines = [
         f"answers: {number_of(len(verdicts), 'verdicts')} to "
         f"{number_of(2 * len(pairs), 'prompts')}; {number_of(len(both), 'pairs')} in both orders, "
         f"of which {changed:,} changed the winner with the order"
     ]
-    if unread:
-        lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
-    return verdicts, [*lines, *(f"  {line}" for line in unread)]
+    return verdicts, [*lines, *left_unread(unread)]
+
+
+def left_unread(places: Sequence[str]) -> list[str]:
+    """Return lines about the answers that cannot be read, given their places and texts."""
+    if not places:
+        return []
+    head = f"left out: {number_of(len(places), 'answers')} that cannot be read"
+    return [head, *(f"  {place}" for place in places)]
 
 
 def answers_in(path: str) -> Iterator[tuple[str, str, str]]:

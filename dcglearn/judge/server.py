@@ -14,12 +14,11 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.validation import Fields, InputError
@@ -76,33 +75,26 @@ class Access:
         }
 
 
-class Guard:
-    """ASGI middleware: refuses foreign hosts and origins, and requests without token or JSON."""
+class Guard(BaseHTTPMiddleware):
+    """Refuses foreign hosts and origins, and requests without token or JSON."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app, self._access = app, access
+    def __init__(self, app: Any, access: Access) -> None:
+        super().__init__(app)
+        self._access = access
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-        if scope["type"] != "http":
-            return
-
-        # add headers, and a new cookie, to every response
+    async def dispatch(self, request: Request, call_next: Callable[[Request], Any]) -> Response:
+        """Answer a request, with headers, and a new cookie, in every response."""
         extra = dict(self._access.headers)
-        refusal = self._refusal(Request(scope), extra)
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(extra)
-            await send(message)
+        response = self._refusal(request, extra)
+        if response is None:
+            response = await call_next(request)
 
         # close the connection of a refused request
-        if refusal is not None:
-            _LOG.info("a request was refused with status %d", refusal.status_code)
+        else:
+            _LOG.info("a request was refused with status %d", response.status_code)
             extra["connection"] = "close"
-        await (refusal or self._app)(scope, receive, with_headers)
+        response.headers.update(extra)
+        return response
 
     def _refusal(self, request: Request, extra: dict[str, str]) -> Response | None:
         """Return the response to a request that is refused; a new cookie goes to `extra`."""
@@ -176,19 +168,17 @@ def judging_app(study: Study, access: Access) -> Starlette:
         for path, function in calls.items()
     ]
 
-    # the page, its style and its script
-    page = _file(rendered("judge/page/page.html"), "text/html")
-    routes += [Route("/", page), Route("/progress", page)]
-    routes.append(Route("/page.css", _file(rendered("judge/page/page.css"), "text/css")))
-    routes.append(Route("/page.js", _file(page_part("page.js"), "text/javascript")))
+    # the page, its style and its script, which are the same for all
+    page = rendered("judge/page/page.html")
+    files = {
+        "/": (page, "text/html"),
+        "/progress": (page, "text/html"),
+        "/page.css": (rendered("judge/page/page.css"), "text/css"),
+        "/page.js": (page_part("page.js"), "text/javascript"),
+    }
+    for path, (content, kind) in files.items():
+        routes.append(Route(path, Response(content, media_type=kind), methods=["GET"]))
     return Starlette(routes=routes, middleware=[Middleware(Guard, access=access)])
-
-
-def _file(content: str, kind: str) -> Callable[[Request], Any]:
-    async def respond(_: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return respond
 
 
 def _called(function: Callable[[Fields], Response]) -> Callable[[Request], Any]:
@@ -219,9 +209,15 @@ def _called(function: Callable[[Fields], Response]) -> Callable[[Request], Any]:
 
 def _session(study: Study) -> Response:
     rules = study.rules
-    session = {"study": study.name, "log": study.log.path.name, "raters": list(rules.raters)}
-    scale = {"strengths": rules.strengths, "n_grades": study.candidates.n_grades}
-    return JSONResponse({**session, **scale, "width": rules.width})
+    session = {
+        "study": study.name,
+        "log": study.log.path.name,
+        "raters": list(rules.raters),
+        "strengths": rules.strengths,
+        "n_grades": study.candidates.n_grades,
+        "width": rules.width,
+    }
+    return JSONResponse(session)
 
 
 def _save(study: Study, body: Fields) -> Response:
@@ -367,17 +363,13 @@ def listen(place: Place) -> socket.socket:
             f"--host {place.host}: {error.strerror}; give an address of this machine"
         ) from error
 
-    # the first of 50 ports that is free
+    # the first of 50 ports that is free; an address of version 6 may stand for version 4 too
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     for port in range(place.port, min(place.port + 50, 65536)):
-        listening = socket.socket(family)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with_port = (address[0], port, *address[2:])
         try:
-            listening.bind((address[0], port, *address[2:]))
-            listening.listen(128)
+            return socket.create_server(with_port, family=family, dualstack_ipv6=both)
         except OSError as error:
-            listening.close()
             reason = error.strerror
-        else:
-            return listening
 
     raise InputError(f"{place.host}: no port from {place.port} on could be used ({reason})")

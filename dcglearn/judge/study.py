@@ -1,7 +1,6 @@
 """A study: candidates, raters and the log of verdicts; what is asked of whom, and what it does."""
 
 import hashlib
-import math
 import threading
 import time
 from collections import ChainMap, Counter, defaultdict
@@ -22,7 +21,7 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.judge.candidates import Candidates, Pair, known_pairs, seen_items
-from dcglearn.judge.learned import Chooser, Learned
+from dcglearn.judge.learned import Learned, most_informative
 from dcglearn.judge.page_answers import AnswerReader, Refused
 from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, as_log, key_of, standing
 from dcglearn.metrics.dcg import DCG
@@ -99,9 +98,7 @@ class Study:
         self._lock = threading.RLock()
 
         # pairs, and who holds them
-        self._chooser = Chooser(
-            candidates.lists, active=self.rules.active, random_state=self.rules.seed
-        )
+        self._rng = np.random.default_rng(self.rules.seed)
         self._leases: dict[tuple[str, str], dict[str, Lease]] = defaultdict(dict)
         self._known = {pair.key: pair for pair in known_pairs(candidates)}
         practice = [*self._known][: 3 * self.rules.practice]
@@ -151,18 +148,17 @@ class Study:
         """
         with self._lock:
             self._refreshed()
-            now = time.monotonic()
-            mine, leased = self._leases[rater, tab], self._leased(now, rater)
+            mine, leased = self._leases[rater, tab], self._leased(rater)
 
             # drop what others do, lease the rest
             dropped = []
             for i, key in enumerate(holding):
                 if key in mine or key not in self._pairs or key in self._done[rater]:
                     continue
-                if i and self._raters_but(rater, key) + leased[key] >= self.rules.redundancy:
+                if i and len(self._raters_of[key] - {rater}) + leased[key] >= self.rules.redundancy:
                     dropped.append(key)
                 else:
-                    mine[key] = self._new_lease(now)
+                    mine[key] = self._new_lease()
             return dropped
 
     def next_pairs(self, rater: str, tab: str, holding: Sequence[str]) -> list[Fields]:
@@ -182,10 +178,10 @@ class Study:
             offered = [key for key in mine if key not in holding]
             ahead = 3 if now > self._all_back else 1
             while len(offered) + len(holding) < ahead:
-                new = self._known_pair(rater, now) or self._choose(rater, {*holding, *offered}, now)
+                new = self._known_pair(rater) or self._choose(rater, {*holding, *offered})
                 if new is None:
                     break
-                mine[new] = self._new_lease(now)
+                mine[new] = self._new_lease()
                 offered.append(new)
             offered = offered[: max(ahead - len(holding), 0)]
             return [self._shown(key, mine[key].left_is_a) for key in offered]
@@ -196,10 +192,10 @@ class Study:
         Others may be asked them too.
         """
         with self._lock:
-            allowed = self._allowed(rater, set(held), time.monotonic())
+            allowed = self._allowed(rater, set(held), self._leased(rater))
             drawn = np.random.default_rng().permutation(allowed)[: max(0, min(n, 20))]
             keys = [self.candidates.pairs[i].key for i in drawn]
-            return [self._shown(key, self._chooser.chance()) for key in keys]
+            return [self._shown(key, self._chance()) for key in keys]
 
     def in_order(self, most: int | None = None) -> list[tuple[Pair, int]]:
         """Return the pairs to ask, at most `most`, each with the number of raters to ask.
@@ -295,7 +291,7 @@ class Study:
 
     def nothing_left(self, rater: str) -> str:
         """Return why there is no pair to ask, and what to do next."""
-        if self._leased(time.monotonic(), None) and self._allowed(rater, set(), math.inf).size:
+        if self._leased(None) and self._allowed(rater, set(), Counter()).size:
             return (
                 "The last pairs are out with other raters. Wait a moment: they come back if "
                 "nobody judges them."
@@ -375,50 +371,53 @@ class Study:
 
         self.learned.give(self.preferences())
 
-    def _raters_but(self, rater: str, key: str) -> int:
-        """Return how many raters other than this one have judged a pair."""
-        return len(self._raters_of[key] - {rater})
+    def _chance(self, share: float = 0.5) -> bool:
+        """Draw whether something happens that does in this share of the cases."""
+        return share > 0 and bool(self._rng.random() < share)
 
-    def _new_lease(self, now: float) -> Lease:
-        return Lease(self._chooser.chance(), now + self.lease)
+    def _new_lease(self) -> Lease:
+        return Lease(self._chance(), time.monotonic() + self.lease)
 
-    def _held(self, now: float) -> list[tuple[str, str]]:
+    def _held(self) -> list[tuple[str, str]]:
         """Return the rater and the pair of each lease that has not ended."""
         return [
             (rater, key)
             for (rater, _), leases in self._leases.items()
             for key, lease in leases.items()
-            if lease.until > now
+            if lease.until > time.monotonic()
         ]
 
-    def _leased(self, now: float, rater: str | None) -> Counter[str]:
+    def _leased(self, rater: str | None) -> Counter[str]:
         """Return how many pages of others, who have not judged it, hold each pair."""
         return Counter(
-            key for other, key in self._held(now) if other not in (rater, *self._raters_of[key])
+            key for other, key in self._held() if other not in (rater, *self._raters_of[key])
         )
 
-    def _allowed(self, rater: str, held: set[str], now: float) -> Any:
-        """Return the numbers of the pairs that may be asked of a rater who holds some already."""
-        leased, taken = self._leased(now, rater), self._done[rater] | held
-        wanted = self.rules.redundancy
+    def _allowed(self, rater: str, held: set[str], leased: Counter[str]) -> Any:
+        """Return the numbers of the pairs that may be asked of a rater who holds some already.
+
+        `leased` says how many others hold each pair.
+        """
+        taken, wanted = self._done[rater] | held, self.rules.redundancy
         allowed = [
             number
             for key, number in self.candidates.index.items()
-            if key not in taken and self._raters_but(rater, key) + leased[key] < wanted
+            if key not in taken and len(self._raters_of[key] - {rater}) + leased[key] < wanted
         ]
         return np.array(allowed, dtype=np.intp)
 
-    def _known_pair(self, rater: str, now: float) -> str | None:
+    def _known_pair(self, rater: str) -> str | None:
         """Return a pair with a known answer, in the practice round, or later by chance."""
-        taken = self._done[rater] | {key for other, key in self._held(now) if other == rater}
+        taken = self._done[rater] | {key for other, key in self._held() if other == rater}
         key = next((key for key in self._known if key not in taken), None)
-        asked = self._kinds.get(key or "") == "practice" or self._chooser.chance(self.rules.checks)
+        asked = self._kinds.get(key or "") == "practice" or self._chance(self.rules.checks)
         return key if asked else None
 
-    def _choose(self, rater: str, held: set[str], now: float) -> str | None:
+    def _choose(self, rater: str, held: set[str]) -> str | None:
         """Return the pair to ask next; pairs that others began are completed first."""
-        leased = self._held(now)
-        allowed = self._allowed(rater, held | {key for other, key in leased if other == rater}, now)
+        leased = self._held()
+        own = {key for other, key in leased if other == rater}
+        allowed = self._allowed(rater, held | own, self._leased(rater))
         if not len(allowed):
             return None
         pairs = self.candidates.pairs
@@ -438,11 +437,14 @@ class Study:
             asked_before = np.array([times[pairs[i].query] for i in chosen])
             chosen = chosen[asked_before == asked_before.min()]
 
-        # the most informative pair
-        asked = [(v["a"], v["b"]) for v in self.standing if v["winner"] != "open"]
-        asked += [(pair.a, pair.b) for pair in out]
-        lists = np.array(asked, np.int8).reshape(-1, 2, self.candidates.depth)
-        return self._chooser.choose(chosen, self.learned.latest, lists)
+        # the most informative ones, of which chance takes one
+        if self.rules.active:
+            asked = [(v["a"], v["b"]) for v in self.standing if v["winner"] != "open"]
+            asked += [(pair.a, pair.b) for pair in out]
+            lists = np.array(asked, np.int8).reshape(-1, 2, self.candidates.depth)
+            latest = self.learned.latest
+            chosen = most_informative(chosen, self.candidates.lists, latest, lists, self._rng)
+        return int(self._rng.choice(chosen))
 
     def _shown(self, key: str, left_is_a: bool) -> Fields:
         """Return a pair as a page shows it: without scores and systems, grades only if need be."""

@@ -4,7 +4,7 @@ import contextlib
 import json
 import logging
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -254,8 +254,8 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
         labels = [v.get(name) or "" for v in verdicts]
         if any(labels):
             columns[name] = labels
-    if any(v["strength"] is not None for v in verdicts):
-        columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
+    if any(v["strength"] for v in verdicts):
+        columns["strength"] = [v["strength"] or 1.0 for v in verdicts]
 
     # whether the preferred list was shown second
     shown = np.array([v["shown_left"] or "" for v in verdicts])
@@ -335,8 +335,7 @@ def merged(files: Paths) -> tuple[list[Verdict], list[str]]:
     """
     verdicts: dict[str, Verdict] = {}
     places: dict[str, Line] = {}
-    again: Counter[tuple[str, str]] = Counter()
-    first: dict[tuple[str, str], tuple[Line, Line]] = {}
+    again: dict[tuple[str, str], list[tuple[Line, Line]]] = defaultdict(list)
     sentences = []
     for place, verdict in _read(files):
         name = verdict["id"]
@@ -347,8 +346,7 @@ def merged(files: Paths) -> tuple[list[Verdict], list[str]]:
         # the same line, or another under its id
         before = places[name]
         if verdict == verdicts[name]:
-            again[place.file, before.file] += 1
-            first.setdefault((place.file, before.file), (place, before))
+            again[place.file, before.file].append((place, before))
         else:
             parts = [part for part in verdict if verdict[part] != verdicts[name][part]]
             sentences.append(
@@ -357,11 +355,11 @@ def merged(files: Paths) -> tuple[list[Verdict], list[str]]:
             )
 
     # files handed over twice
-    for key, n in again.items():
-        here, there = first[key]
+    for (file, other), twice in again.items():
+        n, (here, there) = len(twice), twice[0]
         sentences.append(
-            f"left out: {number_of(n, 'lines')} of {key[0]} that {'is' if n == 1 else 'are'} in "
-            f"{key[1]} already, from line {here.number} (there line {there.number}) on"
+            f"left out: {number_of(n, 'lines')} of {file} that {'is' if n == 1 else 'are'} in "
+            f"{other} already, from line {here.number} (there line {there.number}) on"
         )
 
     gone, said = _second(verdicts, places)

@@ -27,6 +27,7 @@ from dcglearn.foundation.validation import (
     pair_values,
     scale_size,
 )
+from dcglearn.logs.unique_rows import size_of
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,7 @@ def checked_lists(
     # the scale
     if grade_names is not None and n_grades not in (None, len(grade_names)):
         raise InputError(f"{len(grade_names)} grade names for n_grades={n_grades}")
-    top = int(max(first.max(initial=-1), second.max(initial=-1)))
+    top = size_of(first, second) - 1
     n_grades = scale_size(n_grades if grade_names is None else len(grade_names), top)
     if top >= n_grades:
         graded_lists(first, "preferred", n_grades)

@@ -45,7 +45,15 @@ from dcglearn.logs.columns import (
 )
 from dcglearn.logs.repeats import INCONSISTENT, shown_both_ways
 from dcglearn.logs.thinning import Weighted
-from dcglearn.logs.unique_rows import count_lists, list_numbers, packed, pair_numbers, unique_rows
+from dcglearn.logs.unique_rows import (
+    count_lists,
+    list_numbers,
+    numbered,
+    packed,
+    pair_numbers,
+    size_of,
+    unique_rows,
+)
 
 if TYPE_CHECKING:
     from dcglearn.logs.rating_counts import RatingCounts
@@ -228,7 +236,7 @@ class PreferencePairs(Columns, Weighted):
 
         # clusters of the first part
         first, second = self.clusters(by)
-        n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+        n = size_of(first, second)
         chosen = np.zeros(n, dtype=bool)
         chosen[np.random.default_rng(random_state).permutation(n)[: round(fraction * n)]] = True
 
@@ -279,7 +287,7 @@ class PreferencePairs(Columns, Weighted):
                 raise InputError(
                     f"the log has no {by}; split it by pair, or read a log with that column"
                 )
-            numbers = np.unique(labels, return_inverse=True)[1]
+            numbers = numbered(labels)
         return numbers, numbers
 
     def rescaled(self, n_grades: int) -> Self:
@@ -432,7 +440,7 @@ def rows_of_folds(
     if by == "list":
         raise InputError('folds by "list" would drop most pairs; use split(by="list")')
     clusters = log.clusters(by)
-    n = int(clusters[0].max(initial=-1)) + 1
+    n = size_of(clusters[0])
     whole_number(n_folds, "n_folds")
     if not 2 <= n_folds <= n:
         units = number_of(n, "queries" if by == "query" else f"{by or 'pair'}s")
@@ -456,7 +464,7 @@ def divided(
     """
     first, second = clusters
     # the folds of each pair's two lists
-    fold = rng.permutation(int(max(first.max(), second.max())) + 1) % n_folds
+    fold = rng.permutation(size_of(first, second)) % n_folds
     low = np.minimum(fold[first], fold[second])
     high = np.maximum(fold[first], fold[second])
 

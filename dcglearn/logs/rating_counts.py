@@ -7,7 +7,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, Grades, Indices, frozen
 from dcglearn.logs.columns import Columns
-from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.logs.unique_rows import numbered, packed, size_of, unique_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class RatingCounts:
         # a list of another group is another
         group = np.concatenate([log.group, log.group, self.group])
         lists = np.concatenate([numbers[: 2 * n], numbers[2 * n :][self.list]])
-        rows = np.unique(group * (int(numbers.max(initial=0)) + 1) + lists, return_inverse=True)[1]
+        rows = numbered(group * size_of(numbers) + lists)
         return rows[:n], rows[n : 2 * n], rows[2 * n :]
 
     def of(self, log: Columns) -> Self:

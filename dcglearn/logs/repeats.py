@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Flags, Floats, Grades, Indices, Integers, PolarsFrame
 from dcglearn.logs.columns import Columns, ties_of, ways_of
-from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
+from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers, unique_rows
 
 INCONSISTENT = ("keep", "half", "tie")
 """How two differing verdicts of one rater on a pair shown both ways count."""
@@ -45,12 +45,11 @@ def units(log: Columns) -> Units:
     if log.docs is None:
         first, second = list_numbers(log.preferred, log.other)
     else:
-        first, second = np.unique(log.docs.astype(str), return_inverse=True)[1].reshape(-1, 2).T
+        first, second = numbered(log.docs.astype(str)).reshape(-1, 2).T
     side = np.sign(second - first)
     pair = pair_numbers(first, second)
     if log.query is not None:
-        query = np.unique(log.query, return_inverse=True)[1]
-        pair = unique_rows(np.column_stack([query, pair]).astype(np.int64))[2]
+        pair = unique_rows(np.column_stack([numbered(log.query), pair]).astype(np.int64))[2]
 
     # the verdict on it
     strength = 1.0 if log.strength is None else log.strength
@@ -76,9 +75,7 @@ def shown_both_ways(log: Columns) -> ShownBothWays:
     """Return the pairs that one rater judged both ways round; strengths do not matter."""
     # groups of one rater's verdicts on one pair
     of = units(log)
-    rater = np.zeros(len(log), np.intp)
-    if log.rater is not None:
-        rater = np.unique(log.rater, return_inverse=True)[1]
+    rater = np.zeros(len(log), np.intp) if log.rater is None else numbered(log.rater)
     keys, _, group = unique_rows(np.column_stack([rater, of.number]).astype(np.int64))
 
     def occurs(member: Any) -> Flags:

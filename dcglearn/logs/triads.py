@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcglearn.logs.columns import Columns, ties_of, weights_of
-from dcglearn.logs.unique_rows import list_numbers
+from dcglearn.logs.unique_rows import list_numbers, size_of
 
 
 def intransitive_triads(log: Columns) -> tuple[int, int]:
@@ -18,7 +18,7 @@ def intransitive_triads(log: Columns) -> tuple[int, int]:
     # weight of the judgements for a list over another
     first, second = list_numbers(log.preferred, log.other)
     weight = weights_of(log) * ~ties_of(log)
-    n = int(max(first.max(initial=0), second.max(initial=0))) + 1
+    n = max(size_of(first, second), 1)
     counts = csr_array((weight, (first, second)), shape=(n, n))
 
     # paths of two steps that a third closes; each triad is counted at every corner

@@ -22,6 +22,16 @@ def places(sizes: Integers) -> Integers:
     return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
+def numbered(labels: Any) -> Indices:
+    """Return the number of each label among the distinct ones, sorted, shape (n,)."""
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def size_of(*numbers: Integers | Grades) -> int:
+    """Return how many things are numbered from 0, by the largest number in any of the arrays."""
+    return 1 + max(int(one.max(initial=-1)) for one in numbers)
+
+
 def unique_rows(keys: Integers) -> tuple[Integers, Indices, Indices]:
     """Return the distinct rows, sorted, where each first occurs, and the number of each row."""
     # the sort is stable, so the first of equal rows stays the first
@@ -63,9 +73,8 @@ def list_numbers(first: Grades, second: Grades) -> tuple[Indices, Indices]:
 
 def pair_numbers(first: Indices, second: Indices) -> Indices:
     """Return the number of each distinct pair of `list_numbers`, in either order, shape (n,)."""
-    n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-    keys = np.minimum(first, second) * n + np.maximum(first, second)
-    return np.unique(keys, return_inverse=True)[1]
+    n = size_of(first, second)
+    return numbered(np.minimum(first, second) * n + np.maximum(first, second))
 
 
 def count_lists(first: Grades, second: Grades, n_grades: int) -> int:

@@ -212,9 +212,9 @@ def visibility(
         invisible=vectors[:, blind].T.reshape(-1, depth, n_grades),
         rank=int((~blind).sum()),
         structural_rank=depth * len(columns) - hidden,
-        free_rows=tuple(int(k) for k in np.flatnonzero(blind_rows)),
+        free_rows=tuple(np.flatnonzero(blind_rows).tolist()),
         free_columns=free_columns,
-        unseen_grades=tuple(int(grade) for grade in np.flatnonzero(~occurs)),
+        unseen_grades=tuple(np.flatnonzero(~occurs).tolist()),
         graded=graded,
     )
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.finding import table_of
-from dcglearn.foundation.plain_text import one_line, percent
+from dcglearn.foundation.finding import cells_of, table_of
+from dcglearn.foundation.plain_text import aligned, one_line, percent
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
@@ -60,9 +60,9 @@ class Utility(SavedMetric):
     grade_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
-    _kind: ClassVar[str] = "utility"
-    _arrays: ClassVar[tuple[str, ...]] = ("weights",)
-    _by_grade: ClassVar[tuple[str, ...]] = ("weights",)
+    _kind = "utility"
+    _arrays = ("weights",)
+    _by_grade = ("weights",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", finite_array(self.weights, "weights", 2))
@@ -112,12 +112,9 @@ class Utility(SavedMetric):
         return self.grade_names or [f"grade {grade}" for grade in range(self.n_grades)]
 
     def __str__(self) -> str:
-        names = [one_line(name) for name in self._names]
-        width = max(9, *(len(name) + 1 for name in names))
-        rows = ["position" + "".join(f"{name:>{width}}" for name in names)]
-        for k, row in enumerate(self.weights):
-            rows.append(f"{k + 1:>8}" + "".join(f"{x:>{width}.4g}" for x in row))
-        return "\n".join(rows)
+        rows = [[f"{weight:.4g}" for weight in row] for row in self.weights]
+        numbered = ([str(position), *row] for position, row in enumerate(rows, 1))
+        return "\n".join(aligned([["position", *self._names], *numbered], 0))
 
     def __repr__(self) -> str:
         return (
@@ -134,7 +131,7 @@ class NormalisedMetric(SavedMetric):
     discounts: Floats
     plain: bool
     score: Callable[[ArrayLike], Floats]
-    ideal: Callable[[ArrayLike], Floats]
+    ideal_of_counts: Callable[[ArrayLike], Floats]
 
     @property
     def depth(self) -> int:
@@ -155,6 +152,37 @@ class NormalisedMetric(SavedMetric):
             f"what a result is worth (gain): {kind}{', '.join(gains[::-1])}; times what its "
             f"position counts (discount): position {', '.join(discounts)}"
         )
+
+    @property
+    def _of_grades(self) -> dict[str, Floats]:
+        """Numbers that each grade has, by what they are called."""
+        return {"gain": self.gains}
+
+    def __str__(self) -> str:
+        # numbers of grades, the best grade first, and discounts beside them
+        names = self.grade_names or [""] * self.n_grades
+        columns: dict[str, Sequence[Any]] = {
+            "grade": [f"{grade} {name}".rstrip() for grade, name in enumerate(names)][::-1],
+            **{name: values[::-1].tolist() for name, values in self._of_grades.items()},
+            "position": range(1, self.depth + 1),
+            "discount": self.discounts.tolist(),
+        }
+
+        # rows as far as either goes
+        rows = itertools.zip_longest(*columns.values())
+        table = table_of(dict(zip(columns, row, strict=True)) for row in rows)
+        return "\n".join(aligned(cells_of(table)))
+
+    def ideal(self, documents: ArrayLike) -> Floats:
+        """Return the largest value of a ranking of documents, shape (n,), or a float for one set.
+
+        `documents`, shape (n, M) or (M,), are the grades of those that can be ranked, in any order;
+        those below 0 are no documents.
+        """
+        grades = graded_lists(documents, "documents", self.n_grades)
+        counts = [(grades == grade).sum(axis=-1) for grade in range(self.n_grades)]
+        value = self.ideal_of_counts(np.stack(counts, axis=-1))
+        return value if grades.ndim > 1 else value[0]
 
     def ndcg(
         self,
@@ -227,13 +255,13 @@ class DCG(NormalisedMetric):
     plain: bool = False
     judges: Judges | None = None
 
-    _kind: ClassVar[str] = "dcg"
-    _name: ClassVar[str] = "the DCG"
-    _arrays: ClassVar[tuple[str, ...]] = ("gains", "discounts")
+    _kind = "dcg"
+    _name = "the DCG"
+    _arrays = ("gains", "discounts")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", finite_array(self.gains, "gains", 1))
-        object.__setattr__(self, "discounts", finite_array(self.discounts, "discounts", 1))
+        for name in self._arrays:
+            object.__setattr__(self, name, finite_array(getattr(self, name), name, 1))
         self._set_texts()
 
     @classmethod
@@ -280,26 +308,11 @@ class DCG(NormalisedMetric):
         """
         return self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
 
-    def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest DCG of a ranking of documents, shape (n,), or a float for one set.
+    def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
+        """Return the largest DCG of documents whose grades are counted, shape (n,).
 
         Gains and discounts are both sorted (rearrangement inequality), so neither needs to be
         monotone or positive. Positions may stay empty: documents that do harm are left out.
-        `documents`, shape (n, M) or (M,), are the grades of those that can be ranked, in any order;
-        those below 0 are no documents.
-        """
-        grades = graded_lists(documents, "documents", self.n_grades)
-        gains = np.append(self.gains, 0.0)[grades]
-        total = np.zeros(gains.shape[:-1])
-        for sign in (1.0, -1.0):
-            best = np.sort(np.minimum(-sign * gains, 0.0), axis=-1)[..., : self.depth]
-            falls = np.sort(np.minimum(-sign * self.discounts, 0.0))
-            total = total + best @ falls[: best.shape[-1]]
-        return total
-
-    def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
-        """Return the largest DCG of documents whose grades are counted, shape (n,); see `ideal`.
-
         `counts`, shape (n, L), holds the number of documents of each grade, `filler` is the gain of
         a position that is left empty for want of documents.
         """
@@ -339,20 +352,6 @@ class DCG(NormalisedMetric):
         """The gain of each grade and the discount of each position, a row each."""
         names = parameter_names(self.n_grades, self.depth, self.grade_names)
         return table_of({"parameter": names, "value": [*self.gains, *self.discounts]})
-
-    def __str__(self) -> str:
-        # gains, the best grade first
-        gains: list[str] = []
-        for grade, gain in enumerate(self.gains):
-            name = one_line(self.grade_names[grade]) if self.grade_names else ""
-            label = f"{grade} {name}".rstrip()
-            gains.insert(0, f"{label:<16}{gain:>10.4f}")
-
-        # discounts beside them
-        discounts = [f"{k + 1:>8}{discount:>10.4f}" for k, discount in enumerate(self.discounts)]
-        columns = itertools.zip_longest(gains, discounts, fillvalue="")
-        rows = [f"{left:<26}    {right}".rstrip() for left, right in columns]
-        return "\n".join([f"{'grade':<16}{'gain':>10}    {'position':>8}{'discount':>10}", *rows])
 
     @property
     def pictures(self) -> list[Fields]:

@@ -15,9 +15,6 @@ from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, 
 N_DRAWS = 200
 """Number of draws that a metric's file holds."""
 
-DIGITS = 5
-"""Significant digits of the draws."""
-
 
 @dataclass(frozen=True, eq=False)
 class JudgeDraws:
@@ -40,9 +37,10 @@ class JudgeDraws:
         return len(self.scale)
 
     def few(self, n: int = N_DRAWS) -> JudgeDraws:
-        """Return at most n of the draws, at even steps, rounded to `DIGITS` digits."""
+        """Return at most n of the draws, at even steps, to five significant digits."""
         rows = np.unique(np.linspace(0, len(self) - 1, n).round().astype(int))
-        return JudgeDraws(**{name: _rounded(array[rows]) for name, array in self._arrays.items()})
+        rounded = np.vectorize(lambda number: float(f"{number:.5g}"), otypes=[float])
+        return JudgeDraws(**{name: rounded(array[rows]) for name, array in self._arrays.items()})
 
     def of_grades(self, grades: Indices) -> JudgeDraws:
         """Return the draws with the gain of the grade ``grades[g]`` for each grade g."""
@@ -68,13 +66,11 @@ class JudgeDraws:
             raise InputError(f'"draws" of the judges must hold {", ".join(names)}')
 
         # all arrays, one row a draw
-        widths = {"gains": shape[:1], "discounts": shape[1:]}
+        widths = {"gains": [shape[:1]], "discounts": [shape[1:]], "further": [shape[:1], (1,)]}
         arrays = {}
         for name, value in values.items():
-            ndim = 2 if name in ("gains", "discounts", "further") else 1
-            array = finite_array(value, f'"{name}" of the draws', ndim)
-            fits = [widths.get(name, ())] if name != "further" else [shape[:1], (1,)]
-            if array.shape[1:] not in fits or len(array) != len(values["scale"]):
+            array = finite_array(value, f'"{name}" of the draws', 2 if name in widths else 1)
+            if array.shape[1:] not in widths.get(name, [()]) or len(array) != len(values["scale"]):
                 raise InputError(f'"{name}" of the draws has shape {array.shape}')
             arrays[name] = array
         return cls(**arrays)
@@ -198,8 +194,8 @@ class Judges:
 
         Raises InputError if a field is missing or unknown, or has another type.
         """
-        names = {one.name: one.type for one in fields(cls)}
-        if not isinstance(values, Mapping) or values.keys() != names.keys():
+        names = [one.name for one in fields(cls)]
+        if not isinstance(values, Mapping) or values.keys() != {*names}:
             raise InputError(f'"judges" must hold {", ".join(names)}')
         own = dict(values)
 
@@ -235,11 +231,3 @@ def _chances(
         share = expit(slope * logit(share))
     tie = np.maximum(1 - decided, 0.0)
     return np.stack([decided * share, tie, decided * (1 - share)], axis=-1)
-
-
-def _rounded(values: Floats) -> Floats:
-    """Return the values rounded to `DIGITS` significant digits."""
-    size = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), 1e-300))))
-    with np.errstate(over="ignore", invalid="ignore"):
-        rounded = np.round(values * size) / size
-    return np.where(np.isfinite(rounded), rounded, values)

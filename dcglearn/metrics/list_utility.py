@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import zip_longest
 from math import comb
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,10 +76,10 @@ class ListUtility(NormalisedMetric):
     plain: bool = False
     judges: Judges | None = None
 
-    _kind: ClassVar[str] = "list_utility"
-    _name: ClassVar[str] = "the utility"
-    _arrays: ClassVar[tuple[str, ...]] = ("gains", "discounts", "stops", "best")
-    _by_grade: ClassVar[tuple[str, ...]] = ("gains", "stops")
+    _kind = "list_utility"
+    _name = "the utility"
+    _arrays = ("gains", "discounts", "stops", "best")
+    _by_grade = ("gains", "stops")
 
     def __post_init__(self) -> None:
         gains = finite_array(self.gains, "gains", 1)
@@ -148,24 +146,6 @@ class ListUtility(NormalisedMetric):
             total = total + self.best * (highest - total)
         return total[()]
 
-    def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest value of a ranking of documents; for parameters see `DCG.ideal`.
-
-        Under saturation the order by grade is not the best in general: a document that stops the
-        user may count more below others. The maximum is exact; for errors see `ideal_of_counts`.
-
-        Examples
-        --------
-        >>> discounts = DCG.standard(4, 3).discounts
-        >>> utility = ListUtility([0, 0.4, 0.9, 1], discounts, stops=[0, 0, 1, 1])
-        >>> utility.score([3, 1, 1]).round(5), utility.ideal([3, 1, 1]).round(5)
-        (np.float64(1.0), np.float64(1.15237))
-        """
-        grades = graded_lists(documents, "documents", self.n_grades)
-        counts = [(grades == grade).sum(axis=-1) for grade in range(self.n_grades)]
-        value = self.ideal_of_counts(np.stack(counts, axis=-1))
-        return value if grades.ndim > 1 else value[0]
-
     def ideal_of_counts(self, counts: ArrayLike) -> Floats:
         """Return the largest value of documents whose grades are counted, shape (n,).
 
@@ -175,6 +155,15 @@ class ListUtility(NormalisedMetric):
         g_a + (1 - s_a) V_{k+1}(n - e_a)``, on at most ``binom(K + L, L)`` states. `counts`, shape
         (n, L), holds the number of documents of each grade; with fewer than positions, the last
         stay empty. Raises InputError if there are too many states.
+
+        Examples
+        --------
+        The order by grade is not always the best: what stops the user may count more below others.
+
+        >>> discounts = DCG.standard(4, 3).discounts
+        >>> utility = ListUtility([0, 0.4, 0.9, 1], discounts, stops=[0, 0, 1, 1])
+        >>> utility.score([3, 1, 1]).round(5), utility.ideal([3, 1, 1]).round(5)
+        (np.float64(1.0), np.float64(1.15237))
         """
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         if not self._ordered_by_gain:
@@ -224,17 +213,14 @@ class ListUtility(NormalisedMetric):
         parameters, values = zip(*rows, *more, strict=True)
         return table_of({"parameter": parameters, "value": np.array(values)})
 
-    def __str__(self) -> str:
-        head, *rows = str(self.dcg).split("\n")
-        if self.form == "best":
-            return "\n".join([head, *rows, f"share of the best result{float(self.best):>16.4f}"])
+    @property
+    def _of_grades(self) -> dict[str, Floats]:
+        stops = {} if self.form == "best" else {"stop": self.stops}
+        return super()._of_grades | stops
 
-        # a column of stops behind the gains
-        stops = [f"{stop:>8.4f}" for stop in self.stops[::-1]]
-        wide = [f"{head[:26]}{'stop':>8}{head[26:]}"]
-        for row, stop in zip_longest(rows, stops, fillvalue=" " * 8):
-            wide.append(f"{row[:26]:<26}{stop}{row[26:]}".rstrip())
-        return "\n".join(wide)
+    def __str__(self) -> str:
+        more = f"\nshare of the best result  {self.best:.4f}" if self.form == "best" else ""
+        return super().__str__() + more
 
     def __repr__(self) -> str:
         parts = [f"gains={short_row(self.gains)}", f"discounts={short_row(self.discounts)}"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, Self
@@ -20,75 +20,9 @@ from dcglearn.metrics.textbook import NamedMetric
 FILE = Path(__file__).with_name("readers.json")
 """The readers of the package, which ``python -m simulations.readers --names`` writes."""
 
-CURVES = ("gains", "discounts")
-BANDS = ("gain_band", "share_band")
-"""An entry's curves, and the 90% bands of gains, and of discounts as shares of their sum: the lower
-and the upper ends.
-"""
-
-
-@dataclass(frozen=True, eq=False)
-class Reader:
-    """A reader's DCG, of L grades and K positions, its notes, and the ends of its bands."""
-
-    dcg: DCG
-    about: Fields
-
-    @classmethod
-    def of(cls, entry: Fields) -> Self:
-        """Read an entry; raise InputError if a field is missing, or of another form."""
-        # who reads, where the log comes from, its size, how the curves were learned, and when
-        texts = ("title", "source", "size", "learned", "date")
-        own = fields_of(entry, (*texts, *CURVES, *BANDS), (), "a reader")
-        for name in texts:
-            if not isinstance(own[name], str):
-                raise InputError(f'"{name}" holds {own[name]!r}, expected a text')
-        for name in (*CURVES, *BANDS):
-            check_numbers(own[name], name)
-
-        # bands are as long as their curves
-        dcg = DCG(own["gains"], own["discounts"])
-        for curve, band in zip((dcg.gains, dcg.discounts), BANDS, strict=True):
-            ends = own[band] if isinstance(own[band], list) else []
-            if [len(end) for end in ends if isinstance(end, list)] != [len(curve)] * 2:
-                raise InputError(f'"{band}" must hold 2 lists of {len(curve)} numbers')
-        return cls(dcg, own)
-
-    def notes(self) -> tuple[str, ...]:
-        """Return what `show` prints: who, source, size, date and bands."""
-        about = self.about
-        notes = [
-            f"{about['title']}; {about['size']}; learned {about['date']}, {about['learned']}",
-            f"source: {about['source']}",
-        ]
-        words = ("gains, the worst grade first", "discounts as shares of their sum")
-        for word, band in zip(words, BANDS, strict=True):
-            ends = [f"{low:.2f} to {high:.2f}" for low, high in zip(*about[band], strict=True)]
-            notes.append(f"90% band of its {word}: {', '.join(ends)}")
-        return tuple(notes)
-
-    def at(self, n_grades: int, depth: int) -> DCG:
-        """Return the DCG for another number of grades and positions.
-
-        Gains are read off the line through its own, by the grade's share of the scale; positions
-        below its own count nothing.
-        """
-        # gains, on the scale from 0 to 1
-        own = np.linspace(0, 1, self.dcg.n_grades)
-        gains = np.interp(np.linspace(0, 1, n_grades), own, self.dcg.gains)
-
-        # discounts, with nothing below the last
-        discounts = np.zeros(depth)
-        kept = min(depth, self.dcg.depth)
-        discounts[:kept] = self.dcg.discounts[:kept]
-        notes = self.notes()
-        if n_grades != self.dcg.n_grades:
-            notes += (f"learned with {self.dcg.n_grades} grades; gains of {n_grades} are read off",)
-        return DCG(gains, discounts, notes=notes)
-
 
 @cache
-def readers(file: Path = FILE) -> dict[str, Reader]:
+def readers(file: Path = FILE) -> dict[str, DCG]:
     """Return the readers by name; raise InputError, which names the file, if it is damaged."""
     values = read_json_object(file)
     with errors_in(file):
@@ -99,8 +33,44 @@ def readers(file: Path = FILE) -> dict[str, Reader]:
         found = {}
         for name, entry in entries.items():
             with errors_in(name):
-                found[name] = Reader.of(entry)
+                found[name] = _reader(entry)
     return found
+
+
+def _reader(entry: Fields) -> DCG:
+    """Return a reader's DCG, its notes what `show` prints: who, source, size, date and bands.
+
+    Raise InputError if a field of the entry is missing, or of another form.
+    """
+    # the 90% bands of gains, and of discounts as shares of their sum: lower and upper ends
+    bands = {
+        "gain_band": "gains, the worst grade first",
+        "share_band": "discounts as shares of their sum",
+    }
+
+    # who reads, where the log comes from, its size, how the curves were learned, and when
+    texts, curves = ("title", "source", "size", "learned", "date"), ("gains", "discounts")
+    own = fields_of(entry, (*texts, *curves, *bands), (), "a reader")
+    for name in texts:
+        if not isinstance(own[name], str):
+            raise InputError(f'"{name}" holds {own[name]!r}, expected a text')
+    for name in (*curves, *bands):
+        check_numbers(own[name], name)
+
+    notes = [
+        f"{own['title']}; {own['size']}; learned {own['date']}, {own['learned']}",
+        f"source: {own['source']}",
+    ]
+
+    # bands are as long as their curves
+    dcg = DCG(own["gains"], own["discounts"])
+    for curve, (band, words) in zip((dcg.gains, dcg.discounts), bands.items(), strict=True):
+        ends = own[band] if isinstance(own[band], list) else []
+        if [len(end) for end in ends if isinstance(end, list)] != [len(curve)] * 2:
+            raise InputError(f'"{band}" must hold 2 lists of {len(curve)} numbers')
+        shown = [f"{low:.2f} to {high:.2f}" for low, high in zip(*ends, strict=True)]
+        notes.append(f"90% band of its {words}: {', '.join(shown)}")
+    return replace(dcg, notes=tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -138,7 +108,7 @@ class ReaderName(NamedMetric):
 
     @property
     def _own(self) -> DCG:
-        return readers()[self.name].dcg
+        return readers()[self.name]
 
     def deep(self, depth: int | None) -> int:
         """Return K, or where the name has none its own number of positions, up to `depth`."""
@@ -149,6 +119,21 @@ class ReaderName(NamedMetric):
         return f"reader:{self.name}@{self.deep(depth)}"
 
     def metric(self, n_grades: int | None = None, depth: int | None = None) -> DCG:
-        """Return its DCG for L grades and K positions; by default its own."""
-        n_grades = whole_number(n_grades or self.n_grades, "n_grades")
-        return readers()[self.name].at(n_grades, self.depth or depth or self._own.depth)
+        """Return its DCG for L grades and K positions; by default its own.
+
+        Gains are read off the line through its own, by the grade's share of the scale; positions
+        below its own count nothing.
+        """
+        own, size = self._own, whole_number(n_grades or self.n_grades, "n_grades")
+        deep = self.depth or depth or own.depth
+
+        # gains, on the scale from 0 to 1
+        scale = np.linspace(0, 1, own.n_grades)
+        gains = np.interp(np.linspace(0, 1, size), scale, own.gains)
+
+        # discounts, with nothing below the last
+        discounts = np.pad(own.discounts[:deep], (0, max(deep - own.depth, 0)))
+        notes = own.notes
+        if size != own.n_grades:
+            notes += (f"learned with {own.n_grades} grades; gains of {size} are read off",)
+        return DCG(gains, discounts, notes=notes)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import Floats, InputError, InputTypeError, PathLike, errors_in
+from dcglearn.foundation.validation import (
+    Floats,
+    InputError,
+    InputTypeError,
+    PathLike,
+    errors_in,
+    whole_number,
+)
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.other_names import ALIASES, usual_name
@@ -21,9 +30,10 @@ from dcglearn.metrics.textbook import (
     DISCOUNTS,
     GAINS,
     NAMES,
-    MetricName,
     NamedMetric,
     is_metric_file,
+    textbook_discounts,
+    textbook_gains,
 )
 from dcglearn.metrics.textbook_lists import (
     DEFINITIONS,
@@ -62,6 +72,50 @@ METRICS = (DCG, ListUtility, AdaptiveMetric, Utility)
 
 ALL_NAMES = f"{NAMES}, nor {LIST_NAMES}"
 """For messages: names that stand for a metric of lists."""
+
+
+@dataclass(frozen=True)
+class MetricName(NamedMetric):
+    """The name of a textbook DCG; ``nDCG@K`` is trec_eval's: linear gain, log2 discount."""
+
+    word: str
+    gain: str
+    discount: str
+    depth: int | None
+
+    _pattern = r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?"
+
+    @classmethod
+    def of(cls, word: str, name: str = "metric") -> Self:
+        """Return the metric of a word of this form; raise InputError, about `name`, for others."""
+        match = re.fullmatch(cls._pattern, word)
+        assert match is not None, word
+
+        # the discounts of a larger K might not fit in memory
+        digits, most = match[3] or "", "9999999"
+        if len(digits) > len(most):
+            raise InputError(f"{name} {word!r}: K has {len(digits)} digits; give at most {most}")
+
+        # try the names of gain and discount
+        gain, discount = match[1] or "linear", match[2] or "log2"
+        try:
+            textbook_gains(gain, np.zeros(1))
+            textbook_discounts(discount, 1)
+            depth = whole_number(int(digits), "depth") if digits else None
+        except InputError as error:
+            raise error.told(f"{name} {word!r}: there is no such file, and ") from None
+        return cls(word, gain, discount, depth)
+
+    def at(self, depth: int) -> str:
+        """Return the name with its depth, ``GAIN-DISCOUNT@K``; `depth` where it has none."""
+        return self.word if self.depth is not None else f"{self.word}@{depth}"
+
+    def metric(self, n_grades: int, depth: int | None = None) -> DCG:
+        """Return the DCG for L grades, K deep, or `depth` where the name has no K."""
+        deep = self.deep(depth)
+        with errors_in(f"metric {self.word!r}"):
+            return DCG.standard(n_grades, deep, self.gain, self.discount)
+
 
 FORMS = (ListMetricName, ReaderName, MetricName)
 """Forms of names."""
@@ -124,22 +178,16 @@ def metric(
     """
     # objects and files have their own scale
     named = metric_or_name(metric, accept=accept, name=name)
-    if isinstance(named, ReaderName):
-        return named.metric(n_grades, depth)
-    if not isinstance(named, (MetricName, ListMetricName)):
+    if not isinstance(named, NamedMetric):
         return named
 
     # names are taken at the scale of the data
-    if n_grades is None:
+    if n_grades is None and named.n_grades is None:
         word = named.at(10)
         raise InputError(
             f"{name}: nothing says how many grades {word} has; give dl.metric({word!r}, n_grades=5)"
         )
-    if not isinstance(named, MetricName):
-        return named.metric(n_grades, depth)
-    deep = named.deep(depth)
-    with errors_in(f"{name} {named.word!r}"):
-        return DCG.standard(n_grades, deep, named.gain, named.discount)
+    return named.metric(n_grades, depth)
 
 
 def metric_or_name(
@@ -203,6 +251,14 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
     )
 
 
+def largest_value(metric: AnyMetric) -> float:
+    """Return a bound of the size of a list's value under a metric."""
+    if isinstance(metric, AdaptiveMetric):  # the gain per document, from 0 to 1
+        return 1.0
+    weights = as_weights(metric.dcg if isinstance(metric, ListUtility) else metric, "metric")
+    return float(np.abs(weights).max(axis=1).sum())
+
+
 def _of_weights(metric: Any, name: str) -> Any:
     """Return a metric, or a checked name; an array, shape (K, L), holds the weights of one."""
     if isinstance(metric, (*METRICS, NamedMetric, str, os.PathLike)):
@@ -233,12 +289,8 @@ def resolved(
     read = [_of_weights(one, name) for one, name in zip(metrics, names, strict=True)]
 
     # sizes of metrics that have one
-    depths, sizes = [], []
-    for one in read:
-        if one.depth is not None:
-            depths.append(one.depth)
-        if not isinstance(one, NamedMetric):
-            sizes.append(one.n_grades)
+    depths = [one.depth for one in read if one.depth is not None]
+    sizes = [one.n_grades for one in read if not isinstance(one, NamedMetric)]
 
     # else those of the documents
     if grades is not None:

@@ -23,10 +23,6 @@ Saved = TypeVar("Saved")
 class SavedMetric(Shown):
     """A metric whose class names its kind, its arrays, and those whose last axis is the grade."""
 
-    _version: ClassVar[int] = 1
-    """Version of the file format."""
-    _with_judges: ClassVar[int] = 2
-    """Version of the file of a metric that knows its judges."""
     _kind: ClassVar[str]
     _arrays: ClassVar[tuple[str, ...]]
     _by_grade: ClassVar[tuple[str, ...]] = ("gains",)
@@ -34,11 +30,6 @@ class SavedMetric(Shown):
     notes: tuple[str, ...]
     plain: bool = False
     judges: Judges | None = None
-
-    @classmethod
-    def _version_of(cls, values: Fields) -> int:
-        """Return the version that a file with these fields has."""
-        return cls._version if values.get("judges") is None else cls._with_judges
 
     @property
     def n_grades(self) -> int:
@@ -71,7 +62,7 @@ class SavedMetric(Shown):
         """Return plain Python values, as `save` writes them."""
         judges = None if self.judges is None else self.judges.to_dict()
         values: Fields = {"format": f"dcglearn.{self._kind}"}
-        values["version"] = self._version_of({"judges": judges})
+        values["version"] = version_of({"judges": judges})
         values |= {key: getattr(self, key).tolist() for key in self._arrays}
         if self.grade_names is not None:
             values["grade_names"] = list(self.grade_names)
@@ -91,7 +82,7 @@ class SavedMetric(Shown):
         another version.
         """
         # format, version and fields
-        check_format(values, [cls._kind], cls._version_of(values))
+        check_format(values, [cls._kind], version_of(values))
         optional = [field.name for field in fields(cls) if field.name not in cls._arrays]  # type: ignore[arg-type]
         own = fields_of(values, cls._arrays, optional, f"a {cls._kind}")
 
@@ -149,7 +140,7 @@ def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
 
     def metric_of(values: Fields) -> Kind:
         by_name = {kind._kind: kind for kind in kinds}
-        check_format(values, list(by_name), SavedMetric._version_of(values))
+        check_format(values, list(by_name), version_of(values))
         return by_name[values["format"].removeprefix("dcglearn.")].from_dict(values)
 
     return read_saved(path, metric_of)
@@ -173,6 +164,11 @@ def fields_of(values: Fields, needed: Iterable[str], optional: Sequence[str], th
         more = f" and optionally {', '.join(optional)}" if optional else ""
         raise InputError(f"{problem}; {thing} holds {', '.join(needed)}{more}")
     return fields
+
+
+def version_of(values: Fields) -> int:
+    """Return the version of a metric's file with these fields: 2 if it knows its judges."""
+    return 1 if values.get("judges") is None else 2
 
 
 def check_format(values: Fields, kinds: Sequence[str], version: int) -> None:

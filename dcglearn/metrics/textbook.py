@@ -3,8 +3,7 @@
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,10 +30,6 @@ DISCOUNT_FORMULAS = {
 """Gains and discounts of the textbooks by name, with their formulas for people to read."""
 
 GAINS, DISCOUNTS = tuple(GAIN_FORMULAS), tuple(DISCOUNT_FORMULAS)
-
-MAX_DEPTH = 9_999_999
-"""Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory.
-"""
 
 NAMES = "GAIN-DISCOUNT[@K], such as exponential-log2@10, nor nDCG[@K], nor reader:NAME[@K]"
 """For messages: names that stand for a DCG."""
@@ -117,6 +112,10 @@ class NamedMetric:
         """Return the name with its depth; `depth` where it has none."""
         raise NotImplementedError
 
+    def metric(self, n_grades: Any, depth: int | None = None) -> Any:
+        """Return the metric for L grades, K deep, or `depth` where the name has no K."""
+        raise NotImplementedError
+
     def deep(self, depth: int | None) -> int:
         """Return K, or `depth` where the name has none; raise InputError if both are None."""
         if self.depth is None and depth is None:
@@ -125,43 +124,6 @@ class NamedMetric:
                 f"metric {name!r} has no depth, and nothing here says one: write {self.at(10)}"
             )
         return whole_number(self.depth or depth, "depth")
-
-
-@dataclass(frozen=True)
-class MetricName(NamedMetric):
-    """The name of a textbook DCG; ``nDCG@K`` is trec_eval's: linear gain, log2 discount."""
-
-    word: str
-    gain: str
-    discount: str
-    depth: int | None
-
-    _pattern = r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?"
-
-    @classmethod
-    def of(cls, word: str, name: str = "metric") -> Self:
-        """Return the metric of a word of this form; raise InputError, about `name`, for others."""
-        match = re.fullmatch(cls._pattern, word)
-        assert match is not None, word
-        digits = match[3] or ""
-        if len(digits) > len(str(MAX_DEPTH)):
-            raise InputError(
-                f"{name} {word!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}"
-            )
-
-        # try the names of gain and discount
-        gain, discount = match[1] or "linear", match[2] or "log2"
-        try:
-            textbook_gains(gain, np.zeros(1))
-            textbook_discounts(discount, 1)
-            depth = whole_number(int(digits), "depth") if digits else None
-        except InputError as error:
-            raise error.told(f"{name} {word!r}: there is no such file, and ") from None
-        return cls(word, gain, discount, depth)
-
-    def at(self, depth: int) -> str:
-        """Return the name with its depth, ``GAIN-DISCOUNT@K``; `depth` where it has none."""
-        return self.word if self.depth is not None else f"{self.word}@{depth}"
 
 
 def is_metric_file(file_or_name: PathLike) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -106,20 +107,14 @@ class _Definition:
     """Values among which a training chooses."""
 
 
-def _adaptive(kind: str, least: float = 0.0) -> _Definition:
-    """Return the definition of INST or BPM."""
-
-    def made(n_grades: int, depth: int, target: float) -> AdaptiveMetric:
-        return AdaptiveMetric(kind, n_grades, depth, target)
-
-    return _Definition(made, "T", 1.0, least, tried=(0.5, 1, 1.5, 2, 3, 5))
-
+TARGETS = (0.5, 1, 1.5, 2, 3, 5)
+"""Gains that users want, among which a training chooses."""
 
 DEFINITIONS: dict[str, _Definition] = {
     "ERR": _Definition(_err),
     "RBP": _Definition(_rbp, "p", 0.8, 0.0, 1.0, tuple(round(0.05 * i, 2) for i in range(2, 20))),
-    "INST": _adaptive("INST", 0.5),
-    "BPM": _adaptive("BPM"),
+    "INST": _Definition(partial(AdaptiveMetric, "INST"), "T", 1.0, 0.5, tried=TARGETS),
+    "BPM": _Definition(partial(AdaptiveMetric, "BPM"), "T", 1.0, tried=TARGETS),
     "BestGrade": _Definition(lambda n, k, _: _best(n, k, 0.0)),
     "BestGradeRank": _Definition(lambda n, k, _: _best(n, k, 1.0)),
 }

@@ -15,22 +15,21 @@ class TextbookDCGs:
     """The textbook DCGs of `textbook_dcgs`, in their order, and further ones, as one metric.
 
     It has M scores. `gains`, shape (G, L + 1), end with the gain of an unknown grade, 0;
-    `discounts` have the shape (D, K), and M is G D, and one more for each of `further`.
+    `discounts` have the shape (D, K), and M is G D, and one more for each further DCG.
     """
 
     names: tuple[str, ...]
     dcgs: tuple[DCG, ...]
     gains: Floats
     discounts: Floats
-    further: tuple[DCG, ...] = ()
 
     def score(self, lists: ArrayLike) -> Floats:
         """Return the score of each list, shape (n, K), under each DCG; shape (M, n)."""
         grades = graded_lists(lists, n_grades=self.gains.shape[1] - 1)
         scores = self.discounts @ self.gains[:, grades].swapaxes(1, 2)
         scores = scores.reshape(-1, len(grades))
-        others = [dcg.score(grades) for dcg in self.further]
-        return np.vstack([scores, *others]) if others else scores
+        further = [dcg.score(grades) for dcg in self.dcgs[len(scores) :]]
+        return np.vstack([scores, *further])
 
 
 @cache
@@ -45,6 +44,5 @@ def textbook_scores(
     gains = {name.partition("-")[0]: np.append(dcg.gains, 0.0) for name, dcg in dcgs.items()}
     discounts = {name.partition("-")[2]: dcg.discounts for name, dcg in dcgs.items()}
     rows, columns = (frozen(np.array([*values.values()])) for values in (gains, discounts))
-    others = tuple(dcg for _, dcg in further)
-    every = {**dcgs, **dict(further)}
-    return TextbookDCGs(tuple(every), tuple(every.values()), rows, columns, others)
+    names, every = zip(*dcgs.items(), *further, strict=True)
+    return TextbookDCGs(names, every, rows, columns)

@@ -22,6 +22,7 @@ from dcglearn.foundation.validation import Counts, Flags, Floats, InputError, sh
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, AnyLog, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
+from dcglearn.logs.unique_rows import numbered
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs, facts_of
 from dcglearn.readers.shown_order import Sides
@@ -209,10 +210,10 @@ def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.
     group, grades = counts.group[lines], counts.lists[counts.list[lines]]
 
     # the rank of each rating among all, ties at their middle, minus the mean of its group
-    rating = np.unique(counts.rating[lines], return_inverse=True)[1]
+    rating = numbered(counts.rating[lines])
     number = np.bincount(rating)
     rank = (np.cumsum(number) - number / 2)[rating] / len(lines)
-    group = np.unique(group, return_inverse=True)[1]
+    group = numbered(group)
     rank -= (np.bincount(group, rank) / np.bincount(group))[group]
 
     # a clear log needs no draws; ranks are bounded too, but not independent, so that twice as much

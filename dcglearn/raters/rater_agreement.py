@@ -24,7 +24,7 @@ from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.logs.columns import ties_of, ways_of, weights_of
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
-from dcglearn.logs.unique_rows import unique_rows
+from dcglearn.logs.unique_rows import numbered, size_of, unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.resampling import bootstrap_counts
@@ -322,9 +322,9 @@ def krippendorff_alpha(
     0.4444
     """
     # count the values of units that have several
-    number = np.unique(unit, return_inverse=True)[1]
+    number = numbered(unit)
     values, code = np.unique(value, return_inverse=True)
-    counts = np.zeros((number.max(initial=-1) + 1, len(values)), dtype=np.int64)
+    counts = np.zeros((size_of(number), len(values)), dtype=np.int64)
     np.add.at(counts, (number, code), 1)
     counts = counts[counts.sum(axis=1) > 1]
     if not len(counts):
@@ -418,9 +418,12 @@ def _summaries(
         counts: list[int] = np.bincount(rows, minlength=len(names)).tolist()
         return counts
 
+    def shares(successes: list[int], n: list[int]) -> list[Estimate]:
+        """Return the share of each rater."""
+        return [Estimate.of_share(*pair, level) for pair in zip(successes, n, strict=True)]
+
     # verdicts, of which some decide, and some of these name the list shown first
     tie = ties_of(log)
-    judged, ties = count(rater), count(rater[tie])
     decided = first = [0] * len(names)
     if log.swapped is not None:
         decided, first = count(rater[~tie]), count(rater[~tie & ~log.swapped])
@@ -429,17 +432,8 @@ def _summaries(
     both, same = count(repeated.rater), count(repeated.rater[repeated.same])
 
     # a row each
+    counts = names.tolist(), count(rater), count(rater[tie])
+    rows = zip(*counts, estimates, shares(first, decided), both, shares(same, both), strict=True)
     return tuple(
-        RaterSummary(
-            rater=str(name),
-            judgements=judged[r],
-            ties=ties[r],
-            error=estimates[r][0],
-            wrong=estimates[r][1],
-            bias=estimates[r][2],
-            first=Estimate.of_share(first[r], decided[r], level),
-            both_ways=both[r],
-            consistency=Estimate.of_share(same[r], both[r], level),
-        )
-        for r, name in enumerate(names)
+        RaterSummary(name, n, ties, *of_model, *end) for name, n, ties, of_model, *end in rows
     )

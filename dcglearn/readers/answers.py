@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import EMPTY, Counts, Flags, Floats, Grades, Indices
+from dcglearn.logs.unique_rows import numbered
 from dcglearn.readers.preferences import Preferences
 
 AnswerPairs: TypeAlias = tuple[Indices, Indices, Floats]
@@ -50,7 +51,7 @@ class Answers:
     @cached_property
     def number(self) -> Indices:
         """The number of each answer's question, from 0, shape (n,)."""
-        return np.unique(self.question, return_inverse=True)[1]
+        return numbered(self.question)
 
     @cached_property
     def closed_book(self) -> Flags:

@@ -327,7 +327,7 @@ def log_frame(
 
         # lists, and what was shown first
         if about.kind == "grades":
-            values = pl.Series(values.tolist(), dtype=pl.List(pl.Int64))
+            values = pl.Series(values.astype(np.int64)).arr.to_list()
         elif about.kind == "side":
             values = values > 0
         elif about.kind == "documents":

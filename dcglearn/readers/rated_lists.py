@@ -9,7 +9,7 @@ from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, 
 from dcglearn.logs.columns import Columns
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
-from dcglearn.logs.unique_rows import packed, places, unique_rows
+from dcglearn.logs.unique_rows import numbered, packed, places, size_of, unique_rows
 from dcglearn.readers.cell_values import NUMBER, shown, words_of
 from dcglearn.readers.column_roles import Table
 from dcglearn.readers.mapping import LogMapping
@@ -19,7 +19,7 @@ from dcglearn.readers.winner_words import word_of
 def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the counts of both lists of each pair as texts such as ``2:1 4:12``, (n,) each."""
     first, second, own = counts.rows_of(log)
-    n = int(max(rows.max(initial=-1) for rows in (first, second, own))) + 1
+    n = size_of(first, second, own)
     texts: NDArray[Any] = np.full(n, "", dtype=object)
     cells = own.tolist(), counts.rating.tolist(), counts.weight.tolist()
     for row, rating, weight in zip(*cells, strict=True):
@@ -62,8 +62,8 @@ def _groups(log: Columns) -> Indices:
     number = np.zeros(len(log), dtype=np.intp)
     for labels in (log.rater, log.segment):
         if labels is not None:
-            number = number * (len(log) + 1) + np.unique(labels, return_inverse=True)[1]
-    return np.unique(number, return_inverse=True)[1]
+            number = number * (len(log) + 1) + numbered(labels)
+    return numbered(number)
 
 
 def parsed_counts(text: str) -> list[tuple[float, float]]:

@@ -15,6 +15,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Flags, Floats, InputError, Integers, listed
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.unique_rows import numbered
 from dcglearn.readers.cell_values import NUMBER
 from dcglearn.readers.column_roles import PLACES, SWAPPED, Role, Roles, Table, by_role, words_of
 from dcglearn.readers.line_formats import Opener, Source
@@ -277,7 +278,7 @@ def check_first(log: PreferencePairs, *, translated: bool) -> None:
     swapped = np.asarray(log.swapped)
     names = np.zeros(len(swapped), np.intp)
     if log.rater is not None:
-        names = np.unique(log.rater, return_inverse=True)[1]
+        names = numbered(log.rater)
 
     # each rater, and all raters together
     n = np.append(np.bincount(names), len(names))

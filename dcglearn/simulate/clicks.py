@@ -128,14 +128,16 @@ def click_log(
         merged, teams = interleave(a.tolist(), b.tolist(), rng)
 
         # what the user clicks
+        query = f"q{number}"
         lists: dict[str, Any] = {"a": a, "b": b, "merged": merged}
-        impression: dict[str, Any] = {"query": f"q{number}"}
-        impression |= {name: names[ranking].tolist() for name, ranking in lists.items()}
-        if teams:
-            impression["teams"] = teams
-        impression["clicks"] = model.clicks(grades[merged].tolist(), rng)
+        impression = {
+            "query": query,
+            **{name: names[ranking].tolist() for name, ranking in lists.items()},
+            **({"teams": teams} if teams else {}),
+            "clicks": model.clicks(grades[merged].tolist(), rng),
+        }
         impressions.append(impression)
-        judgements[f"q{number}"] = dict(zip(names.tolist(), grades.tolist(), strict=True))
+        judgements[query] = dict(zip(names.tolist(), grades.tolist(), strict=True))
     return impressions, judgements
 
 

@@ -33,11 +33,9 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
-from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import AnyMetric, MetricLike, read_metric
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import AnyMetric, MetricLike, largest_value, read_metric
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate.lists import (
     PAPER_LIST,
@@ -362,23 +360,14 @@ def write_log(
     # columns of the log
     lists, text = pa.list_(pa.int8()), pa.string()
     labels = [name for name, count in _LABELS.items() if options.get(count) is not None]
-    fields = {"a": lists, "b": lists, "winner": text, **dict.fromkeys(labels, text)}
-    schema = pa.schema(fields)
+    schema = pa.schema({"a": lists, "b": lists, "winner": text, **dict.fromkeys(labels, text)})
 
     # a row group per chunk
     with written_beside(path, force=force) as part, pq.ParquetWriter(part, schema) as file:
         for number, start in enumerate(range(0, n, chunk)):
             rng = np.random.default_rng((random_state, number))
             log = preference_pairs(truth, min(chunk, n - start), random_state=rng, **options)
-            columns = [
-                pa.FixedSizeListArray.from_arrays(pa.array(side.ravel()), log.depth).cast(lists)
-                for side in (log.preferred, log.other)
-            ]
-
-            # the first list wins, or it is a tie
-            columns.append(pa.array(np.where(ties_of(log), "tie", "a")))
-            columns += [pa.array(getattr(log, name)) for name in labels]
-            file.write_table(pa.Table.from_arrays(columns, schema=schema))
+            file.write_table(log.to_polars().select(schema.names).to_arrow().cast(schema))
 
 
 @spelled_out(JudgeOptions, judge)
@@ -492,12 +481,10 @@ def _decided_pairs(
 def _difference(truth: AnyMetric, first: Grades, second: Grades) -> Floats:
     """Return how much better the first lists are, shape (n,); exactly 0 within rounding error."""
     difference = truth.score(first) - truth.score(second)
+
     # relative to the truth, not to these lists, so that no tie depends on the other pairs
-    table = truth.dcg if isinstance(truth, ListUtility) else truth
-    table = table.utility if isinstance(table, DCG) else table
-    # values of an adaptive metric lie between 0 and 1
-    largest = np.abs(table.weights).max(axis=1).sum() if isinstance(table, Utility) else 1.0
-    return np.where(np.abs(difference) <= TIE_TOLERANCE * largest, 0.0, difference)
+    is_tie = np.abs(difference) <= TIE_TOLERANCE * largest_value(truth)
+    return np.where(is_tie, 0.0, difference)
 
 
 def _flip_chances(

@@ -22,7 +22,7 @@ import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import read_candidates
-from dcglearn.judge.learned import Chooser, LatestFit
+from dcglearn.judge.learned import LatestFit, most_informative
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
@@ -189,20 +189,22 @@ def learned_without_a_browser(candidates, seed, active, n=60):
     """Return what the same judge teaches in the same session with the page's own choice, or with
     pairs at random.
     """
-    chooser = Chooser(candidates.lists, active=active, random_state=seed)
+    lists, rng = candidates.lists, np.random.default_rng(seed)
     offered = np.random.default_rng(seed).permutation(len(candidates))[
         :160
     ]  # others for each seed: sessions differ
     asked, learner, dcg = [], None, DCG.standard(4, 5).normalised()
     for i in range(n):
         allowed = np.setdiff1d(offered, asked)
-        asked.append(chooser.choose(allowed, LatestFit(dcg), candidates.lists[asked]))
+        if active:
+            allowed = most_informative(allowed, lists, LatestFit(dcg), lists[asked], rng)
+        asked.append(int(rng.choice(allowed)))
         if active and i % 5 == 4:
             learner = DCGLearner(n_grades=4).fit(
-                judged(candidates.lists[asked]), start=learner, refit="if_worse"
+                judged(lists[asked]), start=learner, refit="if_worse"
             )
             dcg = learner.dcg_
-    return DCGLearner().fit(judged(candidates.lists[asked])).dcg_
+    return DCGLearner().fit(judged(lists[asked])).dcg_
 
 
 def judged(pairs):

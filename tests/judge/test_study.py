@@ -22,14 +22,7 @@ from dcglearn.judge.learned import (
     expected_verdicts,
 )
 from dcglearn.judge.page_answers import Refused
-from dcglearn.judge.progress import (
-    NO_BETTER,
-    Progress,
-    learning_curve,
-    machine_curve,
-    sentences,
-    wins,
-)
+from dcglearn.judge.progress import Progress, learning_curve, machine_curve, sentences, wins
 from dcglearn.judge.study import Rules, Study
 from dcglearn.judge.verdict_log import as_log
 from dcglearn.metrics.dcg import DCG
@@ -37,6 +30,8 @@ from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
 from tests.judge.makers import TRUTH, answer, candidates, lines, verdict
 from tests.makers import refused
+
+NO_BETTER = "So far no metric orders verdicts that it was not learned from better than a coin"
 
 
 @pytest.fixture
@@ -446,7 +441,7 @@ def test_nothing_is_said_to_be_found_in_the_tosses_of_a_coin(opened, learning, n
         judged(study, "ann", n, choose=lambda _: rng.choice(["left", "right"]))
         report = report_of(study)
         words = " ".join(report["sentences"])
-        assert report["learned_from"] == n and report["sentences"][0] == NO_BETTER
+        assert report["learned_from"] == n and NO_BETTER in report["sentences"][0]
         for claim in ("widest", "enough", "wanted", "candidates end", "favours", "preferred"):
             assert claim not in words, claim
         assert study.progress("ann")["goal"] is None and not study.progress("ann")["enough"]

@@ -239,7 +239,7 @@ def test_metrics_cannot_be_changed():
 def test_they_read_well():
     assert repr(DCG([0, 1], [1])) == "DCG(gains=[0, 1], discounts=[1])"
     named = DCG([0, 1, 3], [1, 0.5], ["Bad", "Fair", "Good"])
-    assert "2 Good              3.0000           1    1.0000" in str(named)
+    assert "2 Good  3.0000         1    1.0000" in str(named)
     assert "Good" in str(named.utility)
     assert len(str(DCG([0, 1], np.ones(4))).splitlines()) == 5
 

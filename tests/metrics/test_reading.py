@@ -12,9 +12,9 @@ import dcglearn as dl
 from dcglearn import DCG, ListUtility, ScaleWarning, Utility, coherence, evaluate, read_judgements
 from dcglearn.coherence import is_compatible
 from dcglearn.metrics.dcg import textbook_dcgs
-from dcglearn.metrics.reading import EVALUATED, ONLY_DCG, SAVED, SCORING, metric_or_name
+from dcglearn.metrics.reading import EVALUATED, ONLY_DCG, SAVED, SCORING, MetricName, metric_or_name
 from dcglearn.metrics.scales import example_map
-from dcglearn.metrics.textbook import MetricName, textbook_formula
+from dcglearn.metrics.textbook import textbook_formula
 from dcglearn.metrics.textbook_lists import ListMetricName
 from tests.makers import refused
 

@@ -157,8 +157,8 @@ def test_the_study_runs_and_its_names_are_read(feed, answers, tmp_path, capsys):
     # the names: sizes, both curves; an existing file is kept
     made = readers(names)
     assert list(made) == ["news-feed", "claude-sonnet-4-6"]
-    assert made["news-feed"].about["size"].startswith("96 rated lists, 12 people")
-    assert made["news-feed"].dcg.gains.tolist() == pytest.approx(
+    assert "; 96 rated lists, 12 people" in made["news-feed"].notes[0]
+    assert made["news-feed"].gains.tolist() == pytest.approx(
         curves.filter(curve="gain")["value"].to_list(), abs=1e-4
     )
     before = names.read_bytes()
