@@ -1,5 +1,6 @@
 """Values of cells: numbers, lists and answers in text, and how messages show them."""
 
+import ast
 import contextlib
 import functools
 import json
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.column_roles import NOT_AVAILABLE
 
 BLANK = " \t\n\r"
 """Characters stripped from a cell of text, and between the values of a list."""
@@ -54,10 +54,11 @@ def value_of(cell: Any, kind: str, texts: bool) -> Any:
 def from_text(kind: str, text: str) -> Any:
     """Return the value of a field of text in the types of JSON; None if it is blank."""
     text = text.strip(BLANK)
-    if not text or (kind in _WITH_BLANKS and text.upper() in NOT_AVAILABLE):
+    if not text or (kind in _WITH_BLANKS and text.upper() in ("NA", "N/A", "#N/A")):
         return None
     if kind in ("grades", "documents"):
-        return _list_from_text(text, is_grades=kind == "grades")
+        objects = _objects_from(text) if text[0] == "[" and "{" in text else None
+        return objects or _list_from_text(text, is_grades=kind == "grades")
     if kind == "grade":
         return _token(text)
     if kind in ("number", "positive", "share", "score"):
@@ -68,6 +69,14 @@ def from_text(kind: str, text: str) -> Any:
         with contextlib.suppress(ValueError, RecursionError):
             return answer_of(json.loads(text))
     return text
+
+
+def _objects_from(text: str) -> Any:
+    """Return a list of objects that a text holds as JSON or as Python shows it, None for others."""
+    for parse in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return parse(text)
+    return None
 
 
 def _list_from_text(text: str, *, is_grades: bool) -> list[Any]:

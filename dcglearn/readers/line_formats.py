@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import Any, Self, TypeAlias
 
+import numpy as np
+
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
 from dcglearn.readers.cell_values import BLANK, shown, value_of
@@ -21,6 +23,7 @@ from dcglearn.readers.column_roles import (
     Roles,
     as_list,
     by_role,
+    is_range,
     position_of,
     refuse_columns,
 )
@@ -237,7 +240,11 @@ class TextLines(Source):
     def parts(self, size: int) -> Iterator[Source]:
         """Yield the header with lines below it, whole where quotes may join lines."""
         end = self.data.find(b"\n") + 1
-        if b'"' in self.data or self.header_line != 1 or not end:
+        if (
+            self.header_line != 1
+            or not end
+            or not all(map(closes_quotes, _blocks(self.data, size)))
+        ):
             yield self
             return
         for data in _blocks(self.data[end:], size):
@@ -302,6 +309,14 @@ class TextLines(Source):
             raise InputError(
                 f"not a line of CSV ({error}): {shown(text)}; correct the quotes"
             ) from error
+
+
+def closes_quotes(lines: bytes) -> bool:
+    """Return whether every line closes the quotes that it opens."""
+    marks = np.frombuffer(lines, np.uint8)
+    quotes = np.flatnonzero(marks == ord('"'))
+    before = np.searchsorted(quotes, np.flatnonzero(marks == ord("\n")))
+    return len(quotes) % 2 == 0 and not (before % 2).any()
 
 
 def _on_one_line(name: str) -> str:
@@ -440,12 +455,12 @@ def grades_of_objects(documents: Any) -> Any:
     return [_by_key(document, keys, "grade") for document in documents]
 
 
-def _are_named(documents: Any) -> bool:
-    """Return whether the documents of a list are objects that tell their names."""
+def names_of_objects(documents: Any) -> list[Any] | None:
+    """Return the names of documents that are objects, None unless the first tells its name."""
     are_objects = isinstance(documents, list) and all(isinstance(x, Mapping) for x in documents)
-    if not are_objects or not documents:
-        return False
-    return any(key.lower() in DOCUMENT_KEYS for key in documents[0])
+    if not are_objects or not any(key.lower() in DOCUMENT_KEYS for x in documents[:1] for key in x):
+        return None
+    return [_by_key(document, DOCUMENT_KEYS, "name") for document in documents]
 
 
 def _by_key(document: Mapping[str, Any], keys: Sequence[str], name: str) -> Any:
@@ -509,10 +524,12 @@ def _by_role(item: Mapping[str, Any], columns: ColumnsByRole, texts: bool) -> Re
 
     # objects that name their documents
     for side in {"a", "b"} & cells.keys():
-        if f"docs_{side}" not in cells and _are_named(cells[side]):
-            cells[f"docs_{side}"] = [
-                _by_key(document, DOCUMENT_KEYS, "name") for document in cells[side]
-            ]
+        documents = cells[side]
+        if isinstance(documents, str) and "{" in documents:
+            documents = value_of(documents, "documents", texts)
+        names = names_of_objects(documents)
+        if names is not None:
+            cells.setdefault(f"docs_{side}", names)
     return cells
 
 
@@ -573,7 +590,10 @@ def _decoder(roles: Roles) -> json.JSONDecoder:
         if len(values) == len(pairs):
             return values
         for key, n in Counter(key.lower() for key, _ in pairs).items():
-            if n > 1 and (key in accepted or any(position_of(key, mark) for mark in marks)):
+            used = key in accepted or any(
+                is_range(mark) or position_of(key, mark) for mark in marks
+            )
+            if n > 1 and used:
                 raise InputError(f"the key {key!r} occurs twice; keep one")
         return values
 

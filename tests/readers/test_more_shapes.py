@@ -16,6 +16,7 @@ import dcglearn as dl
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.workbooks import ENGINES
+from dcglearn.logs.repeats import units
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_log import read_preferences
 from tests.makers import columns, refused, write
@@ -206,6 +207,84 @@ def test_documents_as_objects(tmp_path):
     )
 
 
+def test_lists_of_objects_beside_plain_lists(tmp_path):
+    objects = {"a": [{"doc": "x", "grade": 2}], "b": [{"doc": "y", "grade": 0}], "winner": "a"}
+    plain = {"a": [1], "b": [0], "winner": "a"}
+    other = {"a": [0], "b": [2], "winner": "b"}
+    for log in ([objects, plain, other, plain], [plain, other, objects]):
+        read = read_preferences(lines(tmp_path, *log))
+        at = log.index(objects)
+        assert read.preferred.tolist() == [[2] if line is not plain else [1] for line in log]
+        assert [names.tolist() for names in read.docs] == [
+            ["x", "y"] if row == at else ["", ""] for row in range(len(log))
+        ]
+        read.save(tmp_path / "saved.jsonl")
+        assert columns(read_preferences(tmp_path / "saved.jsonl")) == columns(read)
+
+    # lists without names are told apart by their grades
+    assert len({*units(read).number.tolist()}) == 3
+    named = {**plain, "docs_a": ["x"], "docs_b": ["y"]}
+    refused("line 2: docs_a None: give it", read_preferences, lines(tmp_path, named, plain))
+
+
+@pytest.mark.parametrize("write_list", [json.dumps, str])
+def test_lists_of_objects_as_text_in_a_cell(tmp_path, write_list):
+    first = [{"doc": "d1", "grade": 2}, {"doc": "d,2", "grade": 0}]
+    second = [{"doc": "d3", "grade": 1}]
+    table = pl.DataFrame(
+        {"a": [write_list(first), "2 1"], "b": [write_list(second), "0 1"], "winner": ["a", "a"]}
+    )
+    table.write_csv(tmp_path / "log.csv")
+    for log in (table, tmp_path / "log.csv"):
+        read = read_preferences(log)
+        assert read.preferred.tolist() == [[2, 0], [2, 1]]
+        assert read.other.tolist() == [[1, -2], [0, 1]]
+        assert read.docs.tolist() == [["d1\td,2", "d3"], ["", ""]]
+    table.write_csv(tmp_path / "log.tsv", separator="\t")
+    assert columns(read_preferences(tmp_path / "log.tsv")) == columns(read)
+
+
+def test_grades_named_as_sides_are_no_names_of_systems(tmp_path):
+    log = write(tmp_path, "log.csv", "a1,a2,b1,b2,winner\nA,C,C,B,a\nB,C,B,A,b\n")
+    read = read_preferences(log, scale="C,B,A", as_is=True)
+    assert read.preferred.tolist() == [[2, 0], [1, 2]]
+    assert read.recognised.winners.names == ""
+
+
+def test_a_wide_table_without_a_header(tmp_path):
+    log = write(tmp_path, "log.csv", "q1,2,1,0,0,1,2,a\nq2,1,0,,0,0,1,b\n")
+    names = {"query": "1", "a": "2..4", "b": "5 .. 7", "winner": "8"}
+    read = read_preferences(log, header=0, columns=names)
+    assert read.preferred.tolist() == [[2, 1, 0], [0, 0, 1]]
+    assert read.other.tolist() == [[0, 1, 2], [1, 0, -2]]
+    assert read.query.tolist() == ["q1", "q2"]
+
+    # names that have nothing in common, and those of JSON
+    text = "best,then,Winner,other,last\n2,1,a,0,1\n"
+    names = {"a": "best..then", "b": "Other..last"}
+    assert read_preferences(write(tmp_path, "n.csv", text), columns=names).other.tolist() == [
+        [0, 1]
+    ]
+    line = '{"x": 2, "y": 1, "z": 0, "w": 1, "winner": "a"}\n'
+    names = {"a": "x..y", "b": "z..w"}
+    assert read_preferences(write(tmp_path, "n.jsonl", line), columns=names).depth == 2
+    twice = line.replace('"y"', '"x"')
+    refused(
+        "'x' occurs twice",
+        read_preferences,
+        write(tmp_path, "t.jsonl", line + twice),
+        columns=names,
+    )
+    refused("no 'b'", read_preferences, log, header=0, columns={"a": "2..4", "b": "7..5"})
+    same = write(tmp_path, "same.csv", "p,x,x,q,b,winner\n1,2,2,1,0 1 1 2,a\n")
+    refused("'x' is the name of two columns of p..q", read_preferences, same, columns={"a": "p..q"})
+
+
+def test_a_refused_number_is_shown_as_its_cell_has_it(tmp_path):
+    log = write(tmp_path, "log.csv", 'a,b,winner,margin\n2,1,a,\n2,1,a,"1,0"\n')
+    refused("line 3: margin '1,0': give it on every line", read_preferences, log)
+
+
 def test_columns_by_a_path(tmp_path):
     nested = {"left": {"grades": [2, 0]}, "right": {"Grades": [0, 1]}, "answer": {"value": "a"}}
     names = {"a": "left.grades", "b": "right.grades", "winner": "answer.value"}
@@ -278,15 +357,20 @@ def test_a_word_such_as_na_is_what_an_option_says(tmp_path):
     assert read.other.tolist() == [[0], [1]]
 
 
-def test_a_cell_that_is_not_available_is_no_gap_of_a_wide_list(tmp_path):
+def test_a_cell_that_is_not_available_is_an_unknown_grade_wherever_it_stands(tmp_path):
     head = "a1,a2,a3,b1,b2,b3,winner\n"
-    log = write(tmp_path, "log.csv", f"{head}2,NA,1,1,2,NA,a\n")
-    read = read_preferences(log, as_is=True)
-    assert read.preferred.tolist() == [[2, -1, 1]]
-    assert read.other.tolist() == [[1, 2, -2]]
-    named = write(tmp_path, "named.csv", f"{head}A,NA,B,B,NA,A,a\n")
-    read = read_preferences(named, scale="NA,B,A", as_is=True)
+    wide = write(tmp_path, "log.csv", f"{head}2,NA,1,1,2,NA,a\n1,2,,1,NA,,b\n")
+    cells = write(tmp_path, "cells.csv", "a,b,winner\n2 NA 1,1 2 NA,a\n1 2,1 NA,b\n")
+    for log in (wide, cells):
+        read = read_preferences(log, as_is=True)
+        assert read.preferred.tolist() == [[2, -1, 1], [1, -1, -2]]
+        assert read.other.tolist() == [[1, 2, -1], [1, 2, -2]]
+
+    # unless a scale names it
+    named = write(tmp_path, "named.csv", f"{head}H,NA,G,G,H,NA,a\n")
+    read = read_preferences(named, scale="NA,G,H", as_is=True)
     assert read.preferred.tolist() == [[2, 0, 1]]
+    assert read.other.tolist() == [[1, 2, 0]]
     refused("a2 is blank", read_preferences, write(tmp_path, "gap.csv", f"{head}2,,1,1,2,0,a\n"))
 
 
