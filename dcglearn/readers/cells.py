@@ -49,11 +49,10 @@ def read_checked(
     how = "in one pass" if cells.at_once else slow
     _LOG.info("%s: read as %s %s", name, source.form, how)
 
-    # convert the columns; ids matter where they are superseded or repeated
-    needs_ids = bool({"supersedes", "rater"} & cells.columns.keys())
+    # convert the columns
     converted = []
     for role, about in source.roles.items():
-        if role in cells.columns and (role != "id" or needs_ids):
+        if role in cells.columns:
             column = cells.column(role, about.kind)
             column = replace(column, mapping=mapping, may_be_empty=about.may_be_empty)
             # names that stand in objects may be missing where a list is none of objects

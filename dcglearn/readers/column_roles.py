@@ -66,10 +66,8 @@ PREFERENCE = {
     "winner": named_role(
         "winner", "winner,preferred,preference,label,choice,verdict,pw", required=True
     ),
-    "id": named_role("identity", "id"),
     "supersedes": named_role("identity", "supersedes"),
     **dict(_roles_of_columns()),
-    "status": named_role("status", "status,assignmentstatus,assignment_status,approved"),
     "ratings_a": named_role("counts", "ratings_a", uniform=True),
     "ratings_b": named_role("counts", "ratings_b", uniform=True),
     "scale": named_role("scale", "scale", learned=True),

@@ -90,8 +90,6 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     by_path = any("." in str(name) for name in columns.values())
     if b"\\" in source.data or "supersedes" in columns or by_path:
         return None
-    if "rater" not in columns:
-        columns.pop("id", None)
 
     # their types, as the first line has them
     numbers = dict.fromkeys(("number", "positive", "score"), pl.Float64)
@@ -361,10 +359,6 @@ def _in_parts(source: Source) -> RawCells | None:
     missing = {role for record in others.values() for role in record} - joined.keys()
     joined |= dict.fromkeys(missing, pl.Series([None], dtype=pl.String).clear(n))
 
-    # parts without raters have no ids, which those of others may supersede
-    without_ids = any("id" not in frame.columns for frame in frames) and source.has("id")
-    if without_ids and joined.keys() & {"rater", "supersedes"}:
-        return None
     texts = next(source.parts(PARTS[0])).texts
     return RawCells(n, joined, errors, texts, at_once=not others, others=others)
 

@@ -602,3 +602,14 @@ def test_merged_cells_of_a_row_for_each_document_and_of_judgements_are_refused(t
 def test_text_whose_every_line_is_bad_is_refused(tmp_path):
     path = write(tmp_path, "x.csv", "query,a,b,winner\nq,2 0,0 1\n")
     refused("line 2: 3 fields where the header has 4", read_preferences, path)
+
+
+def test_ids_and_statuses_are_kept_with_what_is_said_of_them(tmp_path):
+    line = {**LISTS, "winner": "a", "rater": "ann", "id": 7, "status": False}
+    read = read_preferences(lines(tmp_path, line, line))
+    read.save(tmp_path / "saved.parquet")
+    again = read_preferences(tmp_path / "saved.parquet")
+    assert again.id.tolist() == ["7", "7"] and again.status.tolist() == ["False"] * 2
+    assert again.recognised.remarks == read.recognised.remarks
+    assert "2 of 2 lines have the" in again.recognised.remarks[0]
+    assert len(read_preferences(tmp_path / "saved.parquet", leave_out="duplicates")) == 1
