@@ -35,10 +35,10 @@ class Column:
 
     `kind` is positive, number, label, flag, side (whether the other list was shown first),
     documents, identity or status. `names` are those that files give it, in lower case; the first is
-    written, and a column of documents has one for each list, ending in _a and _b. `missing` is the value of a pair
-    that lacks the column where others have it, None if then no pair may have it, and a `uniform`
-    column has a value on every line of a file or on none. Learners, and so logs in parts, use only
-    the columns that are `learned`.
+    written, and a column of documents has one for each list, ending in _a and _b. `missing` is the
+    value of a pair that lacks the column where others have it, None if then no pair may have it,
+    and a `uniform` column has a value on every line of a file or on none. Learners, and so logs in
+    parts, use only the columns that are `learned`.
     """
 
     kind: str

@@ -80,8 +80,8 @@ def _objects_from(text: str) -> Any:
 
 
 def _list_from_text(text: str, *, is_grades: bool) -> list[Any]:
-    """Return the grades or names in text such as ``3 2 0``, ``3|2|0``, ``[3, 2, 0]``."""
-    as_json = text[0] == "[" and text[-1] == "]"
+    """Return the grades or names in a text, ``3 2 0``, ``3|2|0``, ``[3, 2, 0]`` or ``{3,2,0}``."""
+    as_json = text[0] + text[-1] in ("[]", "()", "{}")
     if as_json:
         text = text[1:-1].strip(BLANK)
     separator = next((mark for mark in ("|," if is_grades else "\t|,") if mark in text), None)

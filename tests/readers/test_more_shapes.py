@@ -6,6 +6,7 @@ import importlib
 import io
 import json
 import re
+from datetime import date, datetime
 from importlib.util import find_spec
 
 import numpy as np
@@ -249,6 +250,30 @@ def test_grades_named_as_sides_are_no_names_of_systems(tmp_path):
     read = read_preferences(log, scale="C,B,A", as_is=True)
     assert read.preferred.tolist() == [[2, 0], [1, 2]]
     assert read.recognised.winners.names == ""
+
+
+@pytest.mark.parametrize("brackets", ["[]", "()", "{}"])
+def test_lists_as_databases_and_python_write_them(tmp_path, brackets):
+    first, last = brackets
+    text = f'a,b,winner\n"{first}2, 0{last}","{first}0,1{last}",a\n'
+    assert read_preferences(write(tmp_path, "log.csv", text)).preferred.tolist() == [[2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (datetime(2026, 3, 1, 9), "2026-03-01 09:00:00"),
+        (date(2026, 3, 1), "2026-03-01"),
+        (1772355600.5, "1772355600.5"),
+        (1772355600, "1772355600"),
+    ],
+)
+def test_times_are_labels(tmp_path, value, text):
+    record = {**LISTS, "winner": "a", "timestamp": value}
+    table = pl.DataFrame([record, record])
+    table.write_parquet(tmp_path / "log.parquet")
+    for log in ([record, record], table, tmp_path / "log.parquet"):
+        assert read_preferences(log).time[0].startswith(text)
 
 
 def test_a_wide_table_without_a_header(tmp_path):
