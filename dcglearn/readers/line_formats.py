@@ -16,7 +16,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
-from dcglearn.readers.cell_values import BLANK, shown, value_of
+from dcglearn.readers.cell_values import BLANK, names_of_objects, shown, value_of
 from dcglearn.readers.column_roles import (
     ColumnsByRole,
     Record,
@@ -440,39 +440,6 @@ class Records(Objects):
             )
         plain = {str(key): _plain(value) for key, value in item.items()}
         return self.cells_of(plain)
-
-
-DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "docno", "id")
-"""Keys of the name in an object that stands for a document of a list, in lower case."""
-
-
-def grades_of_objects(documents: Any) -> Any:
-    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``, else the value."""
-    is_list = isinstance(documents, list) and bool(documents)
-    if not is_list or not all(isinstance(document, Mapping) for document in documents):
-        return documents
-    keys = ("grade", "relevance", "rel", "relevance_grade")
-    return [_by_key(document, keys, "grade") for document in documents]
-
-
-def names_of_objects(documents: Any) -> list[Any] | None:
-    """Return the names of documents that are objects, None unless the first tells its name."""
-    are_objects = isinstance(documents, list) and all(isinstance(x, Mapping) for x in documents)
-    if not are_objects or not any(key.lower() in DOCUMENT_KEYS for x in documents[:1] for key in x):
-        return None
-    return [_by_key(document, DOCUMENT_KEYS, "name") for document in documents]
-
-
-def _by_key(document: Mapping[str, Any], keys: Sequence[str], name: str) -> Any:
-    """Return the value of the first of some keys, in any case, that an object has."""
-    values = {key.lower(): value for key, value in document.items()}
-    for key in keys:
-        if key in values:
-            return values[key]
-    raise InputError(
-        f"the document {shown(dict(document))} has no {name}; "
-        f"give it one of the keys {', '.join(keys)}"
-    )
 
 
 def _paths(roles: Roles) -> list[str]:

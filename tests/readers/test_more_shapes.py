@@ -276,6 +276,28 @@ def test_times_are_labels(tmp_path, value, text):
         assert read_preferences(log).time[0].startswith(text)
 
 
+def test_grades_of_objects_are_cut_named_and_found_as_those_of_plain_lists(tmp_path):
+    def objects(*grades):
+        return [{"grade": grade} for grade in grades]
+
+    # levels of equally many grades, also beside unknown ones
+    fractions = {"a": objects(0.9, 0.1, None), "b": objects(0.5, 0.05), "winner": "a"}
+    text = "a,b,winner\n.9 .1 NA,.5 .05,a\n"
+    for cutoffs in ("3", ".2,.5"):
+        read = read_preferences([fractions], cutoffs=cutoffs)
+        assert read.preferred.tolist() == [[2, 1 - (cutoffs != "3"), -1]]
+        plain = read_preferences(write(tmp_path, "log.csv", text), cutoffs=cutoffs)
+        assert columns(read) == columns(plain)
+
+    # names to put in order, and the line of a stray grade
+    named = {"a": objects("Top"), "b": objects("Low"), "winner": "a"}
+    refused(r"in order: scale= \(--scale low,top\)", read_preferences, [named])
+    stray = [{"a": objects(1, 0), "b": objects(0, 1), "winner": "a"}] * 400
+    stray += [{"a": objects(9, 0), "b": objects(0, 1), "winner": "a"}]
+    refused("record 401: the grade 9", read_preferences, stray)
+    refused("the document .1: 2. has no grade", read_preferences, [{**named, "a": [{1: 2}]}])
+
+
 def test_a_wide_table_without_a_header(tmp_path):
     log = write(tmp_path, "log.csv", "q1,2,1,0,0,1,2,a\nq2,1,0,,0,0,1,b\n")
     names = {"query": "1", "a": "2..4", "b": "5 .. 7", "winner": "8"}
