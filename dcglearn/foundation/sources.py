@@ -321,9 +321,9 @@ def parquet_rows(name: str, data: bytes) -> PolarsFrame:
 
 
 def plain_types(frame: PolarsFrame) -> PolarsFrame:
-    """Return the table with categories and enumerations as text, and decimals as float64."""
+    """Return the table with categories, enumerations and times as text, and decimals as float64."""
     import polars as pl
     import polars.selectors as cs
 
-    words = cs.categorical() | cs.enum()
+    words = cs.categorical() | cs.enum() | cs.temporal()
     return frame.with_columns(words.cast(pl.String), cs.decimal().cast(pl.Float64))

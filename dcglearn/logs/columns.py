@@ -34,12 +34,12 @@ from dcglearn.logs.unique_rows import size_of
 class Column:
     """What a column holds of each pair.
 
-    `kind` is positive, number, label, flag, side (whether the other list was shown first) or
-    documents. `names` are those that files give it, in lower case; the first is written, and a
-    column of documents has one for each list, ending in _a and _b. `missing` is the value of a pair
-    that lacks the column where others have it, None if then no pair may have it, and a `uniform`
-    column has a value on every line of a file or on none. Learners, and so logs in parts, use only
-    the columns that are `learned`.
+    `kind` is positive, number, label, flag, side (whether the other list was shown first),
+    documents, identity or status. `names` are those that files give it, in lower case; the first is
+    written, and a column of documents has one for each list, ending in _a and _b. `missing` is the
+    value of a pair that lacks the column where others have it, None if then no pair may have it,
+    and a `uniform` column has a value on every line of a file or on none. Learners, and so logs in
+    parts, use only the columns that are `learned`.
     """
 
     kind: str
@@ -67,6 +67,9 @@ class Columns:
     n_grades: int
 
     # an entry a pair
+    id: NDArray[np.object_] | None = _column(
+        "identity", "which judgement it is, any text", "id", missing=""
+    )
     query: NDArray[np.str_] | None = _column(
         "label", "for which query", "query query_id qid q_id", missing=""
     )
@@ -120,6 +123,12 @@ class Columns:
         "tie tie_kind",
         missing="",
     )
+    status: NDArray[np.object_] | None = _column(
+        "status",
+        'whether it was accepted, such as "Approved"',
+        "status assignmentstatus assignment_status approved",
+        missing="",
+    )
 
     # names of the grades, or of the documents in their place
     grade_names: tuple[str, ...] | None = None
@@ -171,6 +180,7 @@ class Columns:
 class ColumnValues(TypedDict, total=False):
     """Values of the columns of a log as keywords, for type checkers and signatures."""
 
+    id: ArrayLike | None
     query: ArrayLike | None
     rater: ArrayLike | None
     weight: ArrayLike | None
@@ -182,6 +192,7 @@ class ColumnValues(TypedDict, total=False):
     segment: ArrayLike | None
     time: ArrayLike | None
     tie_kind: ArrayLike | None
+    status: ArrayLike | None
 
 
 COLUMNS: dict[str, Column] = {
@@ -296,11 +307,14 @@ def _documents_text(docs: ArrayLike, name: str, n: int) -> NDArray[np.object_]:
     return texts
 
 
-def _labels(labels: ArrayLike, name: str, n: int) -> NDArray[Any]:
-    array = np.asarray(labels)
+def _labels(labels: ArrayLike, name: str, n: int, *, are_short: bool = True) -> NDArray[Any]:
+    """Return labels as numpy's texts, which are all as wide as the longest, or as Python's."""
+    array = np.asarray(labels, dtype=None if are_short else object)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one label per pair, ({n},)")
-    return array.astype(str, copy=array.flags.writeable)
+    if are_short:
+        return array.astype(str, copy=array.flags.writeable)
+    return np.array([str(label) for label in array], dtype=object)
 
 
 CHECKS: dict[str, Callable[[Any, str, int], NDArray[Any]]] = {
@@ -310,6 +324,7 @@ CHECKS: dict[str, Callable[[Any, str, int], NDArray[Any]]] = {
     "side": _flags,
     "label": _labels,
     "documents": _documents_text,
+    **dict.fromkeys(("identity", "status"), partial(_labels, are_short=False)),
 }
 """The checks of columns by their kind: they take values, the name and the number of pairs."""
 

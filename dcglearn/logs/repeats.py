@@ -41,11 +41,12 @@ class Units:
 
 def units(log: Columns) -> Units:
     """Return the units of a log: one query and documents or, without names, lists of grades."""
-    # the pair of lists, and which of them is ahead
-    if log.docs is None:
-        first, second = list_numbers(log.preferred, log.other)
-    else:
-        first, second = numbered(log.docs.astype(str)).reshape(-1, 2).T
+    # the pair of lists, named or not, and which of them is ahead
+    number = np.column_stack(list_numbers(log.preferred, log.other))
+    if log.docs is not None:
+        names = numbered(log.docs.astype(str)).reshape(-1, 2)
+        number = np.where(log.docs == "", number, number.max(initial=0) + 1 + names)
+    first, second = number.T
     side = np.sign(second - first)
     pair = pair_numbers(first, second)
     if log.query is not None:

@@ -6,15 +6,17 @@ from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.logs.visibility import refuse_too_deep
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
+from dcglearn.parts.parquet_pieces import PARQUET, are_plain
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import warn_of_coins, warn_of_one_sided
-from dcglearn.readers.mapping import MappingLike
+from dcglearn.readers.mapping import LogMapping, MappingLike
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.readers.read_table import read_pairs
 from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
 
 Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
@@ -45,8 +47,9 @@ def opened_log(
     """Open any supported input as a log, and close afterwards what was opened here.
 
     `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a
-    PartedLog or a Dask dataframe; the rest is as in `DaskLog` and `ParquetLog`. Raises InputError
-    if the log is of another type, or the options do not fit it.
+    PartedLog or a Dask dataframe; the rest is as in `DaskLog` and `ParquetLog`. Parquet files of
+    another shape, such as a row for each document, are read whole unless `memory` bounds it. Raises
+    InputError if the log is of another type, or the options do not fit it.
     """
     # options that do not fit the input
     files, is_dask = is_path(log), hasattr(log, "to_delayed")
@@ -56,6 +59,12 @@ def opened_log(
         )
     if isinstance(log, PartedLog) and engine is not None:
         raise InputError(f"the log is a {type(log).__name__} already: leave engine= out")
+
+    # Parquet whose rows are no judgements as they stand is read whole
+    if files and memory is None:
+        paths, whole = expand_paths(log, PARQUET), LogMapping.of(n_grades, mapping=mapping)
+        if not are_plain(paths, whole):
+            log, files = read_pairs(Preferences, paths, whole), False
 
     # a log in parts has its scale, and a fit on another one refuses it
     if isinstance(log, PartedLog):

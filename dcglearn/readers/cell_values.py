@@ -1,18 +1,18 @@
 """Values of cells: numbers, lists and answers in text, and how messages show them."""
 
+import ast
 import contextlib
 import functools
 import json
 import math
 import re
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.column_roles import NOT_AVAILABLE
 
 BLANK = " \t\n\r"
 """Characters stripped from a cell of text, and between the values of a list."""
@@ -41,23 +41,29 @@ _WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
 def value_of(cell: Any, kind: str, texts: bool) -> Any:
     """Return the value that a cell stands for, in the types of JSON; None if it is blank.
 
-    Without `texts`, a text stands for a value of another type only where it is to be a list.
+    Objects in a list of grades stand for theirs. Without `texts`, a text stands for a value of
+    another type only where it is to be a list.
     """
     if isinstance(cell, array):
         return cell.tolist()
-    if isinstance(cell, str):
-        is_parsed = texts or kind in ("grades", "documents")
-        return from_text(kind, cell) if is_parsed else cell
-    return answer_of(cell) if texts and kind == "winner" else cell
+    if isinstance(cell, str) and (texts or kind in ("grades", "documents")):
+        cell = from_text(kind, cell)
+    elif texts and kind == "winner":
+        return answer_of(cell)
+    if kind == "grades":
+        with contextlib.suppress(InputError):  # which the rule of the kind raises
+            return grades_of_objects(cell)
+    return cell
 
 
 def from_text(kind: str, text: str) -> Any:
     """Return the value of a field of text in the types of JSON; None if it is blank."""
     text = text.strip(BLANK)
-    if not text or (kind in _WITH_BLANKS and text.upper() in NOT_AVAILABLE):
+    if not text or (kind in _WITH_BLANKS and text.upper() in ("NA", "N/A", "#N/A")):
         return None
     if kind in ("grades", "documents"):
-        return _list_from_text(text, is_grades=kind == "grades")
+        objects = _objects_from(text) if text[0] == "[" and "{" in text else None
+        return objects or _list_from_text(text, is_grades=kind == "grades")
     if kind == "grade":
         return _token(text)
     if kind in ("number", "positive", "share", "score"):
@@ -70,9 +76,17 @@ def from_text(kind: str, text: str) -> Any:
     return text
 
 
+def _objects_from(text: str) -> Any:
+    """Return a list of objects that a text holds as JSON or as Python shows it, None for others."""
+    for parse in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return parse(text)
+    return None
+
+
 def _list_from_text(text: str, *, is_grades: bool) -> list[Any]:
-    """Return the grades or names in text such as ``3 2 0``, ``3|2|0``, ``[3, 2, 0]``."""
-    as_json = text[0] == "[" and text[-1] == "]"
+    """Return the grades or names in a text, ``3 2 0``, ``3|2|0``, ``[3, 2, 0]`` or ``{3,2,0}``."""
+    as_json = text[0] + text[-1] in ("[]", "()", "{}")
     if as_json:
         text = text[1:-1].strip(BLANK)
     separator = next((mark for mark in ("|," if is_grades else "\t|,") if mark in text), None)
@@ -146,6 +160,40 @@ def _first_of_two(ranking: list[Any]) -> Any:
         return ranking
     first, second = sorted(ranking, key=lambda option: option["rank"])
     return "tie" if first["rank"] == second["rank"] else first["value"]
+
+
+DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "docno", "id")
+"""Keys of the name in an object that stands for a document of a list, in lower case."""
+
+
+def grades_of_objects(documents: Any) -> Any:
+    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``, else the value."""
+    is_list = isinstance(documents, list) and bool(documents)
+    if not is_list or not all(isinstance(document, Mapping) for document in documents):
+        return documents
+    keys = ("grade", "relevance", "rel", "relevance_grade")
+    return [_by_key(document, keys, "grade") for document in documents]
+
+
+def names_of_objects(documents: Any) -> list[Any] | None:
+    """Return the names of documents that are objects, None unless the first tells its name."""
+    are_objects = isinstance(documents, list) and all(isinstance(x, Mapping) for x in documents)
+    keys = [str(key).lower() for x in documents[:1] for key in x] if are_objects else []
+    if not {*keys} & {*DOCUMENT_KEYS}:
+        return None
+    return [_by_key(document, DOCUMENT_KEYS, "name") for document in documents]
+
+
+def _by_key(document: Mapping[str, Any], keys: Sequence[str], name: str) -> Any:
+    """Return the value of the first of some keys, in any case, that an object has."""
+    values = {str(key).lower(): value for key, value in document.items()}
+    for key in keys:
+        if key in values:
+            return values[key]
+    raise InputError(
+        f"the document {shown(dict(document))} has no {name}; "
+        f"give it one of the keys {', '.join(keys)}"
+    )
 
 
 def shown(value: Any) -> str:

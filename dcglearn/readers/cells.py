@@ -49,14 +49,15 @@ def read_checked(
     how = "in one pass" if cells.at_once else slow
     _LOG.info("%s: read as %s %s", name, source.form, how)
 
-    # convert the columns; ids matter where they are superseded or repeated
-    needs_ids = bool({"supersedes", "rater"} & cells.columns.keys())
+    # convert the columns
     converted = []
     for role, about in source.roles.items():
-        if role in cells.columns and (role != "id" or needs_ids):
+        if role in cells.columns:
             column = cells.column(role, about.kind)
             column = replace(column, mapping=mapping, may_be_empty=about.may_be_empty)
-            converted.append(_Converted(about, column, KINDS[about.kind](column)))
+            # names that stand in objects may be missing where a list is none of objects
+            role_of_column = replace(about, uniform=about.uniform and source.has(role))
+            converted.append(_Converted(role_of_column, column, KINDS[about.kind](column)))
     errors = dict(cells.errors)
     _add_errors(errors, converted, source, cells.n)
 
@@ -115,7 +116,7 @@ def _add_errors(errors: Refusals, converted: list[_Converted], source: Source, n
             errors.setdefault(
                 row,
                 InputError(
-                    f"{column.role} {shown(column.at(row))}: give it on every line or on none "
+                    f"{column.role} {shown(column.cell(row))}: give it on every line or on none "
                     f"({source.place(first)})"
                 ),
             )

@@ -66,10 +66,8 @@ PREFERENCE = {
     "winner": named_role(
         "winner", "winner,preferred,preference,label,choice,verdict,pw", required=True
     ),
-    "id": named_role("identity", "id"),
     "supersedes": named_role("identity", "supersedes"),
     **dict(_roles_of_columns()),
-    "status": named_role("status", "status,assignmentstatus,assignment_status,approved"),
     "ratings_a": named_role("counts", "ratings_a", uniform=True),
     "ratings_b": named_role("counts", "ratings_b", uniform=True),
     "scale": named_role("scale", "scale", learned=True),
@@ -298,9 +296,20 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
 
     Names consist of one of the `marks`, one number, and words of `FILLERS`, in any order, joined in
     any way: ``left_1``, ``a1``, ``Left grade 1``, ``grade_a_01``, ``right[3]``. The mark "" stands
-    for no word beside fillers. Raises InputError if positions do not count from 0 or 1 without a
-    gap, one occurs twice, or names differ in pattern.
+    for no word beside fillers; ``first..last`` for the columns from one to another. Raises
+    InputError if positions do not count from 0 or 1 without a gap, one occurs twice, or names
+    differ in pattern.
     """
+    if is_range(marks):
+        lower = [name.strip().lower() for name in names]
+        first, last = (end.strip() for end in marks[0].split(".."))
+        ends = [lower.index(end) for end in (first, last) if end in lower]
+        within = tuple(names[ends[0] : ends[1] + 1]) if len(ends) == 2 else ()
+        for name in within:
+            if within.count(name) > 1:
+                raise InputError(f"{name!r} is the name of two columns of {marks[0]}; rename one")
+        return within
+
     # the columns of each pattern by number
     patterns: dict[tuple[str, ...], dict[int, list[str]]] = {}
     for name in names:
@@ -334,6 +343,11 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
                 "add it, or drop those beyond it"
             )
     return columns
+
+
+def is_range(marks: Sequence[str]) -> bool:
+    """Return whether marks name the first and the last column of a list, as in 1..10."""
+    return len(marks) == 1 and marks[0].count("..") == 1
 
 
 def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] | None:
@@ -377,17 +391,13 @@ def side_of(name: str) -> str | None:
     return "b" if sides.pop() else "a"
 
 
-NOT_AVAILABLE = ("NA", "N/A", "#N/A")
-"""Texts that spreadsheets and statistics programs write into blank cells, in upper case."""
-
-
 def as_list(values: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Return a list's values up to the last that is not blank; raise InputError for gaps.
 
-    A text for a blank cell is no gap, but an unknown grade.
+    A text such as NA is not blank, but an unknown grade.
     """
     cells = list(values)
-    while cells and (cells[-1] is None or str(cells[-1]).upper() in NOT_AVAILABLE):
+    while cells and cells[-1] is None:
         cells.pop()
     if None in cells:
         raise InputError(

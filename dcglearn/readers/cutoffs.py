@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, InputError, PolarsFrame, errors_in
-from dcglearn.readers.cell_values import BLANK, NUMBER, shown
+from dcglearn.readers.cell_values import BLANK, NUMBER, UNKNOWN_GRADES, shown
 
 Cutoffs: TypeAlias = str | float | Sequence[float] | None
 """Cut-offs, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or a number of equally frequent levels."""
@@ -52,7 +52,7 @@ def level_names(cutoffs: Sequence[float]) -> list[str]:
 
 def level_of(grade: Any, cutoffs: Sequence[float], role: str = "grade") -> int:
     """Return the level of a fraction, -1 or -2 if there is none, or raise InputError."""
-    if grade in (None, "", UNKNOWN, EMPTY):
+    if grade in (None, UNKNOWN, EMPTY) or str(grade).strip(BLANK).lower() in UNKNOWN_GRADES:
         return EMPTY if grade == EMPTY else UNKNOWN
     number = _number(grade)
     if not 0 <= number <= 1:

@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cache
 from typing import Any, Self, TypeAlias
 
@@ -99,7 +100,8 @@ def _label(value: Any, column: RawColumn) -> str | None:
     role, kind = column.role, column.kind
     if role == "tie_kind" and isinstance(value, bool):
         return None  # whether it is a tie, which the winner says
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    is_second = role == "time" and isinstance(value, float)
+    if isinstance(value, bool) or not (is_second or isinstance(value, str | int | date)):
         raise InputError(f"{role} is {shown(value)}; use text or an integer")
     try:
         text = str(value)

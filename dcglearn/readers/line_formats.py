@@ -12,15 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import Any, Self, TypeAlias
 
+import numpy as np
+
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
-from dcglearn.readers.cell_values import BLANK, shown, value_of
+from dcglearn.readers.cell_values import BLANK, names_of_objects, shown, value_of
 from dcglearn.readers.column_roles import (
     ColumnsByRole,
     Record,
     Roles,
     as_list,
     by_role,
+    is_range,
     position_of,
     refuse_columns,
 )
@@ -237,7 +240,11 @@ class TextLines(Source):
     def parts(self, size: int) -> Iterator[Source]:
         """Yield the header with lines below it, whole where quotes may join lines."""
         end = self.data.find(b"\n") + 1
-        if b'"' in self.data or self.header_line != 1 or not end:
+        if (
+            self.header_line != 1
+            or not end
+            or not all(map(closes_quotes, _blocks(self.data, size)))
+        ):
             yield self
             return
         for data in _blocks(self.data[end:], size):
@@ -302,6 +309,14 @@ class TextLines(Source):
             raise InputError(
                 f"not a line of CSV ({error}): {shown(text)}; correct the quotes"
             ) from error
+
+
+def closes_quotes(lines: bytes) -> bool:
+    """Return whether every line closes the quotes that it opens."""
+    marks = np.frombuffer(lines, np.uint8)
+    quotes = np.flatnonzero(marks == ord('"'))
+    before = np.searchsorted(quotes, np.flatnonzero(marks == ord("\n")))
+    return len(quotes) % 2 == 0 and not (before % 2).any()
 
 
 def _on_one_line(name: str) -> str:
@@ -427,39 +442,6 @@ class Records(Objects):
         return self.cells_of(plain)
 
 
-DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "docno", "id")
-"""Keys of the name in an object that stands for a document of a list, in lower case."""
-
-
-def grades_of_objects(documents: Any) -> Any:
-    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``, else the value."""
-    is_list = isinstance(documents, list) and bool(documents)
-    if not is_list or not all(isinstance(document, Mapping) for document in documents):
-        return documents
-    keys = ("grade", "relevance", "rel", "relevance_grade")
-    return [_by_key(document, keys, "grade") for document in documents]
-
-
-def _are_named(documents: Any) -> bool:
-    """Return whether the documents of a list are objects that tell their names."""
-    are_objects = isinstance(documents, list) and all(isinstance(x, Mapping) for x in documents)
-    if not are_objects or not documents:
-        return False
-    return any(key.lower() in DOCUMENT_KEYS for key in documents[0])
-
-
-def _by_key(document: Mapping[str, Any], keys: Sequence[str], name: str) -> Any:
-    """Return the value of the first of some keys, in any case, that an object has."""
-    values = {key.lower(): value for key, value in document.items()}
-    for key in keys:
-        if key in values:
-            return values[key]
-    raise InputError(
-        f"the document {shown(dict(document))} has no {name}; "
-        f"give it one of the keys {', '.join(keys)}"
-    )
-
-
 def _paths(roles: Roles) -> list[str]:
     """Return the names of columns that may be paths, such as left.grades."""
     return [name for role in roles.values() for name in role.names if "." in name]
@@ -509,10 +491,12 @@ def _by_role(item: Mapping[str, Any], columns: ColumnsByRole, texts: bool) -> Re
 
     # objects that name their documents
     for side in {"a", "b"} & cells.keys():
-        if f"docs_{side}" not in cells and _are_named(cells[side]):
-            cells[f"docs_{side}"] = [
-                _by_key(document, DOCUMENT_KEYS, "name") for document in cells[side]
-            ]
+        documents = cells[side]
+        if isinstance(documents, str) and "{" in documents:
+            documents = value_of(documents, "documents", texts)
+        names = names_of_objects(documents)
+        if names is not None:
+            cells.setdefault(f"docs_{side}", names)
     return cells
 
 
@@ -573,7 +557,10 @@ def _decoder(roles: Roles) -> json.JSONDecoder:
         if len(values) == len(pairs):
             return values
         for key, n in Counter(key.lower() for key, _ in pairs).items():
-            if n > 1 and (key in accepted or any(position_of(key, mark) for mark in marks)):
+            used = key in accepted or any(
+                is_range(mark) or position_of(key, mark) for mark in marks
+            )
+            if n > 1 and used:
                 raise InputError(f"the key {key!r} occurs twice; keep one")
         return values
 

@@ -112,8 +112,8 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     if "status" in table:
         role = {"status": source.roles["status"]}
         name = str(by_role(source.names, role).get("status", "status"))
-        rejected = "rejected reject declined invalid discarded cancelled canceled draft failed"
-        marks = [*rejected.split(), *(("no", "false", "0") if name.lower() == "approved" else ())]
+        rejected = "rejected reject declined invalid discarded cancelled canceled draft failed no"
+        marks = [*rejected.split(), "false", *(["0"] if name.lower() == "approved" else [])]
         counts = Counter(word for word in table["status"].tolist() if word.lower() in marks)
         words = sorted(counts)
         problem = f"have the {name} {', '.join(words)}"

@@ -265,10 +265,10 @@ class LogMapping:
         "The log's own columns: a=Result A,winner=Verdict; a=Links {}.",
         'In Python a mapping by the usual name, ``{"a": "Links {}", "winner": "Verdict"}``; the '
         "log may write its names in any case. A list with a column for each position is named by "
-        'what they have in common, ``{"a": "first"}`` for ``first_1 .. first_10``, or by a '
-        "pattern, in which braces stand for the position. An empty name, as in "
-        '``{"swapped": ""}``, stands for no column. `system_a` and `system_b` hold the names that '
-        "winners are.",
+        'what they have in common, ``{"a": "first"}`` for ``first_1 .. first_10``, by a pattern, '
+        'in which braces stand for the position, or by its ends, ``{"a": "1..10"}``. An empty '
+        'name, as in ``{"swapped": ""}``, stands for no column. `system_a` and `system_b` hold the '
+        "names that winners are.",
         metavar="NAME=COLUMN,...",
         convert=names_of_columns,
         default={},
@@ -281,8 +281,8 @@ class LogMapping:
     header: int | str | None = option(
         "Lines of the header of text: 0 for none, 3 for line 3, 1-2 for two lines.",
         "By default it is the first line. Without one, columns are called 1, 2, 3 and so on, "
-        "``columns={'a': '1', 'b': '2', 'winner': '3'}``. Of two lines, such as left,,right and "
-        "1,2,1, the names are left_1, left_2, right_1. Lines before the header are left out.",
+        "``columns={'a': '1..3', 'b': '4..6', 'winner': '7'}``. Of two lines, such as left,,right "
+        "and 1,2,1, the names are left_1, left_2, right_1. Lines before the header are left out.",
         metavar="0|N|N-M",
         convert=header_lines,
     )

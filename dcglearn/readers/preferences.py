@@ -55,6 +55,8 @@ class Preferences(PreferencePairs, Shown):
         L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
     grade_names : sequence of str, optional
         Names of the L grades, worst first, a list or "Bad,Fair,Good".
+    id : array_like of str, shape (n,), optional
+        Which judgement it is, any text.
     query : array_like of str, shape (n,), optional
         For which query.
     rater : array_like of str, shape (n,), optional
@@ -77,6 +79,8 @@ class Preferences(PreferencePairs, Shown):
         When it was judged, such as 2026-03-01.
     tie_kind : array_like of str, shape (n,), optional
         The kind of a tie, such as "both good"; kept, not modelled.
+    status : array_like of str, shape (n,), optional
+        Whether it was accepted, such as "Approved".
 
     Attributes
     ----------

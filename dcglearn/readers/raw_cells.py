@@ -20,27 +20,41 @@ from dcglearn.foundation.validation import Fields, Indices, InputError, Integers
 from dcglearn.readers.cell_values import BLANK, PAGE_MARKS, shown
 from dcglearn.readers.column_roles import ColumnsByRole, Record, by_role, used_columns
 from dcglearn.readers.kinds import KINDS
-from dcglearn.readers.line_formats import FrameRows, JsonLines, Refusals, Source, TextLines
+from dcglearn.readers.line_formats import (
+    FrameRows,
+    JsonLines,
+    Refusals,
+    Source,
+    TextLines,
+    closes_quotes,
+)
 from dcglearn.readers.openers import Joined, flattened
 from dcglearn.readers.raw_columns import GRADE, RawColumn, Values
 
 
 def plain_frame(source: Source) -> pl.DataFrame | None:
-    """Return the columns by role, not yet checked, if every line has the same form; else None."""
+    """Return the columns by role, not yet checked, if every line has the same form; else None.
+
+    Lists of objects, which may name documents, are not plain.
+    """
+    frame = None
     with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         if isinstance(source, JsonLines):
-            return _plain_json(source)
-        if isinstance(source, TextLines):
-            return _plain_text(source)
-        if isinstance(source, FrameRows):
-            return _plain_rows(source)
-    return None
+            frame = _plain_json(source)
+        elif isinstance(source, TextLines):
+            frame = _plain_text(source)
+        elif isinstance(source, FrameRows):
+            frame = _plain_rows(source)
+    if frame is None or pl.List(pl.Struct) in frame.dtypes:
+        return None
+    texts = [frame[side] for side in ("a", "b") if frame.schema.get(side) == pl.String]
+    return None if any(one.str.contains("{", literal=True).any() for one in texts) else frame
 
 
 def _plain_rows(source: FrameRows) -> pl.DataFrame | None:
-    """Return the columns of a table; None for texts with a page mark, and for lists of objects."""
+    """Return the columns of a table; None for texts with a page mark."""
     frame = _named_by_role(source.frame, source.columns)
-    if frame is None or pl.List(pl.Struct) in frame.dtypes:
+    if frame is None:
         return None
 
     # winners are stripped word by word
@@ -76,8 +90,6 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     by_path = any("." in str(name) for name in columns.values())
     if b"\\" in source.data or "supersedes" in columns or by_path:
         return None
-    if "rater" not in columns:
-        columns.pop("id", None)
 
     # their types, as the first line has them
     numbers = dict.fromkeys(("number", "positive", "score"), pl.Float64)
@@ -147,10 +159,11 @@ def _keys_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int)
 
 
 def _plain_text(source: TextLines) -> pl.DataFrame | None:
-    """Read text without quotes, blank or ragged lines, cells as text or null; else return None."""
+    """Read text without stray quotes, blank or ragged lines, cells as text; else return None."""
     data, n_columns = source.data, len(source.names)
-    marks = f'"{PAGE_MARKS}'.encode()
-    if any(mark in data for mark in marks) or data.count(b"\r") != data.count(b"\r\n"):
+    if any(mark in data for mark in PAGE_MARKS.encode()) or data.count(b"\r") != data.count(
+        b"\r\n"
+    ):
         return None
     if codecs.BOM_UTF8 in data:  # which polars leaves out after the header
         return None
@@ -159,7 +172,8 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
 
     # count delimiters: polars refuses a long line but fills a short one with nulls
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    if data.count(source.delimiter.encode()) != (n_columns - 1) * n_lines or n_lines == 1:
+    n_delimiters = _between_quotes(data, ord(source.delimiter))
+    if n_delimiters != (n_columns - 1) * n_lines or n_lines == 1:
         return None
 
     # the cells as text, numbers where they are scores
@@ -170,7 +184,8 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
         if source.roles[role].kind == "score"
     }
     types = {f"c{i}": pl.Float64 if f"c{i}" in scores else pl.String for i in range(n_columns)}
-    layout: Any = {"has_header": False, "skip_lines": 1, "quote_char": None}
+    layout: Any = {"has_header": False, "skip_lines": 1}
+    layout["quote_char"] = '"' if b'"' in data else None
     frame = pl.read_csv(data, separator=source.delimiter, schema=types, **layout)
 
     # refuse what Python's csv refuses
@@ -179,7 +194,7 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
         return None
 
     # columns with a role, without blanks at the ends
-    if any(mark in data for mark in (b" ", b"\r", b"\t")):
+    if any(mark in data for mark in (b" ", b"\r", b"\t", b'""')):
         frame = _stripped(frame, pl.exclude(scores))
     # lines of nothing but tabs are blank
     blank = pl.all_horizontal(pl.all().is_null() | (pl.all().cast(pl.String) == ""))
@@ -187,6 +202,24 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
         return None
     used = [pl.col(index[name]).alias(name) for name in used_columns(source.columns)]
     return _named_by_role(frame.select(used), source.columns)
+
+
+def _between_quotes(data: bytes, delimiter: int) -> int | None:
+    """Return the number of delimiters outside of quotes; None if quotes do not enclose cells.
+
+    Quotes open where a cell begins, and close where it ends or, doubled, stand for one; no line
+    leaves one open.
+    """
+    if b'"' not in data:
+        return data.count(delimiter)
+    marks = np.frombuffer(b"\n" + data + b"\n", np.uint8)
+    quotes = np.flatnonzero(marks == ord('"'))
+    begin, end = marks[quotes[::2] - 1], marks[quotes[1::2] + 1]
+    ends = ord('"'), ord("\n"), delimiter
+    if not np.isin(begin, ends).all() or not np.isin(end, (*ends, ord("\r"))).all():
+        return None
+    before = np.searchsorted(quotes, np.flatnonzero(marks == delimiter))
+    return int((before % 2 == 0).sum()) if closes_quotes(data) else None
 
 
 def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame | None:
@@ -326,10 +359,6 @@ def _in_parts(source: Source) -> RawCells | None:
     missing = {role for record in others.values() for role in record} - joined.keys()
     joined |= dict.fromkeys(missing, pl.Series([None], dtype=pl.String).clear(n))
 
-    # parts without raters have no ids, which those of others may supersede
-    without_ids = any("id" not in frame.columns for frame in frames) and source.has("id")
-    if without_ids and joined.keys() & {"rater", "supersedes"}:
-        return None
     texts = next(source.parts(PARTS[0])).texts
     return RawCells(n, joined, errors, texts, at_once=not others, others=others)
 
@@ -373,9 +402,10 @@ def _refuse_merged(cells: RawCells, role: str, missing: pl.Series | bool) -> Non
     column = cells.column(role, "label")
     if isinstance(column.cells, list) or column.cells.dtype.is_nested() or column.others:
         values = [None if x is None else str(x) for x in map(column.value, column.as_list())]
-        names = pl.Series(values, dtype=pl.String).scatter(list(cells.errors), "")
+        names = pl.Series(values, dtype=pl.String)
     else:
-        names = column.cells.cast(pl.String)
+        names = column.cells.cast(pl.String).clone()
+    names = names.scatter(list(cells.errors), "")
     blank, filled = names.is_null() & missing, names.forward_fill()
     above = ~blank & blank.shift(-1, fill_value=False)
     if blank[0] or not 0 < len(names) - blank.sum() <= 2 * above.sum():

@@ -22,10 +22,17 @@ from dcglearn.foundation.validation import (
     Integers,
 )
 from dcglearn.logs.unique_rows import places
-from dcglearn.readers.cell_values import BLANK, NUMBER, UNKNOWN_GRADES, shown, value_of
+from dcglearn.readers.cell_values import (
+    BLANK,
+    NUMBER,
+    UNKNOWN_GRADES,
+    grades_of_objects,
+    shown,
+    value_of,
+)
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.grade_scale import StatedMapping
-from dcglearn.readers.line_formats import Refusals, grades_of_objects
+from dcglearn.readers.line_formats import Refusals
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import flattened
 from dcglearn.readers.winner_words import word_of
@@ -338,15 +345,14 @@ def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
 
 def notations(column: RawColumn) -> Integers:
     """Return whether the known grades of each list are names (1), numbers (2), or both (3)."""
-    unknown = (None, UNKNOWN, EMPTY, str(EMPTY), *UNKNOWN_GRADES)
+    unknown = ("none", str(EMPTY), *UNKNOWN_GRADES)
     cells, index = column.distinct()
     of_cells = []
     for value in map(column.value, cells):
-        grades = value
-        with contextlib.suppress(InputError):  # which the reader names
-            grades = grades_of_objects(value)
-        known = grades if isinstance(grades, list) else []
-        of_cells.append(sum({1 + (not isinstance(x, str)) for x in known if x not in unknown}))
+        known = value if isinstance(value, list) else []
+        of_cells.append(
+            sum({1 + (not isinstance(x, str)) for x in known if word_of(x).lower() not in unknown})
+        )
     return np.array(of_cells, np.int64)[index]
 
 

@@ -72,9 +72,9 @@ def read_preferences(
     table seems to have merged cells; either every line has a margin or none.
 
     A list may have a column for each position: ``left_1 .. left_10, right_1 .. right_10``, ``a1,
-    a2``, ``grade_a_01`` and so on; blank cells end a list. Or each document has a row, ``query,
-    side, position, grade, winner``, where rows of one query (and rater, and pair, where there are
-    such columns) make a judgement.
+    a2``, ``grade_a_01`` and so on; blank cells end a list, and NA is an unknown grade. Or each
+    document has a row, ``query, side, position, grade, winner``, where rows of one query (and
+    rater, and pair, where there are such columns) make a judgement.
 
     The log's `dropped` counts the bad lines, and gives the reasons of the first three; its
     `recognised` says which columns were used and what the winners' words were taken to mean. Raises
@@ -136,16 +136,16 @@ def read_preferences(
         The log's own columns: a=Result A,winner=Verdict; a=Links {}. In Python a mapping by the
         usual name, ``{"a": "Links {}", "winner": "Verdict"}``; the log may write its names in any
         case. A list with a column for each position is named by what they have in common, ``{"a":
-        "first"}`` for ``first_1 .. first_10``, or by a pattern, in which braces stand for the
-        position. An empty name, as in ``{"swapped": ""}``, stands for no column. `system_a` and
-        `system_b` hold the names that winners are.
+        "first"}`` for ``first_1 .. first_10``, by a pattern, in which braces stand for the
+        position, or by its ends, ``{"a": "1..10"}``. An empty name, as in ``{"swapped": ""}``,
+        stands for no column. `system_a` and `system_b` hold the names that winners are.
     sheet : int or str, optional
         The sheet of a workbook, by its name or its number from 1. By default the first.
     header : int or str, optional
         Lines of the header of text: 0 for none, 3 for line 3, 1-2 for two lines. By default it is
-        the first line. Without one, columns are called 1, 2, 3 and so on, ``columns={'a': '1', 'b':
-        '2', 'winner': '3'}``. Of two lines, such as left,,right and 1,2,1, the names are left_1,
-        left_2, right_1. Lines before the header are left out.
+        the first line. Without one, columns are called 1, 2, 3 and so on, ``columns={'a': '1..3',
+        'b': '4..6', 'winner': '7'}``. Of two lines, such as left,,right and 1,2,1, the names are
+        left_1, left_2, right_1. Lines before the header are left out.
     mapping : path or LogMapping, optional
         A TOML file that holds these options; ``dcglearn convert --mapping-out`` writes one. An
         option that is given beside it wins, ``False`` and ``None`` included; only ``n_grades=None``

@@ -34,7 +34,6 @@ from dcglearn.readers.column_roles import (
     Roles,
     Table,
     by_role,
-    named_role,
     used_columns,
 )
 from dcglearn.readers.cutoffs import cut_points
@@ -58,7 +57,7 @@ from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 ID = "id of a judgement"
 ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | {
-    ID: named_role("identity", "id")
+    ID: PREFERENCE["id"]
 }
 
 
@@ -90,7 +89,7 @@ def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None
                     f"{_place(machine, name)}: the judgement with id {shown(name)} is of {part} "
                     f"{shown(here[part])}, and in {name_of(people)} of {shown(there[part])}: "
                     "correct one of the two or, if ids only number the lines, leave them out "
-                    f"(dcglearn convert {machine} -o FILE does)"
+                    f"(dcglearn convert {machine} --columns id= -o FILE does)"
                 )
 
 
@@ -358,8 +357,7 @@ def log_of_table(
     if ("ratings_a" in table) != ("ratings_b" in table):
         raise InputError("ratings_a and ratings_b go together: one of the two is missing")
     docs, ratings = by_preference("docs"), by_preference("ratings")
-    table.pop("status", None)
-    ids, supersedes = table.pop("id", None), table.pop("supersedes", None)
+    ids, supersedes = table.get("id"), table.pop("supersedes", None)
     if "swapped" in table:
         table["swapped"] = (table["swapped"] > 0) ^ swap
 

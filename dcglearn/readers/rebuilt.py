@@ -25,6 +25,7 @@ from dcglearn.readers.column_roles import (
     Role,
     Roles,
     by_role,
+    position_of,
     side_of,
     words_of,
 )
@@ -383,10 +384,12 @@ def _pairs_of_columns(source: Source, mapping: LogMapping) -> list[tuple[str, st
         told = by_role(source.names, mapping.roles(SYSTEMS))
         return [(str(told["system_a"]), str(told["system_b"]))]
     taken = {name for about in source.roles.values() for name in about.names}
+    marks = [about.marks for about in source.roles.values() if about.marks]
     pairs: dict[tuple[str, ...], dict[str, str]] = {}
     for name in source.names:
         side = side_of(name)
-        if side is not None and name.lower() not in taken:
+        is_taken = name.lower() in taken or any(position_of(name, mark) for mark in marks)
+        if side is not None and not is_taken:
             key = tuple("" if word in SIDES else word for word in words_of(name))
             pairs.setdefault(key, {})[side] = name
     return [(both["a"], both["b"]) for both in pairs.values() if len(both) == 2]

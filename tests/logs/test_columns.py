@@ -20,6 +20,8 @@ VALUES = {
     "positive": [0.5, 2.0, 3.0],
     "number": [-1.0, 0.0, 2.5],
     "label": ["x", "y", "x"],
+    "identity": ["1", "2", "3" * 300],
+    "status": ["Approved", "", "Rejected"],
     "flag": [False, True, False],
     "side": [True, False, True],
     "documents": [[["d1", "d2"], ["d2", "d3"]]] * 2 + [[["d3", "d4"], ["d4", "d1"]]],
@@ -39,7 +41,7 @@ def test_every_column_is_cut_saved_read_and_joined(tmp_path, name):
     assert getattr(log[1:], name).tolist() == values[1:].tolist()
     assert getattr(joined([log, log[:1]], 3, None), name).tolist() == [
         *values.tolist(),
-        values[0].tolist(),
+        *values[:1].tolist(),
     ]
     for file in ("log.jsonl", "log.parquet"):
         log.save(tmp_path / file)
@@ -71,7 +73,7 @@ def test_every_column_needs_a_value_a_pair(name):
 
 def test_an_unknown_column_is_refused():
     with pytest.raises(
-        TypeError, match=r"no column 'wieght', but query, rater.*; the nearest is weight"
+        TypeError, match=r"no column 'wieght', but id, query, rater.*; the nearest is weight"
     ):
         Preferences([[1, 0]], [[0, 1]], wieght=[1])
 

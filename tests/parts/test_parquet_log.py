@@ -248,3 +248,19 @@ def test_what_needs_the_whole_log_refuses_paths_and_parts_by_the_remedy(tmp_path
             refused(
                 r"needs the whole log in memory.*give what read_preferences returns", analyse, log
             )
+
+
+def test_fit_reads_files_whose_rows_are_no_judgements(tmp_path):
+    rows = [
+        {"query": query, "side": side, "position": position, "grade": grade, "winner": "left"}
+        for query in "pq"
+        for side, grades in (("left", [2, 0]), ("right", [0, 1]))
+        for position, grade in enumerate(grades, 1)
+    ]
+    pl.DataFrame(rows).write_parquet(tmp_path / "log.parquet")
+    read = dl.read_preferences(tmp_path)
+    for log in (tmp_path, tmp_path / "log.parquet"):
+        fitted = dl.UtilityLearner().fit(log)
+        assert fitted.gap_ == dl.UtilityLearner().fit(read).gap_
+    with pytest.raises(dl.InputError, match="no 'a'"):
+        dl.UtilityLearner().fit(tmp_path, memory="1GB")

@@ -6,6 +6,7 @@ import importlib
 import io
 import json
 import re
+from datetime import date, datetime
 from importlib.util import find_spec
 
 import numpy as np
@@ -16,6 +17,7 @@ import dcglearn as dl
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.workbooks import ENGINES
+from dcglearn.logs.repeats import units
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_log import read_preferences
 from tests.makers import columns, refused, write
@@ -206,6 +208,130 @@ def test_documents_as_objects(tmp_path):
     )
 
 
+def test_lists_of_objects_beside_plain_lists(tmp_path):
+    objects = {"a": [{"doc": "x", "grade": 2}], "b": [{"doc": "y", "grade": 0}], "winner": "a"}
+    plain = {"a": [1], "b": [0], "winner": "a"}
+    other = {"a": [0], "b": [2], "winner": "b"}
+    for log in ([objects, plain, other, plain], [plain, other, objects]):
+        read = read_preferences(lines(tmp_path, *log))
+        at = log.index(objects)
+        assert read.preferred.tolist() == [[2] if line is not plain else [1] for line in log]
+        assert [names.tolist() for names in read.docs] == [
+            ["x", "y"] if row == at else ["", ""] for row in range(len(log))
+        ]
+        read.save(tmp_path / "saved.jsonl")
+        assert columns(read_preferences(tmp_path / "saved.jsonl")) == columns(read)
+
+    # lists without names are told apart by their grades
+    assert len({*units(read).number.tolist()}) == 3
+    named = {**plain, "docs_a": ["x"], "docs_b": ["y"]}
+    refused("line 2: docs_a None: give it", read_preferences, lines(tmp_path, named, plain))
+
+
+@pytest.mark.parametrize("write_list", [json.dumps, str])
+def test_lists_of_objects_as_text_in_a_cell(tmp_path, write_list):
+    first = [{"doc": "d1", "grade": 2}, {"doc": "d,2", "grade": 0}]
+    second = [{"doc": "d3", "grade": 1}]
+    table = pl.DataFrame(
+        {"a": [write_list(first), "2 1"], "b": [write_list(second), "0 1"], "winner": ["a", "a"]}
+    )
+    table.write_csv(tmp_path / "log.csv")
+    for log in (table, tmp_path / "log.csv"):
+        read = read_preferences(log)
+        assert read.preferred.tolist() == [[2, 0], [2, 1]]
+        assert read.other.tolist() == [[1, -2], [0, 1]]
+        assert read.docs.tolist() == [["d1\td,2", "d3"], ["", ""]]
+    table.write_csv(tmp_path / "log.tsv", separator="\t")
+    assert columns(read_preferences(tmp_path / "log.tsv")) == columns(read)
+
+
+def test_grades_named_as_sides_are_no_names_of_systems(tmp_path):
+    log = write(tmp_path, "log.csv", "a1,a2,b1,b2,winner\nA,C,C,B,a\nB,C,B,A,b\n")
+    read = read_preferences(log, scale="C,B,A", as_is=True)
+    assert read.preferred.tolist() == [[2, 0], [1, 2]]
+    assert read.recognised.winners.names == ""
+
+
+@pytest.mark.parametrize("brackets", ["[]", "()", "{}"])
+def test_lists_as_databases_and_python_write_them(tmp_path, brackets):
+    first, last = brackets
+    text = f'a,b,winner\n"{first}2, 0{last}","{first}0,1{last}",a\n'
+    assert read_preferences(write(tmp_path, "log.csv", text)).preferred.tolist() == [[2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (datetime(2026, 3, 1, 9), "2026-03-01 09:00:00"),
+        (date(2026, 3, 1), "2026-03-01"),
+        (1772355600.5, "1772355600.5"),
+        (1772355600, "1772355600"),
+    ],
+)
+def test_times_are_labels(tmp_path, value, text):
+    record = {**LISTS, "winner": "a", "timestamp": value}
+    table = pl.DataFrame([record, record])
+    table.write_parquet(tmp_path / "log.parquet")
+    for log in ([record, record], table, tmp_path / "log.parquet"):
+        assert read_preferences(log).time[0].startswith(text)
+
+
+def test_grades_of_objects_are_cut_named_and_found_as_those_of_plain_lists(tmp_path):
+    def objects(*grades):
+        return [{"grade": grade} for grade in grades]
+
+    # levels of equally many grades, also beside unknown ones
+    fractions = {"a": objects(0.9, 0.1, None), "b": objects(0.5, 0.05), "winner": "a"}
+    text = "a,b,winner\n.9 .1 NA,.5 .05,a\n"
+    for cutoffs in ("3", ".2,.5"):
+        read = read_preferences([fractions], cutoffs=cutoffs)
+        assert read.preferred.tolist() == [[2, 1 - (cutoffs != "3"), -1]]
+        plain = read_preferences(write(tmp_path, "log.csv", text), cutoffs=cutoffs)
+        assert columns(read) == columns(plain)
+
+    # names to put in order, and the line of a stray grade
+    named = {"a": objects("Top"), "b": objects("Low"), "winner": "a"}
+    refused(r"in order: scale= \(--scale low,top\)", read_preferences, [named])
+    stray = [{"a": objects(1, 0), "b": objects(0, 1), "winner": "a"}] * 400
+    stray += [{"a": objects(9, 0), "b": objects(0, 1), "winner": "a"}]
+    refused("record 401: the grade 9", read_preferences, stray)
+    refused("the document .1: 2. has no grade", read_preferences, [{**named, "a": [{1: 2}]}])
+
+
+def test_a_wide_table_without_a_header(tmp_path):
+    log = write(tmp_path, "log.csv", "q1,2,1,0,0,1,2,a\nq2,1,0,,0,0,1,b\n")
+    names = {"query": "1", "a": "2..4", "b": "5 .. 7", "winner": "8"}
+    read = read_preferences(log, header=0, columns=names)
+    assert read.preferred.tolist() == [[2, 1, 0], [0, 0, 1]]
+    assert read.other.tolist() == [[0, 1, 2], [1, 0, -2]]
+    assert read.query.tolist() == ["q1", "q2"]
+
+    # names that have nothing in common, and those of JSON
+    text = "best,then,Winner,other,last\n2,1,a,0,1\n"
+    names = {"a": "best..then", "b": "Other..last"}
+    assert read_preferences(write(tmp_path, "n.csv", text), columns=names).other.tolist() == [
+        [0, 1]
+    ]
+    line = '{"x": 2, "y": 1, "z": 0, "w": 1, "winner": "a"}\n'
+    names = {"a": "x..y", "b": "z..w"}
+    assert read_preferences(write(tmp_path, "n.jsonl", line), columns=names).depth == 2
+    twice = line.replace('"y"', '"x"')
+    refused(
+        "'x' occurs twice",
+        read_preferences,
+        write(tmp_path, "t.jsonl", line + twice),
+        columns=names,
+    )
+    refused("no 'b'", read_preferences, log, header=0, columns={"a": "2..4", "b": "7..5"})
+    same = write(tmp_path, "same.csv", "p,x,x,q,b,winner\n1,2,2,1,0 1 1 2,a\n")
+    refused("'x' is the name of two columns of p..q", read_preferences, same, columns={"a": "p..q"})
+
+
+def test_a_refused_number_is_shown_as_its_cell_has_it(tmp_path):
+    log = write(tmp_path, "log.csv", 'a,b,winner,margin\n2,1,a,\n2,1,a,"1,0"\n')
+    refused("line 3: margin '1,0': give it on every line", read_preferences, log)
+
+
 def test_columns_by_a_path(tmp_path):
     nested = {"left": {"grades": [2, 0]}, "right": {"Grades": [0, 1]}, "answer": {"value": "a"}}
     names = {"a": "left.grades", "b": "right.grades", "winner": "answer.value"}
@@ -278,15 +404,20 @@ def test_a_word_such_as_na_is_what_an_option_says(tmp_path):
     assert read.other.tolist() == [[0], [1]]
 
 
-def test_a_cell_that_is_not_available_is_no_gap_of_a_wide_list(tmp_path):
+def test_a_cell_that_is_not_available_is_an_unknown_grade_wherever_it_stands(tmp_path):
     head = "a1,a2,a3,b1,b2,b3,winner\n"
-    log = write(tmp_path, "log.csv", f"{head}2,NA,1,1,2,NA,a\n")
-    read = read_preferences(log, as_is=True)
-    assert read.preferred.tolist() == [[2, -1, 1]]
-    assert read.other.tolist() == [[1, 2, -2]]
-    named = write(tmp_path, "named.csv", f"{head}A,NA,B,B,NA,A,a\n")
-    read = read_preferences(named, scale="NA,B,A", as_is=True)
+    wide = write(tmp_path, "log.csv", f"{head}2,NA,1,1,2,NA,a\n1,2,,1,NA,,b\n")
+    cells = write(tmp_path, "cells.csv", "a,b,winner\n2 NA 1,1 2 NA,a\n1 2,1 NA,b\n")
+    for log in (wide, cells):
+        read = read_preferences(log, as_is=True)
+        assert read.preferred.tolist() == [[2, -1, 1], [1, -1, -2]]
+        assert read.other.tolist() == [[1, 2, -1], [1, 2, -2]]
+
+    # unless a scale names it
+    named = write(tmp_path, "named.csv", f"{head}H,NA,G,G,H,NA,a\n")
+    read = read_preferences(named, scale="NA,G,H", as_is=True)
     assert read.preferred.tolist() == [[2, 0, 1]]
+    assert read.other.tolist() == [[1, 2, 0]]
     refused("a2 is blank", read_preferences, write(tmp_path, "gap.csv", f"{head}2,,1,1,2,0,a\n"))
 
 
@@ -518,3 +649,14 @@ def test_merged_cells_of_a_row_for_each_document_and_of_judgements_are_refused(t
 def test_text_whose_every_line_is_bad_is_refused(tmp_path):
     path = write(tmp_path, "x.csv", "query,a,b,winner\nq,2 0,0 1\n")
     refused("line 2: 3 fields where the header has 4", read_preferences, path)
+
+
+def test_ids_and_statuses_are_kept_with_what_is_said_of_them(tmp_path):
+    line = {**LISTS, "winner": "a", "rater": "ann", "id": 7, "status": False}
+    read = read_preferences(lines(tmp_path, line, line))
+    read.save(tmp_path / "saved.parquet")
+    again = read_preferences(tmp_path / "saved.parquet")
+    assert again.id.tolist() == ["7", "7"] and again.status.tolist() == ["False"] * 2
+    assert again.recognised.remarks == read.recognised.remarks
+    assert "2 of 2 lines have the" in again.recognised.remarks[0]
+    assert len(read_preferences(tmp_path / "saved.parquet", leave_out="duplicates")) == 1

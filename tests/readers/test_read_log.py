@@ -530,6 +530,18 @@ def test_a_page_break_at_the_end_of_a_cell_is_refused_in_every_form(tmp_path, ma
             assert read_preferences(log).query.tolist() == [f"q{mark}1"] * 2
 
 
+def test_cells_in_quotes_are_read_at_once(tmp_path, monkeypatch):
+    frame = pl.DataFrame({"query": ["", "q, 1", 'q "2"'], "rater": ["x", " y ", "z"]})
+    frame = frame.with_columns(a=pl.lit("[2, 0]"), b=pl.lit("0,1"), winner=pl.lit("a"))
+    expected = read_preferences(frame)
+    for separator in ",;\t":
+        text = frame.write_csv(separator=separator, quote_style="always")
+        for end in ("\n", "\r\n"):
+            path = write(tmp_path, "x.csv", text.replace("\n", end))
+            assert columns(is_fast(monkeypatch, read_preferences, path)) == columns(expected)
+    assert expected.query.tolist() == ["", "q, 1", 'q "2"']
+
+
 def test_a_page_break_in_the_name_of_a_document_is_refused(tmp_path):
     judged = {"q": {"d1": 2, "d2": 0}}
     line = {"query": "q", "a": ["d1", "d2"], "b": ["d2", "d1\f"], "winner": "a"}

@@ -77,10 +77,10 @@ def test_the_commands_refuse_and_convert_leaves_ids_out(here, misuse, dcglearn):
     written("machine.jsonl", *PEOPLE, query="another")
     for words in (("learn", "people.jsonl"), ("ask", "--log", "people.jsonl")):
         misuse(
-            "leave them out (dcglearn convert machine.jsonl -o FILE does)",
+            "leave them out (dcglearn convert machine.jsonl --columns id= -o FILE does)",
             *words,
             "--llm",
             "machine.jsonl",
         )
-    assert dcglearn("convert", "machine.jsonl", "-o", "plain.jsonl")[0] == 0
+    assert dcglearn("convert", "machine.jsonl", "--columns", "id=", "-o", "plain.jsonl")[0] == 0
     assert dcglearn("learn", "people.jsonl", "--llm", "plain.jsonl", "--dry-run")[0] == 0
