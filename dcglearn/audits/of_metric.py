@@ -73,11 +73,11 @@ def curves_section(inputs: Inputs) -> Section:
     outside = [row for row in rows if not row["all_low"] <= row["in_use"] <= row["all_high"]]
 
     # where they lie, in words, and the one that lies furthest out
-    names = [str(row["parameter"]).rpartition(" ") for row in outside]
     where = []
-    for kind in ("gain of grade", "discount at"):
-        places = [place for name, _, place in names if name == kind]
-        where += [f"the {kind} {', '.join(places)}"] if places else []
+    for kind in ("gain of" if learned.grade_names else "gain of grade", "discount at"):
+        names = [row["parameter"] for row in outside if row["parameter"].startswith(kind)]
+        places = ", ".join(name.removeprefix(f"{kind} ") for name in names)
+        where += [f"the {kind} {places}"] if places else []
     furthest = max(outside, key=_distance, default=None)
 
     # beside the curves themselves
@@ -111,7 +111,7 @@ def curves_section(inputs: Inputs) -> Section:
 def _curves_table(inputs: Inputs, in_use: list[float]) -> PolarsFrame:
     """Return gains and discounts of both metrics, with the bands of the learned ones."""
     learned, bands = inputs.fit.dcg, inputs.bands
-    parameters = parameter_names(learned.n_grades, learned.depth)
+    parameters = parameter_names(learned.n_grades, learned.depth, learned.grade_names)
     if bands is None:
         values = {"estimate": [*learned.gains.tolist(), *learned.discounts.tolist()]}
     else:

@@ -105,14 +105,11 @@ class Utility(SavedMetric):
     def table(self) -> PolarsFrame:
         """The weights: a row for each position, a column for each grade."""
         positions = {"position": np.arange(1, self.depth + 1)}
-        return table_of(positions | dict(zip(self._names, self.weights.T, strict=True)))
-
-    @property
-    def _names(self) -> Sequence[str]:
-        return self.grade_names or [f"grade {grade}" for grade in range(self.n_grades)]
+        names = grade_labels(self.n_grades, self.grade_names)
+        return table_of(positions | dict(zip(names, self.weights.T, strict=True)))
 
     def __str__(self) -> str:
-        names = [one_line(name) for name in self._names]
+        names = [one_line(name) for name in grade_labels(self.n_grades, self.grade_names)]
         width = max(9, *(len(name) + 1 for name in names))
         rows = ["position" + "".join(f"{name:>{width}}" for name in names)]
         for k, row in enumerate(self.weights):
@@ -364,10 +361,14 @@ class DCG(NormalisedMetric):
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
 
 
+def grade_labels(n_grades: int, names: Sequence[str] | None = None) -> Sequence[str]:
+    """Return the names of grades, or else "grade 0" and so on."""
+    return names or [f"grade {grade}" for grade in range(n_grades)]
+
+
 def parameter_names(n_grades: int, depth: int, grades: Sequence[str] | None = None) -> list[str]:
     """Return what gains and discounts are called, where grades may have names."""
-    names = grades or [""] * n_grades
-    gains = [f"gain of grade {grade} {name}".rstrip() for grade, name in enumerate(names)]
+    gains = [f"gain of {grade}" for grade in grade_labels(n_grades, grades)]
     return gains + [f"discount at {k}" for k in range(1, depth + 1)]
 
 

@@ -116,7 +116,9 @@ def test_the_report_names_what_decides_a_conclusion(dcglearn, tmp_path):
     learn = ("learn", log, "--loss", "logistic", "-o", tmp_path / "dcg.json", "--force")
     status, out, _ = dcglearn(*learn, "--what-if", "gain of 3 > 0.5", "--report-out", page)
     assert status == 0
-    assert re.search(r"\nwhat if: .*\d of 120 verdicts .* that the gain of 3 is above 0.5", out)
+    assert re.search(
+        r"\nwhat if: .*\d of 120 verdicts .* that the gain of grade 3 is above 0.5", out
+    )
     assert re.search(r"\nwhat if, by rater: .* of 3; ", out)
     assert "| row | rater | preferred |" in page.read_text()
 

@@ -247,9 +247,9 @@ def test_they_read_well():
 def test_tables_are_frames():
     named = DCG([0, 1, 3], [1, 0.5], ["Bad", "Fair", "Good"])
     assert named.table.rows() == [
-        ("gain of grade 0 Bad", 0.0),
-        ("gain of grade 1 Fair", 1.0),
-        ("gain of grade 2 Good", 3.0),
+        ("gain of Bad", 0.0),
+        ("gain of Fair", 1.0),
+        ("gain of Good", 3.0),
         ("discount at 1", 1.0),
         ("discount at 2", 0.5),
     ]
