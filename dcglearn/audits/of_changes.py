@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from math import isfinite
+from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote
 
@@ -178,9 +178,12 @@ def _agreement(before: Fields, now: Fields) -> list[Change]:
 
 
 def _ends(row: Fields, value: str, ends: str = "") -> Ends:
-    """Return a value and the ends of its interval; raise ValueError if these are none."""
+    """Return a value and the ends of its interval; raise ValueError if these are none.
+
+    Gains, discounts, leads and agreement are from -1 to 1, and lie within their intervals.
+    """
     found, low, high = (float(row[name]) for name in (value, f"{ends}low", f"{ends}high"))
-    if not isfinite(found) or not low <= high:
+    if not all(below <= above + 1e-9 for below, above in pairwise((-1, low, found, high, 1))):
         raise ValueError(f"{found} ({low} to {high})")
     return found, low, high
 

@@ -102,7 +102,7 @@ def test_audits_of_other_grades_are_not_compared(march, depth):
     assert "gain of grade 1" not in [row[0] for row in changes.cells]
 
 
-@pytest.mark.parametrize("place", ["date", "judgements", "nan", "reversed"])
+@pytest.mark.parametrize("place", ["date", "judgements", "nan", "reversed", "outside", "large"])
 def test_numbers_that_no_audit_has_are_refused(march, place):
     values = json.loads(json.dumps(march.to_dict()))
     row = values["curves"]["bands"]["table"][1]
@@ -112,6 +112,10 @@ def test_numbers_that_no_audit_has_are_refused(march, place):
         values["log"]["judgements"] = -3
     elif place == "nan":
         row["estimate"] = "nan"
+    elif place == "outside":
+        row["estimate"] = row["all_high"] + 0.1
+    elif place == "large":
+        row["estimate"], row["all_low"], row["all_high"] = 7, 6.5, 7.5
     else:
         row["all_low"], row["all_high"] = row["all_high"] + 1, row["all_low"]
     refused("the mapping: no numbers of an audit, or not all of them", earlier_audit, values)
