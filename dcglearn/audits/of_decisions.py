@@ -48,6 +48,8 @@ def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Findi
     # the order under both metrics
     call = "audit(log, judgements=..., runs=...)"
     judged, systems = read_both(judgements, runs, call, "judgements=", "runs=")
+    if inputs.tells_nothing:
+        return {"systems": Section(f"not told: the learned DCG is {ASSUMED}")}
     baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
     metrics = {inputs.name: baseline, LEARNED: inputs.learned}
     with stage("systems"):
@@ -101,8 +103,6 @@ def _people(order: SystemOrder, inputs: Inputs) -> People | None:
 
     Where they are one, the next best under the learned DCG stands for the latter.
     """
-    if inputs.tells_nothing:
-        return None
     best, *others = np.argsort(order.ranks[:, 1]).tolist()
     in_use = int(np.argmin(order.ranks[:, 0]))
     pair = best, others[0] if in_use == best else in_use
@@ -205,31 +205,14 @@ def tools_section(inputs: Inputs) -> Section:
 
     # what each tool needs
     dcg = inputs.learned
-    paste: dict[str, Any] = {}
-    for tool in ("lightgbm", "sql", "ir-measures"):
-        made = exported(dcg, "dcg.json", tool)
-        paste[tool] = made.settings if made.text is None else made.text
-
+    made = [exported(dcg, "dcg.json", tool) for tool in ("lightgbm", "sql", "ir-measures")]
     about = "what other tools need of the learned DCG, to paste; a page (.html) holds dcg.json too"
     return Section(
         about,
-        numbers={"paste": paste},
-        texts={tool: _pasted(made) for tool, made in paste.items()},
+        numbers={"paste": {one.target: one.text or one.settings for one in made}},
+        texts={one.target: one.texts[one.target] for one in made},
         files={"dcg.json": json_address(dcg.to_dict())},
     )
-
-
-def _pasted(made: Any) -> str:
-    """Return what a tool needs as text: a text, or settings a line each."""
-    if isinstance(made, str):
-        return made
-    lines = []
-    for name, value in made.items():
-        if value == []:
-            continue
-        text = "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        lines.append(f"{name}: {text}")
-    return "\n".join(lines)
 
 
 def then_and_now(

@@ -102,6 +102,23 @@ class Utility(SavedMetric):
         return total[()]
 
     @property
+    def sentence(self) -> str:
+        """Where a result is worth most, and where least."""
+        names, said = grade_labels(self.n_grades, self.grade_names), []
+        for place in (self.weights.argmax(), self.weights.argmin()):
+            k, grade = divmod(int(place), self.n_grades)
+            said.append(f"{self.weights[k, grade]:.2f}, with {names[grade]} at position {k + 1}")
+        return one_line("a result is worth most, {}, and least, {}".format(*said))
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The weight of each grade by position."""
+        ticks = [str(k + 1) for k in range(self.depth)]
+        names = grade_labels(self.n_grades, self.grade_names)
+        lines = dict(zip(names, self.weights.T.tolist(), strict=True))
+        return [{"title": "weights of grades", "ticks": ticks, "lines": lines, "unit": "position"}]
+
+    @property
     def table(self) -> PolarsFrame:
         """The weights: a row for each position, a column for each grade."""
         positions = {"position": np.arange(1, self.depth + 1)}

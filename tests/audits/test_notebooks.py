@@ -28,7 +28,7 @@ def results():
         "discounts": np.array([[1, 0.4], [1, 0.6]]),
     }
     yield NAMED, str(NAMED), 2
-    yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 0
+    yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 1
     yield judged(5), "Preferences(5 pairs", 1
     yield Preferences(np.zeros((0, 2, 3), int)), "Preferences(0 pairs", 0
     yield Bands(NAMED, level=0.9, by="pair", n_units=30, **draws), "discount at 2", 2
