@@ -265,7 +265,8 @@ class Bands(Finding):
         notes = [
             f"the band of each holds the true number in {percent(self.level)} of such logs, the "
             "band of all at once all of them together",
-            f"from {len(self.gains):,} {drawn}: {units} are taken as independent{together}",
+            f"from {len(self.gains):,} {drawn}: {units} to learn from are taken as "
+            f"independent{together}",
         ]
         if self.failed:
             notes.append(f"{self.failed} more samples could not be learned from")
