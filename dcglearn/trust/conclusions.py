@@ -232,7 +232,8 @@ def conclusion_of(
             raise InputError(f"{words!r}: give judgements= and runs= with the two runs")
         return of_runs(log, fit, name, rest[0], judgements, runs)
 
-    return of_number(name, *rest, log, fit)
+    side, limit = rest
+    return of_number(name, side, limit, log, fit)
 
 
 def of_number(place: int, side: str, limit: float, log: Preferences, fit: DirectFit) -> OfDCG:
