@@ -23,13 +23,14 @@ from dcglearn.readers.preferences import Preferences
 def log_parts(inputs: Inputs) -> dict[str, Finding]:
     """Return the contents of a log with what stands out, and its raters' agreement and errors."""
     log, rated, bands = inputs.log, inputs.log.ratings is not None, inputs.bands
+    coins = inputs.tells_nothing
 
     # agreement of raters, and the influence of each
     with stage("raters"):
         agreement = rater_agreement(
-            log, inputs.fit, errors=not rated, random_state=inputs.random_state
+            log, inputs.fit, errors=not (rated or coins), random_state=inputs.random_state
         )
-        moves = influence_of_raters(inputs.pairs, inputs.fit)
+        moves = {} if coins else influence_of_raters(inputs.pairs, inputs.fit)
     width: Any = np.inf
     if bands is not None:
         width = np.ptp(np.concatenate([bands.gain_band, bands.discount_band], axis=1), axis=0)
@@ -56,7 +57,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "over_time": _over_time(log),
         "one_sided": one_sided_raters(log).tolist(),
         "left_out": len(differing_pairs(log)) - len(inputs.pairs),
-        "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
+        "no_signal": NO_SIGNAL if coins else "",
         "as_read": [log.contradiction, *_left_out(inputs)],
         "cautions": cautions_of(log, inputs.fit),
     }

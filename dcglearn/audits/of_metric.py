@@ -14,9 +14,10 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades, PolarsFrame
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.metrics.dcg import as_curves, parameter_names
-from dcglearn.parts.usable_pairs import NO_SIGNAL
+from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
+from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.band_draws import Bands
 
 
 def verdict_section(inputs: Inputs) -> Section:
@@ -62,7 +63,7 @@ def _today() -> str:
 def curves_section(inputs: Inputs) -> Section:
     """Return the learned gains and discounts with bands, beside those of the metric in use."""
     # rows of parameters that are not fixed, and those whose band leaves out the metric in use
-    learned, bands = inputs.fit.dcg, inputs.bands
+    learned, bands = inputs.fit.dcg, None if inputs.tells_nothing else inputs.bands
     in_use = np.concatenate([inputs.baseline.gains, inputs.baseline.discounts]).tolist()
     rows: list[Fields] = []
     if bands is not None:
@@ -96,7 +97,7 @@ def curves_section(inputs: Inputs) -> Section:
     caption = "Gains and discounts"
     if bands is not None:
         caption += f", with {percent(bands.level)} bands by {bands.by}"
-    curves = _curves_table(inputs, in_use)
+    curves = _curves_table(inputs.name, in_use, learned, bands)
     return Section.told(
         "curves",
         numbers,
@@ -108,15 +109,14 @@ def curves_section(inputs: Inputs) -> Section:
     )
 
 
-def _curves_table(inputs: Inputs, in_use: list[float]) -> PolarsFrame:
+def _curves_table(name: str, in_use: list[float], learned: DCG, bands: Bands | None) -> PolarsFrame:
     """Return gains and discounts of both metrics, with the bands of the learned ones."""
-    learned, bands = inputs.fit.dcg, inputs.bands
     parameters = parameter_names(learned.n_grades, learned.depth, learned.grade_names)
     if bands is None:
         values = {"estimate": [*learned.gains.tolist(), *learned.discounts.tolist()]}
     else:
         values = bands.table.drop("parameter", "standard_error").to_dict(as_series=False)
-    return table_of({"parameter": parameters, inputs.name: in_use, **values})
+    return table_of({"parameter": parameters, name: in_use, **values})
 
 
 def _distance(row: Fields) -> float:
@@ -134,7 +134,12 @@ def held_out_parts(inputs: Inputs) -> dict[str, Finding]:
 
 
 def disagreement_section(inputs: Inputs) -> Section:
-    """Return how often two metrics disagree, whom judges follow there, and pairs that show it."""
+    """Return how often two metrics disagree, whom judges follow there, and pairs that show it.
+
+    Of a DCG that was learned from coin flips none of it is told.
+    """
+    if inputs.tells_nothing:
+        return Section(f"not told: the learned DCG is {ASSUMED}")
     log, comparison = inputs.pairs, inputs.comparison
     metrics = {LEARNED: inputs.fit.dcg, inputs.name: inputs.baseline}
 

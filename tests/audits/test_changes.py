@@ -7,8 +7,8 @@ import pytest
 
 from dcglearn.audits.audit import audit
 from dcglearn.audits.of_changes import Change, earlier_audit
-from dcglearn.readers.preferences import Preferences
 from dcglearn.metrics.dcg import DCG
+from dcglearn.readers.preferences import Preferences
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 
