@@ -141,7 +141,7 @@ def audit(
     # the sections, in the order of the page
     curves, systems = curves_section(inputs), systems_parts(inputs, judgements, runs)
     survival = systems.get("survival")
-    swaps = survival["swaps"] if isinstance(survival, Section) else []
+    swaps = survival.rows if isinstance(survival, Section) else []
     coins = inputs.tells_nothing
     fit = inputs.fit
     findings: dict[str, Finding] = {

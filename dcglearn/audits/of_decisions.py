@@ -81,18 +81,19 @@ def _survival(
         )
 
     # at most 20 swaps, those beyond chance first
-    swapped = sorted(zip(swaps.pairs, swaps.solid, strict=True), key=lambda swap: not swap[1])
+    swapped = sorted(swaps.table.rows(), key=lambda swap: not swap[-1])
     shown = []
-    for (first, second), solid in swapped[:20]:
+    for first, second, solid in swapped[:20]:
         values = order.evaluation.filled
         gaps = values[names.index(second)] - values[names.index(first)]
-        ends = [_mean_with_interval(gap, inputs.random_state) for gap in gaps]
-        shown.append({"first": first, "second": second, "solid": solid, "differences": ends})
+        ends = chain(*(_mean_with_interval(gap, inputs.random_state) for gap in gaps))
+        swap = {"better_in_use": first, "better_when_learned": second, "beyond_chance": solid}
+        shown.append(swap | dict(zip(ENDS, ends, strict=True)))
     return Section(
         sentence,
-        numbers={**numbers, "swaps": shown},
+        numbers=numbers,
         caption="Systems that swap",
-        rows=_swaps_table(shown),
+        rows=shown,
         formats=dict.fromkeys(ENDS, "+.4f"),
         pictures=_swaps_drawn(shown),
     )
@@ -113,24 +114,11 @@ def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
     """Return the differences of the systems that swap, under both metrics."""
     rows = []
     for swap in swaps:
-        names = f"{swap['second']} – {swap['first']}"
-        for metric, ends in zip(("in use", "learned"), swap["differences"], strict=True):
-            rows.append((f"{names}: {metric}", *ends))
+        names = f"{swap['better_when_learned']} – {swap['better_in_use']}"
+        for metric, ends in (("in use", ENDS[:3]), ("learned", ENDS[3:])):
+            rows.append((f"{names}: {metric}", *(swap[end] for end in ends)))
     title = "systems that swap: differences (95% intervals)"
     return [{"title": title, "rows": rows}] if rows else []
-
-
-def _swaps_table(swaps: list[Fields]) -> list[Fields]:
-    """Return a row for each pair of systems that swap."""
-    return [
-        {
-            "better_in_use": swap["first"],
-            "better_when_learned": swap["second"],
-            "beyond_chance": "yes" if swap["solid"] else "may be chance",
-            **dict(zip(ENDS, chain.from_iterable(swap["differences"]), strict=True)),
-        }
-        for swap in swaps
-    ]
 
 
 def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers) -> Floats:

@@ -7,13 +7,13 @@ import numpy as np
 from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.section import Section, worded
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.plain_text import left_out, number_of
+from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import cautions_of
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.logs.unique_rows import list_numbers
-from dcglearn.parts.parted_log import differing_pairs
+from dcglearn.parts.parted_log import contents, differing_pairs
 from dcglearn.parts.usable_pairs import NO_SIGNAL, REASON, one_sided_raters
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import rater_agreement
@@ -51,7 +51,6 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "circles": {"circular": circular, "triples": triples},
         # who judged
         "error_rate": inputs.fit.error_rate,
-        "wrong_share": inputs.fit.wrong_share,
         "influence": {rater: float(np.abs(move).max()) for rater, move in moves.items()},
         "much": much,
         "over_time": _over_time(log),
@@ -72,7 +71,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
     others = [note.removeprefix("! ") for note in notes if note not in striking]
     no_raters = rated or (log.rater is None and log.swapped is None)
     section = Section(
-        f"{_counts(log)}: {about}",
+        f"{contents(log)}: {about}",
         others,
         asks,
         numbers,
@@ -95,18 +94,6 @@ def _over_time_drawn(over_time: Fields | None) -> list[Fields]:
         return []
     lines = {"judgements": over_time["judgements"]}
     return [{"title": "judgements over time", "ticks": over_time["days"], "lines": lines}]
-
-
-def _counts(log: Preferences) -> str:
-    """Return how many judgements, raters, queries and ties a log holds."""
-    judgements = "judgements" if log.ratings is None else "pairs of rated lists"
-    counts = [number_of(len(log), judgements, ",")]
-    for name, labels in (("raters", log.rater), ("queries", log.query)):
-        if labels is not None:
-            counts.append(number_of(len(np.unique(labels)), name, ","))
-    if log.tie is not None:
-        counts.append(number_of(int(log.tie.sum()), "ties", ","))
-    return ", ".join(counts)
 
 
 def _over_time(log: Preferences) -> Fields | None:

@@ -8,16 +8,15 @@ import numpy as np
 from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section
 from dcglearn.coherence.pair_shares import disagreement_matrix
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Fields, Grades, PolarsFrame
+from dcglearn.foundation.validation import Fields, Grades
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
+from dcglearn.metrics.dcg import as_curves
 from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import Bands
 
 
 def verdict_section(inputs: Inputs) -> Section:
@@ -64,7 +63,7 @@ def curves_section(inputs: Inputs) -> Section:
     """Return the learned gains and discounts with bands, beside those of the metric in use."""
     # rows of parameters that are not fixed, and those whose band leaves out the metric in use
     learned, bands = inputs.fit.dcg, None if inputs.tells_nothing else inputs.bands
-    in_use = np.concatenate([inputs.baseline.gains, inputs.baseline.discounts]).tolist()
+    in_use = inputs.baseline.table["value"]
     rows: list[Fields] = []
     if bands is not None:
         table = zip(bands.table.to_dicts(), in_use, strict=True)
@@ -94,10 +93,12 @@ def curves_section(inputs: Inputs) -> Section:
         "where": " and ".join(where),
         "furthest": furthest,
     }
-    caption = "Gains and discounts"
+    # both metrics, with the bands of the learned one
+    caption, curves = "Gains and discounts", learned.table.rename({"value": "estimate"})
     if bands is not None:
         caption += f", with {percent(bands.level)} bands by {bands.by}"
-    curves = _curves_table(inputs.name, in_use, learned, bands)
+        curves = bands.table.drop("standard_error")
+    curves.insert_column(1, in_use.alias(inputs.name))
     return Section.told(
         "curves",
         numbers,
@@ -107,16 +108,6 @@ def curves_section(inputs: Inputs) -> Section:
         labels={**({} if bands is None else bands._labels), "estimate": "learned"},
         pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
     )
-
-
-def _curves_table(name: str, in_use: list[float], learned: DCG, bands: Bands | None) -> PolarsFrame:
-    """Return gains and discounts of both metrics, with the bands of the learned ones."""
-    parameters = parameter_names(learned.n_grades, learned.depth, learned.grade_names)
-    if bands is None:
-        values = {"estimate": [*learned.gains.tolist(), *learned.discounts.tolist()]}
-    else:
-        values = bands.table.drop("parameter", "standard_error").to_dict(as_series=False)
-    return table_of({"parameter": parameters, name: in_use, **values})
 
 
 def _distance(row: Fields) -> float:

@@ -44,7 +44,7 @@ def deciding_parts(
 
     # systems that swap
     for swap in swaps[:1]:
-        new, old = swap["second"], swap["first"]
+        new, old = swap["better_when_learned"], swap["better_in_use"]
         swapped = of_runs(log, fit, new, old, judgements, runs)
         parts["deciding a swap"] = deciding(swapped, n_fits=1)
     return parts

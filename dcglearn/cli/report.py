@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dcglearn.audits.of_fit import learned_from_coins, learned_section, left_open
 from dcglearn.audits.section import Section
-from dcglearn.cli.reading import describe, n_judgements, n_pairs
+from dcglearn.cli.reading import describe
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.plain_text import left_out, number_of, one_line
@@ -19,7 +19,7 @@ from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE
-from dcglearn.parts.parted_log import PartedLog
+from dcglearn.parts.parted_log import PartedLog, n_judgements, n_pairs
 from dcglearn.parts.usable_pairs import ASSUMED
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import FormChoice
@@ -175,9 +175,8 @@ class Report(Findings):
     def _qp_dict(self, learner: QPFit) -> Fields:
         path = None
         if self.chosen is not None:
-            c = self.chosen
-            scores = zip(c.grid.tolist(), c.mean.tolist(), c.error.tolist(), strict=True)
-            path = [{"C": C, "share": mean, "standard_error": error} for C, mean, error in scores]
+            names = {"value": "C", "held_out_share": "share"}
+            path = self.chosen.table.rename(names).to_dicts()
         return {
             "method": "qp",
             "C": learner.description.C,
@@ -198,10 +197,11 @@ class Report(Findings):
     @cached_property
     def parts(self) -> Mapping[str, Finding]:
         """The parts of the report: six that say in a sentence what to know, then further ones."""
-        bands = None if self.no_signal else self.bands
+        bands, learned = None if self.no_signal else self.bands, self._learned()
+        cautions = cautions_of(self.log, self.learner)
         parts: dict[str, Finding | None] = {
             "read": read_section(self.log, self.contradicted, self.remarks),
-            "learned": self._with_cautions(self._learned()),
+            "learned": replace(learned, notes=[*learned.notes, *cautions]),
             "how sure": bands or Section(self.no_bands or self._without_bands),
             "new judgements": Section(self.not_measured),
             "left open": left_open(self.learner, coins=bool(self.no_signal)),
@@ -223,12 +223,8 @@ class Report(Findings):
             return f"not at all: bands are those of {ASSUMED}"
         if isinstance(self.log, PartedLog):
             return NOT_IN_PARTS
-        if self.factoring is not None:
-            return "not measured; --method dcg --bands 200 gives 90% bands of gains and discounts"
-        return "not measured; --bands 200 gives 90% bands of every gain and discount"
-
-    def _with_cautions(self, section: Section) -> Section:
-        return replace(section, notes=[*section.notes, *cautions_of(self.log, self.learner)])
+        method = "" if self.factoring is None else "--method dcg "
+        return f"not measured; {method}--bands 200 gives 90% bands of every gain and discount"
 
     def _learned(self) -> Section:
         if self.no_signal:

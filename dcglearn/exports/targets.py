@@ -16,7 +16,7 @@ from dcglearn.exports.settings import (
     to_trec_eval,
 )
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import nearest
+from dcglearn.foundation.plain_text import aligned, nearest
 from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.textbook import is_metric_file
@@ -167,11 +167,9 @@ def exported(
 
 def list_of_targets() -> str:
     """Return a table of the targets and what each can hold."""
-    width = max(map(len, TARGETS))
-    rows = [f"{name:<{width}}  {holds}" for name, holds in TARGETS.items()]
     return "\n".join(
         [
-            *rows,
+            *aligned([*TARGETS.items()], 2),
             f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate --rank-eval "
             "rescores their responses",
         ]

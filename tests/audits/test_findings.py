@@ -52,7 +52,9 @@ def turned(log, flip, **columns):
 
 def test_a_clean_log_has_nothing_that_stands_out(steep):
     finding = log_section(steep)
-    assert finding.sentence == "300 judgements, 5 raters: nothing in them stands out"
+    assert (
+        finding.sentence == "300 pairs, 5 raters; 4 positions, 4 grades: nothing in them stands out"
+    )
     assert "no rater is shown to decide too much: without" in said(finding)
     assert "pairs judged twice: 0" in said(finding)
     assert "add the column swapped" in said(finding)
@@ -212,7 +214,9 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     assert tossed.tells_nothing and tossed.followed == ""
     assert verdict_section(tossed).sentence == "judge more before you change flat"
     assert verdict_section(tossed).notes[0] == NO_SIGNAL
-    assert log_section(tossed).sentence == f"300 judgements, 5 raters: {NO_SIGNAL}"
+    assert (
+        log_section(tossed).sentence == f"300 pairs, 5 raters; 4 positions, 4 grades: {NO_SIGNAL}"
+    )
     assert curves_section(tossed).sentence.startswith("no gain or discount can be learned")
     held_out = held_out_parts(tossed)
     assert [*held_out] == ["held_out"]
