@@ -22,6 +22,7 @@ from dcglearn.audits.of_decisions import (
     then_and_now,
     tools_section,
 )
+from dcglearn.audits.of_fit import learned_from_coins, learned_section, left_open
 from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import (
     curves_section,
@@ -51,8 +52,10 @@ class Audit(Findings):
     apart = ("made", "more")
     headings: ClassVar = {
         "log": "The log",
+        "learned": "What was learned",
         "curves": "What a grade is worth, and a position",
         "held_out": "Does it follow the users?",
+        "left open": "What the log cannot tell",
         "disagreement": "Where the two metrics disagree",
         "systems": "Would the leaderboard change?",
         "survival": "What do all DCGs that the log allows agree on?",
@@ -138,12 +141,17 @@ def audit(
     # the sections, in the order of the page
     curves, systems = curves_section(inputs), systems_parts(inputs, judgements, runs)
     survival = systems.get("survival")
-    swaps = survival["swaps"] if isinstance(survival, Section) else []
+    swaps = survival.rows if isinstance(survival, Section) else []
+    coins = inputs.tells_nothing
+    fit = inputs.fit
     findings: dict[str, Finding] = {
         "verdict": verdict_section(inputs),
         **log_parts(inputs),
+        # what was learned, as `learn` tells it
+        "learned": learned_from_coins(fit.dcg) if coins else learned_section(fit),
         "curves": curves,
         **held_out_parts(inputs),
+        "left open": left_open(fit, coins=coins),
         "disagreement": disagreement_section(inputs),
         # what follows from it
         **systems,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from math import isfinite
+from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote
 
@@ -141,17 +141,22 @@ def _curves(before: Fields, now: Fields) -> list[Change]:
     """Return the changes of learned gains and discounts.
 
     There are none where grades or depth differ, or one of the logs has nothing to learn from.
+    Grades of an audit without their names are told by number.
     """
     bands = [one["curves"]["bands"] for one in (before, now)]
     if None in bands or any(one["curves"]["no_signal"] for one in (before, now)):
         return []
-    tables = [
-        {row["parameter"]: _ends(row, "estimate", "all_") for row in one["table"]} for one in bands
-    ]
-    if [*tables[0]] != [*tables[1]]:
+    tables = [one["table"] for one in bands]
+    names = [tuple(str(row["parameter"]) for row in table) for table in tables]
+
+    # names of grades, where an audit has them, go before numbers
+    shapes = {(sum(name.startswith("gain of ") for name in one), len(one)) for one in names}
+    named = {one for one in names if "gain of grade 0" not in one}
+    if len(shapes) > 1 or len(named) > 1:
         return []
-    pairs = ((name, then, tables[1][name]) for name, then in tables[0].items())
-    return [Change(name, then, later) for name, then, later in pairs if then[1] < then[2]]
+    was, is_now = ([_ends(row, "estimate", "all_") for row in table] for table in tables)
+    numbers = zip(*(named or names[:1]), was, is_now, strict=True)
+    return [Change(*number) for number in numbers if number[1][1] < number[1][2]]
 
 
 def _lead(before: Fields, now: Fields) -> list[Change]:
@@ -173,9 +178,12 @@ def _agreement(before: Fields, now: Fields) -> list[Change]:
 
 
 def _ends(row: Fields, value: str, ends: str = "") -> Ends:
-    """Return a value and the ends of its interval; raise ValueError if these are none."""
+    """Return a value and the ends of its interval; raise ValueError if these are none.
+
+    Gains, discounts, leads and agreement are from -1 to 1, and lie within their intervals.
+    """
     found, low, high = (float(row[name]) for name in (value, f"{ends}low", f"{ends}high"))
-    if not isfinite(found) or not low <= high:
+    if not all(below <= above + 1e-9 for below, above in pairwise((-1, low, found, high, 1))):
         raise ValueError(f"{found} ({low} to {high})")
     return found, low, high
 

@@ -48,6 +48,8 @@ def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Findi
     # the order under both metrics
     call = "audit(log, judgements=..., runs=...)"
     judged, systems = read_both(judgements, runs, call, "judgements=", "runs=")
+    if inputs.tells_nothing:
+        return {"systems": Section(f"not told: the learned DCG is {ASSUMED}")}
     baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
     metrics = {inputs.name: baseline, LEARNED: inputs.learned}
     with stage("systems"):
@@ -79,18 +81,19 @@ def _survival(
         )
 
     # at most 20 swaps, those beyond chance first
-    swapped = sorted(zip(swaps.pairs, swaps.solid, strict=True), key=lambda swap: not swap[1])
+    swapped = sorted(swaps.table.rows(), key=lambda swap: not swap[-1])
     shown = []
-    for (first, second), solid in swapped[:20]:
+    for first, second, solid in swapped[:20]:
         values = order.evaluation.filled
         gaps = values[names.index(second)] - values[names.index(first)]
-        ends = [_mean_with_interval(gap, inputs.random_state) for gap in gaps]
-        shown.append({"first": first, "second": second, "solid": solid, "differences": ends})
+        ends = chain(*(_mean_with_interval(gap, inputs.random_state) for gap in gaps))
+        swap = {"better_in_use": first, "better_when_learned": second, "beyond_chance": solid}
+        shown.append(swap | dict(zip(ENDS, ends, strict=True)))
     return Section(
         sentence,
-        numbers={**numbers, "swaps": shown},
+        numbers=numbers,
         caption="Systems that swap",
-        rows=_swaps_table(shown),
+        rows=shown,
         formats=dict.fromkeys(ENDS, "+.4f"),
         pictures=_swaps_drawn(shown),
     )
@@ -101,8 +104,6 @@ def _people(order: SystemOrder, inputs: Inputs) -> People | None:
 
     Where they are one, the next best under the learned DCG stands for the latter.
     """
-    if inputs.tells_nothing:
-        return None
     best, *others = np.argsort(order.ranks[:, 1]).tolist()
     in_use = int(np.argmin(order.ranks[:, 0]))
     pair = best, others[0] if in_use == best else in_use
@@ -113,24 +114,11 @@ def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
     """Return the differences of the systems that swap, under both metrics."""
     rows = []
     for swap in swaps:
-        names = f"{swap['second']} – {swap['first']}"
-        for metric, ends in zip(("in use", "learned"), swap["differences"], strict=True):
-            rows.append((f"{names}: {metric}", *ends))
+        names = f"{swap['better_when_learned']} – {swap['better_in_use']}"
+        for metric, ends in (("in use", ENDS[:3]), ("learned", ENDS[3:])):
+            rows.append((f"{names}: {metric}", *(swap[end] for end in ends)))
     title = "systems that swap: differences (95% intervals)"
     return [{"title": title, "rows": rows}] if rows else []
-
-
-def _swaps_table(swaps: list[Fields]) -> list[Fields]:
-    """Return a row for each pair of systems that swap."""
-    return [
-        {
-            "better_in_use": swap["first"],
-            "better_when_learned": swap["second"],
-            "beyond_chance": "yes" if swap["solid"] else "may be chance",
-            **dict(zip(ENDS, chain.from_iterable(swap["differences"]), strict=True)),
-        }
-        for swap in swaps
-    ]
 
 
 def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers) -> Floats:
@@ -205,31 +193,14 @@ def tools_section(inputs: Inputs) -> Section:
 
     # what each tool needs
     dcg = inputs.learned
-    paste: dict[str, Any] = {}
-    for tool in ("lightgbm", "sql", "ir-measures"):
-        made = exported(dcg, "dcg.json", tool)
-        paste[tool] = made.settings if made.text is None else made.text
-
+    made = [exported(dcg, "dcg.json", tool) for tool in ("lightgbm", "sql", "ir-measures")]
     about = "what other tools need of the learned DCG, to paste; a page (.html) holds dcg.json too"
     return Section(
         about,
-        numbers={"paste": paste},
-        texts={tool: _pasted(made) for tool, made in paste.items()},
+        numbers={"paste": {one.target: one.text or one.settings for one in made}},
+        texts={one.target: one.texts[one.target] for one in made},
         files={"dcg.json": json_address(dcg.to_dict())},
     )
-
-
-def _pasted(made: Any) -> str:
-    """Return what a tool needs as text: a text, or settings a line each."""
-    if isinstance(made, str):
-        return made
-    lines = []
-    for name, value in made.items():
-        if value == []:
-            continue
-        text = "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        lines.append(f"{name}: {text}")
-    return "\n".join(lines)
 
 
 def then_and_now(

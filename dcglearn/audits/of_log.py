@@ -7,13 +7,13 @@ import numpy as np
 from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.section import Section, worded
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.plain_text import left_out, number_of
+from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import cautions_of
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.logs.unique_rows import list_numbers
-from dcglearn.parts.parted_log import differing_pairs
+from dcglearn.parts.parted_log import contents, differing_pairs
 from dcglearn.parts.usable_pairs import NO_SIGNAL, REASON, one_sided_raters
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import rater_agreement
@@ -23,13 +23,14 @@ from dcglearn.readers.preferences import Preferences
 def log_parts(inputs: Inputs) -> dict[str, Finding]:
     """Return the contents of a log with what stands out, and its raters' agreement and errors."""
     log, rated, bands = inputs.log, inputs.log.ratings is not None, inputs.bands
+    coins = inputs.tells_nothing
 
     # agreement of raters, and the influence of each
     with stage("raters"):
         agreement = rater_agreement(
-            log, inputs.fit, errors=not rated, random_state=inputs.random_state
+            log, inputs.fit, errors=not (rated or coins), random_state=inputs.random_state
         )
-        moves = influence_of_raters(inputs.pairs, inputs.fit)
+        moves = {} if coins else influence_of_raters(inputs.pairs, inputs.fit)
     width: Any = np.inf
     if bands is not None:
         width = np.ptp(np.concatenate([bands.gain_band, bands.discount_band], axis=1), axis=0)
@@ -50,13 +51,12 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "circles": {"circular": circular, "triples": triples},
         # who judged
         "error_rate": inputs.fit.error_rate,
-        "wrong_share": inputs.fit.wrong_share,
         "influence": {rater: float(np.abs(move).max()) for rater, move in moves.items()},
         "much": much,
         "over_time": _over_time(log),
         "one_sided": one_sided_raters(log).tolist(),
         "left_out": len(differing_pairs(log)) - len(inputs.pairs),
-        "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
+        "no_signal": NO_SIGNAL if coins else "",
         "as_read": [log.contradiction, *_left_out(inputs)],
         "cautions": cautions_of(log, inputs.fit),
     }
@@ -71,7 +71,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
     others = [note.removeprefix("! ") for note in notes if note not in striking]
     no_raters = rated or (log.rater is None and log.swapped is None)
     section = Section(
-        f"{_counts(log)}: {about}",
+        f"{contents(log)}: {about}",
         others,
         asks,
         numbers,
@@ -94,18 +94,6 @@ def _over_time_drawn(over_time: Fields | None) -> list[Fields]:
         return []
     lines = {"judgements": over_time["judgements"]}
     return [{"title": "judgements over time", "ticks": over_time["days"], "lines": lines}]
-
-
-def _counts(log: Preferences) -> str:
-    """Return how many judgements, raters, queries and ties a log holds."""
-    judgements = "judgements" if log.ratings is None else "pairs of rated lists"
-    counts = [number_of(len(log), judgements, ",")]
-    for name, labels in (("raters", log.rater), ("queries", log.query)):
-        if labels is not None:
-            counts.append(number_of(len(np.unique(labels)), name, ","))
-    if log.tie is not None:
-        counts.append(number_of(int(log.tie.sum()), "ties", ","))
-    return ", ".join(counts)
 
 
 def _over_time(log: Preferences) -> Fields | None:

@@ -8,14 +8,14 @@ import numpy as np
 from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section
 from dcglearn.coherence.pair_shares import disagreement_matrix
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Fields, Grades, PolarsFrame
+from dcglearn.foundation.validation import Fields, Grades
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.metrics.dcg import as_curves, parameter_names
-from dcglearn.parts.usable_pairs import NO_SIGNAL
+from dcglearn.metrics.dcg import as_curves
+from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
 
 
@@ -62,8 +62,8 @@ def _today() -> str:
 def curves_section(inputs: Inputs) -> Section:
     """Return the learned gains and discounts with bands, beside those of the metric in use."""
     # rows of parameters that are not fixed, and those whose band leaves out the metric in use
-    learned, bands = inputs.fit.dcg, inputs.bands
-    in_use = np.concatenate([inputs.baseline.gains, inputs.baseline.discounts]).tolist()
+    learned, bands = inputs.fit.dcg, None if inputs.tells_nothing else inputs.bands
+    in_use = inputs.baseline.table["value"]
     rows: list[Fields] = []
     if bands is not None:
         table = zip(bands.table.to_dicts(), in_use, strict=True)
@@ -73,11 +73,11 @@ def curves_section(inputs: Inputs) -> Section:
     outside = [row for row in rows if not row["all_low"] <= row["in_use"] <= row["all_high"]]
 
     # where they lie, in words, and the one that lies furthest out
-    names = [str(row["parameter"]).rpartition(" ") for row in outside]
     where = []
-    for kind in ("gain of grade", "discount at"):
-        places = [place for name, _, place in names if name == kind]
-        where += [f"the {kind} {', '.join(places)}"] if places else []
+    for kind in ("gain of" if learned.grade_names else "gain of grade", "discount at"):
+        names = [row["parameter"] for row in outside if row["parameter"].startswith(kind)]
+        places = ", ".join(name.removeprefix(f"{kind} ") for name in names)
+        where += [f"the {kind} {places}"] if places else []
     furthest = max(outside, key=_distance, default=None)
 
     # beside the curves themselves
@@ -93,10 +93,12 @@ def curves_section(inputs: Inputs) -> Section:
         "where": " and ".join(where),
         "furthest": furthest,
     }
-    caption = "Gains and discounts"
+    # both metrics, with the bands of the learned one
+    caption, curves = "Gains and discounts", learned.table.rename({"value": "estimate"})
     if bands is not None:
         caption += f", with {percent(bands.level)} bands by {bands.by}"
-    curves = _curves_table(inputs, in_use)
+        curves = bands.table.drop("standard_error")
+    curves.insert_column(1, in_use.alias(inputs.name))
     return Section.told(
         "curves",
         numbers,
@@ -106,17 +108,6 @@ def curves_section(inputs: Inputs) -> Section:
         labels={**({} if bands is None else bands._labels), "estimate": "learned"},
         pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
     )
-
-
-def _curves_table(inputs: Inputs, in_use: list[float]) -> PolarsFrame:
-    """Return gains and discounts of both metrics, with the bands of the learned ones."""
-    learned, bands = inputs.fit.dcg, inputs.bands
-    parameters = parameter_names(learned.n_grades, learned.depth)
-    if bands is None:
-        values = {"estimate": [*learned.gains.tolist(), *learned.discounts.tolist()]}
-    else:
-        values = bands.table.drop("parameter", "standard_error").to_dict(as_series=False)
-    return table_of({"parameter": parameters, inputs.name: in_use, **values})
 
 
 def _distance(row: Fields) -> float:
@@ -134,7 +125,12 @@ def held_out_parts(inputs: Inputs) -> dict[str, Finding]:
 
 
 def disagreement_section(inputs: Inputs) -> Section:
-    """Return how often two metrics disagree, whom judges follow there, and pairs that show it."""
+    """Return how often two metrics disagree, whom judges follow there, and pairs that show it.
+
+    Of a DCG that was learned from coin flips none of it is told.
+    """
+    if inputs.tells_nothing:
+        return Section(f"not told: the learned DCG is {ASSUMED}")
     log, comparison = inputs.pairs, inputs.comparison
     metrics = {LEARNED: inputs.fit.dcg, inputs.name: inputs.baseline}
 

@@ -8,7 +8,8 @@ from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Fields
-from dcglearn.trust.conclusions import OfDCG, OfPeople, conclusion_of, of_runs
+from dcglearn.metrics.dcg import parameter_names
+from dcglearn.trust.conclusions import OfPeople, of_number, of_runs
 from dcglearn.trust.deciding import deciding
 
 
@@ -36,14 +37,14 @@ def deciding_parts(
     if furthest is not None:
         name, in_use = furthest["parameter"], furthest["in_use"]
         side, beyond = ("<", "below") if furthest["estimate"] < in_use else (">", "above")
-        of_number = conclusion_of(f"{name} {side} {in_use!r}", log, fit)
-        assert isinstance(of_number, OfDCG)
+        place = parameter_names(log.n_grades, log.depth, log.grade_names).index(name)
         claim = f"the {name} is {beyond} that of {inputs.name}, {in_use:.3f}"
-        parts["deciding a number"] = deciding(replace(of_number, claim=claim), n_fits=3)
+        conclusion = replace(of_number(place, side, in_use, log, fit), claim=claim)
+        parts["deciding a number"] = deciding(conclusion, n_fits=3)
 
     # systems that swap
     for swap in swaps[:1]:
-        new, old = swap["second"], swap["first"]
+        new, old = swap["better_when_learned"], swap["better_in_use"]
         swapped = of_runs(log, fit, new, old, judgements, runs)
         parts["deciding a swap"] = deciding(swapped, n_fits=1)
     return parts

@@ -111,7 +111,7 @@ def learn_report(
 
     return Report(
         learner=learner,
-        factoring=None if isinstance(learner, DirectFit) else learner.factor(),
+        factoring=None if isinstance(learner, DirectFit) else learner.factor(normalise_gains=True),
         log=log,
         chosen=chosen,
         comparison=comparison,

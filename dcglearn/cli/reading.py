@@ -24,7 +24,7 @@ from dcglearn.cli.options import Cluster, Grades, option_of, say
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import aligned, left_out, number_of, one_line
 from dcglearn.foundation.sources import FORMATS, suffix_of
-from dcglearn.foundation.validation import EMPTY, Counts, Fields, InputError
+from dcglearn.foundation.validation import Counts, Fields, InputError
 from dcglearn.readers.mapping import OPTIONS, LogMapping
 from dcglearn.readers.winner_words import WINNERS
 
@@ -293,49 +293,12 @@ class JoinOptions:
         return dl.io.preferences_from_runs(qrels, *runs, log, **options)
 
 
-def n_pairs(log: Preferences | PartedLog) -> int:
-    """Return the number of pairs."""
-    from dcglearn.parts.parted_log import PartedLog
-
-    return log.facts.n if isinstance(log, PartedLog) else len(log)
-
-
-def n_judgements(log: Preferences | PartedLog) -> int:
-    """Return the number of ratings, or of pairs where there are none."""
-    ratings = getattr(log, "ratings", None)
-    return n_pairs(log) if ratings is None else round(float(ratings.weight.sum()))
-
-
 def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
     """Return a line that counts a log's content, and a line for each reason to leave out pairs."""
-    from dcglearn.parts.parted_log import PartedLog
+    from dcglearn.parts.parted_log import contents
 
-    # pairs and what they carry
-    sizes = f"{number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"
-    if isinstance(log, PartedLog):
-        facts = log.facts
-        counts = [number_of(facts.n, "pairs", ",")]
-        counts += [number_of(facts.n_ties, "ties", ",")] if facts.n_ties else []
-        counts += [] if facts.raters is None else [number_of(len(facts.raters), "raters", ",")]
-        return [f"read: {', '.join(counts)}; {sizes}", *left_out(dropped)]
-
-    # of a log in memory, weights and queries too
-    counts = [number_of(len(log), "pairs", ",")]
-    if log.ratings is not None:
-        counts[0] = f"{number_of(n_judgements(log), 'ratings', ',')} as {counts[0]}"
-    elif log.weight is not None:
-        counts.append(f"total weight {log.total_weight:,.0f}")
-    counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties", ",")]
-    for name, values in (("raters", log.rater), ("queries", log.query)):
-        if values is not None:
-            counts.append(number_of(len(np.unique(values)), name, ","))
-
-    # lists that are shorter than others
-    short = int((np.concatenate([log.preferred, log.other]) == EMPTY).any(axis=1).sum())
-    if short:
-        sizes += f"; {short:,} of {2 * len(log):,} lists are shorter"
-    read = f"read: {', '.join(counts)}; {sizes}"
-    return [read, *looked_up_lines(log.counted), *left_out(dropped)]
+    counted = getattr(log, "counted", {})
+    return [f"read: {contents(log)}", *looked_up_lines(counted), *left_out(dropped)]
 
 
 def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> LogMapping:

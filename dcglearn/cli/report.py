@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import zip_longest
-from math import isfinite
 from typing import TYPE_CHECKING
 
+from dcglearn.audits.of_fit import learned_from_coins, learned_section, left_open
 from dcglearn.audits.section import Section
-from dcglearn.cli.reading import describe, n_judgements, n_pairs
+from dcglearn.cli.reading import describe
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.plain_text import left_out, number_of, one_line
@@ -20,10 +19,10 @@ from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE
-from dcglearn.parts.parted_log import PartedLog
+from dcglearn.parts.parted_log import PartedLog, n_judgements, n_pairs
 from dcglearn.parts.usable_pairs import ASSUMED
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.form_choice import OF_FORMS, FormChoice
+from dcglearn.trust.form_choice import FormChoice
 from dcglearn.trust.llm import LLMReport
 
 if TYPE_CHECKING:
@@ -44,80 +43,6 @@ def read_section(
     if contradicted and isinstance(log, Preferences):
         notes.append(log.contradiction)
     return Section(read.removeprefix("read: "), [*notes, *remarks])
-
-
-def learned_section(fit: DirectFit) -> Section:
-    """Return the gains and discounts that were learned, from what, and how the judges err."""
-    # from how many judgements, and how
-    total = number_of(round(fit.weighed_on), "judgements", ",")
-    loss = "" if fit.members else f", with the {fit.loss} loss"
-    fewer, recur = round(fit.n_effective), ""
-    if fewer != round(fit.weighed_on):
-        recur = f"; since lists recur, they tell as much as {fewer:,} independent ones"
-    notes = [f"gains and discounts are learned from {total}{loss}{recur}"]
-
-    # what it is made of and how the judges err, which fewer judgements than numbers do not tell
-    if fit.n_effective >= fit.dcg.n_grades - 2 + fit.dcg.depth:
-        notes += [*_of_members(fit), *_of_judges(fit)]
-    notes += fit.dcg.notes
-    texts = {}
-    if fit.form != "dcg":
-        notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
-        texts["Learned metric"] = str(fit.utility)
-    return Section(fit.metric.sentence, notes, rows=_table(fit.dcg), texts=texts)
-
-
-def _table(dcg: DCG) -> list[Fields]:
-    """Return the gains, the best grade first, with the discounts beside them."""
-    names = dcg.grade_names or [""] * dcg.n_grades
-    grades = [f"{grade} {name}".rstrip() for grade, name in enumerate(names)]
-    gains = zip(grades[::-1], dcg.gains[::-1].tolist(), strict=True)
-    rows = zip_longest(gains, enumerate(dcg.discounts.tolist(), 1), fillvalue=(None, None))
-    head = ("grade", "gain", "position", "discount")
-    return [dict(zip(head, (*gain, *discount), strict=True)) for gain, discount in rows]
-
-
-def _of_members(fit: DirectFit) -> list[str]:
-    """Return what a DCG was mixed from, and the textbook DCGs that may be as good."""
-    notes = []
-    for member in fit.members:
-        share = ""
-        if isfinite(member.share):
-            # where all come out alike, nothing shows how far the share may be off
-            error = f" ± {member.error:.1%}" if member.error else ""
-            share = f", and orders {member.share:.1%}{error} of held-out judgements as people did"
-        notes.append(f"{member.weight:.1%} of it is {member.meaning}{share}")
-
-    # .16: chance that the one behind by a standard error is the better one
-    textbook = [member for member in fit.members if member.fit is None and member.weight > 0.16]
-    if textbook:
-        names = " and ".join(member.name for member in textbook)
-        notes.append(f"{names}: perhaps as good as what was learned; this log cannot tell")
-    return notes
-
-
-def _of_judges(fit: DirectFit) -> list[str]:
-    """Return the judges' error rate, the worst raters, and the side that they prefer."""
-    notes = []
-    if fit.loss in ("blend", "robust"):
-        notes.append(
-            f"about {fit.wrong_share:.1%} of the verdicts name the worse list; where it is far "
-            f"worse, at least about {fit.error_rate:.1%} do"
-        )
-    worst = sorted(fit.rater_error.items(), key=lambda item: -item[1])[:3]
-    if worst and worst[0][1] > 2 * fit.error_rate:
-        notes.append("most, by rater: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
-
-    # position bias, where sides are known
-    if len(fit.curves.biases):
-        from scipy.special import expit
-
-        won = expit(fit.curves.biases).mean()
-        notes.append(
-            f"position bias: of two equal lists, the one shown first wins {won:.0%} "
-            "(50% is no bias)"
-        )
-    return notes
 
 
 NOT_IN_PARTS = "not measured; that takes one file, without --memory and --workers"
@@ -250,9 +175,8 @@ class Report(Findings):
     def _qp_dict(self, learner: QPFit) -> Fields:
         path = None
         if self.chosen is not None:
-            c = self.chosen
-            scores = zip(c.grid.tolist(), c.mean.tolist(), c.error.tolist(), strict=True)
-            path = [{"C": C, "share": mean, "standard_error": error} for C, mean, error in scores]
+            names = {"value": "C", "held_out_share": "share"}
+            path = self.chosen.table.rename(names).to_dicts()
         return {
             "method": "qp",
             "C": learner.description.C,
@@ -273,16 +197,15 @@ class Report(Findings):
     @cached_property
     def parts(self) -> Mapping[str, Finding]:
         """The parts of the report: six that say in a sentence what to know, then further ones."""
-        bands = None if self.no_signal else self.bands
+        bands, learned = None if self.no_signal else self.bands, self._learned()
+        cautions = cautions_of(self.log, self.learner)
         parts: dict[str, Finding | None] = {
             "read": read_section(self.log, self.contradicted, self.remarks),
-            "learned": self._with_cautions(self._learned()),
+            "learned": replace(learned, notes=[*learned.notes, *cautions]),
             "how sure": bands or Section(self.no_bands or self._without_bands),
             "new judgements": Section(self.not_measured),
-            "left open": self.learner.visible,
+            "left open": left_open(self.learner, coins=bool(self.no_signal)),
         }
-        if self.no_signal:
-            parts["left open"] = Section("every gain and discount")
 
         # what belongs to some logs and methods
         parts |= {"factored": self.factoring, "LLM judge": self.machine, "raters": self.raters}
@@ -300,17 +223,12 @@ class Report(Findings):
             return f"not at all: bands are those of {ASSUMED}"
         if isinstance(self.log, PartedLog):
             return NOT_IN_PARTS
-        if self.factoring is not None:
-            return "not measured; --method dcg --bands 200 gives 90% bands of gains and discounts"
-        return "not measured; --bands 200 gives 90% bands of every gain and discount"
-
-    def _with_cautions(self, section: Section) -> Section:
-        return replace(section, notes=[*section.notes, *cautions_of(self.log, self.learner)])
+        method = "" if self.factoring is None else "--method dcg "
+        return f"not measured; {method}--bands 200 gives 90% bands of every gain and discount"
 
     def _learned(self) -> Section:
         if self.no_signal:
-            sentence = f"no gain or discount; these are {ASSUMED}: {self.metric.sentence}"
-            return Section(sentence, self.dcg.notes, rows=_table(self.dcg))
+            return learned_from_coins(self.dcg)
         if isinstance(self.learner, DirectFit):
             return learned_section(self.learner)
 

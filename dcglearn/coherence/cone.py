@@ -490,13 +490,14 @@ class Ranges(Finding):
     `gains`, shape (2, L), holds the least and the largest gain of each grade (worst = 0, best = 1),
     `discounts`, shape (2, K), the same of each position's discount (the first = 1). `violation` is
     the least mean violation of the log, as a share of the mean advantage of preferred lists; `used`
-    is the share of the log's weight in the pairs used.
+    is the share of the log's weight in the pairs used, and `grade_names` are those of the log.
     """
 
     gains: Floats
     discounts: Floats
     violation: float
     used: float
+    grade_names: tuple[str, ...] | None = None
 
     _formats: ClassVar = {"low": ".3f"}
     _labels: ClassVar = {"low": "range"}
@@ -504,7 +505,7 @@ class Ranges(Finding):
     @property
     def table(self) -> PolarsFrame:
         """Least and largest value of every parameter."""
-        names = parameter_names(self.gains.shape[1], self.discounts.shape[1])
+        names = parameter_names(self.gains.shape[1], self.discounts.shape[1], self.grade_names)
         low, high = np.hstack([self.gains, self.discounts])
         return table_of({"parameter": names, "low": low, "high": high})
 
@@ -528,7 +529,8 @@ class Ranges(Finding):
     @property
     def pictures(self) -> list[Fields]:
         """The ranges of gains and of discounts."""
-        least, largest = map(DCG, self.gains, self.discounts)
+        ends = zip(self.gains, self.discounts, strict=True)
+        least, largest = (DCG(*end, self.grade_names) for end in ends)
         return as_curves({"largest": largest, "least": least})
 
     @property
@@ -601,4 +603,5 @@ def consistent_ranges(
 
     ends = np.array([cone.range(*ratio, SLACK) for ratio in ratios]).T
     ends = np.clip(ends, 0.0, 1.0) + 0.0
-    return Ranges(ends[:, : log.n_grades], ends[:, log.n_grades :], least, cone.used)
+    gains, discounts = np.split(ends, [log.n_grades], axis=1)
+    return Ranges(gains, discounts, least, cone.used, log.grade_names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dcglearn.exports.programs import to_python, to_quepid, to_sentence_transformers, to_sql
@@ -15,8 +15,9 @@ from dcglearn.exports.settings import (
     to_lightgbm,
     to_trec_eval,
 )
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import aligned, nearest
-from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.textbook import is_metric_file
 
@@ -54,11 +55,33 @@ LINES = {
 
 
 @dataclass(frozen=True)
-class Export:
+class Export(Finding):
     """What is written for a target: a text, or settings that are written as JSON."""
 
+    target: str
     text: str | None = None
     settings: Fields | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What is to be pasted."""
+        what = "this text" if self.settings is None else "these settings"
+        return f"the metric as {self.target} takes it: {what}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """The settings, each as text on lines of its own; lists that are empty are left out."""
+        rows = []
+        for name, value in (self.settings or {}).items():
+            parts = value if isinstance(value, list | tuple) else [value]
+            rows.append({"setting": name, "value": "\n".join(map(str, parts))})
+        return table_of(row for row in rows if row["value"])
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What is to be pasted, by the target."""
+        lines = [f"{name}: {value}" for name, value in self.table.rows()]
+        return {self.target: self.text or "\n".join(lines)}
 
 
 def target_of(word: str) -> str:
@@ -116,7 +139,7 @@ def exported(
     programs = {"quepid": to_quepid, "sql": to_sql, "python": to_python}
     programs["sentence-transformers"] = to_sentence_transformers
     if target in programs:
-        return Export(text=programs[target](dcg, name))
+        return Export(target, programs[target](dcg, name))
 
     # settings, where the tool can hold the metric
     settings: Fields | None = None
@@ -137,9 +160,9 @@ def exported(
         load = f"dcg = dcglearn.metric({name!r}{scale_of_name})"
         lines = f"import dcglearn\n{load}\n{LINES[target]}"
         if target == "pytorch":
-            return Export(text=lines + "\n")
+            return Export(target, lines + "\n")
         settings = {"python": lines.split("\n"), "lost": []}
-    return Export(settings={"tool": target, **settings})
+    return Export(target, settings={"tool": target, **settings})
 
 
 def list_of_targets() -> str:

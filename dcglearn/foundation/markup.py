@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.plain_text import escaped, whole
+from dcglearn.foundation.plain_text import ends, escaped, whole
 from dcglearn.foundation.validation import Fields
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         finalize=safe,
     )
-    environment.filters["whole"] = whole
+    environment.filters |= {"whole": whole, "ends": ends}
     return environment
 
 

@@ -37,6 +37,12 @@ def spreadsheet(frame: pl.DataFrame, separator: str = ",") -> str:
     return frame.with_columns(harmless).write_csv(separator=separator)
 
 
+def ends(text: str, most: int) -> str:
+    """Return a text of at most `most` characters, without its middle where it is longer."""
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
 def whole(words: str) -> str:
     """Return words as a sentence: a capital where the first word is plain, and a full stop."""
     first = words.split(maxsplit=1)[0] if words.strip() else ""

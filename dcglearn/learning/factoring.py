@@ -97,6 +97,7 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
     if visible.unseen_grades:
         gains = np.interp(np.arange(n_grades), seen, gains)
     if normalise_gains and gains[-1] > 0:
+        scale_notes.append(f"gains are divided by {gains[-1]:.4g}, which makes the best grade's 1")
         gains = gains / gains[-1]
 
     notes = (*scale_notes, *_notes(discounts, gains, visible))

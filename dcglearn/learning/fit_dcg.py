@@ -37,7 +37,7 @@ from dcglearn.learning.wrong_verdicts import CONTRARY_LEVEL, contrary_raters, wr
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.dcg import DCG, grade_labels
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog, with_grades
 from dcglearn.parts.usable_pairs import tells_nothing
 
@@ -230,7 +230,7 @@ def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
     """Return the grade with gain 0, L for an empty place, and a note on it."""
     if zero == 0:
         return 0, ()
-    names = log.grade_names or [f"grade {grade}" for grade in range(log.n_grades)]
+    names = grade_labels(log.n_grades, log.grade_names)
 
     # what the log can tell
     if isinstance(log, PartedLog):

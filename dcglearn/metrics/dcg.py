@@ -102,19 +102,34 @@ class Utility(SavedMetric):
         return total[()]
 
     @property
+    def sentence(self) -> str:
+        """Where a result is worth most, and where least."""
+        names, said = grade_labels(self.n_grades, self.grade_names), []
+        for place in (self.weights.argmax(), self.weights.argmin()):
+            k, grade = divmod(int(place), self.n_grades)
+            said.append(f"{self.weights[k, grade]:.2f}, with {names[grade]} at position {k + 1}")
+        return one_line("a result is worth most, {}, and least, {}".format(*said))
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The weight of each grade by position."""
+        ticks = [str(k + 1) for k in range(self.depth)]
+        names = grade_labels(self.n_grades, self.grade_names)
+        lines = dict(zip(names, self.weights.T.tolist(), strict=True))
+        return [{"title": "weights of grades", "ticks": ticks, "lines": lines, "unit": "position"}]
+
+    @property
     def table(self) -> PolarsFrame:
         """The weights: a row for each position, a column for each grade."""
         positions = {"position": np.arange(1, self.depth + 1)}
-        return table_of(positions | dict(zip(self._names, self.weights.T, strict=True)))
-
-    @property
-    def _names(self) -> Sequence[str]:
-        return self.grade_names or [f"grade {grade}" for grade in range(self.n_grades)]
+        names = grade_labels(self.n_grades, self.grade_names)
+        return table_of(positions | dict(zip(names, self.weights.T, strict=True)))
 
     def __str__(self) -> str:
+        names = [one_line(name) for name in grade_labels(self.n_grades, self.grade_names)]
         rows = [[f"{weight:.4g}" for weight in row] for row in self.weights]
         numbered = ([str(position), *row] for position, row in enumerate(rows, 1))
-        return "\n".join(aligned([["position", *self._names], *numbered], 0))
+        return "\n".join(aligned([["position", *names], *numbered], 0))
 
     def __repr__(self) -> str:
         return (
@@ -363,10 +378,14 @@ class DCG(NormalisedMetric):
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
 
 
+def grade_labels(n_grades: int, names: Sequence[str] | None = None) -> Sequence[str]:
+    """Return the names of grades, or else "grade 0" and so on."""
+    return names or [f"grade {grade}" for grade in range(n_grades)]
+
+
 def parameter_names(n_grades: int, depth: int, grades: Sequence[str] | None = None) -> list[str]:
     """Return what gains and discounts are called, where grades may have names."""
-    names = grades or [""] * n_grades
-    gains = [f"gain of grade {grade} {name}".rstrip() for grade, name in enumerate(names)]
+    gains = [f"gain of {grade}" for grade in grade_labels(n_grades, grades)]
     return gains + [f"discount at {k}" for k in range(1, depth + 1)]
 
 

@@ -13,7 +13,8 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Counts, Fields, Floats, InputError, Integers
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import EMPTY, Counts, Fields, Floats, InputError, Integers
 from dcglearn.logs import visibility
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.pair_sums import PairSums
@@ -344,6 +345,45 @@ def with_grades(log: OpenLog, n_grades: int | None) -> OpenLog:
             f"n_grades={n_grades}, but the log was opened with {log.n_grades}: open it with that"
         )
     return log.rescaled(n_grades)
+
+
+def n_pairs(log: OpenLog) -> int:
+    """Return the number of pairs."""
+    return log.facts.n if isinstance(log, PartedLog) else len(log)
+
+
+def n_judgements(log: OpenLog) -> int:
+    """Return the number of ratings, or of pairs where there are none."""
+    ratings = getattr(log, "ratings", None)
+    return n_pairs(log) if ratings is None else round(float(ratings.weight.sum()))
+
+
+def contents(log: OpenLog) -> str:
+    """Return what a log holds, counted in words."""
+    # pairs and what they carry
+    sizes = f"{number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"
+    counts = [number_of(n_pairs(log), "pairs", ",")]
+    if isinstance(log, PartedLog):
+        facts = log.facts
+        counts += [number_of(facts.n_ties, "ties", ",")] if facts.n_ties else []
+        counts += [] if facts.raters is None else [number_of(len(facts.raters), "raters", ",")]
+        return f"{', '.join(counts)}; {sizes}"
+
+    # of a log in memory, weights and queries too
+    if log.ratings is not None:
+        counts[0] = f"{number_of(n_judgements(log), 'ratings', ',')} as {counts[0]}"
+    elif log.weight is not None:
+        counts.append(f"total weight {log.total_weight:,.0f}")
+    counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties", ",")]
+    for name, values in (("raters", log.rater), ("queries", log.query)):
+        if values is not None:
+            counts.append(number_of(len(np.unique(values)), name, ","))
+
+    # lists that are shorter than others
+    short = int((np.concatenate([log.preferred, log.other]) == EMPTY).any(axis=1).sum())
+    if short:
+        sizes += f"; {short:,} of {2 * len(log):,} lists are shorter"
+    return f"{', '.join(counts)}; {sizes}"
 
 
 def log_fingerprint(log: OpenLog) -> Fields:

@@ -34,7 +34,7 @@ from dcglearn.learning.descriptions import (
 )
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.form_search import parameters_of
-from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
+from dcglearn.metrics.dcg import DCG, as_curves, grade_labels, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.usable_pairs import usable_pairs
@@ -202,7 +202,8 @@ class Bands(Finding):
         rows = [self.table.row(i, named=True) for i in free]
         widths = [row["high"] - row["low"] for row in rows]
         widest = rows[int(np.argmax(widths))]
-        pairs = ", ".join(f"{grade} and {grade + 1}" for grade in self._alike)
+        names = self.dcg.grade_names or range(self.dcg.n_grades)
+        pairs = ", ".join(f"{names[grade]} and {names[grade + 1]}" for grade in self._alike)
         alike = f"; grades {pairs} may be worth nearly the same" if pairs else ""
         return (
             f"a gain or discount is uncertain by ±{np.mean(widths) / 2:.2f} on average, half the "
@@ -232,11 +233,12 @@ class Bands(Finding):
         simultaneous one.
         """
         # name the parameters
-        names = parameter_names(self.dcg.n_grades, self.dcg.depth)
+        names = parameter_names(self.dcg.n_grades, self.dcg.depth, self.dcg.grade_names)
         if self.form == "best":
             names.append("share of the best")
         elif self.further_learned is not None:
-            names += [f"stop at grade {g}" for g in range(len(self.further_learned))]
+            grades = grade_labels(self.dcg.n_grades, self.dcg.grade_names)
+            names += [f"stop at {grade}" for grade in grades]
 
         # a row each
         errors = self._draws.std(axis=0, ddof=1)
@@ -263,7 +265,8 @@ class Bands(Finding):
         notes = [
             f"the band of each holds the true number in {percent(self.level)} of such logs, the "
             "band of all at once all of them together",
-            f"from {len(self.gains):,} {drawn}: {units} are taken as independent{together}",
+            f"from {len(self.gains):,} {drawn}: {units} to learn from are taken as "
+            f"independent{together}",
         ]
         if self.failed:
             notes.append(f"{self.failed} more samples could not be learned from")

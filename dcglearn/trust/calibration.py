@@ -86,20 +86,20 @@ class Calibration(Finding):
 
     @property
     def sentence(self) -> str:
-        """The Brier score, the slope, and whether the prediction is too sure."""
+        """Whether the prediction is too sure, by the slope, and the Brier score."""
         low, high = self.interval
-        verdict = "they are as sure as predicted, as far as these pairs can tell"
+        verdict, remedy = "people are as sure as predicted, as far as these can tell", ""
         if self.overconfident:
-            remedy = "dcglearn learn --calibrate corrects shares of people"
-            verdict = f"people are less sure than predicted: {remedy}"
+            verdict = "people are less sure than predicted"
+            remedy = "; dcglearn learn --calibrate corrects shares of people"
         elif low > 1:
             verdict = "people are surer than predicted"
         elif low == 0:
-            verdict = "these pairs cannot tell whether people are as sure as predicted"
+            verdict = "these cannot tell whether people are as sure as predicted"
         return (
-            f"predicted chances of {self.n:,} held-out verdicts have a Brier score of "
-            f"{self.brier:.3f} (a coin .250) and a slope of {self.slope:.2f} ({LEVEL:.0%} interval "
-            f"{low:.2f} to {high:.2f}): {verdict}"
+            f"by {self.n:,} held-out verdicts, {verdict} (a slope of {self.slope:.2f}, "
+            f"{LEVEL:.0%} interval {low:.2f} to {high:.2f}, where 1 is as sure; a Brier score of "
+            f"{self.brier:.3f}, where a coin has .250){remedy}"
         )
 
     @property

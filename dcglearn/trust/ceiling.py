@@ -92,7 +92,7 @@ class NoiseCeiling(Finding):
             if self.min_times == BANDS[0]
             else f"have at least {self.min_times} {self.unit}s"
         )
-        pairs = f"the {self.covered:.0%} of the pairs between the {self.n_lists} lists"
+        pairs = f"the {self.covered:.1%} of the pairs between the {self.n_lists} lists"
         return f"{pairs} that {recur}: {self.n_units:,} {self.unit}s"
 
 

@@ -14,7 +14,7 @@ from dcglearn.foundation.validation import Flags, Floats, InputError
 from dcglearn.learning.descriptions import DirectFit
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.unique_rows import pair_numbers
-from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.dcg import DCG, parameter_names
 from dcglearn.metrics.reading import MetricLike, metric_in_use
 from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.parts.usable_pairs import usable_rows
@@ -183,11 +183,11 @@ Conclusion: TypeAlias = OfDCG | OfPeople
 def conclusion_in(words: str, log: Preferences | None = None) -> tuple[str, tuple[Any, ...]]:
     """Return which kind of conclusion words are, and what they name.
 
-    Of a gain or discount of a log these are its place from 0, its name, the side and the limit.
+    Of a gain or discount of a log these are its place among all of them, the side and the limit.
     Raise InputError if the words are no conclusion, or not one of this log.
     """
     patterns = {
-        GAIN: r"(?:the )?gain of (?:grade )?(.+?) ?([<>]) ?(\S+)",
+        GAIN: r"(?:the )?gain of (.+?) ?([<>]) ?(\S+)",
         DISCOUNT: r"(?:the )?discount at (?:position )?(\d+) ?([<>]) ?(\S+)",
         FOLLOWED: r"followed rather than (.+)",
         ABOUT_RUNS: r"(.+?) (?:is )?better than (.+)",
@@ -204,8 +204,8 @@ def conclusion_in(words: str, log: Preferences | None = None) -> tuple[str, tupl
 
         # a gain or discount of the log
         name, side, limit = found.groups()
-        place = 0 if log is None else _place(words, name, _names(kind, log))
-        return kind, (place, name, side, _limit(words, limit))
+        place = 0 if log is None else _place(words, name, kind, log)
+        return kind, (place, side, _limit(words, limit))
     raise InputError(f"{words!r} is no conclusion that verdicts decide: write {EXAMPLES}")
 
 
@@ -232,12 +232,16 @@ def conclusion_of(
             raise InputError(f"{words!r}: give judgements= and runs= with the two runs")
         return of_runs(log, fit, name, rest[0], judgements, runs)
 
-    # a number of the DCG beside a limit
-    place, (shown, side, limit) = name, rest
-    quantity = partial(_numbers, "gains" if kind == GAIN else "discounts", place)
-    claim = f"the {kind} {shown} is {'above' if side == '>' else 'below'} {limit:g}"
+    side, limit = rest
+    return of_number(name, side, limit, log, fit)
+
+
+def of_number(place: int, side: str, limit: float, log: Preferences, fit: DirectFit) -> OfDCG:
+    """Return the conclusion that a gain or discount, by its place, is above or below a limit."""
+    name = parameter_names(log.n_grades, log.depth, log.grade_names)[place]
+    claim = f"the {name} is {'above' if side == '>' else 'below'} {limit:g}"
     sign = 1.0 if side == ">" else -1.0
-    return OfDCG(claim, log, fit, quantity, sign, limit, LeftOut.of(log, fit))
+    return OfDCG(claim, log, fit, partial(_numbers, place), sign, limit, LeftOut.of(log, fit))
 
 
 def of_runs(
@@ -271,26 +275,29 @@ def of_runs(
     return OfDCG(claim, log, fit, lead, 1.0, 0.0, LeftOut.of(log, fit))
 
 
-def _numbers(name: str, index: int, dcgs: Sequence[DCG]) -> Floats:
+def _numbers(place: int, dcgs: Sequence[DCG]) -> Floats:
     """Return one gain or discount of each DCG, shape (D,)."""
-    return np.array([getattr(dcg, name)[index] for dcg in dcgs])
+    return np.array([np.concatenate([dcg.gains, dcg.discounts])[place] for dcg in dcgs])
 
 
-def _names(kind: str, log: Preferences) -> list[list[str]]:
-    """Return the names and the numbers of the grades, or the numbers of the positions."""
-    if kind != GAIN:
-        return [[str(k + 1) for k in range(log.depth)]]
+def _place(words: str, name: str, kind: str, log: Preferences) -> int:
+    """Return the place of a gain or discount among all; raise InputError if it has none.
+
+    A grade is named, or numbered, with or without the word grade before it.
+    """
     numbers = [str(grade) for grade in range(log.n_grades)]
-    return [[name.lower() for name in log.grade_names or ()], numbers]
+    scales, first = [[one.lower() for one in log.grade_names or ()], numbers], 0
+    if kind != GAIN:
+        scales, first = [[str(k + 1) for k in range(log.depth)]], log.n_grades
 
-
-def _place(words: str, place: str, scales: list[list[str]]) -> int:
-    """Return where a name or number is; raise InputError if it is nowhere."""
+    # names come before numbers
     for scale in scales:
-        if place.lower() in scale:
-            return scale.index(place.lower())
+        for text in (name.lower(), name.lower().removeprefix("grade ")):
+            if text in scale:
+                return first + scale.index(text)
     known = ", ".join(scales[0] or scales[-1])
-    raise InputError(f"{words!r}: there is no {place!r} in the log, but {known}")
+    name = name.removeprefix("grade ")
+    raise InputError(f"{words!r}: there is no {name!r} in the log, but {known}")
 
 
 def _limit(words: str, limit: str) -> float:

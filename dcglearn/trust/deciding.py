@@ -74,9 +74,9 @@ class Deciding(Finding):
     def sentence(self) -> str:
         """How many verdicts decide, in words."""
         units = UNITS[self.by]
-        claim = f"that {self.claim} ({self.value})"
+        claim = f"that {self.claim} (now {self.value})"
         if not self.holds:
-            return f"it does not hold now {claim}"
+            return f"it does not hold {claim}"
         none = f"no {units} were found that decide {claim}"
         if self.n is None:
             most = f"{self.n_total // 2:,} of {self.n_total:,}"

@@ -266,11 +266,12 @@ class Comparison(Finding):
             f"lead of {self.learned}, learned from {self.n_train:,} other pairs, over each metric, "
             f"with its {LEVEL:.0%} interval by {self.by}",
         ]
-        if any(row.name.startswith("QP") for row in self.rows):
-            notes.append(
-                "QP utility: the paper's weights of each grade at each position; QP + SVD: the DCG "
-                "nearest to these"
-            )
+        meanings = {
+            "QP utility": "the paper's weights of each grade at each position",
+            "QP + SVD": "the DCG nearest to the paper's weights",
+        }
+        names = [row.name for row in self.rows]
+        notes += [f"{name}: {meanings[name]}" for name in meanings if name in names]
         notes.append(self.whom)
         if self.tells_nothing:
             return notes

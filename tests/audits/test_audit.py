@@ -100,9 +100,11 @@ def test_an_audit_is_plain_values_and_shows_itself(made):
         "verdict",
         "log",
         "raters",
+        "learned",
         "curves",
         "held_out",
         "as sure as said?",
+        "left open",
         "disagreement",
         *FURTHER,
         "more",
@@ -111,7 +113,7 @@ def test_an_audit_is_plain_values_and_shows_itself(made):
     assert values["log"]["judgements"] == 60
     assert values["made"]["seed"] == "0"
     assert str(made).startswith("Audit of exponential-log2@4 (the usual NDCG: gains 2^grade - 1")
-    assert "\n  log: 60 judgements, 2 raters, 2 queries: " in str(made)
+    assert "\n  log: 60 pairs, 2 raters, 2 queries; 4 positions, 4 grades: " in str(made)
     assert Page(made._repr_html_()).open == []
 
 
@@ -146,7 +148,7 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
         "Audit of the metric used now\n"
         "  verdict: judge more before you change the metric used now\n"
     )
-    assert "\n  log: 18 judgements: " in out
+    assert "\n  log: 18 pairs; 4 positions, 4 grades: " in out
     text = (here / "audit.html").read_text()
     assert "dcglearn audit log.jsonl --baseline flat.json -o audit.html" in text
     assert "log.jsonl (SHA-256)" in text and "flat.json (SHA-256)" in text

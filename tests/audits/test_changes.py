@@ -7,6 +7,7 @@ import pytest
 
 from dcglearn.audits.audit import audit
 from dcglearn.audits.of_changes import Change, earlier_audit
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
@@ -73,7 +74,35 @@ def test_why_gains_and_discounts_cannot_be_compared_is_said(march):
     assert f"gains and discounts cannot be compared: {why}" in notes
 
 
-@pytest.mark.parametrize("place", ["date", "judgements", "nan", "reversed"])
+def test_grades_with_names_are_compared_by_number_with_those_of_an_audit_without(march):
+    named = judged(120).changed(grade_names=("Bad", "Fair", "Good", "Best"))
+    june = audit(named, "linear-log2", before=march.to_dict())
+    assert "gain of Fair" in [row[0] for row in june["changes"].cells]
+    plain = audit(judged(120), "linear-log2", before=june)["changes"]
+    assert "gain of Fair" in [row[0] for row in plain.cells]
+    assert june["changes"]["beyond"] == plain["beyond"] == []
+
+    # names that differ are other grades
+    other = named.changed(grade_names=("Best", "Good", "Fair", "Bad"))
+    note = "gains and discounts cannot be compared: the audits have other grades or another depth"
+    assert note in audit(other, "linear-log2", before=june)["changes"].notes
+
+
+def test_a_number_that_lies_furthest_out_is_found_by_odd_names_of_grades():
+    names = ("3", "grade 2", "a < 0", "0")
+    made = audit(judged(120, FLAT).changed(grade_names=names), "exponential-log2")
+    assert "the gain of grade 2, a < 0" in made["curves"].sentence
+    assert made["curves"]["furthest"]["parameter"] in made["deciding a number"].claim
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_audits_of_other_grades_are_not_compared(march, depth):
+    steep = DCG([0, 0.1, 0.3, 0.6, 1], [1, 0.5, 0.3][:depth])
+    changes = audit(judged(120, steep), "linear-log2", before=march)["changes"]
+    assert "gain of grade 1" not in [row[0] for row in changes.cells]
+
+
+@pytest.mark.parametrize("place", ["date", "judgements", "nan", "reversed", "outside", "large"])
 def test_numbers_that_no_audit_has_are_refused(march, place):
     values = json.loads(json.dumps(march.to_dict()))
     row = values["curves"]["bands"]["table"][1]
@@ -83,6 +112,10 @@ def test_numbers_that_no_audit_has_are_refused(march, place):
         values["log"]["judgements"] = -3
     elif place == "nan":
         row["estimate"] = "nan"
+    elif place == "outside":
+        row["estimate"] = row["all_high"] + 0.1
+    elif place == "large":
+        row["estimate"], row["all_low"], row["all_high"] = 7, 6.5, 7.5
     else:
         row["all_low"], row["all_high"] = row["all_high"] + 1, row["all_low"]
     refused("the mapping: no numbers of an audit, or not all of them", earlier_audit, values)

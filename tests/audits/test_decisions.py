@@ -52,10 +52,10 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
     survival = parts["survival"]
     assert survival.sentence.startswith("0 of the 1 conclusions under flat survive")
     assert "1 are overturned by every one, and 0 are possible" in survival.sentence
-    (swap,) = survival["swaps"]
+    (swap,) = survival.rows
     assert survival.cells[1][:3] == ["many", "one", "yes"]
-    assert (swap["first"], swap["second"], swap["solid"]) == ("many", "one", True)
-    assert swap["differences"][0][2] < 0 < swap["differences"][1][1]
+    assert (swap["better_in_use"], swap["beyond_chance"]) == ("many", True)
+    assert swap["difference_in_use_high"] < 0 < swap["difference_when_learned_low"]
     same = systems_parts(replace(steep, metric=STEEP), QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
     assert same["systems"].sentence == "the order is the same under these metrics"
     assert same["survival"].sentence.startswith("1 of the 1 conclusions under flat survive")
@@ -63,7 +63,7 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
 
 def test_verdicts_that_decide_what_the_audit_says(steep):
     curves, runs = curves_section(steep), {"one": ONE_BEST, "many": MANY_FAIR}
-    swaps = systems_parts(steep, QRELS, runs)["survival"]["swaps"]
+    swaps = systems_parts(steep, QRELS, runs)["survival"].rows
     parts = deciding_parts(steep, curves, swaps, QRELS, runs)
     assert [*parts] == ["deciding", "deciding a number", "deciding a swap"]
     followed, furthest, swap = parts.values()

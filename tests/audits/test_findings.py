@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_decisions import next_section, tools_section
+from dcglearn.audits.of_decisions import next_section, systems_parts, tools_section
 from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import (
     curves_section,
@@ -18,7 +18,7 @@ from dcglearn.audits.of_metric import (
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.metrics.dcg import DCG
-from dcglearn.parts.usable_pairs import NO_SIGNAL
+from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import band_draws
 from tests.audits.makers import FLAT, STEEP, judged, known_of
@@ -52,7 +52,9 @@ def turned(log, flip, **columns):
 
 def test_a_clean_log_has_nothing_that_stands_out(steep):
     finding = log_section(steep)
-    assert finding.sentence == "300 judgements, 5 raters: nothing in them stands out"
+    assert (
+        finding.sentence == "300 pairs, 5 raters; 4 positions, 4 grades: nothing in them stands out"
+    )
     assert "no rater is shown to decide too much: without" in said(finding)
     assert "pairs judged twice: 0" in said(finding)
     assert "add the column swapped" in said(finding)
@@ -212,7 +214,9 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     assert tossed.tells_nothing and tossed.followed == ""
     assert verdict_section(tossed).sentence == "judge more before you change flat"
     assert verdict_section(tossed).notes[0] == NO_SIGNAL
-    assert log_section(tossed).sentence == f"300 judgements, 5 raters: {NO_SIGNAL}"
+    assert (
+        log_section(tossed).sentence == f"300 pairs, 5 raters; 4 positions, 4 grades: {NO_SIGNAL}"
+    )
     assert curves_section(tossed).sentence.startswith("no gain or discount can be learned")
     held_out = held_out_parts(tossed)
     assert [*held_out] == ["held_out"]
@@ -227,6 +231,15 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
         and "noise ceiling" not in words
         and "outside the" not in words
     )
+
+    # nothing that is known by the learned DCG
+    assert disagreement_section(tossed).sentence == f"not told: the learned DCG is {ASSUMED}"
+    runs = {name: {"q": {"d1": 1.0, "d2": score}} for name, score in (("old", 0.0), ("new", 2.0))}
+    systems = systems_parts(tossed, {"q": {"d1": 3, "d2": 1}}, runs)
+    assert [*systems] == ["systems"] and systems["systems"].sentence.startswith("not told: ")
+    parts = log_parts(tossed)
+    assert parts["log"].rows == [] and parts["raters"].known == []
+    assert curves_section(tossed)["bands"] is None
 
     # what follows: check the log, and use nothing of it
     assert next_section(tossed).sentence.startswith("check first how winners")

@@ -28,7 +28,7 @@ def results():
         "discounts": np.array([[1, 0.4], [1, 0.6]]),
     }
     yield NAMED, str(NAMED), 2
-    yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 0
+    yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 1
     yield judged(5), "Preferences(5 pairs", 1
     yield Preferences(np.zeros((0, 2, 3), int)), "Preferences(0 pairs", 0
     yield Bands(NAMED, level=0.9, by="pair", n_units=30, **draws), "discount at 2", 2
@@ -56,3 +56,18 @@ def test_a_learner_shows_its_metric_once_it_is_fitted():
     bundle = learner._repr_mimebundle_()
     assert bundle["text/plain"] == repr(learner) == "DCGLearner()"
     assert bundle["text/html"] == learner._repr_html_() == learner.dcg_._repr_html_()
+
+
+def test_long_names_lose_their_middle_and_grades_become_numbers():
+    names = [f"a grade with a name of some length, number {grade}" for grade in range(3)]
+    shown = DCG([0, 0.5, 1], [1, 0.5], grade_names=names)._repr_html_()
+    for grade, name in enumerate(names):
+        short = f"{grade}: a grade with a nam…ome length, number {grade}"
+        assert f"<title>{grade}: {name}</title>{short}</text>" in shown
+    assert "<b>gains</b>" in shown
+
+    # runs that differ at their ends are told apart
+    run = "bm25_and_a_large_reranker_of_the_first_thousand_results_v"
+    shown = evaluate(*noisy_runs({f"{run}1": 0.5, f"{run}2": 2.0}, 8, 6))._repr_html_()
+    for one in (f"{run}1", f"{run}2"):
+        assert f"<title>{one}</title>{one[:21]}…{one[-20:]}</text>" in shown

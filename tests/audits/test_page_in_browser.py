@@ -121,6 +121,23 @@ def test_wide_narrow_and_on_paper(browser, made):
     assert (PICTURES / "audit.pdf").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_stay_within_their_pictures(browser, width, tmp_path):
+    names = [f"a grade with a name of some length, number {grade}" for grade in range(4)]
+    raters = [f"annotator-with-a-long-name-{rater:04}@vendor.example.org" for rater in range(4)]
+    run = "bm25_k1=0.9_b=0.4__rm3_10_terms__monot5_large_rerank_top1000_v"
+    judgements, runs = noisy_runs({f"{run}1": 1.0, f"{run}2": 0.7, f"{run}3": 1.2}, 12, 6)
+    log = judged(80, grade_names=names, rater=np.tile(raters, 20))
+    audit(log, runs=runs, judgements=judgements).save(tmp_path / "long.html")
+    page = opened(browser, tmp_path / "long.html", width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    beyond = """() => [...document.querySelectorAll("svg text")].filter((text) => {
+        const [own, all] = [text, text.ownerSVGElement].map((one) => one.getBoundingClientRect())
+        return own.left < all.left - 1 || own.right > all.right + 1
+    }).map((text) => text.textContent)"""
+    assert page.evaluate(beyond) == []
+
+
 def test_the_pairs_to_ask_next_are_a_file(browser, made, tmp_path):
     page = opened(browser, made / "example.html")
     with page.expect_download() as download:

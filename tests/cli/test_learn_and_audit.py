@@ -19,6 +19,14 @@ def test_one_log_has_the_same_bands_and_sentences_in_both(dcglearn, tmp_path):
     assert learned["sentences"]["how sure"] == learned["bands"]["sentence"]
     assert learned["bands"]["sentence"] in audited["curves"]["notes"]
 
+    # what was learned, and what the log cannot tell
+    for name in ("learned", "left open"):
+        assert audited[name]["sentence"] == learned["sentences"][name]
+    assert {"gain", "discount"} < {*audited["learned"]["table"][0]}
+    shares = [note for note in audited["learned"]["notes"] if "of held-out judgements" in note]
+    assert len(shares) == len(learned["members"]) > 1
+    assert any("share of new judgements is measured by" in x for x in audited["learned"]["notes"])
+
 
 KINDS = ("plain", "ties", "weights", "one rater", "segments and times", "rated lists", "six pairs")
 
@@ -70,10 +78,31 @@ def test_what_was_not_measured_is_told_with_options_that_are_taken(dcglearn, tmp
     assert {*parts} == {"not measured; that takes one file, without --memory and --workers"}
 
 
-def test_what_the_quadratic_programme_learned_is_told(dcglearn, inputs):
-    learned = json.loads(dcglearn("learn", "log.jsonl", "--method", "qp", "--json")[1])
+def test_what_the_quadratic_programme_learned_is_told_on_the_scale_of_other_gains(dcglearn, here):
+    dcglearn("simulate", "--pairs", 60, "-o", "log.jsonl")
+    options = ("learn", "log.jsonl", "--method", "qp", "--holdout", "0.3")
+    learned = json.loads(dcglearn(*options, "--json")[1])
     gains = learned["dcg"]["gains"]
-    assert f"(gain): grade 1: {gains[1]:.2f}, " in learned["sentences"]["learned"]
+    assert gains[0] == 0 and gains[-1] == 1
+    assert "(gain): grade 4: 1.00, " in learned["sentences"]["learned"]
+    assert "gains are divided by " in str(learned["dcg"]["notes"])
+
+    # its factors are the first row, so no other row of them is explained
+    assert "QP utility: the paper's weights" in str(learned["held_out"]["notes"])
+    assert "QP + SVD" not in str(learned["held_out"])
+
+
+def test_numbers_bear_the_names_of_grades_everywhere(dcglearn, here):
+    log = dl.simulate.preference_pairs(
+        dl.DCG([0, 0.3, 1], [1, 0.6, 0.4]), 60, lists="free", random_state=0
+    )
+    log.changed(grade_names=("Bad", "So so", "Good")).save("log.jsonl")
+    asked = ("--bands", 20, "--ranges", "--what-if", "gain of grade 1 < 0.9", "-o", "dcg.json")
+    texts = [dcglearn("learn", "log.jsonl", *asked, "-v")[1]]
+    texts += [dcglearn("audit", "log.jsonl", "-o", "audit.md")[1], (here / "audit.md").read_text()]
+    assert not any("gain of grade" in text for text in texts)
+    assert "gain of So so" in texts[0] and "gain of So so" in texts[2]
+    assert "that the gain of So so is below 0.9" in texts[0]
 
 
 def test_of_fewer_judgements_than_numbers_no_share_is_told(dcglearn, here):

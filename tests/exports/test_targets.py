@@ -191,3 +191,16 @@ class TestOnTheCommandLine:
         misuse("sat.json is a ListUtility", "export", "sat.json", "--to", "quepid")
         misuse("--list", "export", "dcg.json")
         misuse("has no depth", "export", "linear-log2", "--to", "sql")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_export_says_what_is_to_be_pasted(target):
+    made = exports.exported(DCG([0, 1, 3], DCG.standard(3, 5).discounts), "dcg.json", target)
+    assert made.sentence.startswith(f"the metric as {target} takes it: ")
+    pasted = made.texts[target]
+    if made.settings is None:
+        assert pasted == made.text and made.table.is_empty()
+    else:
+        assert all(line in pasted for line in made.settings.get("python", []))
+        assert set(made.table["setting"]) <= set(made.settings)
+    assert made.to_dict()["target"] == target

@@ -247,9 +247,9 @@ def test_they_read_well():
 def test_tables_are_frames():
     named = DCG([0, 1, 3], [1, 0.5], ["Bad", "Fair", "Good"])
     assert named.table.rows() == [
-        ("gain of grade 0 Bad", 0.0),
-        ("gain of grade 1 Fair", 1.0),
-        ("gain of grade 2 Good", 3.0),
+        ("gain of Bad", 0.0),
+        ("gain of Fair", 1.0),
+        ("gain of Good", 3.0),
         ("discount at 1", 1.0),
         ("discount at 2", 0.5),
     ]
@@ -304,3 +304,13 @@ def test_a_sentence_names_each_gain_and_some_discounts():
         "position counts (discount): position 1: 1.00, 2: 0.50, 3: 0.33, 5: 0.20, 7: 0.14"
     )
     assert "(gain): grade 2: 1.00, 1: 0.50, " in DCG([0, 0.5, 1], [1]).sentence
+
+
+def test_a_utility_says_where_a_result_is_worth_most():
+    one = Utility([[0, 2.5], [-1, 1]], grade_names=["bad", "good\n"])
+    assert one.sentence == (
+        "a result is worth most, 2.50, with good\\n at position 1, and least, -1.00, with bad at "
+        "position 2"
+    )
+    lines = one.pictures[0]["lines"]
+    assert lines == {"bad": [0, -1], "good\n": [2.5, 1]}

@@ -105,7 +105,7 @@ def test_raters_queries_and_pairs_of_lists_are_left_out_whole():
     found = what_if(both, learner, words, by="rater")
     assert (found.n, found.n_total, found.smallest) == (1, 6, True)
     assert found.table.to_dicts()[0]["rater"] == "odd" and found.table["verdicts"][0] == 60
-    assert found.sentence.startswith("1 of 6 raters decides that the gain of 2 is below ")
+    assert found.sentence.startswith("1 of 6 raters decides that the gain of grade 2 is below ")
     assert found.share == pytest.approx(60 / 160)
     assert np.array_equal(found.rows, np.flatnonzero(rater == "odd"))
     by_query = what_if(both, learner, words, by="query")
@@ -126,7 +126,9 @@ def test_a_conclusion_that_is_false_now_is_said_to_be():
     log = noisy(60)
     found = what_if(log, None, "gain of 2 > 0.99")
     assert not found.holds and found.n is None and not found.confirmed and not len(found.rows)
-    assert found.sentence.startswith("it does not hold now that the gain of 2 is above 0.99 (0.")
+    assert found.sentence.startswith(
+        "it does not hold that the gain of grade 2 is above 0.99 (now 0."
+    )
 
 
 def test_what_no_removal_turns_is_said():
@@ -135,8 +137,8 @@ def test_what_no_removal_turns_is_said():
     fixed = what_if(log, learner, "gain of 4 > 0.5")
     assert fixed.n is None and fixed.holds
     assert fixed.sentence == (
-        "no verdicts were found that decide that the gain of 4 is above 0.5 (1): it held in every "
-        "trial without up to 30 of 60"
+        "no verdicts were found that decide that the gain of grade 4 is above 0.5 (now 1): it held "
+        "in every trial without up to 30 of 60"
     )
     far = what_if(log, learner, "gain of 1 > 0.00001")
     assert far.n is None and "without those that speak most for it, 0." in far.sentence
@@ -150,7 +152,7 @@ def test_names_of_grades_and_ways_to_write():
         for words in ("gain of Very Good<0.99", " the  gain of grade 3 < .99")
     )
     assert one.margin == two.margin
-    assert one.claim == "the gain of Very Good is below 0.99"
+    assert one.claim == "the gain of very good is below 0.99"
     place = conclusion_of("Discount at position 3 > 0.1", log, fit_of(learner))
     assert place.margin == pytest.approx(learner.dcg_.discounts[2] - 0.1, abs=1e-5)
 
@@ -284,7 +286,7 @@ def test_a_set_that_does_not_decide_afresh_is_not_said_to_decide():
     found = what_if(log, learner, f"gain of 2 > {learner.dcg_.gains[2] - 0.02:.4f}")
     unsure = replace(found, n=3, without="0.2", confirmed=False, smallest=False, afresh="0.9")
     assert unsure.sentence == (
-        f"no verdicts were found that decide that {found.claim} ({found.value}): without "
+        f"no verdicts were found that decide that {found.claim} (now {found.value}): without "
         "3 of 60, 0.2, but 0.9 where all is learned afresh"
     )
     assert "there may be a smaller set: not all were tried" not in unsure.notes
