@@ -170,12 +170,17 @@ def _raters(standing: list[Verdict], checks: list[Verdict], errors: Fields) -> l
         left = sum(verdict["winner"] == verdict["shown_left"] for verdict in decided)
         share = Estimate.of_share(left, len(decided), CLAIM_LEVEL)
 
-        counts = {"ties": winners["tie"], "skipped": winners["open"]}
-        row = {"name": name, "verdicts": len(own) - winners["open"], **counts}
-        row["checks"] = Counter(verdict["check"] for verdict in checked)
-        row["left"] = vars(share) if decided else None
-        row |= errors.get(name, {"error": None, "wrong": None})
-        rows.append(row)
+        rows.append(
+            {
+                "name": name,
+                "verdicts": len(own) - winners["open"],
+                "ties": winners["tie"],
+                "skipped": winners["open"],
+                "checks": Counter(verdict["check"] for verdict in checked),
+                "left": vars(share) if decided else None,
+                **errors.get(name, {"error": None, "wrong": None}),
+            }
+        )
     return rows
 
 

@@ -59,10 +59,8 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
             continue
 
         # the list that the sides mean in this order
-        meaning = MEANINGS[code]
-        first, second = order[0], order[1]
-        sides = {"left": first, "a": first, "right": second, "b": second}
-        winner = sides.get(meaning, meaning)
+        sides = {"left": order[0], "a": order[0], "right": order[1], "b": order[1]}
+        winner = sides.get(MEANINGS[code], MEANINGS[code])
         told[key].add((order, winner))
         model = reply.get("model") or _leaf(reply["answer"], "model", "modelVersion")
         rater = model or key.rpartition("-")[0]

@@ -85,14 +85,13 @@ class Guard(BaseHTTPMiddleware):
     async def dispatch(self, request: Request, call_next: Callable[[Request], Any]) -> Response:
         """Answer a request, with headers, and a new cookie, in every response."""
         extra = dict(self._access.headers)
-        response = self._refusal(request, extra)
-        if response is None:
-            response = await call_next(request)
+        refusal = self._refusal(request, extra)
 
         # close the connection of a refused request
-        else:
-            _LOG.info("a request was refused with status %d", response.status_code)
+        if refusal is not None:
+            _LOG.info("a request was refused with status %d", refusal.status_code)
             extra["connection"] = "close"
+        response = refusal or await call_next(request)
         response.headers.update(extra)
         return response
 

@@ -631,7 +631,7 @@ def test_a_page_keeps_what_it_holds_when_the_server_is_started_again(opened):
     study.close()
     study = opened(redundancy=1)
     assert study.leased_again("ann", "ann", held["ann"]) == []
-    assert {key for _, key in study._held(0)} == set(held["ann"])
+    assert {key for _, key in study._held()} == set(held["ann"])
     assert study.leased_again("ann", "ann", held["ann"]) == []
     assert not set(held["ann"]) & set(judged(study, "cy", 99))
     # What others have judged meanwhile is dropped, but for the pair on the screen.
