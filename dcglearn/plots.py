@@ -56,7 +56,10 @@ def __dir__() -> list[str]:
 
 
 def plot_gains(dcgs: Any, axes: Axes) -> Axes:
-    """Draw gains against grades, a line for each DCG, scaled from 0 (worst grade) to 1 (best).
+    """Draw gains against grades, a line for each DCG, scaled to 1 (best grade).
+
+    A DCG whose best gain is 1, as that of a learned one is, is drawn as it is: its worst grade may
+    cost something. Of others the worst grade is drawn at 0.
 
     `dcgs` is a DCG, its file or name (with others that tell its scale), a fitted learner, a list of
     these, or maps legend entries to them; the axes are returned. The DCG with the most grades names
@@ -73,13 +76,13 @@ def plot_gains(dcgs: Any, axes: Axes) -> Axes:
     are_levels = len(middles) == len(names)
     x = np.array(middles if are_levels else range(len(names)), np.float64)
 
-    # gains from 0 to 1
+    # gains to 1
     for style, (name, dcg) in zip(styles(len(dcgs)), dcgs.items(), strict=True):
-        gains = dcg.gains - dcg.gains[0]
+        gains = dcg.gains - (0.0 if dcg.gains[-1] == 1 else dcg.gains[0])
         axes.plot(x[: dcg.n_grades], gains / (gains[-1] or 1.0), label=name, **style)
     if not are_levels:
         axes.set_xticks(x, names)
-    axes.set(xlabel="grade (worst to best)", ylabel="gain (worst = 0, best = 1)")
+    axes.set(xlabel="grade (worst to best)", ylabel="gain (best = 1)")
     return axes
 
 
@@ -90,7 +93,8 @@ def plot_discounts(dcgs: Any, axes: Axes) -> Axes:
         largest = np.abs(dcg.discounts).max() or 1.0
         axes.plot(np.arange(1, dcg.depth + 1), dcg.discounts / largest, label=name, **style)
     axes.set_xticks(_ticks(max(dcg.depth for dcg in dcgs.values())))
-    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(0.0, low), max(1.04, high))
     axes.set(xlabel="position", ylabel="discount (largest = 1)")
     return axes
 
@@ -218,7 +222,7 @@ def banded_figure(
 ) -> Figure:
     """Return a figure of a learned DCG with its bands, beside other metrics.
 
-    Gains run from 0 to 1, and the first discount is 1.
+    The best gain and the first discount are 1.
 
     `dcg` may be the fitted learner. Inner bands are for each parameter alone, outer ones for all
     at once.

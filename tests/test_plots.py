@@ -44,6 +44,12 @@ def test_gains_and_discounts_are_drawn_to_one_scale():
     assert len(looks) == 2
 
 
+def test_a_worst_grade_that_costs_something_is_drawn_below_0():
+    gains, discounts = dcg_figure(DCG([-0.3, 0.4, 1], [1, 0.9, 0.8])).axes
+    np.testing.assert_allclose(gains.lines[0].get_ydata(), [-0.3, 0.4, 1])
+    assert discounts.get_ylim()[1] >= 1.04  # the first marker is whole
+
+
 def test_metrics_of_different_sizes_share_axes():
     figure = dcg_figure({"deep": DCG.standard(3, 20), "flat": DCG([1, 1, 1, 1, 1], [1])})
     assert len(figure.axes) == 2

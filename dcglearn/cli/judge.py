@@ -295,7 +295,8 @@ def _export(
         names_of = {"": "pairs", "practice": "pairs of practice", "check": "checks of attention"}
         counts = [number_of(kinds[kind], names_of[kind]) for kind in names_of if kinds[kind]]
         say(f"wrote: {name} ({', '.join(counts)}; {len(content) / 1e6:.2f} MB)")
-    say("the pages hold the grades, unseen but readable in their source")
+    if all(pair.items_a for pair in pairs.pairs):
+        say("the pages hold the grades, unseen but readable in their source")
     merged = "" if log is None else f"{log} "
     say(f"next: dcglearn convert {merged}verdicts-*.jsonl --verdicts -o all.jsonl")
 
@@ -308,9 +309,12 @@ def _say_cut_short(study: Study) -> None:
 def _candidate_lines(pairs: Candidates) -> list[str]:
     """Return lines on the candidates, and on what was left out."""
     queries = len({pair.query for pair in pairs.pairs})
+    bare = sum(pair.items_a is None for pair in pairs.pairs)
+    shown = "raters see grades alone; --documents, or items_a and items_b, show more"
     return [
         f"candidates: {number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}; "
         f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}",
+        *([f"without documents: {number_of(bare, 'pairs')}, of which {shown}"] if bare else []),
         *left_out(pairs.dropped),
     ]
 

@@ -271,7 +271,9 @@ class JoinOptions:
         method, runs = self.interleaving, (self.run_a, self.run_b)
         if self.ubi:
             if self.asked != ["--ubi", "--qrels"]:
-                raise InputError("--ubi goes with --qrels alone: judgements of what was shown")
+                raise InputError(
+                    "--ubi needs --qrels FILE, judgements of what was shown, and no other join"
+                )
             options |= {"action": self.action, "skip_bad": skip_bad}
             return dl.io.preferences_from_ubi(log, qrels, **options)
         if method is not None:

@@ -287,8 +287,8 @@ def parsed(line: bytes, place: str) -> Verdict:
     needed = {"id": str, "a": list, "b": list, "winner": str}
     if not all(isinstance(fields.get(name), kind) for name, kind in needed.items()):
         raise InputError(
-            f"{place}: not a verdict of this page, which has {', '.join(needed)}; name another "
-            "log (--log)"
+            f"{place}: not a verdict of the judging page, which has {', '.join(needed)}; "
+            "name another log"
         )
     with errors_in(place):
         check_fields(fields)

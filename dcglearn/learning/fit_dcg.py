@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
     EMPTY,
@@ -402,9 +403,9 @@ def _cautions(n_effective: float, n_free: int, contrary: Sequence[str]) -> tuple
     cautions = []
     if n_effective < n_free:
         cautions.append(
-            f"the log tells as much as {n_effective:g} independent judgements, fewer than the "
-            f"{n_free} gains and discounts to learn: what it does not show is set by the prior, "
-            f"smooth curves {pointer('too-few')}"
+            f"the log tells as much as {number_of(n_effective, 'independent judgements', 'g')}, "
+            f"fewer than the {n_free} gains and discounts to learn: what it does not show is set "
+            f"by the prior, smooth curves {pointer('too-few')}"
         )
 
     # raters are named, since their verdicts count for the other list

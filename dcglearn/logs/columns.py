@@ -19,6 +19,7 @@ from dcglearn.foundation.validation import (
     Grades,
     Indices,
     InputError,
+    InputTypeError,
     Integers,
     frozen,
     graded_lists,
@@ -267,6 +268,9 @@ def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
             see="lengths",
         ) from error
 
+    if not array.ndim:
+        found = type(pairs).__name__
+        raise InputTypeError(f"the log is a {found}; give what read_preferences returns")
     if array.ndim != 3 or array.shape[1] != 2:
         raise InputError(
             f"pairs have shape {array.shape}; expected (n, 2, K): preferred list, other list"

@@ -202,6 +202,8 @@ def metric_or_name(
     # objects and files
     if isinstance(metric, (*accept, NamedMetric)):
         return metric
+    if hasattr(metric, "dcg_"):
+        raise InputTypeError(f"{name} is a learner; give the DCG that it learned, its dcg_")
     if not isinstance(metric, (str, os.PathLike)):
         _refuse(type(metric), accept, name)
     if is_metric_file(metric):
@@ -261,7 +263,7 @@ def largest_value(metric: AnyMetric) -> float:
 
 def _of_weights(metric: Any, name: str) -> Any:
     """Return a metric, or a checked name; an array, shape (K, L), holds the weights of one."""
-    if isinstance(metric, (*METRICS, NamedMetric, str, os.PathLike)):
+    if isinstance(metric, (*METRICS, NamedMetric, str, os.PathLike)) or hasattr(metric, "dcg_"):
         return metric_or_name(metric)
 
     # an array may not be one of numbers

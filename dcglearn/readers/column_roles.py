@@ -267,6 +267,8 @@ def _hint(
         return "; these are pairs with a winner: leave --ratings out (dl.read_preferences)", {
             "ratings": False
         }
+    if ("a" in roles or "rating" in roles) and has(ANSWER):
+        return "; these are answers: dcglearn learn-answers (dl.io.read_answers)", {}
     if "custom_id" in lower and "custom_id" not in roles:
         return "; answers of a model are read with the prompts", {"prompts": "PROMPTS"}
 

@@ -62,10 +62,16 @@ ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_
 
 
 def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None:
-    """Raise InputError if an id has other queries, lists or documents in the two files."""
+    """Raise InputError if an id has other queries, lists or documents in the two files.
+
+    They may not be one file either: a DCG of the same verdicts follows them too well.
+    """
     # a pipe is read once, and logs in parts have no ids
-    if not all(Path(file).is_file() for file in [*log_files(people), machine]):
+    files = [Path(file) for file in log_files(people)]
+    if not all(file.is_file() for file in [*files, Path(machine)]):
         return
+    if any(file.samefile(machine) for file in files):
+        raise InputError(f"{machine} holds people's verdicts: give the file of the LLM judge's")
 
     # the reader of the whole file says what is wrong with it
     try:

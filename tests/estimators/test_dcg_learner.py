@@ -491,7 +491,7 @@ def test_clean_pairs_without_a_prior_have_a_finite_fit_that_respects_them(loss):
 
 def test_one_pair_is_learned_from_with_a_warning():
     with pytest.warns(
-        UserWarning, match="tells as much as 1 independent judgements, fewer than the 4"
+        UserWarning, match="tells as much as 1 independent judgement, fewer than the 4"
     ):
         learner = DCGLearner().fit(Preferences([[2, 1, 0]], [[0, 1, 1]]))
     assert is_a_dcg(learner.dcg_)

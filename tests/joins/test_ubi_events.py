@@ -235,8 +235,8 @@ def test_events_of_no_test_are_refused(judgements, lines, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--ubi"], "--ubi goes with --qrels alone"),
-        (["--ubi", "--qrels", "q.txt", "--interleaving", "balanced"], "--ubi goes with --qrels al"),
+        (["--ubi"], "--ubi needs --qrels FILE"),
+        (["--ubi", "--qrels", "q.txt", "--interleaving", "balanced"], "--ubi needs --qrels FILE"),
         (["--action", "buy"], "--action buy goes with --ubi"),
         (["--ubi", "--ratings"], "--ubi is for pairs"),
     ],

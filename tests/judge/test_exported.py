@@ -248,6 +248,14 @@ def test_a_dry_run_checks_and_writes_nothing(dcglearn, here):
     assert [*here.iterdir()] == []
 
 
+def test_it_is_said_whether_raters_see_the_grades(dcglearn, here):
+    assert "grades, unseen" in dcglearn("judge", EXAMPLE, "--export", "page.html")[2]
+    write_lines(here / "bare.jsonl", [{"a": [1, 0], "b": [0, 1]}, {"a": [2, 0], "b": [0, 1]}])
+    err = dcglearn("judge", "bare.jsonl", "--export", "bare.html", "--no-practice")[2]
+    assert "without documents: 2 pairs, of which raters see grades alone; --documents" in err
+    assert "unseen" not in err
+
+
 def test_a_log_gives_the_dcg_that_chooses(learning, tmp_path):
     pairs = read_candidates(EXAMPLE)
     log = tmp_path / "verdicts.jsonl"

@@ -96,7 +96,7 @@ def test_two_lines_of_one_id_that_differ_are_named(written):
 
 def test_other_files_and_options_are_refused(written, dcglearn, here):
     files = written(ann=[told(1)], log=[{"a": [1, 0], "b": [0, 1], "winner": "a"}])
-    refused("log.jsonl, line 1: not a verdict of this page", merged, files)
+    refused("log.jsonl, line 1: not a verdict of the judging page", merged, files)
     (here / "cut.jsonl").write_text('{"id": "v1", "a"')
     refused("cut.jsonl, line 1: not valid JSON", merged, "cut.jsonl")
     for words in (["--grades", 5], ["--ratings"], ["--inconsistent", "tie"], ["--depth", 3]):

@@ -198,8 +198,8 @@ def test_a_log_that_is_taken_away_is_not_written_by_two(path, log):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"a": [1], "b": [0], "winner": "a"}\n', "line 1: not a verdict of this page"),
-        ("[]\n", "line 1: not a verdict of this page"),
+        ('{"a": [1], "b": [0], "winner": "a"}\n', "line 1: not a verdict of the judging page"),
+        ("[]\n", "line 1: not a verdict of the judging page"),
         ('{"id": "x", "a": NaN}\n', "not valid JSON"),
     ],
 )

@@ -16,7 +16,7 @@ from dcglearn.metrics.reading import EVALUATED, ONLY_DCG, SAVED, SCORING, Metric
 from dcglearn.metrics.scales import example_map
 from dcglearn.metrics.textbook import textbook_formula
 from dcglearn.metrics.textbook_lists import ListMetricName
-from tests.makers import refused
+from tests.makers import random_log, refused
 
 FIVE = DCG([0, 1, 3, 7, 15], [1, 0.5], grade_names=["bad", "fair", "good", "excellent", "perfect"])
 JUDGED = {"q": {"a": 2, "b": 1, "c": 0}}
@@ -134,6 +134,7 @@ class TestScales:
 DCG_OF_TWO = DCG([0, 1], [1, 0.5])
 STOPS = ListUtility([0, 1], [1, 0.5], stops=[0, 1])
 WEIGHTS = Utility([[0, 1], [0.5, 0]])
+LEARNER = dl.DCGLearner(loss="robust").fit(random_log(60))
 
 
 @pytest.mark.parametrize(
@@ -193,6 +194,7 @@ def test_names_are_read_at_the_size_that_is_known_later():
             {"accept": SCORING},
             "prior is a Utility; give a DCG or a ListUtility, its file, or a name",
         ),
+        (LEARNER, {}, "prior is a learner; give the DCG that it learned, its dcg_"),
         ([[1, 2]], {}, "prior is a list; give a DCG, its file, or a name"),
         ("utility.json", {"accept": SCORING}, 'expected "dcglearn.dcg" or "dcglearn.list_utility"'),
         (
@@ -227,3 +229,9 @@ def test_formulas_of_textbooks_are_those_that_are_computed():
         np.testing.assert_allclose(
             curves[1] / curves[1][0], dcg.normalised().discounts, err_msg=name
         )
+
+
+def test_a_learner_is_told_from_a_metric_and_from_a_log():
+    learned = "is a learner; give the DCG that it learned"
+    refused(learned, coherence, LEARNER, "linear-log2")
+    refused("the log is a DCGLearner; give what read_preferences", dl.bands, LEARNER)

@@ -124,6 +124,10 @@ REFUSED = {
         "line 2: position is 'top'",
     ),
     "ratings": ('{"list": [1, 2], "rating": 3}\n', r"these are rated lists: .*dl.read_ratings"),
+    "answers": (
+        '{"question": 1, "list": [1, 2], "right": true}\n',
+        "these are answers: dcglearn learn-answers",
+    ),
     "one column": ("a:b:winner\n1:2:a\n", "separate the columns by commas, semicolons or tabs"),
     "a key of a wide list twice": (
         '{"a1": 1, "a1": 2, "b1": 1, "winner": "a"}',

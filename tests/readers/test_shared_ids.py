@@ -28,7 +28,7 @@ def test_the_same_judgement_may_be_turned_or_judged_otherwise(here):
     for lines in (PEOPLE, turned, unnamed, others, without, [*PEOPLE, *turned, *others]):
         refuse_other_lists(people, written("machine.jsonl", *lines), LogMapping())
         refuse_other_lists("machine.jsonl", people, LogMapping())
-    refuse_other_lists(people, people, LogMapping())
+    refused("holds people's verdicts: give", refuse_other_lists, people, people, LogMapping())
     refuse_other_lists("-", people, LogMapping())
 
 
