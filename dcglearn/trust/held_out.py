@@ -151,8 +151,6 @@ class Comparison(Finding):
         row, best = self[self.baseline], self[self.textbook]
         head = f"of {self.n_held_out:,} held-out pairs, {self.learned} orders"
         clauses = [f"{head} {self.rows[0].share:.1%} as people did"]
-        if self.tells_nothing:
-            return f"{clauses[0]}; no metric is shown to order more than a coin does"
 
         # a third metric that is ahead, and the best textbook DCG where it is not behind
         others = [other for other in self.rows[1:] if other.high < 0 and other not in (row, best)]
