@@ -87,8 +87,9 @@ class SegmentTest(Finding):
         gain, low, high = (100 * share for share in (self.gain, *self.interval))
         own = f"a DCG for each {self.by}"
         numbers = (
-            f"learned apart, DCGs order {gain:+.1f} percentage points of held-out preferences "
-            f"rightly ({LEVEL:.0%} interval {low:+.1f} to {high:+.1f})"
+            f"the share of held-out preferences that DCGs order rightly changes by {gain:+.1f} "
+            f"percentage points where each is learned apart ({LEVEL:.0%} interval {low:+.1f} to "
+            f"{high:+.1f})"
         )
 
         # the p-value is of the fit, the share of what was held out

@@ -209,7 +209,7 @@ def two_segments(second, n=150, column="segment"):
 def test_two_populations_are_found_and_one_is_not():
     found = segment_test(two_segments(READERS))
     assert found.found and found.gain > 0 and "learn one for each" in found.sentence
-    assert f"order {100 * found.gain:+.1f} percentage points of held-out" in found.sentence
+    assert f"rightly changes by {100 * found.gain:+.1f} percentage points" in found.sentence
     assert [part.name for part in found.segments] == ["one", "two"]
     drawn = [text.get_text() for text in segments_figure(found).axes[0].get_yticklabels()]
     assert drawn == ["one (150 pairs)", "two (150 pairs)"]
@@ -242,9 +242,9 @@ def test_a_lead_of_one_dcg_is_no_proof_that_segments_do_not_differ():
     one = segment_test(two_segments(LOOKERS, n=30))
     behind = replace(one, gain=-0.02, interval=(-0.04, -0.01), p_value=1.0)
     assert behind.sentence == (
-        "a DCG for each segment is not shown to fit better than one for all (p = 1.000); learned "
-        "apart, DCGs order -2.0 percentage points of held-out preferences rightly (90% interval "
-        "-4.0 to -1.0)"
+        "a DCG for each segment is not shown to fit better than one for all (p = 1.000); the "
+        "share of held-out preferences that DCGs order rightly changes by -2.0 percentage points "
+        "where each is learned apart (90% interval -4.0 to -1.0)"
     )
     assert "is better" not in behind.sentence
 
