@@ -153,18 +153,11 @@ def read_judgements(
         return read if n_grades is None else replace(read, n_grades=n_grades)
 
     # files, tables, nested dictionaries
-    with _python_options():
+    try:
         tables = _tables(judgements, "judgements", JUDGEMENT, duplicates, mapping)
         one = tables[0] if len(tables) == 1 else _joined(name_of(judgements), tables)
         frame = grades_of_labels(one.name, one.frame) if one.has_labels else one.frame
         return judgements_of(frame, one.name, duplicates, mapping, one.place)
-
-
-@contextlib.contextmanager
-def _python_options() -> Iterator[None]:
-    """Say of options that are proposed for grades which function has them."""
-    try:
-        yield
     except InputError as error:
         if error.see != "grades":
             raise
