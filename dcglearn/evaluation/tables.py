@@ -394,9 +394,11 @@ def _of_file(
 
 def _begins_as_trec(data: bytes, roles: Roles) -> bool:
     """Return whether the first line of text is TREC's, as in a file of MS MARCO, called .tsv."""
-    cells = data.partition(b"\n")[0].split()
+    first = data.partition(b"\n")[0]
+    cells = first.decode("latin-1").split()
     n_columns, number = (4, 3) if "grade" in roles else (6, 4)
-    return len(cells) == n_columns and NUMBER.fullmatch(cells[number].decode("latin-1")) is not None
+    is_spaced = len(cells) == n_columns and b"," not in first
+    return is_spaced and NUMBER.fullmatch(cells[number]) is not None
 
 
 def _refuse_mark(name: str, data: bytes) -> None:

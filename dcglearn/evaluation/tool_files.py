@@ -77,15 +77,18 @@ def table_of_rows(rows: Sequence[Any], *roles: str) -> PolarsFrame:
     """
     import polars as pl
 
-    # names as text, numbers as they are
-    *names, values = [*zip(*rows, strict=True)] or [()] * len(roles)
-    texts = [[None if cell is None else str(cell) for cell in cells] for cells in names]
-    plain = map(as_plain, values)
-    numbers: Any = [x if x is None or isinstance(x, str) else shown(x) for x in plain]
+    # numbers as they are, or as text
+    *names, values = ([row[i] for row in rows] for i in range(len(roles)))
+    numbers: Any = None
     if {*map(type, values)} <= {float, int}:
         with contextlib.suppress(OverflowError):
             numbers = np.array(values, np.float64)
+    if numbers is None:
+        plain = map(as_plain, values)
+        numbers = [x if x is None or isinstance(x, str) else shown(x) for x in plain]
 
+    # names as text
+    texts = [[None if cell is None else str(cell) for cell in cells] for cells in names]
     try:
         return pl.DataFrame(dict(zip(roles, [*texts, numbers], strict=True)))
     except UnicodeEncodeError as error:  # half a surrogate pair
