@@ -22,6 +22,7 @@ from dcglearn.cli.options import (
     option_of,
     say,
     write_figure,
+    write_lines,
     write_text,
 )
 from dcglearn.cli.reading import Cutoffs
@@ -114,7 +115,6 @@ class EvaluationOptions:
         judged, runs = self._of_responses(metrics) if self.rank_eval else self._of_files()
 
         # responses without the request's judgements have no ideal ranking
-        open_ends = {name: getattr(self, name) for name in ("bounds", "unseen")}
         with scales.watched():
             return evaluation(
                 judged,
@@ -125,7 +125,8 @@ class EvaluationOptions:
                 unjudged=_gain(self.unjudged),
                 missing=self.missing,
                 ideal=self.ideal,
-                **{name: value for name, value in open_ends.items() if value},
+                bounds=self.bounds,
+                unseen=self.unseen,
             )
 
     def _of_files(self) -> tuple[Judgements, list[Run]]:
@@ -329,7 +330,7 @@ def evaluate(
         means = frame.group_by("run", "measure", maintain_order=True).last()
         frame = means.select(frame.columns)
     text = frame.write_ndjson() if form == "jsonl" else spreadsheet(frame, "\t")
-    write_text(text.rstrip("\n"), output, force=force)
+    write_lines([text], output, force=force)
 
 
 @examples(
@@ -491,4 +492,4 @@ def _write(table: PolarsFrame, output: Path | None, *, force: bool) -> None:
     """Write the questions as JSON lines or, by default, as CSV."""
     is_lines = output is not None and output.suffix == ".jsonl"
     text = table.write_ndjson() if is_lines else spreadsheet(table)
-    write_text(text.rstrip("\n"), output, force=force)
+    write_lines([text], output, force=force)

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from dcglearn.evaluation.tool_files import (
-    GradeReader,
     grades_of_labels,
     rankings_of_lines,
+    table_of_rows,
     table_of_tool,
 )
 from dcglearn.evaluation.trec import (
@@ -43,7 +43,7 @@ from dcglearn.foundation.validation import (
     is_frame,
     is_records,
 )
-from dcglearn.readers.cell_values import NUMBER, checked_score, shown, value_of
+from dcglearn.readers.cell_values import NUMBER, shown
 from dcglearn.readers.column_roles import Roles, first_names, named_role, recognised
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source
@@ -153,18 +153,11 @@ def read_judgements(
         return read if n_grades is None else replace(read, n_grades=n_grades)
 
     # files, tables, nested dictionaries
-    with _python_options():
+    try:
         tables = _tables(judgements, "judgements", JUDGEMENT, duplicates, mapping)
         one = tables[0] if len(tables) == 1 else _joined(name_of(judgements), tables)
         frame = grades_of_labels(one.name, one.frame) if one.has_labels else one.frame
         return judgements_of(frame, one.name, duplicates, mapping, one.place)
-
-
-@contextlib.contextmanager
-def _python_options() -> Iterator[None]:
-    """Say of options that are proposed for grades which function has them."""
-    try:
-        yield
     except InputError as error:
         if error.see != "grades":
             raise
@@ -351,18 +344,16 @@ def _tables(
 ) -> list[_Placed]:
     """Return the table of each file that a source names, or of a dictionary, frame or records."""
     mapping = mapping or LogMapping()
-    read = None if mapping.cutoffs is None else checked_score
-    if mapping.scale is not None and mapping.cutoffs is None:
-        read = partial(_on_scale, mapping=mapping)
 
     # files
     if is_path(source):
         files = [file for path in log_files(source) for file in contents(path, expected)]
-        return [_of_file(*file, roles, duplicates, mapping, read) for file in files]
+        return [_of_file(*file, roles, duplicates, mapping) for file in files]
 
     # what is in memory
     if isinstance(source, Mapping):
-        return [_by_keys(name, nested_table(source, [*roles][2], read), roles)]
+        frame = nested_table(source, [*roles][2])
+        return [_by_columns(name, partial(_Rows, frame), roles, mapping)]
     if not is_frame(source) and not is_records(source):
         shape = f"{{query: {{document: {[*roles][2]}}}}}"
         raise InputTypeError(
@@ -374,40 +365,40 @@ def _tables(
 
 
 def _of_file(
-    name: str,
-    data: bytes,
-    roles: Roles,
-    duplicates: Duplicates,
-    mapping: LogMapping,
-    read: GradeReader | None,
+    name: str, data: bytes, roles: Roles, duplicates: Duplicates, mapping: LogMapping
 ) -> _Placed:
     """Return the table in a file, of TREC, of another tool, of nested JSON, or with columns."""
     kind = kind_of(name, data)
     if kind != "parquet":
         _refuse_mark(name, data)
     if is_trec(name) or (kind == "text" and _begins_as_trec(data, roles)):
-        if "grade" in roles:
-            return _Placed(name, *judged_lines(name, data, mapping))
-        return _Placed(name, ranked_lines(name, data), str)
+        if "grade" not in roles:
+            return _Placed(name, ranked_lines(name, data), str)
+        lines, place = judged_lines(name, data, mapping)
+        if mapping.scale is None or mapping.cutoffs is not None:
+            return _Placed(name, lines, lambda row: f"{name}, {place(row)}")
+        return _by_columns(name, partial(_Rows, lines, where=place), roles, mapping)
 
     # files of other tools and nested JSON
     has_labels = False
     if "grade" in roles:
-        frame, has_labels = table_of_tool(name, data, duplicates, read)
+        frame, has_labels = table_of_tool(name, data, duplicates)
     else:
         frame = rankings_of_lines(name, data)
     if frame is None and kind == "json":
-        frame = nested_json(name, data, [*roles][2], read)
-    if frame is not None:
-        return replace(_by_keys(name, frame, roles), has_labels=has_labels)
-    return _by_columns(name, opener_of_bytes(name, data), roles, mapping)
+        frame = nested_json(name, data, [*roles][2])
+    open_with = partial(_Rows, frame) if frame is not None else opener_of_bytes(name, data)
+    table = _by_columns(name, open_with, roles, mapping)
+    return replace(table, has_labels=has_labels and not mapping.given.keys() & {"scale", "cutoffs"})
 
 
 def _begins_as_trec(data: bytes, roles: Roles) -> bool:
     """Return whether the first line of text is TREC's, as in a file of MS MARCO, called .tsv."""
-    cells = data.partition(b"\n")[0].split()
+    first = data.partition(b"\n")[0]
+    cells = first.decode("latin-1").split()
     n_columns, number = (4, 3) if "grade" in roles else (6, 4)
-    return len(cells) == n_columns and NUMBER.fullmatch(cells[number].decode("latin-1")) is not None
+    is_spaced = len(cells) == n_columns and b"," not in first
+    return is_spaced and NUMBER.fullmatch(cells[number]) is not None
 
 
 def _refuse_mark(name: str, data: bytes) -> None:
@@ -421,21 +412,30 @@ def _refuse_mark(name: str, data: bytes) -> None:
         )
 
 
-def _by_keys(name: str, frame: PolarsFrame, roles: Roles) -> _Placed:
-    """Return a table that was made by rows, which are called by their query and document."""
+class _Rows(FrameRows):
+    """The rows of a table made of something else, with where they stand there.
 
-    def place(row: int) -> str:
-        query, document = (shown(frame[key][row]) for key in KEYS)
-        return f"{name}, query {query}, document {document}"
+    By default that is their column `place`, or else their query and document.
+    """
 
-    return replace(_by_columns(name, partial(FrameRows, frame), roles), place=place)
+    def __init__(
+        self, frame: PolarsFrame, roles: Roles, where: Callable[[int], str] | None = None
+    ) -> None:
+        super().__init__(frame, roles)
+        self._where = where or self._by_keys
+
+    def place(self, row: int) -> str:
+        """Return where a row stands, for messages."""
+        return self._where(row)
+
+    def _by_keys(self, row: int) -> str:
+        query, document = (shown(self.frame[key][row]) for key in KEYS)
+        within = self.frame["place"][row] if "place" in self.names else f"query {query}"
+        return f"{within}, document {document}"
 
 
-def _by_columns(
-    name: str, open_with: Opener, roles: Roles, mapping: LogMapping | None = None
-) -> _Placed:
+def _by_columns(name: str, open_with: Opener, roles: Roles, mapping: LogMapping) -> _Placed:
     """Return the table of what is opened by roles; grades may be named on the mapping's scale."""
-    mapping = mapping or LogMapping()
     with errors_in(name):
         names = open_with({}).names
         if "grade" in roles:
@@ -444,13 +444,6 @@ def _by_columns(
             roles = _scored_or_ranked(names, roles)
         lines = open_with(first_names(names, roles))
     return _Placed(name, _columns(name, lines, mapping), lambda row: f"{name}, {lines.place(row)}")
-
-
-def _on_scale(value: Any, role: str, mapping: LogMapping) -> float:
-    """Return the grade that a name on the scale of a mapping stands for."""
-    from dcglearn.readers.raw_columns import grade_of
-
-    return grade_of(value_of(value, "grade", texts=True), role, mapping)
 
 
 def _columns(name: str, lines: Source, mapping: LogMapping) -> PolarsFrame:
@@ -521,9 +514,7 @@ class _Object(list[tuple[str, Any]]):
     """The pairs of a JSON object, in order; a key may occur several times."""
 
 
-def nested_json(
-    name: str, data: bytes, number: str, read: GradeReader | None = None
-) -> PolarsFrame | None:
+def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
     """Return the table in a JSON file of nested objects, or None if the file is lines of JSON."""
     first, _, rest = data.strip().partition(b"\n")
     if rest:
@@ -541,13 +532,11 @@ def nested_json(
     if not (isinstance(value, _Object) and any(isinstance(part, _Object) for _, part in value)):
         return None
     with errors_in(name):
-        return nested_table(value, number, read)
+        return nested_table(value, number)
 
 
-def nested_table(values: Any, number: str, read: GradeReader | None = None) -> PolarsFrame:
+def nested_table(values: Any, number: str) -> PolarsFrame:
     """Return the table of ``{query: {document: number}}`` or of runs, or raise InputError."""
-    import polars as pl
-
     # the queries of each run; runs hold objects of objects
     shape = f"{{query: {{document: {number}}}}}"
     outer = _items(values, shape)
@@ -555,26 +544,19 @@ def nested_table(values: Any, number: str, read: GradeReader | None = None) -> P
     in_runs = number == "score" and any(
         isinstance(value, (Mapping, _Object)) for part in inside for _, value in _items(part, shape)
     )
-    runs = [(run, _items(part, shape)) for run, part in outer] if in_runs else [("", outer)]
+    runs: list[Any] = [((), outer)]
+    if in_runs:
+        runs = [((run,), _items(part, shape)) for run, part in outer]
 
     # a row per document
     rows = [
-        (str(run), str(query), str(document), value)
+        (*run, query, document, value)
         for run, queries in runs
         for query, documents in queries
         for document, value in _items(documents, shape, query)
     ]
 
-    # by column
-    names = {role: [row[i] for row in rows] for i, role in enumerate(("run", "query", "document"))}
-    if not in_runs:
-        del names["run"]
-    columns = {**names, number: _numbers(rows, number, read or checked_score)}
-    try:
-        return pl.DataFrame(columns, schema_overrides={number: pl.Float64})
-    except UnicodeEncodeError as error:  # half a surrogate pair
-        name = shown(error.object)
-        raise InputError(f"a query or a document is {name}; use plain text") from error
+    return table_of_rows(rows, *["run"] * in_runs, *KEYS, number)
 
 
 def _items(value: Any, shape: str, query: Any = None) -> Collection[tuple[Any, Any]]:
@@ -584,18 +566,3 @@ def _items(value: Any, shape: str, query: Any = None) -> Collection[tuple[Any, A
         return value.items()
     where = "" if query is None else f" for the query {shown(query)}"
     raise InputError(f"expected {shape}; found {shown(value)}{where}")
-
-
-def _numbers(rows: Sequence[tuple[str, str, str, Any]], number: str, read: GradeReader) -> Any:
-    """Return the numbers at the end of rows as floats; raise InputError for the first bad one."""
-    values = [row[3] for row in rows]
-    if read is checked_score and {*map(type, values)} <= {float, int}:
-        with contextlib.suppress(OverflowError):
-            return np.array(values, dtype=np.float64)
-
-    # others one by one
-    numbers = []
-    for _, query, document, value in rows:
-        with errors_in(f"query {shown(query)}, document {shown(document)}"):
-            numbers.append(read(value, number))
-    return numbers

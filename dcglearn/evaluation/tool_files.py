@@ -9,17 +9,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
+
+import numpy as np
 
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run, first_repeated
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, kind_of, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, errors_in, listed
-from dcglearn.readers.cell_values import checked_score
+from dcglearn.readers.cell_values import checked_score, shown
 from dcglearn.readers.column_roles import Role
-from dcglearn.readers.line_formats import JsonLines, TextLines
+from dcglearn.readers.line_formats import JsonLines, TextLines, as_plain
 from dcglearn.readers.openers import records_of
 
 _LOG = logging.getLogger(__name__)
@@ -27,16 +28,12 @@ _LOG = logging.getLogger(__name__)
 Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 
 
-GradeReader: TypeAlias = Callable[[Any, str], float]
-"""From a value and what it is called to a number; raises InputError."""
-
-
 RRE = ("topics", "query_groups", "queries")
 """Keys of the lists in a file of RRE, each of which holds objects with the next."""
 
 
 def table_of_tool(
-    name: str, data: bytes, duplicates: Duplicates = "error", read: GradeReader | None = None
+    name: str, data: bytes, duplicates: Duplicates = "error"
 ) -> tuple[PolarsFrame | None, bool]:
     """Return query, document and grade from a file of these tools; None for other files.
 
@@ -52,8 +49,8 @@ def table_of_tool(
     - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating
       in the table; where `duplicates` are an error, the same rating by several counts once.
 
-    Raises InputError if a part is missing, or a rating is not a whole number; the message names the
-    place. Where grades are cut or on a scale, `read` reads each rating as it stands.
+    Ratings are as they stand, and a column `place` tells where. Raises InputError if a part is
+    missing.
     """
     ratings, is_opensearch = None, False
     if kind_of(name, data) == "json":
@@ -65,19 +62,38 @@ def table_of_tool(
     if not ratings:
         raise InputError(f"{name} holds no rating; rate some documents and export again")
 
-    # ratings as grades
-    rows = []
-    for place, query, document, rating in ratings:
-        rated = f"{document!r} for the query {query!r}"
-        if read is None:
-            grade: float = _grade(f"{name}, {place}", rated, rating)
-        else:
-            with errors_in(f"{name}, {place}, document {rated}"):
-                grade = read(rating, "rating")
-        rows.append((str(query), str(document), grade))
-    table = _frame(rows, kind=int if read is None else float)
-    once = table.unique(maintain_order=True) if duplicates == "error" else table
-    return once, is_opensearch and read is None
+    roles = "query", "document", "grade"
+    with errors_in(name):
+        table = table_of_rows(ratings, "place", *roles)
+    if duplicates == "error":
+        table = table.unique(roles, keep="first", maintain_order=True)
+    return table, is_opensearch
+
+
+def table_of_rows(rows: Sequence[Any], *roles: str) -> PolarsFrame:
+    """Return rows as a table of names, and of numbers in the end, which are texts unless all are.
+
+    Raises InputError for a name that is no plain text.
+    """
+    import polars as pl
+
+    # numbers as they are, or as text
+    *names, values = ([row[i] for row in rows] for i in range(len(roles)))
+    numbers: Any = None
+    if {*map(type, values)} <= {float, int}:
+        with contextlib.suppress(OverflowError):
+            numbers = np.array(values, np.float64)
+    if numbers is None:
+        plain = map(as_plain, values)
+        numbers = [x if x is None or isinstance(x, str) else shown(x) for x in plain]
+
+    # names as text
+    texts = [[None if cell is None else str(cell) for cell in cells] for cells in names]
+    try:
+        return pl.DataFrame(dict(zip(roles, [*texts, numbers], strict=True)))
+    except UnicodeEncodeError as error:  # half a surrogate pair
+        name = shown(error.object)
+        raise InputError(f"a query or a document is {name}; use plain text") from error
 
 
 def grades_of_labels(name: str, frame: PolarsFrame) -> PolarsFrame:
@@ -90,12 +106,12 @@ def grades_of_labels(name: str, frame: PolarsFrame) -> PolarsFrame:
     return frame.with_columns(frame["grade"].replace_strict(esci))
 
 
-def _frame(rows: Sequence[tuple[Any, ...]], *further: str, kind: type = int) -> PolarsFrame:
+def _frame(rows: Sequence[tuple[Any, ...]], *further: str) -> PolarsFrame:
     """Return rows of a query, a document, a grade and further numbers as a table."""
     import polars as pl
 
     kinds = {"query": pl.String, "document": pl.String}
-    return pl.DataFrame(rows, schema=kinds | dict.fromkeys(("grade", *further), kind), orient="row")
+    return pl.DataFrame(rows, schema=kinds | dict.fromkeys(("grade", *further), int), orient="row")
 
 
 def _grade(place: str, document: str, rating: Any) -> int:
@@ -221,35 +237,30 @@ def rankings_of_lines(name: str, data: bytes) -> PolarsFrame | None:
 
     Raises InputError for a line of another form.
     """
-    import polars as pl
-
     roles = {key: Role("identity", (key,)) for key in ("query_id", "results", "documents")}
     names = JsonLines(data, roles).names if b'"query_id"' in data[:1000] else []
     if "query_id" not in names or not {"results", "documents"} & {*names}:
         return None
 
     # a row per document, by score or by falling rank
-    rows: list[tuple[str, str, float]] = []
+    rows: list[Any] = []
     for place, record in records_of((name, partial(JsonLines, data)), roles):
+        within = place.removeprefix(f"{name}, ")
         try:
             if "results" in record:
                 ranked = [(result["corpus_id"], result["score"]) for result in record["results"]]
             else:
-                ranked = [(document, -rank) for rank, document in enumerate(record["documents"])]
-
-            # names that are text, scores that are numbers
-            query, documents = str(record["query_id"]), [str(document) for document, _ in ranked]
-            "".join([query, *documents]).encode()  # half a surrogate pair is refused
-            scores = [checked_score(score, "score") for _, score in ranked]
+                documents = list.copy(record["documents"])  # a text is none
+                ranked = [(document, -rank) for rank, document in enumerate(documents)]
+            "".join([str(record["query_id"]), *(str(one) for one, _ in ranked)]).encode()
+            rows += [(within, record["query_id"], *document) for document in ranked]
         except (ValueError, KeyError, TypeError) as error:
-            # a key that is missing, or a value of another kind
+            # a key that is missing, a value of another kind, or half a surrogate pair
             raise InputError(
                 f"{place}: not a ranking ({error}); expected query_id, and either results, with "
                 "corpus_id and score each, or documents"
             ) from error
-        rows += zip(repeat(query), documents, scores)
-    kinds = {"query": pl.String, "document": pl.String, "score": pl.Float64}
-    return pl.DataFrame(rows, schema=kinds, orient="row")
+    return table_of_rows(rows, "place", "query", "document", "score")
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,7 @@ def judged_lines(
     """Return TREC judgements (qrels), one ``query iteration document grade`` a line, as a table.
 
     There may be any white space between columns; lines beginning with ``#`` are skipped. Grades are
-    on the scale of the mapping, if it has one. A function says where a row stands. Raises
+    texts if the mapping has a scale. A function says where a row stands. Raises
     InputError if a line does not have exactly these columns (the message names it).
     """
     number = "grade"
@@ -125,19 +125,8 @@ def judged_lines(
     def place(row: int) -> str:
         lines = enumerate(data.split(b"\n"), 1)
         numbers = (n for n, line in lines if line.strip() and not line.startswith(b"#"))
-        return f"{name}, line {next(islice(numbers, row, None))}"
+        return f"line {next(islice(numbers, row, None))}"
 
-    # names of grades by the rule of a log's
-    if number == "name":
-        from dcglearn.readers.kinds import KINDS  # they load polars
-        from dcglearn.readers.raw_columns import RawColumn
-
-        grades = KINDS["grade"](
-            RawColumn("grade", "grade", frame["grade"], texts=True, mapping=mapping)
-        )
-        for row, error in islice(sorted(grades.errors.items()), 1):
-            raise error.at(place(row))
-        frame = frame.with_columns(grade=grades.values)
     return frame, place
 
 
@@ -160,7 +149,8 @@ def judgements_of(
     wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
     if wrong.any():
         row = int(wrong.arg_true()[0])
-        refusal = f"grade {grade[row]:g} is not a whole number; {CUT}"
+        scale = "scale= (--scale 0,.5,1) names their grades, worst first"
+        refusal = f"grade {grade[row]:g} is not a whole number; {CUT}, or {scale}"
         if float(grade[row]).is_integer() and grade[row] > 0:
             refusal = f"grade {grade[row]:g} is above {MAX_GRADES - 1}, the largest allowed"
         raise InputError(f"{place(row)}: {refusal}")

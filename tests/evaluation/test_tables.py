@@ -146,7 +146,11 @@ def test_fraction_after_many_whole_scores_is_read(tmp_path):
         ),
         ("q.json", '{"1": {"D1": {"a": {"b": 1}}}}', "not a number"),
         ("q.json", '{"1": 2, "3": {"D1": 1}}', "expected {query"),
-        ("q.json", '{"1": {"D1": ' + "9" * 400 + "}}", "not a number that can be used"),
+        (
+            "q.json",
+            '{"1": {"D1": ' + "9" * 400 + "}}",
+            "query '1', document 'D1': grade is '999.*, which is not a number",
+        ),
         ("q.json", '{"1": {"\\ud800": 1}}', "use plain text"),
         ("q.json", '{"1": ' * 100_000, "not valid JSON"),
         ("q.jsonl", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}\n{}\n", "not valid JSON"),
@@ -360,6 +364,19 @@ def test_judgements_as_benchmarks_and_tools_write_them(tmp_path, name, content):
     assert judged(tmp_path, name, content) == [("1", "x", 2), ("1", "y", 0)]
 
 
+def test_a_document_without_a_name_in_a_judgement_list_is_refused(tmp_path):
+    ratings = [{"docId": "d", "rating": "1"}, {"docId": None, "rating": "2"}]
+    path = written(tmp_path, "j.json", json.dumps([{"query": "q", "ratings": ratings}]))
+    refused("j.json, query 1, document None: document is missing", read_judgements, path)
+    path.write_text(path.read_text().replace("null", '"\\ud800"'))
+    refused("j.json: a query or a document is", read_judgements, path)
+
+
+def test_documents_of_a_ranking_are_a_list(tmp_path):
+    path = written(tmp_path, "run.jsonl", '{"query_id": "q", "documents": "d1 d2"}\n')
+    refused("line 1: not a ranking .*; expected query_id", read_runs, path)
+
+
 def test_fractions_of_quepid_with_decimal_commas_are_cut(tmp_path):
     text = "query;docid;rating\n1;x;0,9\n1;y;0\nunrated\n"
     assert judged(tmp_path, "q.csv", text, cutoffs=".2,.5") == [("1", "x", 2), ("1", "y", 0)]
@@ -401,7 +418,7 @@ def test_blanks_around_a_name_are_taken_away(tmp_path):
             "opensearch.json",
             '"0.000"',
             '"0.700"',
-            "query 1: the rating '0.700' of document 'B1' .* 'red dress'",
+            "query 1, document 'B1': grade 0.7 is not a whole number; cutoffs= .* or scale=",
         ),
         (
             "opensearch.json",
@@ -409,14 +426,14 @@ def test_blanks_around_a_name_are_taken_away(tmp_path):
             '"doc": "B2"',
             r"another form \('docId'\); export it again",
         ),
-        ("rre.json", '"0"', '"good"', "query 1: the rating 'good' of document 'B1'"),
         (
-            "quepid.csv",
-            "B2,3",
-            "B2,1e308",
-            "line 4: the rating '1e308' of document 'B2' .* is not a whole number",
+            "rre.json",
+            '"0"',
+            '"good"',
+            "query 1, document 'B1': grade is 'good', which is not a number; scale=",
         ),
-        ("book.csv", "B2,,3", "B2,x,3", "line 3: the rating 'x' of document 'B2'"),
+        ("quepid.csv", "B2,3", "B2,1e308", "line 4, document 'B2': grade 1e.308 is above 126"),
+        ("book.csv", "B2,,3", "B2,x,3", "line 3, document 'B2': grade is 'x'"),
         ("book.csv", "B2,,3", "B2,3", "line 3: 3 fields where the header has 4"),
         (
             "book.csv",
@@ -428,7 +445,7 @@ def test_blanks_around_a_name_are_taken_away(tmp_path):
             "quepid.csv",
             "dress,B2,3",
             "dress,B1,3",
-            "dress B1 occurs more than once, grade 0 in row 1 and grade 3",
+            "B1 occurs more than once, grade 0 in line 3, document 'B1' and grade 3 in line 4",
         ),
         ("book.csv", "B1,0,0\nred dress,B2,,3\nblue jeans,B1,1.0,", "B1,,", "holds no rating"),
     ],
@@ -535,7 +552,7 @@ def test_runs_of_tools_are_one_run(tmp_path, tool):
         (
             "p.jsonl",
             "\n".join(map(json.dumps, PREDICTIONS)).replace('"score": 1.0', '"score": "x"'),
-            "line 1: .*'x'",
+            "line 1, document 'd2': score is 'x'",
         ),
         (
             "p.jsonl",
@@ -614,9 +631,9 @@ def test_ratings_of_esci_labels_in_opensearch_are_grades(tmp_path, ratings, grad
 def test_fractions_in_opensearch_are_cut(tmp_path):
     path = opensearch_list(tmp_path / "judgments.json", ["0.125", 0.5, 1])
     assert read_judgements(path, cutoffs=".2,.6").frame["grade"].to_list() == [0, 1, 2]
-    refused("the rating '0.125' of document 'd0' .* is not a whole number", read_judgements, path)
+    refused("query 1, document 'd0': grade 0.125 is not a whole number", read_judgements, path)
     path = opensearch_list(path, ["good"])
-    refused("query 1, document 'd0' .*rating is 'good'", read_judgements, path, cutoffs=".5")
+    refused("query 1, document 'd0': grade is 'good'", read_judgements, path, cutoffs=".5")
 
 
 def ranked(n_queries=3, depth=5):
