@@ -168,8 +168,7 @@ DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "docno", "
 
 def grades_of_objects(documents: Any) -> Any:
     """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``, else the value."""
-    is_list = isinstance(documents, list) and bool(documents)
-    if not is_list or not all(isinstance(document, Mapping) for document in documents):
+    if not _are_objects(documents):
         return documents
     keys = ("grade", "relevance", "rel", "relevance_grade")
     return [_by_key(document, keys, "grade") for document in documents]
@@ -177,16 +176,25 @@ def grades_of_objects(documents: Any) -> Any:
 
 def names_of_objects(documents: Any) -> list[Any] | None:
     """Return the names of documents that are objects, None unless the first tells its name."""
-    are_objects = isinstance(documents, list) and all(isinstance(x, Mapping) for x in documents)
-    keys = [str(key).lower() for x in documents[:1] for key in x] if are_objects else []
-    if not {*keys} & {*DOCUMENT_KEYS}:
+    if not _are_objects(documents) or not {*_lower(documents[0])} & {*DOCUMENT_KEYS}:
         return None
     return [_by_key(document, DOCUMENT_KEYS, "name") for document in documents]
 
 
+def _are_objects(documents: Any) -> bool:
+    """Return whether a value is a list of objects alone."""
+    is_list = isinstance(documents, list) and bool(documents)
+    return is_list and all(isinstance(document, Mapping) for document in documents)
+
+
+def _lower(document: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return an object with its keys in lower case."""
+    return {str(key).lower(): value for key, value in document.items()}
+
+
 def _by_key(document: Mapping[str, Any], keys: Sequence[str], name: str) -> Any:
     """Return the value of the first of some keys, in any case, that an object has."""
-    values = {str(key).lower(): value for key, value in document.items()}
+    values = _lower(document)
     for key in keys:
         if key in values:
             return values[key]

@@ -95,6 +95,10 @@ class Source(ABC):
             with contextlib.suppress(InputError):
                 yield f"{self.unit} {number}", self.values(item)
 
+    def first_records(self) -> list[Record]:
+        """Return the values by role of up to 1,000 lines that can be read."""
+        return [record for _, record in islice(self.readable(), 1_000)]
+
     def place(self, row: int) -> str:
         """Return where a row stands, for messages."""
         return f"{self.unit} {next(self.beginning(row))[0]}"
@@ -494,9 +498,9 @@ def _by_role(item: Mapping[str, Any], columns: ColumnsByRole, texts: bool) -> Re
         documents = cells[side]
         if isinstance(documents, str) and "{" in documents:
             documents = value_of(documents, "documents", texts)
-        names = names_of_objects(documents)
-        if names is not None:
-            cells.setdefault(f"docs_{side}", names)
+        of_documents = names_of_objects(documents)
+        if of_documents is not None:
+            cells.setdefault(f"docs_{side}", of_documents)
     return cells
 
 

@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from dcglearn.foundation.inputs import Paths, is_path
@@ -126,9 +125,8 @@ def _values(open_with: Opener, taken: set[str]) -> Values:
     """Return the values of the named columns without a role, by name, of the first lines."""
     names = [name for name in open_with({}).names if name and name.lower() not in taken]
     roles = {name: Role("label", (name.lower(),)) for name in names}
-    first_lines = 1_000
     values: Values = {name: [] for name in names}
-    for _, record in islice(open_with(roles).readable(), first_lines):
+    for record in open_with(roles).first_records():
         for name in names:
             if record.get(name) is not None:
                 values[name].append(record[name])

@@ -399,13 +399,9 @@ def _refuse_merged(cells: RawCells, role: str, missing: pl.Series | bool) -> Non
 
     Cells were merged if the first row has a name, and half of those with one are above a blank row.
     """
-    column = cells.column(role, "label")
-    if isinstance(column.cells, list) or column.cells.dtype.is_nested() or column.others:
-        values = [None if x is None else str(x) for x in map(column.value, column.as_list())]
-        names = pl.Series(values, dtype=pl.String)
-    else:
-        names = column.cells.cast(pl.String).clone()
-    names = names.scatter(list(cells.errors), "")
+    values, index = cells.distinct(role, "label")
+    texts = [None if value is None else str(value) for value in values]
+    names = pl.Series(texts, dtype=pl.String).gather(index).scatter(list(cells.errors), "")
     blank, filled = names.is_null() & missing, names.forward_fill()
     above = ~blank & blank.shift(-1, fill_value=False)
     if blank[0] or not 0 < len(names) - blank.sum() <= 2 * above.sum():

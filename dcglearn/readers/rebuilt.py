@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -360,7 +359,7 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
         rows = open_with({**source.roles, **systems})
         lines = [
             (word_in(record.get("winner")), [word_in(record.get(role)) for role in SYSTEMS])
-            for _, record in islice(rows.readable(), 1_000)
+            for record in rows.first_records()
         ]
 
         # given words that mean another side there

@@ -4,7 +4,6 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -125,8 +124,7 @@ def with_order(source: Source, open_with: Opener) -> Source:
 
 def _values(source: Source) -> set[str]:
     """Return the values of the column in the first lines, in lower case."""
-    first_lines = 1_000
-    cells = (record.get("swapped") for _, record in islice(source.readable(), first_lines))
+    cells = (record.get("swapped") for record in source.first_records())
     return {word_of(x).lower() for x in cells if x is not None and not isinstance(x, list | dict)}
 
 
