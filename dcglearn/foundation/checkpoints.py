@@ -7,9 +7,13 @@ no part.
 """
 
 import hashlib
+import io
 import json
 import re
 import struct
+from typing import Any
+
+import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path
@@ -119,6 +123,28 @@ def _whole_parts(content: bytes, end: int) -> tuple[list[bytes], int]:
         parts.append(part)
         end += head + length
     return parts, end
+
+
+def packed(**arrays: Any) -> bytes:
+    """Return arrays and numbers as the bytes of an npz."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def unpacked(content: bytes) -> Fields:
+    """Return the arrays and numbers that `packed` wrote, by name; nothing is unpickled."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        values = {name: arrays[name] for name in arrays.files}
+    return {name: value if value.ndim else float(value) for name, value in values.items()}
+
+
+def fingerprint_of(*arrays: Any) -> str:
+    """Return a digest of the bytes of arrays, numbers and texts."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def write_state(path: PathLike, identity: Fields, state: Fields) -> None:

@@ -6,17 +6,20 @@ to the same bytes.
 """
 
 import contextlib
-import hashlib
-import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-import numpy as np
-
 from dcglearn.foundation import disk
-from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
+from dcglearn.foundation.checkpoints import (
+    fingerprint_of,
+    framed,
+    packed,
+    read_checkpoint,
+    unpacked,
+    write_checkpoint,
+)
 from dcglearn.foundation.validation import Fields, Floats, InputError, PathLike, as_path
 from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
@@ -61,7 +64,7 @@ class Checkpoint:
 
     def answer(self, question: tuple[Any, ...], kind: type, ask: Callable[[], Any]) -> Any:
         """Return the kept answer, or ask and keep it; raise InputError if another is kept."""
-        digest = _digest(question)
+        digest = fingerprint_of(*question).encode()
         self._next += 1
 
         # an answer that is kept
@@ -77,12 +80,12 @@ class Checkpoint:
 
             # as good as asked for
             self.n_replayed += 1
-            return _unpacked(kind, kept[len(digest) :])
+            return kind(**unpacked(kept[len(digest) :]))
 
         # a new one
         sums = ask()
         try:
-            disk.appended(self._file.fileno(), framed(digest + _packed(sums)))
+            disk.appended(self._file.fileno(), framed(digest + packed(**vars(sums))))
         except OSError as error:
             raise InputError(
                 f"{self.path}: not written ({error.strerror}); what it holds stays good: make room "
@@ -140,26 +143,3 @@ class CheckpointedPairs:
         question = "losses", *points.arrays, kind, order
         ask = partial(self.source.sums, points, kind, order)
         return self.checkpoint.answer(question, LossSums, ask)
-
-
-def _digest(question: tuple[Any, ...]) -> bytes:
-    """Return the fingerprint of a question, 16 bytes, which stands before its answer."""
-    digest = hashlib.blake2b(digest_size=16)
-    for item in question:
-        digest.update(item.tobytes() if isinstance(item, np.ndarray) else repr(item).encode())
-    return digest.digest()
-
-
-def _packed(sums: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, **{field.name: getattr(sums, field.name) for field in fields(sums)})
-    return buffer.getvalue()
-
-
-def _unpacked(kind: type, data: bytes) -> Any:
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        values: Fields = {name: arrays[name] for name in arrays.files}
-    for name, value in values.items():
-        if value.ndim == 0:
-            values[name] = float(value)
-    return kind(**values)

@@ -33,7 +33,7 @@ from dcglearn.learning.form_search import bases_near, search_form
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
-from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verdicts_in_parts
+from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_of
 from dcglearn.learning.wrong_verdicts import CONTRARY_LEVEL, contrary_raters, wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
@@ -150,10 +150,7 @@ def fit_dcg(
 
     # read the verdicts, by rater where raters have error rates
     kind = LOSSES[loss]
-    if isinstance(log, PartedLog):
-        verdicts = verdicts_in_parts(log, kind)
-    else:
-        verdicts = verdicts_in_memory(log, kind)
+    verdicts = verdicts_of(log, kind)
     n_raters = len(verdicts.raters) if loss == "robust" else 1
     raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
     zero, notes = zero_of(log, description.zero)

@@ -23,7 +23,7 @@ from dcglearn.parts.parted_log import (
     log_fingerprint,
     with_grades,
 )
-from dcglearn.parts.usable_pairs import learnable, learnable_parts
+from dcglearn.parts.usable_pairs import learnable
 
 _LOG = logging.getLogger(__name__)
 
@@ -133,16 +133,15 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, Counts
     """Return the QP's pairs, and the numbers of pairs left out."""
     epsilon = description.tie_epsilon
     margin = description.margin_of(log.n_grades, log.depth)
+    if isinstance(log, PartedLog) and description.solver == "cvxpy":
+        raise InputError(
+            'solver="cvxpy" needs the whole log in memory: give Preferences, without engine=',
+            see="whole-log",
+        )
 
     # in parts
+    log, dropped = learnable(log)
     if isinstance(log, PartedLog):
-        if description.solver == "cvxpy":
-            raise InputError(
-                'solver="cvxpy" needs the whole log in memory: give Preferences, without engine=',
-                see="whole-log",
-            )
-        log, dropped = learnable_parts(log)
-
         # counted and made part by part
         n_ties, n_unseen = log.facts.n_ties, log.parts.total(_n_unseen)
         to_pairs = partial(qp_pairs, margin=margin, tie_epsilon=epsilon)
@@ -150,7 +149,6 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, Counts
 
     # or in memory
     else:
-        log, dropped = learnable(log)
         n_ties, n_unseen = len(log.ties), _n_unseen(log)
         pairs = qp_pairs(log, margin, epsilon)
 
@@ -178,12 +176,11 @@ def _solved(
     pairs: PairSource, log: OpenLog, description: QPDescription, start: Floats | None
 ) -> Solution:
     """Solve the QP as the description says."""
-    n_grades = log.n_grades
-    C = description.C
+    problem = log.n_grades, description.C
     monotone = description.monotone and log.graded
     if description.solver == "cvxpy":
         assert isinstance(pairs, Pairs)
         own = description.constraints
-        return solve_cvxpy(pairs, n_grades, C, monotone=monotone, constraints=own)
+        return solve_cvxpy(pairs, *problem, monotone=monotone, constraints=own)
     tol, max_iter = description.tol, description.max_iter
-    return solve(pairs, n_grades, C, monotone=monotone, start=start, tol=tol, max_iter=max_iter)
+    return solve(pairs, *problem, monotone=monotone, start=start, tol=tol, max_iter=max_iter)

@@ -17,8 +17,8 @@ from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
-from dcglearn.parts.parted_log import PartedLog, differing_pairs
-from dcglearn.parts.usable_pairs import learnable, learnable_parts
+from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs
+from dcglearn.parts.usable_pairs import learnable
 
 FEW = 1 << 12
 """Fewer judgements than this are summed one by one, however few their lists."""
@@ -102,25 +102,37 @@ class Verdicts:
         return float(self.log.n_lists)
 
 
-def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
-    """Return the verdicts of a log in memory; too many distinct strengths are binned."""
+def verdicts_of(log: OpenLog, kind: int) -> Verdicts:
+    """Return the verdicts of a log; too many distinct strengths are binned.
+
+    Raise InputError for too many of a log in parts.
+    """
+    # ties count for the likelihood alone; parts leave theirs out by themselves
     log, dropped = learnable(log)
-    if kind != LIKELIHOOD and len(log.ties):
-        dropped["ties"] = len(log.ties)
-        log = log.decided
+    n_ties = log.facts.n_ties if isinstance(log, PartedLog) else len(log.ties)
+    if kind != LIKELIHOOD and n_ties:
+        dropped["ties"] = n_ties
+        n_ties = 0
+        log = log if isinstance(log, PartedLog) else log.decided
 
-    # levels of strength, 0 for ties
-    level, values = np.ones(1, np.int8), np.ones(1)
-    strength = _strength(log)
-    if strength is not None and kind != SIGMOID:
-        values, level = _binned(strength, weights_of(log), _most_levels(kind))
-    level = _with_ties(log, level)
+    # strengths and raters of all parts
+    values, size = np.ones(1), 1.0
+    most = _most_levels(kind)
+    if isinstance(log, PartedLog):
+        level, sided = None, log.facts.sided
+        raters = np.array(sorted(log.facts.raters or {""}))
+        if kind != SIGMOID:
+            values, size = _strengths_in_parts(log, most)
 
-    # fixed margins of the hinge
-    margins = None
-    if kind == HINGE:
-        sizes = np.abs(np.broadcast_to(values[level - 1], len(log)))
-        margins = _margins(values, float(np.average(sizes, weights=log.weight)))
+    # or the level of each pair, 0 for ties
+    else:
+        level, sided = np.ones(1, np.int8), log.swapped is not None
+        raters = np.array([""]) if log.rater is None else np.unique(log.rater)
+        strength = _strength(log)
+        if strength is not None and kind != SIGMOID:
+            values, level = _binned(strength, weights_of(log), most)
+            size = float(np.average(np.abs(values[level - 1]), weights=log.weight))
+        level = _with_ties(log, level)
 
     return Verdicts(
         log,
@@ -128,53 +140,24 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
         dropped,
         level,
         # of the model
-        values=None,
-        n_levels=int(level.max()),
-        has_ties=bool(level.min() == 0),
-        margins=margins,
-        raters=np.array([""]) if log.rater is None else np.unique(log.rater),
-        sided=kind == LIKELIHOOD and log.swapped is not None,
+        values=None if level is not None or len(values) == 1 else values,
+        n_levels=len(values) if level is None else int(level.max()),
+        has_ties=n_ties > 0,
+        margins=_margins(values, size) if kind == HINGE else None,
+        raters=raters,
+        sided=kind == LIKELIHOOD and sided,
     )
 
 
-def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
-    """Return the verdicts of a log in parts; raise InputError if strengths are too many."""
-    # the pairs that count; parts leave their ties out by themselves
-    log, dropped = learnable_parts(log)
-    facts = log.facts
-    if kind != LIKELIHOOD and facts.n_ties:
-        dropped["ties"] = facts.n_ties
-
-    # distinct strengths of all parts, which tell whether there are more than `most`
-    most = _most_levels(kind)
-    strengths = Strengths(np.ones(1), np.ones(1))
-    if kind != SIGMOID:
-        strengths = log.parts.total(strengths_of, most)
+def _strengths_in_parts(log: PartedLog, most: int) -> tuple[Floats, float]:
+    """Return the distinct strengths of all parts, and their mean size."""
+    strengths = log.parts.total(strengths_of, most)
     values = strengths.values
     if len(values) > most:
         raise InputError(
             f"more than {most} distinct strengths; round them (only a log in memory is binned)"
         )
-
-    # fixed margins of the hinge, in units of the mean size of a strength
-    margins = None
-    if kind == HINGE:
-        size = np.abs(values) @ strengths.weight / strengths.weight.sum()
-        margins = _margins(values, float(size))
-
-    return Verdicts(
-        log,
-        kind,
-        dropped,
-        level=None,  # each part has its own
-        # of the model
-        values=None if len(values) == 1 else values,
-        n_levels=len(values),
-        has_ties=kind == LIKELIHOOD and facts.n_ties > 0,
-        margins=margins,
-        raters=np.array(sorted(facts.raters or {""})),
-        sided=kind == LIKELIHOOD and facts.sided,
-    )
+    return values, float(np.abs(values) @ strengths.weight / strengths.weight.sum())
 
 
 def _most_levels(kind: int) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import Kernel, function
 from dcglearn.losses.objective import Batch
-from dcglearn.losses.rank_kernel import over_chunks, prepare, sorted_queries
+from dcglearn.losses.rank_kernel import filled, prepare, sorted_queries
 
 by_class = function(
     "by_class .m classes l[n] l[m+1] l[n] l[grades] l[m*classes+1]! l[n]! l[classes]~"
@@ -125,7 +125,5 @@ class HingeRanks:
 
     def _filled(self, kernel: Kernel, *arrays: Floats) -> Floats:
         """Return an array, shape (n,), that a kernel fills from running sums."""
-        out = np.empty(len(self.documents.f))
-        arguments = *self._documents, *arrays, *self._blocks, out
-        over_chunks(kernel, len(out), self.n_chunks, *arguments)
-        return out
+        n = len(self.documents.f)
+        return filled(kernel, n, n, self.n_chunks, *self._documents, *arrays, *self._blocks)

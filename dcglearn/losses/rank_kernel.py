@@ -58,6 +58,13 @@ def over_chunks(kernel: Kernel, n: int, n_chunks: int, *arguments: Any) -> list[
     return in_chunks(lambda _, first, last: kernel(first, last, *arguments), n, n_chunks)
 
 
+def filled(kernel: Kernel, size: int, n: int, n_chunks: int, *arguments: Any) -> Floats:
+    """Return an array of a size that a kernel fills chunk by chunk of ``range(n)``."""
+    out = np.empty(size)
+    over_chunks(kernel, n, n_chunks, *arguments, out)
+    return out
+
+
 def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[Integers, Floats]:
     """Return each query's documents by falling score, and their scores, shapes (n,).
 
@@ -129,9 +136,7 @@ class SoftRanks:
 
     def _filled(self, size: int, kernel: Kernel, *arguments: Any) -> Floats:
         """Return an array of a size that a kernel fills box by box."""
-        out = np.empty(size)
-        over_chunks(kernel, self._n_boxes, self.n_chunks, *arguments, out)
-        return out
+        return filled(kernel, size, self._n_boxes, self.n_chunks, *arguments)
 
 
 def prepare(

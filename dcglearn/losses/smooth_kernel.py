@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import function
-from dcglearn.losses.rank_kernel import over_chunks
+from dcglearn.losses.rank_kernel import filled, over_chunks
 
 _soft_positions = function("soft_positions .m depth first last #s f[n] f[n] l[m+1] f[n] f[n] f[n]")
 _soft_positions_vjp = function(
@@ -56,7 +56,6 @@ class SoftPositions:
 
     def vjp(self, w: Floats) -> Floats:
         """Return the derivative of ``sum_j w_j mean_j`` in each score, shape (n,)."""
-        out = np.empty(len(w))
-        arrays = *self._documents, w, *self._sums, out
-        over_chunks(_soft_positions_vjp, len(w), self.n_chunks, *arrays)
-        return out
+        n = len(w)
+        arrays = *self._documents, w, *self._sums
+        return filled(_soft_positions_vjp, n, n, self.n_chunks, *arrays)

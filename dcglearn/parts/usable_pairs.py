@@ -12,13 +12,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Counts, Flags, Floats, InputError, shortened
+from dcglearn.foundation.validation import Counts, Flags, Floats, Grades, InputError, shortened
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, AnyLog, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
@@ -27,6 +27,9 @@ from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs, facts_of
 from dcglearn.readers.shown_order import Sides
 from dcglearn.readers.upside_down import CHECKED_PAIRS, sampled
+
+Learned = TypeVar("Learned", bound=OpenLog)
+"""A log that learners take."""
 
 REASON = "verdicts of raters who always name one side"
 
@@ -87,33 +90,32 @@ def usable_parts(log: PartedLog) -> PartedLog:
     return PartedLog(parts, facts, log.n_grades, log.grade_names, log.raters)
 
 
-def learnable(log: AnyLog) -> tuple[AnyLog, Counts]:
+def learnable(log: Learned) -> tuple[Learned, Counts]:
     """Return the pairs that learners use, and the numbers of the others by reason.
 
-    Raise InputError if none with a winner is left.
+    A log in parts may still hold pairs of equal lists. Raise InputError if none with a winner is
+    left.
     """
-    n_differing = int(log.differing.sum())
-    kept = usable_pairs(log)
-    n_one_sided = n_differing - len(kept)
-    return kept, _left_out(len(log) - n_differing, n_one_sided, len(kept), len(kept.ties))
+    kept: Any
+    if isinstance(log, PartedLog):
+        n_equal, n_differing = log.facts.n_equal, len(log)
+        kept = usable_parts(log)
+        n_ties = kept.facts.n_ties
+    else:
+        n_differing = int(log.differing.sum())
+        n_equal = len(log) - n_differing
+        kept = usable_pairs(log)
+        n_ties = len(kept.ties)
 
-
-def learnable_parts(log: PartedLog) -> tuple[PartedLog, Counts]:
-    """Return what `learnable` does for a log in parts, which may hold pairs of equal lists."""
-    kept = usable_parts(log)
-    return kept, _left_out(log.facts.n_equal, len(log) - len(kept), len(kept), kept.facts.n_ties)
-
-
-def _left_out(n_equal: int, n_one_sided: int, n: int, n_ties: int) -> Counts:
-    """Return the numbers of pairs left out by reason; raise InputError if the others are ties."""
-    if n_ties == n:
+    # something to learn from
+    if n_ties == len(kept):
         raise InputError(
             "no pair with a winner and two different lists is left "
             f"({number_of(n_equal, 'pairs of equal lists')}, {number_of(n_ties, 'ties')}): there "
             "is nothing to learn from"
         )
-    left_out = {"pairs of equal lists": n_equal, REASON: n_one_sided}
-    return {reason: count for reason, count in left_out.items() if count}
+    left_out = {"pairs of equal lists": n_equal, REASON: n_differing - len(kept)}
+    return kept, {reason: count for reason, count in left_out.items() if count}
 
 
 def _names(log: OpenLog, raters: NDArray[Any]) -> set[str]:
@@ -196,8 +198,7 @@ def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> boo
 
     # winners exchanged at random, and the slopes of a free utility
     tosses = weight * rng.choice([-1.0, 1.0], (DRAWN, len(pairs)))
-    encoded = (encode(lists, pairs.n_grades) for lists in (pairs.preferred, pairs.other))
-    first, second = (lists.reshape(len(pairs), -1).astype(np.float64) for lists in encoded)
+    first, second = (_encoded(x, pairs.n_grades) for x in (pairs.preferred, pairs.other))
     return _as_drawn(leads, first - second, weight, tosses)
 
 
@@ -228,8 +229,12 @@ def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.
     exchanged = np.empty((DRAWN, len(rank)))
     for draw in exchanged:
         draw[order] = rank[np.lexsort((rng.random(len(rank)), group))]
-    encoded = encode(grades, n_grades).reshape(len(grades), -1).astype(np.float64)
-    return _as_drawn(values, encoded, rank, exchanged)
+    return _as_drawn(values, _encoded(grades, n_grades), rank, exchanged)
+
+
+def _encoded(lists: Grades, n_grades: int) -> Floats:
+    """Return the slopes of lists' values in the weights of a free utility, shape (n, K * L)."""
+    return encode(lists, n_grades).reshape(len(lists), -1).astype(np.float64)
 
 
 def _without_rounding(differences: Floats, scores: Floats) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from dcglearn.foundation.checkpoints import packed, unpacked
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
     Fields,
@@ -61,13 +61,11 @@ class LinearModel(Ranker):
         return features @ self.coef_ + self.intercept_
 
     def _numbers(self) -> tuple[bytes, Fields]:
-        buffer = io.BytesIO()
-        np.savez(buffer, coef_=self.coef_, intercept_=np.asarray(self.intercept_))
-        return buffer.getvalue(), {}
+        return packed(coef_=self.coef_, intercept_=self.intercept_), {}
 
     def _set_numbers(self, content: bytes, fields: Fields) -> None:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            self.coef_, self.intercept_ = arrays["coef_"], float(arrays["intercept_"])
+        numbers = unpacked(content)
+        self.coef_, self.intercept_ = numbers["coef_"], numbers["intercept_"]
         if self.coef_.shape != (self.n_features_in_,) or not np.isfinite(self.coef_).all():
             raise InputError("weights.npz does not belong to model.json, or is damaged")
 

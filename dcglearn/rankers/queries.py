@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.checkpoints import fingerprint_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     MAX_GRADES,
@@ -215,14 +215,6 @@ def _refuse_exchanged(grades: NDArray[Any], qid: NDArray[Any]) -> None:
             f"y and qid seem exchanged: qid has the values {names[0]} to {names[-1]} in any order, "
             f"and y {n_grades:,}, each in rows of its own; give the grades first, fit(X, y, qid)"
         )
-
-
-def fingerprint_of(*arrays: NDArray[Any]) -> str:
-    """Return a digest of the bytes of arrays."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 def ndcg_by_query(

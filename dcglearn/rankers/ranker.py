@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.checkpoints import read_state, write_state
+from dcglearn.foundation.checkpoints import fingerprint_of, read_state, write_state
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import (
     Fields,
@@ -27,7 +27,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 from dcglearn.rankers.model_files import encoded, read_model, save_model
-from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, has_missing
+from dcglearn.rankers.queries import Queries, checked_features, has_missing
 
 
 @dataclass(frozen=True)

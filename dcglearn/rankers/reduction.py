@@ -148,8 +148,10 @@ class PairwiseRanker(Ranker):
             for at in range(0, len(upper[0]), most):
                 # classify both ways, 1/2 where the two decisions contradict each other
                 i, j = (index[at : at + most] + start for index in upper)
-                forth = self.learner_.predict(self._pair_features(features, i, j)).astype(float)
-                back = self.learner_.predict(self._pair_features(features, j, i)).astype(float)
+                forth, back = (
+                    self.learner_.predict(self._pair_features(features, *pair)).astype(float)
+                    for pair in ((i, j), (j, i))
+                )
                 first = (forth + 1 - back) / 2
                 np.add.at(beaten, j, first)
                 np.add.at(beaten, i, 1 - first)

@@ -217,7 +217,7 @@ def test_pairs_of_few_lists_are_fitted_by_list_to_the_same_result(monkeypatch):
     worth = np.where(lists >= 0, TRUTH.gains[lists], 0) @ TRUTH.discounts + rng.normal(0, 1, 120)
     log = Preferences.from_ratings(lists, worth)
     assert isinstance(
-        verdicts.verdicts_in_memory(log, LIKELIHOOD).judgements(one_rater=True), ListedJudgements
+        verdicts.verdicts_of(log, LIKELIHOOD).judgements(one_rater=True), ListedJudgements
     )
     by_list = DCGLearner().fit(log)
     monkeypatch.setattr(verdicts, "FEW", len(log) + 1)

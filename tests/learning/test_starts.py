@@ -145,7 +145,7 @@ def test_a_saved_learner_is_the_learner(of_judges, tmp_path):
         ({"n_iter": 1.5}, "expected int"),
         ({"raters": ["ann", 1]}, "list of texts"),
         ({"raters": ["ann", "bob"]}, "2 raters for 1 error rates"),
-        ({"curves": {"gains": [0, 1]}}, "expected gains, discounts"),
+        ({"curves": {"gains": [0, 1]}}, '"curves" holds gains, discounts'),
         ({"description": {"ridges": 2}}, "ridges"),
         ({"form": "best"}, "'best', without a list utility"),
         ({"form_scores": {"best": {"share": "1"}}}, "not a number"),

@@ -20,7 +20,7 @@ from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.list_kernel import list_slopes, list_values, value_slopes
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.learning.verdicts import verdicts_in_memory
+from dcglearn.learning.verdicts import verdicts_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import form_choice
 from dcglearn.trust.form_choice import FormChoice, candidate, form_of
@@ -385,7 +385,7 @@ DCG = dl.DCG([0, 0.4, 0.7, 1], [1, 0.7, 0.5, 0.4])
 
 def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     """Return `DCG` as if fitted to a log, with judges of that sharpness, error and threshold."""
-    verdicts = verdicts_in_memory(log, 0)
+    verdicts = verdicts_of(log, 0)
     judgements = verdicts.judgements(one_rater=True)
     model = Model(
         depth=4, n_grades=4, ties=verdicts.has_ties, n_levels=verdicts.n_levels, centre=sharp
