@@ -306,7 +306,8 @@ def bands(
 
     Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves,
     sampled by a population of Markov chains. Where units hold several judgements, the likelihood
-    counts less by as much as these depend on each other. The bands of a blend are those of its
+    counts less by as much as these depend on each other; weights that are no whole numbers count as
+    many judgements as Kish's effective number (1965). The bands of a blend are those of its
     robust fit: a textbook DCG has none. So they say what the log tells by itself, also where a
     judge was followed. The blend itself can lie beyond them, since it follows a textbook DCG or a
     judge too: there a band ends at what was learned.

@@ -17,6 +17,7 @@ from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.parted_log import SAMPLE, OpenLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
+from dcglearn.trust.resampling import is_whole
 
 _LOG = logging.getLogger(__name__)
 
@@ -79,6 +80,11 @@ def judge_draws(
         theta = fitted.theta
         if unit not in ("pair", "list"):
             apart = dispersion(fitted, fitted.pairs.clusters(unit)[0], random_state)
+
+        # weights that are no counts: one judgement each, however much it weighs (Kish 1965)
+        weight = np.ones(1) if log.weight is None else log.weight
+        if log.ratings is None and not is_whole(weight):
+            apart *= max(float(weight @ weight / weight.sum()), 1.0)
 
         # fit a form beyond it
         if whole.form != "dcg":

@@ -70,7 +70,7 @@ def test_bands_of_all_at_once_enclose_those_of_each():
         in bands.sentence
     )
     assert bands.notes[1] == (
-        "from 2,000 draws of what the log allows: 120 pairs are taken as independent"
+        "from 2,000 draws of what the log allows: 120 pairs to learn from are taken as independent"
     )
     assert bands.cells[0][-2:] == ["band of each", "band of all at once"]
     assert bands.to_dict()["table"] == rows
@@ -136,6 +136,20 @@ def test_copies_of_a_judgement_by_one_rater_count_once():
     assert widths[1] == pytest.approx(widths[0], rel=0.35)
 
 
+def test_weights_that_are_no_counts_weigh_judgements_and_do_not_multiply_them():
+    log = preference_pairs(TRUTH, 300, lists="free", temperature=0.1, random_state=0)
+    half = preference_pairs(TRUTH, 150, lists="free", temperature=0.1, random_state=0)
+
+    # weights of an exponential distribution leave half of the judgements, in Kish's measure
+    unequal = np.random.default_rng(0).exponential(size=300)
+    logs = [log, *(log.reweighted(x) for x in (np.full(300, 250.5), unequal)), half]
+    alone, equal, weighed, halved = (
+        np.ptp(dl.bands(x, n_resamples=50).discount_band, axis=0).mean() for x in logs
+    )
+    assert equal == pytest.approx(alone, rel=0.1)
+    assert weighed == pytest.approx(halved, rel=0.2) and weighed > 1.25 * alone
+
+
 def rated() -> Preferences:
     """Return the pairs of rated lists of which a few recur very often."""
     rng = np.random.default_rng(0)
@@ -195,7 +209,10 @@ def test_bands_do_not_depend_on_processes():
     )
     one, two = (dl.bands(log, n_jobs=jobs, **settings) for jobs in (1, 2))
     np.testing.assert_array_equal(one.gains, two.gains)
-    assert one.notes[1] == "from 12 fits to samples of the log: 120 pairs are taken as independent"
+    assert (
+        one.notes[1]
+        == "from 12 fits to samples of the log: 120 pairs to learn from are taken as independent"
+    )
 
 
 def test_a_loss_without_a_likelihood_is_drawn_by_the_bootstrap():
