@@ -53,9 +53,10 @@ if TYPE_CHECKING:
 
 
 NO_METRIC = {
-    ".html", ".htm", ".md", ".txt", ".csv", ".tsv", ".pdf", ".png", ".svg", ".jpg", ".jpeg",
+    ".html", ".htm", ".md", ".txt", ".csv", ".tsv", ".xlsx", ".parquet", ".jsonl", ".gz", ".zip",
+    ".pdf", ".png", ".svg", ".jpg", ".jpeg",
 }  # fmt: skip
-"""Suffixes of reports, tables and pictures, by which no metric is written."""
+"""Suffixes of reports, tables, packed files and pictures, by which no metric is written."""
 
 
 MEASURED = ("holdout", "bands", "ranges", "calibrate", "what_if")
