@@ -64,7 +64,7 @@ def test_long_names_lose_their_middle_and_grades_become_numbers():
     for grade, name in enumerate(names):
         short = f"{grade}: a grade with a nam…ome length, number {grade}"
         assert f"<title>{grade}: {name}</title>{short}</text>" in shown
-    assert "<b>gains</b>" in shown
+    assert "<strong>gains</strong>" in shown
 
     # runs that differ at their ends are told apart
     run = "bm25_and_a_large_reranker_of_the_first_thousand_results_v"
