@@ -374,6 +374,8 @@ def _fault(line: bytes, columns: Sequence[str]) -> str:
         return "" if SCORE.fullmatch(value) else f"score {shown(value)} is not a number"
     if not re.fullmatch(r"[+-]?[0-9]{1,4000}", value):
         remedy = CUT if SCORE.fullmatch(value) else GRADE_NAMES
+        if re.fullmatch(r"[0-9]+[.]0*", value):
+            remedy = "scale= (--scale 0,1,2, the grades, worst first) takes 1.0 for 1"
         return f"grade {shown(value)} is not a whole number; {remedy}"
     if not abs(int(value)) < 2**63:
         return f"grade {shown(value)} is not from 0 to {MAX_GRADES - 1}"

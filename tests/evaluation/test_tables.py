@@ -38,6 +38,7 @@ def written(tmp_path, name, content):
         ("1 0 D1\v 1\x1f2\n", "line 1: grade"),
         ("1 0 D1 99999999999999999999\n", "line 1: grade '99999999999999999999' is not from"),
         ("1 0 D1 " + "9" * 5000 + "\n", "line 1: grade"),
+        ("1 0 D1 1.0\n", "line 1: grade '1.0' is not a whole number; scale= .--scale 0,1,2"),
         ("1 0 D1 1_0\n", "line 1: grade '1_0' is not a whole number"),
         ("1 0 D1 ١\n", "line 1: grade '١' is not a whole number"),
         ("1 0 D1 1\n1 0 D2\n", "line 2: 3 columns"),
@@ -768,3 +769,9 @@ def test_a_scale_is_for_grades_that_have_not_been_read():
     refused(
         "scale='Bad,Good' is for grades as they stand", read_judgements, judged, scale="Bad,Good"
     )
+
+
+def test_a_scale_takes_whole_grades_with_a_fraction(tmp_path):
+    path = tmp_path / "qrels.txt"
+    path.write_text("1 0 D1 1.0\n1 0 D2 2.0\n")
+    assert read_judgements(path, scale="0,1,2").frame["grade"].to_list() == [1, 2]
