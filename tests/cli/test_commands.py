@@ -186,7 +186,9 @@ def test_cautions_are_in_every_report_and_not_in_its_short_lines(dcglearn, tmp_p
     assert "contradict" not in out
 
 
-@pytest.mark.parametrize("suffix", [".html", ".MD", ".txt", ".csv", ".pdf", ".png", ".xlsx", ".json.gz"])
+@pytest.mark.parametrize(
+    "suffix", [".html", ".MD", ".txt", ".csv", ".pdf", ".png", ".xlsx", ".json.gz"]
+)
 def test_a_metric_is_not_written_by_the_name_of_a_report(misuse, log, here, suffix):
     output = here / f"dcg{suffix}"
     remedy = "-o holds the metric as JSON; --report-out page.html writes the report, --plot a"
