@@ -269,7 +269,7 @@ ANSWERED = {
 MANY = {
     "form auto",
     "lack_of_fit",
-    *("noise_ceiling", "position_dependence", "rising_discounts"),
+    *("noise_ceiling", "position_dependence", "rising_discounts", "choose_C", "ridge_path"),
     *(name for name in FUNCTIONS if name.startswith("bands")),
 }
 """Functions that refuse six pairs."""

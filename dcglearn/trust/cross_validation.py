@@ -31,6 +31,7 @@ from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out_frame import Rows, held_out_frame, respected
+from dcglearn.trust.resampling import check_enough, decided_pairs
 
 _LOG = logging.getLogger(__name__)
 
@@ -131,7 +132,8 @@ def choose_C(  # noqa: N802
 ) -> ChosenC:
     """Choose C by cross-validation; in each fold, C increases with warm starts.
 
-    Raises InputError if there are fewer decided pairs (or raters, queries) than folds.
+    Raises InputError if there are fewer than 20 decided pairs, or fewer pairs (or raters, queries)
+    than folds.
 
     Parameters
     ----------
@@ -185,6 +187,7 @@ def _prepared(
     log = as_preferences(log)
     log = log.merged() if by == "pair" else log
     folds = rows_of_folds(log, n_folds, random_state, by)
+    check_enough(decided_pairs(log))
     return log, np.sort(np.array(list(grid), dtype=np.float64)), folds
 
 
@@ -263,7 +266,7 @@ def ridge_path(
 ) -> RidgePath:
     """Learn at every strength of the prior, each fit starting from the last, and cross-validate.
 
-    Raises InputError if there are fewer pairs (or raters, queries) than folds.
+    Raises InputError as `choose_C` does.
 
     Parameters
     ----------

@@ -140,6 +140,10 @@ def test_the_chosen_c_is_small_under_noise_and_repeats():
     assert chosen.sentence.startswith(f"C={chosen.C:g} is the best of 11")
     refused("folds", choose_C, noisy[:3])
 
+    # five pairs show nothing
+    for choice in (choose_C, ridge_path):
+        refused("5 preferences between different lists, fewer than 20", choice, noisy[:5])
+
 
 def test_shares_of_a_choice_are_of_all_held_out_preferences_with_errors_by_unit():
     rng = np.random.default_rng(3)
