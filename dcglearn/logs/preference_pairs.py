@@ -387,7 +387,7 @@ class PreferencePairs(Columns, Weighted):
         """Return which directions of a utility the log identifies; ties count as pairs."""
         from dcglearn.logs.visibility import visible_to
 
-        return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
+        return visible_to(self)
 
     def gaps(self, metric: Metric) -> Floats:
         """Return by how much a metric scores a pair's first list higher than the second, (n,)."""

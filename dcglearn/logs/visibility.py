@@ -19,6 +19,7 @@ from dcglearn.foundation.validation import (
     filled,
 )
 from dcglearn.logs.pair_sums import PairSums, pair_sums
+from dcglearn.logs.preference_pairs import PreferencePairs
 
 SAMPLE = 1 << 14
 """Pairs, about, that are examined before all are."""
@@ -161,8 +162,9 @@ class Visibility(Finding):
         return (np.abs(open_part).max(axis=0).reshape(depth, n_grades) > 1e-6) & occurs
 
 
-def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:
-    """Return what pairs of lists, shape (n, K) each, identify."""
+def visible_to(log: PreferencePairs) -> Visibility:
+    """Return what the pairs of lists of a log identify."""
+    first, second, n_grades = log.preferred, log.other, log.n_grades
     # grades that occur; the first lists often hold all grades
     shape = (first.shape[1], n_grades)
     occurring = np.flatnonzero(grade_counts(first[:SAMPLE], second[:SAMPLE])[:n_grades]).tolist()
@@ -170,13 +172,14 @@ def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = T
         occurring = np.flatnonzero(grade_counts(first, second)[:n_grades]).tolist()
 
     # a sample tells it, if no pair of all shows more
-    step = max(len(first) // SAMPLE, 1)
-    gram = gram_matrix(first[::step], second[::step], shape)
-    sampled = visibility(gram, shape, occurring, graded=graded)
-    if step > 1:
+    sample = log.thinned(SAMPLE)
+    gram = gram_matrix(sample.preferred, sample.other, shape)
+    sampled = visibility(gram, shape, occurring, graded=log.graded)
+    if len(sample) < len(log):
         sums = mixture_sums(first, second, blind_mixture(sampled.invisible))
-        if not is_blind(sums, len(first)):
-            return visibility(gram_matrix(first, second, shape), shape, occurring, graded=graded)
+        if not is_blind(sums, len(log)):
+            gram = gram_matrix(first, second, shape)
+            return visibility(gram, shape, occurring, graded=log.graded)
     return sampled
 
 
