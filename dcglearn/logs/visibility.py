@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from dcglearn.foundation.validation import (
     filled,
 )
 from dcglearn.logs.pair_sums import PairSums, pair_sums
-from dcglearn.logs.preference_pairs import PreferencePairs
 
 SAMPLE = 1 << 14
 """Pairs, about, that are examined before all are."""
@@ -162,8 +162,8 @@ class Visibility(Finding):
         return (np.abs(open_part).max(axis=0).reshape(depth, n_grades) > 1e-6) & occurs
 
 
-def visible_to(log: PreferencePairs) -> Visibility:
-    """Return what the pairs of lists of a log identify."""
+def visible_to(log: Any) -> Visibility:
+    """Return what the pairs of lists of `PreferencePairs` identify."""
     first, second, n_grades = log.preferred, log.other, log.n_grades
     # grades that occur; the first lists often hold all grades
     shape = (first.shape[1], n_grades)
