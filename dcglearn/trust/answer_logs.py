@@ -23,7 +23,7 @@ class LogsOfAnswers:
     """
 
     share: ClassVar[float] = 1.0
-    dispersion: ClassVar[float] = 1.0
+    told: ClassVar[None] = None
 
     model: Model
     theta: Floats

@@ -31,7 +31,6 @@ from dcglearn.learning.descriptions import (
 )
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct, whole, with_form
 from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.learning.posterior import posterior_draws
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import PreferencePairs, divided
 from dcglearn.metrics.dcg import DCG
@@ -39,7 +38,13 @@ from dcglearn.parts.parted_log import OpenLog, with_grades
 from dcglearn.trust.blend import fit_blend
 from dcglearn.trust.held_out_frame import Rows, held_out_frame, respected
 from dcglearn.trust.judge_draws import with_judges
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, LogsOfDCG, nested_test
+from dcglearn.trust.nested_test import (
+    FALSE_POSITIVE_RATE,
+    N_SIMULATED,
+    LogsOfDCG,
+    draws_for,
+    nested_test,
+)
 from dcglearn.trust.resampling import FEWEST_UNITS, FOLDS, unit_of
 
 OF_FORMS = {
@@ -134,7 +139,7 @@ def _tested(
         return again.objective - min(again.search_form(form).objective for form in FORMS[1:])
 
     logs = LogsOfDCG.like(dcg)
-    thetas = posterior_draws(dcg, dcg.theta, N_SIMULATED, 0, logs.dispersion)
+    thetas = draws_for(logs, dcg, N_SIMULATED)
     p_value, _ = nested_test(gains[best], gain_of, logs, thetas)
     return {**scores, best: replace(scores[best], p_value=p_value)}
 

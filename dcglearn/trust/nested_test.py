@@ -4,8 +4,9 @@ The statistic is the gain of the wider model over the smaller one, a DCG. Gains 
 of a DCG too, since the wider model contains it. So logs are simulated from the DCG, on the log's
 own pairs of lists, and both models are fitted to each (Efron and Tibshirani 1993, section 16.4).
 The parameters of each simulated log are a draw from the posterior of the smaller model. Its best
-fit would not do: its judges are too sharp, so that its logs vary too little. A posterior for which
-a verdict of weight 5 counts as five would not do either, for the same reason.
+fit would not do: its judges are too sharp, so that its logs vary too little. To the posterior a
+verdict counts once, whatever its weight; weights that count verdicts, some of which disagree, are
+as many verdicts as their disagreement tells.
 """
 
 from collections.abc import Callable
@@ -19,12 +20,15 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.learning.dcg_model import Model
 from dcglearn.learning.fit_dcg import FittedDCG
+from dcglearn.learning.list_kernel import list_values
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
+from dcglearn.learning.wrong_verdicts import wrong_chances
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import marks_of_parts
-from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
+from dcglearn.logs.unique_rows import list_numbers, packed, pair_numbers, unique_rows
 from dcglearn.trust.answer_logs import LogsOfAnswers
+from dcglearn.trust.resampling import is_whole
 
 FALSE_POSITIVE_RATE = 0.05
 """False-positive rate of the tests."""
@@ -73,8 +77,17 @@ def blunter_draws(
     that are too sharp make logs that vary too little.
     """
     blunter = replace(fitted.model, centre=fitted.model.centre - np.log(10.0))
-    fitted = replace(fitted, model=blunter)
-    return posterior_draws(fitted, fitted.theta, n, random_state, logs.dispersion)
+    return draws_for(logs, replace(fitted, model=blunter), n, random_state)
+
+
+def draws_for(
+    logs: "LogsOfDCG | LogsOfAnswers", fitted: FittedDCG, n: int, random_state: int = 0
+) -> Floats:
+    """Return the parameters of n simulated logs, shape (n, p): a posterior of verdicts alike."""
+    if logs.told is not None:
+        judgements = replace(fitted.judgements, weight=logs.told)
+        fitted = replace(fitted, judgements=judgements, share=1.0)
+    return posterior_draws(fitted, fitted.theta, n, random_state)
 
 
 @dataclass(frozen=True)
@@ -88,10 +101,10 @@ class LogsOfDCG:
 
     `model` and `theta` are the fitted DCG, `lists`, shape (m, K), the distinct lists, or those of
     each judge. `row` and `ratings`, shape (r,), are the list of each rated list and its number of
-    ratings; without ratings, the lists themselves, once each. `first`, `second`, `rater` and
-    `weight`, shape (n,), are each distinct pair's rated lists, judge and weight. `dispersion` is
-    the mean weight of a verdict, by weight: the sum of verdicts varies by this factor more than if
-    each unit of weight were a verdict.
+    ratings; without ratings, the two lists of each pair, and its number of verdicts. `first`,
+    `second`, `rater` and `weight`, shape (n,), are each distinct pair's rated lists, judge and
+    weight. `told`, None with ratings, says how many independent verdicts each judgement of the log
+    stands for, at most as many in all as there are lists.
     """
 
     model: Model
@@ -104,7 +117,7 @@ class LogsOfDCG:
     rater: NDArray[np.int32]
     weight: Floats
     shared: float
-    dispersion: float
+    told: Floats | None
 
     @classmethod
     def like(cls, fitted: FittedDCG, *, of_judge: bool = False, most: int = 1 << 10) -> Self:
@@ -122,12 +135,11 @@ class LogsOfDCG:
 
         # number the lists, and where there are ratings each rated list
         number = np.concatenate(list_numbers(log.preferred, log.other))
+        n_lists = number.max() + 1
         if counts is None:
             if of_judge:
                 *_, number = unique_rows(np.column_stack([number, np.tile(rater, 2)]))
             rows = number
-            shared = 1.0
-            size = np.ones(rows.max() + 1)
         # a list that was rated in several groups is one in each
         else:
             better, worse, own = counts.rows_of(log)
@@ -138,33 +150,49 @@ class LogsOfDCG:
         # merge the judgements of a rater on a pair to one verdict, unless lists are rated
         ends = np.sort(np.stack([rows[:n], rows[n:]]), axis=0)
         _, at, pair = unique_rows(np.column_stack([*ends, rater]).astype(np.int64))
-        weight = np.bincount(pair, np.broadcast_to(judgements.weight, n)).astype(np.float64)
-        total = float(weight.sum())
-        dispersion = float(weight @ weight) / total if counts is None else 1.0
+        of_row = np.broadcast_to(judgements.weight, n)
+        weight = np.bincount(pair, of_row).astype(np.float64)
+
+        # whole weights may count verdicts: their disagreement tells how many are independent
+        told = None
+        if counts is None:
+            votes, alike = np.ones(len(at)), 1.0
+            if is_whole(weight):
+                votes, alike = weight, _alike(fitted, rows[:n], rows[n:], of_row)
+            told = of_row * (votes / weight / (1 + (votes - 1) * alike))[pair]
+            told = told * min(1.0, n_lists / float(told.sum()))
+
+            # verdicts have both lists' noise in common with a chance c^2, one list's with 2c(1 - c)
+            shared = float((1 + 3 * alike) ** 0.5 - 1) ** 0.5
 
         # thin the pairs by weight
-        marks, *_ = marks_of_parts(most, [len(at)], [total])
+        marks, *_ = marks_of_parts(most, [len(at)], [float(weight.sum())])
         kept, weight = marks.rows(weight)
         at = at[kept]
 
         # number again what is left
-        used, ends = np.unique(ends[:, at], return_inverse=True)
+        if counts is None:
+            used, size = ends[:, at].ravel(), np.tile(votes[kept], 2)
+            first, second = np.arange(len(used)).reshape(2, -1)
+        else:
+            used, places = np.unique(ends[:, at], return_inverse=True)
+            first, second = places.reshape(2, -1)
+            size = size[used]
         lists, row = np.unique(number[_last_place(rows)[used]], return_inverse=True)
         both = np.concatenate([judgements.first, judgements.second])
-        first, second = ends.reshape(2, -1)
         return cls(
             model=fitted.model,
             theta=fitted.theta,
             lists=both[_last_place(number)[lists]],
             row=row,
-            # the noise of more ratings than twelve is nearly gone in the mean
-            ratings=np.clip(np.rint(size[used]), 1, 12).astype(np.intp),
+            # the noise of more ratings or verdicts than twelve is nearly gone in the mean
+            ratings=np.clip(np.rint(size), 1, 12).astype(np.intp),
             first=first,
             second=second,
             rater=rater[at].copy(),
             weight=weight,
             shared=shared,
-            dispersion=dispersion,
+            told=told,
         )
 
     @property
@@ -185,12 +213,14 @@ class LogsOfDCG:
         often = often[self.rater][:, None]
         mistaken = chance[self.first] < often, chance[self.second] < often
 
-        # compare each rating of the first list with each of the second
+        # compare each rating of the first list with each of the second, or verdict by verdict
         lead = value[self.first][:, :, None] - value[self.second][:, None, :]
         ahead = (lead > 0) ^ mistaken[0][:, :, None] ^ mistaken[1][:, None, :]
         verdict = 2 * np.searchsorted(thresholds[1:-1], np.abs(lead)) + ahead
         drawn = np.arange(value.shape[1]) < self.ratings[:, None]
         both = drawn[self.first][:, :, None] & drawn[self.second][:, None, :]
+        if self.told is not None:
+            both &= np.eye(value.shape[1], dtype=bool)
 
         # count the verdicts of each pair
         n, n_verdicts = len(self.first), 2 * (len(thresholds) - 1)
@@ -223,6 +253,33 @@ class LogsOfDCG:
 
         noise = mixed(rng.gumbel)
         return mean[self.row][:, None] + noise, mixed(rng.random)
+
+
+def _alike(fitted: FittedDCG, first: Indices, second: Indices, votes: Floats) -> float:
+    """Return the correlation of verdicts on a pair of lists, 1 unless some are seen to disagree.
+
+    `first`, `second` and `votes`, shape (n,), are the numbers of the lists of each judgement, and
+    how many verdicts it counts. Independent verdicts split as the fitted judges would.
+    """
+    # the chance that a decided verdict is wrong
+    judgements = fitted.judgements
+    points = fitted.model.points(fitted.theta[None])
+    one, two = (list_values(x, points.tables)[0] for x in (judgements.first, judgements.second))
+    errors = points.errors[0][np.broadcast_to(judgements.rater, len(votes))]
+    wrong = wrong_chances(one - two, 0.0, float(points.thresholds[0, 1]), errors)
+
+    # how many verdicts on each pair are decided, and decided for one of its lists
+    votes = votes * (np.broadcast_to(judgements.level, len(votes)) > 0)
+    pair = pair_numbers(first, second)
+    n, for_one, spread = (
+        np.bincount(pair, x) for x in (votes, votes * (first < second), votes * wrong * (1 - wrong))
+    )
+    several = n > 1
+    n, for_one, spread = n[several], for_one[several], spread[several]
+
+    # compare splits with those expected, and with one more, so that a few show little
+    splits = float((for_one * (n - for_one) / n).sum())
+    return max(1 - splits / (1 + float((spread * (n - 1) / n).sum())), 0.0)
 
 
 def _last_place(numbers: Indices) -> Indices:

@@ -79,13 +79,68 @@ def test_judges_share_the_noise_of_a_list_unless_it_is_their_own():
         assert ((one == two).all(axis=1).mean() > 0.95) != of_judge
 
 
-def test_draws_are_as_wide_as_the_verdicts_that_weigh_most_leave_them():
-    log = dl.simulate.preference_pairs(
-        dl.simulate.ground_truth("D1"), 300, lists="free", temperature=0.3, random_state=0
-    )
+def free_log(n, **columns):
+    """Return preferences by D1 with noise, and weights."""
+    truth = dl.simulate.ground_truth("D1")
+    log = dl.simulate.preference_pairs(truth, n, lists="free", temperature=0.3, random_state=0)
+    return log.changed(**columns)
+
+
+def logs_like(log):
+    """Return the fit of a log, and logs like it."""
+    _, fitted = fit_dcg(log, DirectDescription(loss="robust", n_starts=1))
+    return fitted, LogsOfDCG.like(fitted)
+
+
+def test_a_verdict_counts_once_in_draws_whatever_its_weight():
+    weight = np.exp(1.5 * np.random.default_rng(0).normal(size=300))
     widths = []
-    for heavy in (log[:40], log.reweighted(np.where(np.arange(300) < 40, 14.0, 0.05))):
-        _, fitted = fit_dcg(heavy, DirectDescription(loss="robust", n_starts=1))
-        draws = blunter_draws(fitted, LogsOfDCG.like(fitted), 64)
-        widths.append(draws.std(axis=0).mean())
+    for log in (free_log(300), free_log(300, weight=weight)):
+        fitted, logs = logs_like(log)
+        np.testing.assert_allclose(logs.told, 1)
+        widths.append(blunter_draws(fitted, logs, 64).std(axis=0).mean())
     assert widths[1] == pytest.approx(widths[0], rel=0.1)
+
+
+def test_a_weight_is_so_many_verdicts_where_these_disagree():
+    # five verdicts on each pair, by coins
+    lists = np.random.default_rng(0).integers(0, 4, (2, 150, 8)).astype(np.int8)
+    ahead = np.random.default_rng(1).binomial(5, 0.5, 150).astype(float)
+    both = np.concatenate([lists, lists[::-1]], axis=1)
+    counts = np.concatenate([ahead, 5 - ahead])
+    given = counts > 0
+    coins = dl.Preferences(*both[:, given], n_grades=4, weight=counts[given])
+    _, logs = logs_like(coins)
+    assert logs.shared < 0.3 and logs.told.sum() == pytest.approx(coins.n_lists)
+
+    # one verdict that weighs as much
+    _, logs = logs_like(dl.Preferences(*lists, n_grades=4, weight=np.full(150, 5.0)))
+    assert logs.shared == 1 and logs.told.sum() == pytest.approx(150)
+
+
+def test_a_weight_of_three_tests_as_three_rows_do():
+    counts = free_log(150, weight=np.resize([1.0, 3.0, 2.0], 150))
+    flipped = np.arange(0, 150, 7)
+    opposed = dl.Preferences(
+        np.concatenate([counts.preferred, counts.other[flipped]]),
+        np.concatenate([counts.other, counts.preferred[flipped]]),
+        n_grades=counts.n_grades,
+        weight=np.concatenate([counts.weight, np.ones(len(flipped))]),
+    )
+    rows = np.repeat(np.arange(len(opposed)), opposed.weight.astype(int))
+    written = opposed[rows].changed(weight=None)
+    whole, apart = (logs_like(log)[1] for log in (opposed, written))
+
+    # the same logs are simulated, up to their order
+    assert whole.shared == pytest.approx(apart.shared, rel=1e-3) and whole.shared < 1
+    assert whole.told.sum() == pytest.approx(apart.told.sum(), rel=1e-3)
+    np.testing.assert_array_equal(np.sort(whole.weight), np.sort(apart.weight))
+
+    # and the p-values agree, of which five larger gains leave a standard error of p / 5^.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        one, other = (
+            dl.trust.position_dependence(log, n_resamples=99) for log in (opposed, written)
+        )
+    assert one.statistic == pytest.approx(other.statistic, rel=1e-3)
+    assert abs(np.log(one.p_value / other.p_value)) < 2.5 * (2 / 5) ** 0.5
