@@ -264,7 +264,7 @@ def _alike(fitted: FittedDCG, first: Indices, second: Indices, votes: Floats) ->
     # the chance that a decided verdict is wrong
     judgements = fitted.judgements
     points = fitted.model.points(fitted.theta[None])
-    one, two = (list_values(x, points.tables)[0] for x in (judgements.first, judgements.second))
+    one, two = (list_values(x, *points.tables)[0] for x in (judgements.first, judgements.second))
     errors = points.errors[0][np.broadcast_to(judgements.rater, len(votes))]
     wrong = wrong_chances(one - two, 0.0, float(points.thresholds[0, 1]), errors)
 
