@@ -177,8 +177,14 @@ bits.digests_of(20)
 """
 
 MEMORY = [
-    ("learning", "judgement_kernel", "", "_work_of_judgements", "wanted(*sizes) - 121"),
-    ("learning", "curve_kernel", "", "_work_of_parameters", "wanted(*sizes) // 2"),
+    (
+        "learning",
+        "judgement_kernel",
+        "judgement_sums",
+        "work_of_judgements",
+        "wanted(*sizes) - 121",
+    ),
+    ("learning", "curve_kernel", "add_in_parameters", "work_of_parameters", "wanted(*sizes) // 2"),
     ("logs", "pair_sums", "_add_pairs", "work_of_pairs", "wanted(*sizes) - 2"),
     ("evaluation", "arrays", "_shares_of_grades", "work_of_shares", "wanted(*sizes) // 2"),
 ]
@@ -187,7 +193,7 @@ MEMORY = [
 
 @pytest.mark.parametrize(("folder", "module", "kernel", "name", "less"), MEMORY)
 def test_too_little_memory_for_a_kernel_is_found(addresses, folder, module, kernel, name, less):
-    names = f"{module}.{kernel}.__globals__" if kernel else f"vars({module})"
+    names = f"{module}.{kernel}.__globals__"
     code = LESS_MEMORY.format(folder=folder, module=module, names=names, name=name, less=less)
     status, _, report = run(addresses, "-c", code)
     assert status != 0 and "heap-buffer-overflow" in report

@@ -131,6 +131,7 @@ def replace_library(machine: Machine) -> None:
         return argument
 
     library.plain_function, library.Bound = plain_function, Bound
+    library._from_buffer = Argument
     for letter, (name, _) in library._TYPES.items():
         setattr(library, name, checked(getattr(library, name)))
         library._TYPES[letter] = name, None  # every array goes through its check
