@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 NO_METRIC = {
-    ".html", ".htm", ".md", ".txt", ".csv", ".tsv", ".xlsx", ".parquet", ".jsonl", ".gz", ".zip",
+    ".html", ".htm", ".md", ".txt", ".csv", ".tsv", ".xlsx", ".parquet", ".gz", ".zip",
     ".pdf", ".png", ".svg", ".jpg", ".jpeg",
 }  # fmt: skip
 """Suffixes of reports, tables, packed files and pictures, by which no metric is written."""
