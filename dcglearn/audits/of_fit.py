@@ -7,7 +7,7 @@ from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields
-from dcglearn.learning.descriptions import DirectFit, QPFit
+from dcglearn.learning.descriptions import DirectFit, Fit
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.usable_pairs import ASSUMED
 from dcglearn.trust.form_choice import OF_FORMS
@@ -19,7 +19,7 @@ def learned_from_coins(dcg: DCG) -> Section:
     return Section(sentence, dcg.notes, rows=_table(dcg))
 
 
-def left_open(fit: DirectFit | QPFit, *, coins: bool) -> Finding:
+def left_open(fit: Fit, *, coins: bool) -> Finding:
     """Return what the log cannot tell of a fit; of coin flips, that it is everything."""
     assert fit.visible is not None
     return Section("every gain and discount") if coins else fit.visible

@@ -394,7 +394,7 @@ def _of_file(
 
 def _begins_as_trec(data: bytes, roles: Roles) -> bool:
     """Return whether the first line of text is TREC's, as in a file of MS MARCO, called .tsv."""
-    first = data.partition(b"\n")[0]
+    first = data[: data.find(b"\n") + 1 or None]
     cells = first.decode("latin-1").split()
     n_columns, number = (4, 3) if "grade" in roles else (6, 4)
     is_spaced = len(cells) == n_columns and b"," not in first

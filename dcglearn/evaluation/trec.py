@@ -373,9 +373,11 @@ def _fault(line: bytes, columns: Sequence[str]) -> str:
     if number == "score":
         return "" if SCORE.fullmatch(value) else f"score {shown(value)} is not a number"
     if not re.fullmatch(r"[+-]?[0-9]{1,4000}", value):
-        remedy = CUT if SCORE.fullmatch(value) else GRADE_NAMES
+        remedy = GRADE_NAMES
         if re.fullmatch(r"[0-9]+[.]0*", value):
             remedy = "scale= (--scale 0,1,2, the grades, worst first) takes 1.0 for 1"
+        elif SCORE.fullmatch(value):
+            remedy = CUT
         return f"grade {shown(value)} is not a whole number; {remedy}"
     if not abs(int(value)) < 2**63:
         return f"grade {shown(value)} is not from 0 to {MAX_GRADES - 1}"
@@ -439,12 +441,15 @@ def _refuse_duplicates(
     row = first_repeated(frame, keys) or {}
     refusal = f"{name}: {' '.join(str(row[key]) for key in keys)} occurs more than once"
     remedy = 'keep one of them with duplicates="first" or "last" (--duplicates)'
+
+    # judgements tell both grades, and may be combined
     if "grade" in frame.columns:
         same = np.flatnonzero(np.all([(frame[key] == row[key]).to_numpy() for key in keys], axis=0))
         rows = same[:2].tolist()
         places = [place(i).removeprefix(f"{name}, ") for i in rows]
         if places[0] == places[1]:  # as of a tool's table, whose rows have no line
             places = [f"row {i + 1:,}" for i in rows]
+
         grades = [
             f"grade {frame['grade'][i]:g} in {at}" for i, at in zip(rows, places, strict=True)
         ]

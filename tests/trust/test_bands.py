@@ -150,6 +150,24 @@ def test_weights_that_are_no_counts_weigh_judgements_and_do_not_multiply_them():
     assert weighed == pytest.approx(halved, rel=0.2) and weighed > 1.25 * alone
 
 
+@pytest.mark.long
+def test_bands_hold_the_truth_where_weights_are_those_of_traffic():
+    held, widths = [], []
+    for seed in range(40):
+        rng = np.random.default_rng([7502, seed])
+        log = preference_pairs(TRUTH, 300, lists="free", temperature=0.1, random_state=rng)
+        bands = dl.bands(log.reweighted(np.exp(1.5 * rng.normal(size=300))), n_resamples=60)
+
+        # gains but the fixed first and last, and discounts but the first
+        ends = np.column_stack([bands.gain_band[:, 1:-1], bands.discount_band[:, 1:]])
+        true = np.concatenate([TRUTH.gains[1:-1], TRUTH.discounts[1:]])
+        held.append((ends[0] <= true) & (true <= ends[1]))
+        widths.append(np.ptp(ends, axis=0))
+    print(f"held {np.mean(held):.3f}, width {np.mean(widths):.3f}")
+    # 90% are asked for; rather too wide, but still bands
+    assert np.mean(held) > 0.9 and np.mean(widths) < 0.6
+
+
 def rated() -> Preferences:
     """Return the pairs of rated lists of which a few recur very often."""
     rng = np.random.default_rng(0)
