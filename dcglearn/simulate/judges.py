@@ -33,6 +33,7 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
+from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import AnyMetric, MetricLike, largest_value, read_metric
@@ -367,7 +368,15 @@ def write_log(
         for number, start in enumerate(range(0, n, chunk)):
             rng = np.random.default_rng((random_state, number))
             log = preference_pairs(truth, min(chunk, n - start), random_state=rng, **options)
-            file.write_table(log.to_polars().select(schema.names).to_arrow().cast(schema))
+            columns = [
+                pa.FixedSizeListArray.from_arrays(pa.array(side.ravel()), log.depth).cast(lists)
+                for side in (log.preferred, log.other)
+            ]
+
+            # the first list wins, or it is a tie
+            columns.append(pa.array(np.where(ties_of(log), "tie", "a")))
+            columns += [pa.array(getattr(log, name)) for name in labels]
+            file.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
 @spelled_out(JudgeOptions, judge)
