@@ -1,8 +1,10 @@
 """Roles of a log's columns, and how columns are recognised by their names."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 from dcglearn.foundation.plain_text import names_in
@@ -210,6 +212,12 @@ def by_role(names: Sequence[str], roles: Roles, *, of_objects: bool = False) -> 
             columns[role] = matches[0] if matches else cells
         elif about.required:
             missing.append(role)
+
+    # a column of two lists, whose ranges overlap
+    of_lists = [cells for cells in columns.values() if not isinstance(cells, str)]
+    for name, n in Counter(chain.from_iterable(of_lists)).items():
+        if n > 1:
+            raise InputError(f"the column {name!r} is in two lists; correct the columns= of one")
 
     # those that are missing
     if not missing:

@@ -323,6 +323,8 @@ def test_a_wide_table_without_a_header(tmp_path):
         columns=names,
     )
     refused("no 'b'", read_preferences, log, header=0, columns={"a": "2..4", "b": "7..5"})
+    overlapping = {**names, "a": "2..5", "b": "5..7", "winner": "8"}
+    refused("column '5' is in two lists", read_preferences, log, header=0, columns=overlapping)
     same = write(tmp_path, "same.csv", "p,x,x,q,b,winner\n1,2,2,1,0 1 1 2,a\n")
     refused("'x' is the name of two columns of p..q", read_preferences, same, columns={"a": "p..q"})
 
