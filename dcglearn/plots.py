@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dcglearn.metrics.dcg import DCG
     from dcglearn.raters.rater_agreement import RaterAgreement
     from dcglearn.trust.band_draws import Bands
-    from dcglearn.trust.held_out import Comparison
+    from dcglearn.trust.comparison import Comparison
     from dcglearn.trust.misfit import LackOfFit
     from dcglearn.trust.segments import SegmentTest
 

@@ -17,8 +17,9 @@ from dcglearn.parts.open_log import check_log
 from dcglearn.parts.usable_pairs import tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands_or_why
+from dcglearn.trust.comparison import Comparison
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.held_out import Comparison, cross_fitted, with_lack_of_fit
+from dcglearn.trust.held_out import cross_fitted, with_lack_of_fit
 
 LEARNED = "the learned DCG"
 

@@ -39,8 +39,8 @@ from dcglearn.trust.llm import llm_dcg, llm_report
 if TYPE_CHECKING:
     from dcglearn.raters.rater_agreement import RaterAgreement
     from dcglearn.trust.band_draws import Bands
+    from dcglearn.trust.comparison import Comparison
     from dcglearn.trust.cross_validation import ChosenC
-    from dcglearn.trust.held_out import Comparison
 
 
 NOT_MEASURED = "not measured; --holdout 0.3 measures on judgements that are held out"

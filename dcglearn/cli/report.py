@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dcglearn.coherence.cone import Ranges
     from dcglearn.raters.rater_agreement import RaterAgreement
     from dcglearn.trust.band_draws import Bands
+    from dcglearn.trust.comparison import Comparison
     from dcglearn.trust.cross_validation import ChosenC
-    from dcglearn.trust.held_out import Comparison
 
 
 def read_section(

@@ -15,6 +15,7 @@ from dcglearn.trust.band_draws import bands as bands
 from dcglearn.trust.calibration import Calibration as Calibration
 from dcglearn.trust.ceiling import NoiseCeiling as NoiseCeiling
 from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling
+from dcglearn.trust.comparison import Comparison as Comparison
 from dcglearn.trust.cross_validation import ChosenC as ChosenC
 from dcglearn.trust.cross_validation import RidgePath as RidgePath
 from dcglearn.trust.cross_validation import choose_C as choose_C
@@ -25,7 +26,6 @@ from dcglearn.trust.experiments import learn_from_experiments as learn_from_expe
 from dcglearn.trust.falling_test import DiscountTest as DiscountTest
 from dcglearn.trust.falling_test import rising_discounts as rising_discounts
 from dcglearn.trust.form_choice import FormChoice as FormChoice
-from dcglearn.trust.held_out import Comparison as Comparison
 from dcglearn.trust.held_out import compare_learners as compare_learners
 from dcglearn.trust.llm import LLMReport as LLMReport
 from dcglearn.trust.llm import llm_report as llm_report

@@ -33,8 +33,8 @@ from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
 from dcglearn.readers.answers import Answers
 from dcglearn.trust.answer_level import gain_by_place, left_by_place
+from dcglearn.trust.comparison import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
 from dcglearn.trust.falling_test import rising_discounts
-from dcglearn.trust.held_out import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
 from dcglearn.trust.resampling import (
     N_RESAMPLES,
     Clusters,

@@ -19,8 +19,9 @@ from dcglearn.metrics.reading import MetricLike, metric_in_use
 from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.parts.usable_pairs import usable_rows
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.comparison import FOLLOWED_LEVEL, Comparison
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.held_out import FOLLOWED_LEVEL, Comparison, cross_fitted, half_test
+from dcglearn.trust.held_out import cross_fitted, half_test
 from dcglearn.trust.left_out import LeftOut, Quantity
 from dcglearn.trust.resampling import FEWEST_UNITS, Clusters, unit_of
 

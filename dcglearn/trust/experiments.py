@@ -16,7 +16,7 @@ from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike, read_metric
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import OutcomesFit, compared_rows, with_interval
-from dcglearn.trust.held_out import LEARNED, UTILITY, Row
+from dcglearn.trust.comparison import LEARNED, UTILITY, Row
 from dcglearn.trust.resampling import N_RESAMPLES, bootstrap_counts, folds_of_units
 
 

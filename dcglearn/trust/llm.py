@@ -27,7 +27,7 @@ from dcglearn.trust.blend import check_same_shape, fit_blend, held_out_members, 
 from dcglearn.trust.resampling import FEWEST_UNITS, unit_of
 
 if TYPE_CHECKING:
-    from dcglearn.trust.held_out import Row
+    from dcglearn.trust.comparison import Row
 
 
 def llm_dcg(llm: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> DCG | None:

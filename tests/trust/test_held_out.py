@@ -7,8 +7,9 @@ import pytest
 
 from dcglearn import DCG, Preferences, UtilityLearner, compare_learners
 from dcglearn.simulate import preference_pairs
+from dcglearn.trust.comparison import LEARNED, Comparison, Row
 from dcglearn.trust.cross_validation import C_GRID, choose_C, ridge_path
-from dcglearn.trust.held_out import LEARNED, Comparison, Row, lead_intervals
+from dcglearn.trust.held_out import lead_intervals
 from tests.makers import random_log, refused
 
 
