@@ -323,11 +323,25 @@ class DCG(NormalisedMetric):
         """
         return self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
 
-    def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
-        """Return the largest DCG of documents whose grades are counted, shape (n,).
+    def ideal(self, documents: ArrayLike) -> Floats:
+        """Return the largest DCG of a ranking of documents; for parameters see `ListUtility.ideal`.
 
         Gains and discounts are both sorted (rearrangement inequality), so neither needs to be
         monotone or positive. Positions may stay empty: documents that do harm are left out.
+        """
+        # sorting is faster than counting for lists as deep as the metric
+        grades = graded_lists(documents, "documents", self.n_grades)
+        gains = np.append(self.gains, 0.0)[grades]
+        total = np.zeros(gains.shape[:-1])
+        for sign in (1.0, -1.0):
+            best = np.sort(np.minimum(-sign * gains, 0.0), axis=-1)[..., : self.depth]
+            falls = np.sort(np.minimum(-sign * self.discounts, 0.0))
+            total = total + best @ falls[: best.shape[-1]]
+        return total
+
+    def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
+        """Return the largest DCG of documents whose grades are counted, shape (n,); see `ideal`.
+
         `counts`, shape (n, L), holds the number of documents of each grade, `filler` is the gain of
         a position that is left empty for want of documents.
         """
