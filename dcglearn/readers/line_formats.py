@@ -244,11 +244,8 @@ class TextLines(Source):
     def parts(self, size: int) -> Iterator[Source]:
         """Yield the header with lines below it, whole where quotes may join lines."""
         end = self.data.find(b"\n") + 1
-        if (
-            self.header_line != 1
-            or not end
-            or not all(map(closes_quotes, _blocks(self.data, size)))
-        ):
+        joins = b'"' in self.data and not all(map(closes_quotes, _blocks(self.data, size)))
+        if self.header_line != 1 or not end or joins:
             yield self
             return
         for data in _blocks(self.data[end:], size):
