@@ -366,7 +366,8 @@ def right_side(study):
     return choose
 
 
-@pytest.mark.parametrize("wrong", [pytest.param(0.0, marks=pytest.mark.long), 0.2])
+@pytest.mark.long
+@pytest.mark.parametrize("wrong", [0.0, 0.2])
 def test_the_number_of_verdicts_wanted_moves_by_little(opened, learning, wrong):
     """Sixty verdicts after the first bands, of which the widest soon gets much narrower."""
     study, rng, goals, widths = (
