@@ -5,7 +5,9 @@ Source: Zhou et al. 2008, section 5.2.
 Both models are logistic, ``P = sigma(<W, d>)`` with ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B
 >= 0: increasing in the grade, decreasing in the position. The product form is ``B = a b^T``.
 Parameters lie on the boundary, so the statistic has no chi-square distribution and is compared with
-that of logs simulated from DCGs (`nested_test`).
+that of logs simulated from DCGs (`nested_test`). Both likelihoods are penalised: where weights
+separate a short log, its likelihood hardly tells the models apart, and says little about how sharp
+its judges are.
 """
 
 from __future__ import annotations
@@ -41,17 +43,24 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, LogsOfDCG, blunter_draws, nested_test
 from dcglearn.trust.resampling import check_enough
 
+PENALTY = 1.0
+"""Precision of the normal prior of the increments B, whose standard deviation is a unit of noise.
+
+With nearly none (1e-3), 8.5% of logs of 100 judgements by D1 and D2 were rejected at 5%, with this
+one 4%; and of logs of 200 judgements with half the gain from rank 4 on 80% instead of 63%.
+"""
+
 
 @dataclass(frozen=True)
 class PositionTest(Finding):
     """The result of the test.
 
-    `statistic` is the likelihood ratio (twice the log likelihood of free weights minus that of
-    gains times discounts), `df` the number of extra parameters of the free weights, `null` the
-    statistics of logs simulated from DCGs, shape (B,), and `p_value` the share of these (the log
-    itself included) that are at least as large. The simulation ends as soon as the statistic cannot
-    be significant any more. `product` and `free` are the two fits, `free` in units of the judges'
-    noise.
+    `statistic` is the likelihood ratio (twice the penalised log likelihood of free weights minus
+    that of gains times discounts), `df` the number of extra parameters of the free weights, `null`
+    the statistics of logs simulated from DCGs, shape (B,), and `p_value` the share of these (the
+    log itself included) that are at least as large. The simulation ends as soon as the statistic
+    cannot be significant any more. `product` and `free` are the two fits, `free` in units of the
+    judges' noise.
     """
 
     statistic: float
@@ -116,9 +125,10 @@ def position_dependence(
     """Test whether gains depend on the position.
 
     A likelihood ratio test (Zhou et al. 2008, section 5.2) against logs simulated from DCGs, drawn
-    from the posterior of the fitted one and its judges. Where lists recur, the log likelihood is
-    scaled to the number of distinct lists. Raises InputError if no log of this shape can show a
-    dependence (two grades or one position).
+    from the posterior of the fitted one and its judges. Weights are kept small by a normal prior,
+    which the paper does not have: without it, free weights fit short logs nearly without error.
+    Where lists recur, the log likelihood is scaled to the number of distinct lists. Raises
+    InputError if no log of this shape can show a dependence (two grades or one position).
 
     Parameters
     ----------
@@ -239,11 +249,10 @@ def _cost(judgements: JudgedPairs, increments: Floats) -> tuple[float, Floats]:
     thresholds = np.array([0.0, 0.0, np.inf])
     sums = pair_loss(judgements, weights, thresholds, np.zeros(1))
 
-    # the slope in B; a small penalty keeps the scale finite where no pair is violated
-    penalty = 1e-3
+    # the slope in B, and the penalty
     above = np.cumsum(sums.moment[:, :0:-1], axis=1)[:, ::-1]
-    slope = np.cumsum(above, axis=0).T + penalty * increments
-    return float(sums.loss) + 0.5 * penalty * float(np.vdot(increments, increments)), slope
+    slope = np.cumsum(above, axis=0).T + PENALTY * increments
+    return float(sums.loss) + 0.5 * PENALTY * float(np.vdot(increments, increments)), slope
 
 
 def _free_fit(judgements: JudgedPairs, start: Floats) -> Minimum:
