@@ -175,9 +175,10 @@ def read_runs(runs: RunsLike, *, duplicates: Duplicates = "error") -> list[Run]:
     runs : Run, path, data frame, dict, or a list of runs
         As for `read_judgements`, with scores or ranks instead of grades; a table of several runs
         also has a column of their names; dictionaries are ``{query: {document: score}}`` or ``{run:
-        {query: {document: score}}}``. Quepid's snapshots, predictions of sentence-transformers and
-        files of ranx (.lz4 where lz4 is installed) are recognised. Runs of one name in several
-        files are told apart by the names of these.
+        {query: {document: score}}}``, with lists of documents, the best first, in place of scores.
+        Quepid's snapshots, runs of MS MARCO (query, document and rank without a header),
+        predictions of sentence-transformers and files of ranx (.lz4 where lz4 is installed) are
+        recognised. Runs of one name in several files are told apart by the names of these.
     duplicates : {"error", "first", "last"}
         What to do with a document ranked twice for one query.
 
@@ -380,6 +381,8 @@ def _of_file(
         return _by_columns(name, partial(_Rows, lines, where=place), roles, mapping)
 
     # files of other tools and nested JSON
+    if "grade" not in roles and kind == "text" and _begins_as_ranks(data):
+        return _of_ranks(name, data)
     has_labels = False
     if "grade" in roles:
         frame, has_labels = table_of_tool(name, data, duplicates)
@@ -399,6 +402,21 @@ def _begins_as_trec(data: bytes, roles: Roles) -> bool:
     n_columns, number = (4, 3) if "grade" in roles else (6, 4)
     is_spaced = len(cells) == n_columns and b"," not in first
     return is_spaced and NUMBER.fullmatch(cells[number]) is not None
+
+
+def _begins_as_ranks(data: bytes) -> bool:
+    """Return whether the first line of text is MS MARCO's: a query, a document and a rank."""
+    first = data[: data.find(b"\n") + 1 or None].strip().split(b"\t")
+    return len(first) == 3 and first[2].isdigit()
+
+
+def _of_ranks(name: str, data: bytes) -> _Placed:
+    """Return a run of MS MARCO, whose columns have no names."""
+    places = {role: str(place) for place, role in enumerate((*KEYS, "rank"), start=1)}
+    roles = {role: replace(RANKED[role], names=(place,)) for role, place in places.items()}
+    lines = opener_of_bytes(name, data, LogMapping(header=0))(roles)
+    frame = _columns(name, lines, LogMapping())
+    return _Placed(name, frame, lambda row: f"{name}, {lines.place(row)}")
 
 
 def _refuse_mark(name: str, data: bytes) -> None:
@@ -529,20 +547,28 @@ def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
     except (ValueError, RecursionError) as error:
         place = f" line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(f"{name}{place}: not valid JSON ({error})") from error
-    if not (isinstance(value, _Object) and any(isinstance(part, _Object) for _, part in value)):
+    parts = [part for _, part in value] if isinstance(value, _Object) else []
+    if number == "score":
+        parts = [_scored(part) for part in parts]
+    if not any(isinstance(part, _Object) for part in parts):
         return None
     with errors_in(name):
         return nested_table(value, number)
 
 
 def nested_table(values: Any, number: str) -> PolarsFrame:
-    """Return the table of ``{query: {document: number}}`` or of runs, or raise InputError."""
-    # the queries of each run; runs hold objects of objects
+    """Return the table of ``{query: {document: number}}`` or of runs, or raise InputError.
+
+    A query of a run may hold its documents alone, the best first.
+    """
+    # the queries of each run; runs hold objects of objects, or of lists
     shape = f"{{query: {{document: {number}}}}}"
     outer = _items(values, shape)
     inside = [part for _, part in outer if isinstance(part, (Mapping, _Object))]
     in_runs = number == "score" and any(
-        isinstance(value, (Mapping, _Object)) for part in inside for _, value in _items(part, shape)
+        isinstance(value, (Mapping, list, tuple))
+        for part in inside
+        for _, value in _items(part, shape)
     )
     runs: list[Any] = [((), outer)]
     if in_runs:
@@ -553,10 +579,20 @@ def nested_table(values: Any, number: str) -> PolarsFrame:
         (*run, query, document, value)
         for run, queries in runs
         for query, documents in queries
-        for document, value in _items(documents, shape, query)
+        for document, value in _items(
+            _scored(documents) if number == "score" else documents, shape, query
+        )
     ]
 
     return table_of_rows(rows, *["run"] * in_runs, *KEYS, number)
+
+
+def _scored(documents: Any) -> Any:
+    """Return a list of documents, the best first, with scores; other values as they are."""
+    is_list = isinstance(documents, (list, tuple)) and not isinstance(documents, _Object)
+    if not is_list or not all(isinstance(document, str) for document in documents):
+        return documents
+    return _Object((document, -rank) for rank, document in enumerate(documents, start=1))
 
 
 def _items(value: Any, shape: str, query: Any = None) -> Collection[tuple[Any, Any]]:

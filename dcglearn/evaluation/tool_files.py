@@ -31,6 +31,9 @@ Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 RRE = ("topics", "query_groups", "queries")
 """Keys of the lists in a file of RRE, each of which holds objects with the next."""
 
+DETAILED = ("query text", "doc id", "rating")
+"""Columns of Quepid's detailed export of judgements."""
+
 
 def table_of_tool(
     name: str, data: bytes, duplicates: Duplicates = "error"
@@ -45,7 +48,8 @@ def table_of_tool(
     - RRE, and Quepid's export for it: ``{"queries": [{"placeholders": {"$query": ...},
       "relevant_documents": {...}}]}``, alone or in the groups of topics, which hold the documents.
     - Quepid's CSV ``query,docid,rating``, where queries without ratings have a line of their own,
-      and documents without one a blank, which are left out.
+      and documents without one a blank, which are left out; and its detailed form, with the columns
+      ``Query Text``, ``Doc ID`` and ``Rating`` among others.
     - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating
       in the table; where `duplicates` are an error, the same rating by several counts once.
 
@@ -208,7 +212,12 @@ def _from_csv(name: str, data: bytes) -> list[Rating] | None:
         names = TextLines(data, {}).names
         roles = {place: Role("name", (place,)) for place in map(str, range(1, len(names) + 1))}
         source = TextLines(data, roles, header="0")
-    if names[:2] != ["query", "docid"] or len(names) < 3:
+    lower = [name.lower() for name in names]
+    if {*DETAILED} <= {*lower}:
+        chosen = [lower.index(name) for name in DETAILED]
+    elif names[:2] == ["query", "docid"] and len(names) > 2:
+        chosen = [*range(len(names))]
+    else:
         return None
 
     # a query without ratings is the only cell of its line, and a document may have none
@@ -223,7 +232,8 @@ def _from_csv(name: str, data: bytes) -> list[Rating] | None:
     for number, item in lines[1:]:
         place = f"line {number}"
         with errors_in(f"{name}, {place}"):
-            query, document, *cells = source.values(item).values()
+            values = [*source.values(item).values()]
+        query, document, *cells = (values[i] for i in chosen)
         ratings += [(place, query, document, rating) for rating in cells if rating is not None]
     return ratings
 

@@ -48,8 +48,8 @@ def opened_log(
 
     `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a
     PartedLog or a Dask dataframe; the rest is as in `DaskLog` and `ParquetLog`. Parquet files of
-    another shape, such as a row for each document, are read whole unless `memory` bounds it. Raises
-    InputError if the log is of another type, or the options do not fit it.
+    another shape, such as a row for each document, are read whole. Raises InputError if `memory`
+    bounds that, the log is of another type, or the options do not fit it.
     """
     # options that do not fit the input
     files, is_dask = is_path(log), hasattr(log, "to_delayed")
@@ -61,9 +61,14 @@ def opened_log(
         raise InputError(f"the log is a {type(log).__name__} already: leave engine= out")
 
     # Parquet whose rows are no judgements as they stand is read whole
-    if files and memory is None:
+    if files:
         paths, whole = expand_paths(log, PARQUET), LogMapping.of(n_grades, mapping=mapping)
         if not are_plain(paths, whole):
+            if memory is not None:
+                raise InputError(
+                    f"{paths[0]}: its rows are no judgements of two lists as they stand, which "
+                    "memory= (--memory) needs; leave it out, or write them so (dcglearn convert)"
+                )
             log, files = read_pairs(Preferences, paths, whole), False
 
     # a log in parts has its scale, and a fit on another one refuses it

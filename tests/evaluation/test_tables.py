@@ -244,6 +244,11 @@ FILES = {
     "book.csv": (
         'query,docid,"Ann, A.",Bob\nred dress,B1,0,0\nred dress,B2,,3\nblue jeans,B1,1.0,\n'
     ),
+    "detailed.csv": (
+        "Case Name,Query Text,Doc ID,Title,Rating\n"
+        "Shop,red dress,B1,Red,0\nShop,red dress,B2,Tall,3\n"
+        "Shop,red dress,B3,,\nShop,blue jeans,B1,Blue,1\n"
+    ),
     "plain.csv": "query,docid,rating\nred dress,B1,0\nred dress,B2,3\nblue jeans,B1,1\n",
 }
 FILES |= {
@@ -501,6 +506,12 @@ def packed_by_ranx(nested):
     return pytest.importorskip("lz4.frame").compress(json.dumps(nested).encode())
 
 
+def documents_of(query):
+    """Return the documents of a query, the best first."""
+    of_query = [(-s, d) for q, d, s in RUN_OF_TOOL if q == query]
+    return [d for _, d in sorted(of_query)]
+
+
 RUNS_OF_TOOLS = {
     "Quepid's snapshot": ("snapshot.csv", lambda: SNAPSHOT),
     "ranks": (
@@ -512,7 +523,9 @@ RUNS_OF_TOOLS = {
         "predictions.jsonl",
         lambda: "\n".join(map(json.dumps, FUSED)),
     ),
+    "MS MARCO": ("run.tsv", lambda: "".join(f"{q}\t{d}\t{4 - s}\n" for q, d, s in RUN_OF_TOOL)),
     "ranx": ("run.json", lambda: json.dumps(NESTED)),
+    "lists": ("lists.json", lambda: json.dumps({q: documents_of(q) for q, *_ in RUN_OF_TOOL})),
     "ranx, TREC": (
         "run.trec",
         lambda: "".join(f"{q} Q0 {d} {4 - s} {s}.0 bm25\n" for q, d, s in RUN_OF_TOOL),
