@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, Unpack
 
@@ -389,7 +389,7 @@ class PreferencePairs(Columns, Weighted):
         """Return which directions of a utility the log identifies; ties count as pairs."""
         from dcglearn.logs.visibility import visible_to
 
-        return visible_to(self)
+        return replace(visible_to(self), grade_names=self.grade_names)
 
     def gaps(self, metric: Metric) -> Floats:
         """Return by how much a metric scores a pair's first list higher than the second, (n,)."""

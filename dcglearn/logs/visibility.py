@@ -43,8 +43,8 @@ class Visibility(Finding):
     m``, and `structural_rank` the largest that any number of pairs of the same kind can have. A
     constant can be added to the weights of any position of `free_rows` without changing a
     difference, and if `free_columns` also to those of any one grade. `unseen_grades` are grades of
-    the scale that never occur; `graded` is False where the columns are documents. A direction
-    counts as invisible up to the share `tolerance` of the largest eigenvalue of ``sum d d^T``. That
+    the scale that never occur, `grade_names` what messages call grades; `graded` is False where the
+    columns are documents. A direction counts as invisible up to the share `tolerance` of the largest eigenvalue of ``sum d d^T``. That
     matrix holds integers, exact in floating point: a true zero eigenvalue comes out as some 1e-16
     of the largest; a direction of one pair in a billion has 1e-9.
     """
@@ -57,6 +57,7 @@ class Visibility(Finding):
     unseen_grades: tuple[int, ...]
     graded: bool = True
     tolerance: float = TOLERANCE
+    grade_names: tuple[str, ...] | None = None
 
     def project(self, weights: Floats) -> Floats:
         """Return the identifiable part of W, shape (K, L), orthogonal to `invisible`."""
@@ -108,7 +109,7 @@ class Visibility(Finding):
 
         # grades that never occur
         if self.unseen_grades:
-            names = f"{thing} {_ranks(self.unseen_grades, 0)}"
+            names = f"{thing} {self._called(self.unseen_grades)}"
             things[f"the worth of {names}"] = f"no list of the log holds {names}"
 
         # the level of gains, which a DCG has at every position from those that tell it
@@ -137,7 +138,7 @@ class Visibility(Finding):
         # weights for which there are too few pairs
         if self.missing:
             cells = self._open_cells
-            which = _ranks(np.flatnonzero(cells.any(axis=0)), 0)
+            which = self._called(np.flatnonzero(cells.any(axis=0)))
             where = _ranks(np.flatnonzero(cells.any(axis=1)))
             more = number_of(self.missing, "more pairs", ",")
             things[f"the exact worth of {thing} {which} at position {where}"] = (
@@ -145,6 +146,12 @@ class Visibility(Finding):
                 "them the QP takes the smallest weights that fit"
             )
         return things
+
+    def _called(self, grades: Sequence[int] | Integers) -> str:
+        """Return what messages call grades: ``Bad to Good``, or ``0-2``."""
+        if self.grade_names is None:
+            return _ranks(grades, range(MOST_WEIGHTS))
+        return _ranks(grades, self.grade_names, " to ")
 
     @property
     def _open_cells(self) -> Flags:
@@ -235,12 +242,16 @@ def _blind(gram: Floats, directions: Floats, largest: float) -> Flags:
     return ((flat @ gram) * flat).sum(axis=1) <= TOLERANCE * largest
 
 
-def _ranks(positions: Sequence[int] | Integers, first: int = 1) -> str:
-    """Return positions, counted from 0, as ranks from `first` on: ``1-4, 7``."""
+def _ranks(
+    positions: Sequence[int] | Integers,
+    names: Sequence[Any] = range(1, MOST_WEIGHTS + 1),
+    to: str = "-",
+) -> str:
+    """Return the names of positions, counted from 0, by default ranks: ``1-4, 7``."""
     ranks = []
     for run in np.split(positions, np.flatnonzero(np.diff(positions) > 1) + 1):
-        start, end = run[0] + first, run[-1] + first
-        ranks.append(f"{start}-{end}" if len(run) > 1 else f"{start}")
+        start, end = names[run[0]], names[run[-1]]
+        ranks.append(f"{start}{to}{end}" if len(run) > 1 else f"{start}")
     return ", ".join(ranks)
 
 

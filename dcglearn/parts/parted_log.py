@@ -189,11 +189,11 @@ class PartedLog:
         # a sample tells it, if no pair of all shows more
         shape = (self.depth, self.n_grades)
         occurring = np.flatnonzero(self.facts.grades[: self.n_grades]).tolist()
-        sampled = visibility.visibility(_gram(self.thinned(SAMPLE), shape), shape, occurring)
-        sums = self.parts.total(_mixture_sums, visibility.blind_mixture(sampled.invisible))
-        if visibility.is_blind(sums, len(self)):
-            return sampled
-        return visibility.visibility(self.parts.total(_gram, shape), shape, occurring)
+        seen = visibility.visibility(_gram(self.thinned(SAMPLE), shape), shape, occurring)
+        sums = self.parts.total(_mixture_sums, visibility.blind_mixture(seen.invisible))
+        if not visibility.is_blind(sums, len(self)):
+            seen = visibility.visibility(self.parts.total(_gram, shape), shape, occurring)
+        return replace(seen, grade_names=self.grade_names)
 
 
 OpenLog: TypeAlias = PreferencePairs | PartedLog

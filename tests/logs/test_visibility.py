@@ -58,6 +58,13 @@ class TestWhatTheLogCanSee:
         assert visible.sentence.startswith("the log cannot tell the worth of grade 1, 3 or")
         assert visible.notes[0] == "no list of the log holds grade 1, 3"
 
+    def test_grades_are_called_by_their_names(self):
+        names = ("Bad", "Fair", "Good", "Perfect")
+        one = Preferences([[2, 0], [2, 1]], [[1, 0], [0, 1]], grade_names=names)
+        sentence = one.visible().sentence
+        assert "the worth of grade Perfect, " in sentence
+        assert sentence.endswith(" or the exact worth of grade Bad to Good at position 2")
+
     def test_open_weights_are_named_by_grade_and_position(self):
         rng = np.random.default_rng(0)
         lists = np.repeat(rng.integers(0, 4, (300, 1, 6)), 2, axis=1)
