@@ -372,6 +372,9 @@ def contents(log: OpenLog) -> str:
     # of a log in memory, weights and queries too
     if log.ratings is not None:
         counts[0] = f"{number_of(n_judgements(log), 'ratings', ',')} as {counts[0]}"
+        weight = round(log.total_weight)
+        if weight != len(log):
+            counts[0] += f" that weigh as much as {weight:,} judgements"
     elif log.weight is not None:
         counts.append(f"total weight {log.total_weight:,.0f}")
     counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties", ",")]

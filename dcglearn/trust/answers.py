@@ -212,7 +212,7 @@ def learn_from_answers(
     facts |= {f"left out, {reason}": n for reason, n in answers.dropped.items()}
 
     # what can be compared, and explained
-    facts["comparisons within questions"] = float(times.sum())
+    facts["comparisons within questions"] = round(float(times.sum()))
     facts["questions asked with one list"] = _n_different(answers.number[~answers.varied])
     facts["left out, questions whose answers are equally right with every list"] = n_alike
     explained = "share of the answers' variance that retrieval explains at most"

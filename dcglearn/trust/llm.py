@@ -130,7 +130,8 @@ class LLMReport(Finding):
         told: dict[str, dict[str, list[str]]] = {"over": {}, "under": {}}
         for parameter, way in rows:
             of_grade = parameter.startswith("gain")
-            place = parameter.rpartition(" ")[2]
+            place = parameter.removeprefix("gain of ").removeprefix("discount at ")
+            place = place.removeprefix("grade ")
             if of_grade or len(ways) == 2:
                 told[way].setdefault("grade" if of_grade else "position", []).append(place)
             else:
