@@ -351,12 +351,15 @@ def _tables(
         files = [file for path in log_files(source) for file in contents(path, expected)]
         return [_of_file(*file, roles, duplicates, mapping) for file in files]
 
-    # what is in memory
+    # nested dictionaries
+    number = "grade" if "grade" in roles else "score"
     if isinstance(source, Mapping):
-        frame = nested_table(source, [*roles][2])
+        frame = nested_table(source, number)
         return [_by_columns(name, partial(_Rows, frame), roles, mapping)]
+
+    # tables in memory
     if not is_frame(source) and not is_records(source):
-        shape = f"{{query: {{document: {[*roles][2]}}}}}"
+        shape = f"{{query: {{document: {number}}}}}"
         raise InputTypeError(
             f"{name}: found {shown(source)}; give a path, a data frame, or a dictionary {shape}"
         )
@@ -389,7 +392,7 @@ def _of_file(
     else:
         frame = rankings_of_lines(name, data)
     if frame is None and kind == "json":
-        frame = nested_json(name, data, [*roles][2])
+        frame = nested_json(name, data, "grade" if "grade" in roles else "score")
     open_with = partial(_Rows, frame) if frame is not None else opener_of_bytes(name, data)
     table = _by_columns(name, open_with, roles, mapping)
     return replace(table, has_labels=has_labels and not mapping.given.keys() & {"scale", "cutoffs"})

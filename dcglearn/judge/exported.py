@@ -128,8 +128,8 @@ def _data(study: Study, asked: Sequence[Asked], name: str) -> Fields:
     pairs = []
     for one in asked:
         pair = one.pair
-        of_pair = {name: getattr(pair, name) for name in ("query", "text", "intent", "a", "b")}
-        items = {name: numbered(getattr(pair, name)) for name in ("items_a", "items_b")}
+        of_pair = {key: getattr(pair, key) for key in ("query", "text", "intent", "a", "b")}
+        items = {key: numbered(getattr(pair, key)) for key in ("items_a", "items_b")}
         own = {"pair": pair.key, "left": one.left, "known": one.known}
         pairs.append({**own, **of_pair, **items})
 

@@ -44,9 +44,10 @@ class Visibility(Finding):
     constant can be added to the weights of any position of `free_rows` without changing a
     difference, and if `free_columns` also to those of any one grade. `unseen_grades` are grades of
     the scale that never occur, `grade_names` what messages call grades; `graded` is False where the
-    columns are documents. A direction counts as invisible up to the share `tolerance` of the largest eigenvalue of ``sum d d^T``. That
-    matrix holds integers, exact in floating point: a true zero eigenvalue comes out as some 1e-16
-    of the largest; a direction of one pair in a billion has 1e-9.
+    columns are documents. A direction counts as invisible up to the share `tolerance` of the
+    largest eigenvalue of ``sum d d^T``. That matrix holds integers, exact in floating point: a true
+    zero eigenvalue comes out as some 1e-16 of the largest; a direction of one pair in a billion has
+    1e-9.
     """
 
     invisible: Floats = field(repr=False)

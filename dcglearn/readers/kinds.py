@@ -97,9 +97,13 @@ def _won(column: RawColumn) -> Values:
 
 
 def _label(value: Any, column: RawColumn) -> str | None:
+    """Return a cell of a column of labels or names as text, None for an empty one."""
+    # whether it is a tie, which the winner says
     role, kind = column.role, column.kind
     if role == "tie_kind" and isinstance(value, bool):
-        return None  # whether it is a tie, which the winner says
+        return None
+
+    # text, integers, dates, and times in seconds
     is_second = role == "time" and isinstance(value, float)
     if isinstance(value, bool) or not (is_second or isinstance(value, str | int | date)):
         raise InputError(f"{role} is {shown(value)}; use text or an integer")
@@ -109,7 +113,7 @@ def _label(value: Any, column: RawColumn) -> str | None:
     except ValueError as error:  # half a surrogate pair, or an integer too long to print
         raise InputError(f"{role} is {shown(value)}; use plain text") from error
 
-    # names are required, labels short, and neither begins or ends a page
+    # neither begins nor ends with a mark of pages, names are required, and labels are short
     if text.strip(PAGE_MARKS) != text:
         raise InputError(
             f"{role} is {shown(value)}; delete the form feed or vertical tab at its end"
