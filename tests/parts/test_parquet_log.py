@@ -262,5 +262,5 @@ def test_fit_reads_files_whose_rows_are_no_judgements(tmp_path):
     for log in (tmp_path, tmp_path / "log.parquet"):
         fitted = dl.UtilityLearner().fit(log)
         assert fitted.gap_ == dl.UtilityLearner().fit(read).gap_
-    with pytest.raises(dl.InputError, match="no judgements of two lists as they stand.*convert"):
+    with pytest.raises(dl.InputError, match=r"no judgements of two lists as they stand.*convert"):
         dl.UtilityLearner().fit(tmp_path, memory="1GB")
