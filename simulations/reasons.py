@@ -28,9 +28,6 @@ REASONS = {
         "Winning by a margin makes discounts fall, which alone orders more than half of the pairs "
         "rightly."
     ),
-    "it detects gains halved from rank 4 on in over 80% of logs of 200": (
-        "200 noisy judgements are too few; 500 are enough."
-    ),
     "LETOR-shaped, NDCG, alpha = 100: the bound": (
         "The bound is set by the two closest scores of a query, and among 35 to 120 documents two "
         "nearly tie; the error itself is a five-hundredth of it."
