@@ -19,6 +19,7 @@ from dcglearn.foundation.validation import (
     Grades,
     Indices,
     InputError,
+    InputTypeError,
     PolarsFrame,
     filled,
 )
@@ -32,6 +33,7 @@ from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
 from dcglearn.readers.answers import Answers
+from dcglearn.readers.cell_values import shown
 from dcglearn.trust.answer_level import gain_by_place, left_by_place
 from dcglearn.trust.comparison import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
 from dcglearn.trust.falling_test import rising_discounts
@@ -186,6 +188,11 @@ def learn_from_answers(
     >>> bool(dl.learn_from_answers(dl.io.read_answers(lines)).dcg.discounts[1] < 0.5)
     True
     """
+    if not isinstance(answers, Answers):
+        raise InputTypeError(
+            f"answers is {shown(answers)}; give what dl.io.read_answers(path) returns"
+        )
+
     # the fit; by default distractors may cost, and the end of a list may count
     default = DirectDescription(zero="none", discounts="free")
     description = DirectDescription.of(learner or default)

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.intervals import normal_quantile
-from dcglearn.foundation.validation import Flags, Floats, InputError
+from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError
 from dcglearn.learning.descriptions import DirectFit
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.unique_rows import pair_numbers
@@ -195,6 +195,8 @@ def conclusion_in(words: str, log: Preferences | None = None) -> tuple[str, tupl
     }
 
     # the first kind whose pattern the words have
+    if not isinstance(words, str):
+        raise InputTypeError(f"{words!r} is no conclusion in words: write {EXAMPLES}")
     text = " ".join(words.split())
     for kind, pattern in patterns.items():
         found = re.fullmatch(pattern, text, re.IGNORECASE)

@@ -10,10 +10,11 @@ import numpy as np
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Fields, Floats, InputError
+from dcglearn.foundation.validation import Fields, Floats, InputError, InputTypeError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike, read_metric
+from dcglearn.readers.cell_values import shown
 from dcglearn.readers.experiments import Experiments
 from dcglearn.trust.answers import OutcomesFit, compared_rows, with_interval
 from dcglearn.trust.comparison import LEARNED, UTILITY, Row
@@ -63,6 +64,11 @@ def learn_from_experiments(
     >>> dl.learn_from_experiments(dl.io.read_experiments(lines)).dcg.discounts.round(2).tolist()
     [1.0, 0.76]
     """
+    if not isinstance(experiments, Experiments):
+        raise InputTypeError(
+            f"experiments is {shown(experiments)}; give what dl.io.read_experiments(path) returns"
+        )
+
     # learn from the known outcomes
     decided = experiments[experiments.outcome != 0]
     if not len(decided):

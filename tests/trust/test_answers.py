@@ -13,7 +13,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.trust.answers import explained_at_most, fit_answers
-from tests.makers import call, write_lines
+from tests.makers import call, refused, write_lines
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LOGISTIC = DirectDescription(loss="logistic")
@@ -135,3 +135,14 @@ def test_the_command_learns_and_refuses_options_of_verdicts(tmp_path, monkeypatc
     assert dl.DCG.load(tmp_path / "dcg.json").depth == 3
     status, _, err = call(monkeypatch, capsys, "learn-answers", path, "--bands", 20)
     assert status == 2 and "No such option: --bands" in err
+
+
+@pytest.mark.parametrize(
+    ("learn", "reader"),
+    [
+        (dl.learn_from_answers, "read_answers"),
+        (dl.learn_from_experiments, "read_experiments"),
+    ],
+)
+def test_a_path_is_refused_with_what_reads_it(learn, reader):
+    refused(f"is 'log.jsonl'; give what dl.io.{reader}", learn, "log.jsonl")
