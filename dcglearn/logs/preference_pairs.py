@@ -382,7 +382,7 @@ class PreferencePairs(Columns, Weighted):
         if not n:
             return ""
         share, say = n / self.decided.total_weight, "says" if n == 1 else "say"
-        pairs = f"{number_of(n, 'pairs', ',.10g')}, {share:.1%} of those with a winner"
+        pairs = f"{number_of(round(n, 1), 'pairs', ',.10g')}, {share:.1%} of those with a winner"
         return f"contradicted: {pairs}, {say} the opposite of another pair"
 
     def visible(self) -> Visibility:
