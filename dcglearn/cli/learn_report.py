@@ -30,7 +30,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import metric_in_use
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.parts.usable_pairs import NO_SIGNAL, tells_nothing, usable_pairs
+from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL, tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.judge_draws import judged_by
@@ -91,12 +91,14 @@ def learn_report(
     if pairs is not None and comparison is None:
         comparison, not_measured = _in_folds(pairs, learner, trust, llm)
 
-    # what a log in memory can tell of the fit
-    bands, no_bands = None, ""
+    # what a log in memory can tell of the fit; coin flips tell nothing
+    coins = tells_nothing(log)
+    bands, no_bands = None, f"not at all: bands are those of {ASSUMED}" if coins else ""
     machine = ranges = raters = None
     decide: dict[str, Finding] = {}
     if pairs is not None and isinstance(learner, DirectFit):
-        bands, no_bands = _bands(pairs, learner, trust)
+        if not coins:
+            bands, no_bands = _bands(pairs, learner, trust)
         learner = _judged(pairs, learner, bands, comparison, trust)
         decide = _deciding(pairs, learner, trust)
         if verdicts is not None and llm is not None:
@@ -107,7 +109,7 @@ def learn_report(
     if pairs is not None and trust.ranges:
         ranges = dl.coherence.consistent_ranges(pairs, n_grades=learner.description.n_grades)
     if pairs is not None and not of_ratings(pairs):
-        raters = _agreement(pairs, learner)
+        raters = _agreement(pairs, learner, coins=coins)
 
     return Report(
         learner=learner,
@@ -124,7 +126,7 @@ def learn_report(
         raters=raters,
         no_bands=no_bands,
         machine=machine,
-        no_signal=NO_SIGNAL if tells_nothing(log) else "",
+        no_signal=NO_SIGNAL if coins else "",
         not_measured=not_measured,
         deciding=decide,
     )
@@ -243,8 +245,11 @@ def _in_folds(
         return None, str(error)
 
 
-def _agreement(log: Preferences, learner: Fit) -> RaterAgreement | None:
-    """Return the raters' agreement; None if no pair was judged twice and no side is known."""
+def _agreement(log: Preferences, learner: Fit, *, coins: bool) -> RaterAgreement | None:
+    """Return the raters' agreement; None if no pair was judged twice and no side is known.
+
+    Coin flips tell nothing of their errors.
+    """
     if log.rater is None and log.swapped is None:
         return None
     agreement = dl.rater_agreement(log, errors=False)
@@ -252,7 +257,8 @@ def _agreement(log: Preferences, learner: Fit) -> RaterAgreement | None:
         return None
 
     # errors of each rater take seconds on a large log
-    if not isinstance(learner, DirectFit) or not learner.is_likelihood or len(log) > 200_000:
+    is_likelihood = isinstance(learner, DirectFit) and learner.is_likelihood
+    if coins or not is_likelihood or len(log) > 200_000:
         return agreement
     return dl.rater_agreement(log, learner)
 
