@@ -99,7 +99,7 @@ def learn_report(
     if pairs is not None and isinstance(learner, DirectFit):
         if not coins:
             bands, no_bands = _bands(pairs, learner, trust)
-        learner = _judged(pairs, learner, bands, comparison, trust)
+        learner = _judged(pairs, learner, comparison, trust)
         decide = _deciding(pairs, learner, trust)
         if verdicts is not None and llm is not None:
             n = len(verdicts[verdicts.differing].decided)
@@ -164,11 +164,7 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
 
 
 def _judged(
-    log: Preferences,
-    learner: DirectFit,
-    bands: Bands | None,
-    comparison: Comparison | None,
-    trust: TrustOptions,
+    log: Preferences, learner: DirectFit, comparison: Comparison | None, trust: TrustOptions
 ) -> DirectFit:
     """Return the fit with draws of its judges, and with what held-out pairs say of them."""
     from dcglearn.trust.band_draws import drawn_judges
@@ -181,17 +177,14 @@ def _judged(
             )
         return learner
 
-    # draws, of the bands if there are any
-    if bands is not None and bands.metric is not None and bands.metric.judges is not None:
-        judges = bands.metric.judges
-    else:
-        with stage("judges"):
-            judges = drawn_judges(log, learner, trust.seed) or judges
+    # the same draws with bands and without them, and as an audit has them
+    with stage("judges"):
+        judges = drawn_judges(log, learner, trust.seed) or judges
 
-    # what held-out pairs say
+    # what held-out pairs say; too sure judges are corrected without being asked, as in an audit
     found = None if comparison is None else comparison.calibration
-    if trust.calibrate and found is not None:
-        judges = replace(judges, slope=found.slope, slope_error=found.error)
+    if found is not None and (trust.calibrate or found.overconfident):
+        judges = found.corrected(judges)
     if tells_nothing(log):
         judges = replace(judges, unexplained=NO_SIGNAL)
     elif comparison is not None and comparison.below_ceiling:

@@ -61,9 +61,10 @@ class Report(Findings):
     pairs, under a model that did not see them; `contradicted` is the weight of pairs that other
     pairs contradict (None for a log in parts); `seconds` is the time to learn, without reading the
     log; `raters` is the agreement of raters who judged the same; `no_bands` says why there are
-    none, where they were asked for or nothing was learned; `machine` is how far an LLM judge can be trusted; `no_signal`
-    says so if no metric orders the pairs better than a coin; `not_measured` says why there is no
-    comparison, and `deciding` tells what decides a conclusion, by the name of the part.
+    none, where they were asked for or nothing was learned; `machine` is how far an LLM judge can be
+    trusted; `no_signal` says so if no metric orders the pairs better than a coin; `not_measured`
+    says why there is no comparison, and `deciding` tells what decides a conclusion, by the name of
+    the part.
     """
 
     learner: Fit
