@@ -250,10 +250,9 @@ def _agreement(log: Preferences, learner: Fit, *, coins: bool) -> RaterAgreement
         return None
 
     # errors of each rater take seconds on a large log
-    is_likelihood = isinstance(learner, DirectFit) and learner.is_likelihood
-    if coins or not is_likelihood or len(log) > 200_000:
+    if coins or not isinstance(learner, DirectFit) or len(log) > 200_000:
         return agreement
-    return dl.rater_agreement(log, learner)
+    return dl.rater_agreement(log, learner) if learner.is_likelihood else agreement
 
 
 def _fitted(
