@@ -319,8 +319,7 @@ def evaluate(
         return
     frame = evaluation.by_query()
     if not by_query:
-        means = frame.group_by("run", "measure", maintain_order=True).last()
-        frame = means.select(frame.columns)
+        frame = frame.unique(["run", "measure"], keep="last", maintain_order=True)
     text = frame.write_ndjson() if form == "jsonl" else spreadsheet(frame, "\t")
     write_lines([text], output, force=force)
 
