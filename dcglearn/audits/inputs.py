@@ -16,7 +16,7 @@ from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.usable_pairs import tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.band_draws import Bands, bands_or_why
+from dcglearn.trust.band_draws import Bands, bands_or_why, drawn_judges
 from dcglearn.trust.comparison import Comparison
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out import cross_fitted, with_lack_of_fit
@@ -45,18 +45,14 @@ class Inputs:
         """Pairs to learn from: of different lists, without raters who always name one side."""
         return usable_pairs(self.log)
 
-    @property
+    @cached_property
     def learned(self) -> DCG:
-        """The DCG learned; its judges have draws where there are bands, and are not too sure."""
-        drawn = None if self.bands is None else self.bands.metric
-        judges = self.fit.dcg.judges if drawn is None else drawn.judges
-        if judges is None or isinstance(self.comparison, str):
-            return replace(self.fit.dcg, judges=judges)
-
-        # as sure as held-out verdicts are
-        sure = self.comparison.calibration
-        if sure is not None and sure.overconfident:
-            judges = replace(judges, slope=sure.slope, slope_error=sure.error)
+        """The DCG learned, with judges as `learn` has them: draws of them, and not too sure."""
+        with stage("judges"):
+            judges = drawn_judges(self.log, self.fit, self.random_state)
+        sure = None if isinstance(self.comparison, str) else self.comparison.calibration
+        if judges is not None and sure is not None and sure.overconfident:
+            judges = sure.corrected(judges)
         return replace(self.fit.dcg, judges=judges)
 
     @cached_property

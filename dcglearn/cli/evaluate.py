@@ -39,12 +39,7 @@ from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.run_values import Ideal, Missing, as_metrics
 from dcglearn.evaluation.run_values import evaluate as evaluated
-from dcglearn.evaluation.system_tests import (
-    SystemComparison,
-    Topics,
-    compared,
-    evaluated_and_paired,
-)
+from dcglearn.evaluation.system_tests import SystemComparison, Topics, compare_systems
 from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
@@ -137,11 +132,12 @@ class EvaluationOptions:
             remedy = "runs have their judgements first, JUDGEMENTS RUN..."
             raise InputError(f"--qrels goes with --rank-eval; {remedy}")
         with judgements_first(self.judgements, self.runs, "JUDGEMENTS RUN..."):
-            return self._judgements(self.judgements), read_runs(
+            return self.read_judgements(self.judgements), read_runs(
                 self.runs, duplicates=self.duplicates
             )
 
-    def _judgements(self, path: str) -> Judgements:
+    def read_judgements(self, path: str) -> Judgements:
+        """Return judgements, read as the options say, with further grades."""
         judged = read_judgements(
             path,
             duplicates=self.duplicates,
@@ -165,7 +161,7 @@ class EvaluationOptions:
 
         # the judgements of the request, or those of the hits
         if self.qrels is not None:
-            judged = self._judgements(self.qrels)
+            judged = self.read_judgements(self.qrels)
         else:
             # which are not all
             judged = judgements_of_hits(responses, self.grades)
@@ -247,30 +243,26 @@ class ComparisonOptions:
         if self.llm_qrels and source.rank_eval:
             raise InputError("--llm-qrels goes with JUDGEMENTS RUN..., not with --rank-eval")
 
-        # evaluate by the judgements, and by the LLM's
-        people = replace(source, cutoffs=None) if self.llm_qrels else source
-        evaluation, paired = people.evaluated(scales, evaluated_and_paired)
-        machine = None
+        # an LLM's judgements, on the scale of people's where these are cut
+        people, llm = source, None
         if self.llm_qrels:
-            if source.bounds:
-                raise InputError("--bounds are of people's judgements alone: leave out --llm-qrels")
-            of_llm = replace(source, judgements=self.llm_qrels, graded=None)
-            if source.cutoffs is not None:  # the scale is that of people
+            people, of_llm = replace(source, cutoffs=None), replace(source, graded=None)
+            if source.cutoffs is not None:
                 of_llm = replace(of_llm, scale=None)
-            machine = of_llm.evaluated(scales, evaluated_and_paired)
+            llm = of_llm.read_judgements(self.llm_qrels)
 
-        # all of them, or with people's corrections
-        return compared(
-            evaluation,
-            self.baseline,
-            self.level,
-            self.correction,
-            self.resamples,
-            self.seed,
-            paired,
-            machine,
-            self.topics,
+        # people's alone, or with an LLM's corrected by them
+        how = partial(
+            compare_systems,
+            baseline=self.baseline,
+            level=self.level,
+            correction=self.correction,
+            n_resamples=self.resamples,
+            random_state=self.seed,
+            llm=llm,
+            topics=self.topics,
         )
+        return people.evaluated(scales, how)
 
     def write(self, comparison: SystemComparison, decision: Gate | None = None) -> None:
         """Write the comparison, and below it the decision; draw the picture."""
@@ -327,8 +319,7 @@ def evaluate(
         return
     frame = evaluation.by_query()
     if not by_query:
-        means = frame.group_by("run", "measure", maintain_order=True).last()
-        frame = means.select(frame.columns)
+        frame = frame.unique(["run", "measure"], keep="last", maintain_order=True)
     text = frame.write_ndjson() if form == "jsonl" else spreadsheet(frame, "\t")
     write_lines([text], output, force=force)
 

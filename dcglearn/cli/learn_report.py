@@ -30,7 +30,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import metric_in_use
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.parts.usable_pairs import NO_SIGNAL, tells_nothing, usable_pairs
+from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL, tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.judge_draws import judged_by
@@ -91,13 +91,15 @@ def learn_report(
     if pairs is not None and comparison is None:
         comparison, not_measured = _in_folds(pairs, learner, trust, llm)
 
-    # what a log in memory can tell of the fit
-    bands, no_bands = None, ""
+    # what a log in memory can tell of the fit; coin flips tell nothing
+    coins = tells_nothing(log)
+    bands, no_bands = None, f"not at all: bands are those of {ASSUMED}" if coins else ""
     machine = ranges = raters = None
     decide: dict[str, Finding] = {}
     if pairs is not None and isinstance(learner, DirectFit):
-        bands, no_bands = _bands(pairs, learner, trust)
-        learner = _judged(pairs, learner, bands, comparison, trust)
+        if not coins:
+            bands, no_bands = _bands(pairs, learner, trust)
+        learner = _judged(pairs, learner, comparison, trust)
         decide = _deciding(pairs, learner, trust)
         if verdicts is not None and llm is not None:
             n = len(verdicts[verdicts.differing].decided)
@@ -107,7 +109,7 @@ def learn_report(
     if pairs is not None and trust.ranges:
         ranges = dl.coherence.consistent_ranges(pairs, n_grades=learner.description.n_grades)
     if pairs is not None and not of_ratings(pairs):
-        raters = _agreement(pairs, learner)
+        raters = _agreement(pairs, learner, coins=coins)
 
     return Report(
         learner=learner,
@@ -124,7 +126,7 @@ def learn_report(
         raters=raters,
         no_bands=no_bands,
         machine=machine,
-        no_signal=NO_SIGNAL if tells_nothing(log) else "",
+        no_signal=NO_SIGNAL if coins else "",
         not_measured=not_measured,
         deciding=decide,
     )
@@ -162,11 +164,7 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
 
 
 def _judged(
-    log: Preferences,
-    learner: DirectFit,
-    bands: Bands | None,
-    comparison: Comparison | None,
-    trust: TrustOptions,
+    log: Preferences, learner: DirectFit, comparison: Comparison | None, trust: TrustOptions
 ) -> DirectFit:
     """Return the fit with draws of its judges, and with what held-out pairs say of them."""
     from dcglearn.trust.band_draws import drawn_judges
@@ -179,17 +177,14 @@ def _judged(
             )
         return learner
 
-    # draws, of the bands if there are any
-    if bands is not None and bands.metric is not None and bands.metric.judges is not None:
-        judges = bands.metric.judges
-    else:
-        with stage("judges"):
-            judges = drawn_judges(log, learner, trust.seed) or judges
+    # the same draws with bands and without them, and as an audit has them
+    with stage("judges"):
+        judges = drawn_judges(log, learner, trust.seed) or judges
 
-    # what held-out pairs say
+    # what held-out pairs say; too sure judges are corrected without being asked, as in an audit
     found = None if comparison is None else comparison.calibration
-    if trust.calibrate and found is not None:
-        judges = replace(judges, slope=found.slope, slope_error=found.error)
+    if found is not None and (trust.calibrate or found.overconfident):
+        judges = found.corrected(judges)
     if tells_nothing(log):
         judges = replace(judges, unexplained=NO_SIGNAL)
     elif comparison is not None and comparison.below_ceiling:
@@ -243,8 +238,11 @@ def _in_folds(
         return None, str(error)
 
 
-def _agreement(log: Preferences, learner: Fit) -> RaterAgreement | None:
-    """Return the raters' agreement; None if no pair was judged twice and no side is known."""
+def _agreement(log: Preferences, learner: Fit, *, coins: bool) -> RaterAgreement | None:
+    """Return the raters' agreement; None if no pair was judged twice and no side is known.
+
+    Coin flips tell nothing of their errors.
+    """
     if log.rater is None and log.swapped is None:
         return None
     agreement = dl.rater_agreement(log, errors=False)
@@ -252,9 +250,9 @@ def _agreement(log: Preferences, learner: Fit) -> RaterAgreement | None:
         return None
 
     # errors of each rater take seconds on a large log
-    if not isinstance(learner, DirectFit) or not learner.is_likelihood or len(log) > 200_000:
+    if coins or not isinstance(learner, DirectFit) or len(log) > 200_000:
         return agreement
-    return dl.rater_agreement(log, learner)
+    return dl.rater_agreement(log, learner) if learner.is_likelihood else agreement
 
 
 def _fitted(

@@ -20,7 +20,6 @@ from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE
 from dcglearn.parts.parted_log import PartedLog, n_judgements, n_pairs
-from dcglearn.parts.usable_pairs import ASSUMED
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import FormChoice
 from dcglearn.trust.llm import LLMReport
@@ -50,6 +49,9 @@ NOT_IN_PARTS = "not measured; that takes one file, without --memory and --worker
 ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge", "ranges", "form")
 """Parts that are printed too where an option asks for them."""
 
+OF_JUDGES = {"error_rate", "wrong_share", "rater_error", "position_bias", "rater_bias"}
+"""Values that say how judges err, of which coin flips tell nothing."""
+
 
 @dataclass(frozen=True, eq=False)
 class Report(Findings):
@@ -59,9 +61,10 @@ class Report(Findings):
     pairs, under a model that did not see them; `contradicted` is the weight of pairs that other
     pairs contradict (None for a log in parts); `seconds` is the time to learn, without reading the
     log; `raters` is the agreement of raters who judged the same; `no_bands` says why there are
-    none, where they were asked for; `machine` is how far an LLM judge can be trusted; `no_signal`
-    says so if no metric orders the pairs better than a coin; `not_measured` says why there is no
-    comparison, and `deciding` tells what decides a conclusion, by the name of the part.
+    none, where they were asked for or nothing was learned; `machine` is how far an LLM judge can be
+    trusted; `no_signal` says so if no metric orders the pairs better than a coin; `not_measured`
+    says why there is no comparison, and `deciding` tells what decides a conclusion, by the name of
+    the part.
     """
 
     learner: Fit
@@ -170,6 +173,8 @@ class Report(Findings):
 
         # what belongs to the method alone
         own = _direct_dict(learner) if isinstance(learner, DirectFit) else self._qp_dict(learner)
+        if self.no_signal:
+            own |= dict.fromkeys(own.keys() & OF_JUDGES)
         return {**values, **own, "seconds": round(self.seconds, 3)}
 
     def _qp_dict(self, learner: QPFit) -> Fields:
@@ -197,12 +202,12 @@ class Report(Findings):
     @cached_property
     def parts(self) -> Mapping[str, Finding]:
         """The parts of the report: six that say in a sentence what to know, then further ones."""
-        bands, learned = None if self.no_signal else self.bands, self._learned()
+        learned = self._learned()
         cautions = cautions_of(self.log, self.learner)
         parts: dict[str, Finding | None] = {
             "read": read_section(self.log, self.contradicted, self.remarks),
             "learned": replace(learned, notes=[*learned.notes, *cautions]),
-            "how sure": bands or Section(self.no_bands or self._without_bands),
+            "how sure": self.bands or Section(self.no_bands or self._without_bands),
             "new judgements": Section(self.not_measured),
             "left open": left_open(self.learner, coins=bool(self.no_signal)),
         }
@@ -218,9 +223,7 @@ class Report(Findings):
 
     @property
     def _without_bands(self) -> str:
-        """How to get the bands that were not asked for, or why bands tell nothing."""
-        if self.no_signal:
-            return f"not at all: bands are those of {ASSUMED}"
+        """How to get the bands that were not asked for."""
         if isinstance(self.log, PartedLog):
             return NOT_IN_PARTS
         method = "" if self.factoring is None else "--method dcg "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypedDict, get_args
@@ -418,14 +418,12 @@ def evaluate(
     # what values are divided by
     n_grades = _common_scale(by_name, judged)
     queries, counts = judged_counts(judged, n_grades)
-    divided = {
-        m: dcg
+    of_judged = ideal == "judgements"
+    ideals = {
+        m: judged_ideal(dcg, counts, unjudged) if of_judged else None
         for m, dcg in dcgs.items()
         if normalise and isinstance(dcg, SCORING) and not dcg.plain
     }
-    ideals = {}
-    if ideal == "judgements":
-        ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in divided.items()}
 
     # how deep lists are looked at
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
@@ -435,7 +433,7 @@ def evaluate(
 
     # evaluate run by run
     valuation = _Valuation(
-        [*by_name.values()], counts, divided, ideals, unjudged, empty, to_the_end, residuals
+        [*by_name.values()], counts, ideals, unjudged, empty, to_the_end, residuals
     )
     whole = to_the_end or others or bounds
     lists: list[RankedGrades] = []
@@ -466,7 +464,7 @@ def evaluate(
         plain,
         added if residuals else None,
         measured,
-        Unjudged.of(judged, lists, dcgs, set(divided), empty, unseen) if bounds else None,
+        Unjudged.of(judged, lists, dcgs, set(ideals), empty, unseen) if bounds else None,
         shown,
         share_tied,
     )
@@ -476,14 +474,13 @@ def evaluate(
 class _Valuation:
     """How lists are valued under metrics, of which those of ir_measures are names.
 
-    `counts`, shape (Q, L), are the numbers of judged documents by grade, `divided` the numbers of
-    the metrics that are divided, by `ideals`, shape (Q,) each, or without any by each list's own.
+    `counts`, shape (Q, L), are the numbers of judged documents by grade. Metrics in `ideals` are
+    divided: by these, shape (Q,) each, or where they are None by each list's own.
     """
 
     metrics: Sequence[ListMetric | str]
     counts: Integers
-    divided: Collection[int]
-    ideals: Mapping[int, Floats]
+    ideals: Mapping[int, Floats | None]
     unjudged: str | float
     empty: float
     to_the_end: bool
@@ -509,8 +506,10 @@ class _Valuation:
         # values and residuals
         plain = value = ranked.values(metric, self.unjudged)
         more = ranked.values(metric, "best") - value if self.residuals else value
-        if m in self.divided:
-            top = self.ideals[m] if self.ideals else ranked.own_ideal(metric, self.unjudged)
+        if m in self.ideals:
+            top = self.ideals[m]
+            if top is None:
+                top = ranked.own_ideal(metric, self.unjudged)
             value = normalised_values(value, top, self.empty)
             more = normalised_values(more, top, 0.0)
 

@@ -332,7 +332,8 @@ def compare_systems(
 
     # by people's judgements, and by the machine's
     if llm is not None and settings.get("bounds"):
-        raise InputError("bounds are of people's judgements alone: leave out llm or bounds")
+        remedy = "leave out llm (--llm-qrels) or bounds (--bounds)"
+        raise InputError(f"bounds are of people's judgements alone: {remedy}")
     evaluation, paired = evaluated_and_paired(judged, systems, metrics, **settings)
     machine = None if llm is None else evaluated_and_paired(llm, systems, metrics, **settings)
     how = baseline, level, correction, n_resamples, random_state

@@ -243,7 +243,10 @@ class Searches(Reshaped):
         search = item[1]
         if isinstance(search, InputError):
             raise search
-        return search.impression(0 if search.applications & self._from_zero else 1)
+        try:
+            return search.impression(0 if search.applications & self._from_zero else 1)
+        except InputError as error:
+            raise error.told("in the search that begins here, ") from None
 
     def raw(self, item: tuple[Any, Search | InputError]) -> bytes:
         """Return the lines of a search."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from dcglearn.foundation.intervals import LEVEL, normal_interval
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.minimise import minimised_by_newton
+from dcglearn.metrics.judges import Judges
 from dcglearn.trust.resampling import Clusters, mean_and_error
 
 
@@ -84,6 +85,10 @@ class Calibration(Finding):
         """Whether people are shown to be less sure than predicted."""
         return self.interval[1] < 1
 
+    def corrected(self, judges: Judges) -> Judges:
+        """Return judges who are as sure as held-out verdicts are."""
+        return replace(judges, slope=self.slope, slope_error=self.error)
+
     @property
     def sentence(self) -> str:
         """Whether the prediction is too sure, by the slope, and the Brier score."""
@@ -91,7 +96,7 @@ class Calibration(Finding):
         verdict, remedy = "people are as sure as predicted, as far as these can tell", ""
         if self.overconfident:
             verdict = "people are less sure than predicted"
-            remedy = "; dcglearn learn --calibrate corrects shares of people"
+            remedy = "; learn and audits correct shares of people by it"
         elif low > 1:
             verdict = "people are surer than predicted"
         elif low == 0:

@@ -13,4 +13,5 @@ def few_bands(log, fit, **options):
 def few_draws():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dcglearn.audits.inputs.bands_or_why", few_bands)
+        patch.setattr("dcglearn.trust.band_draws.N_DRAWS", 100)
         yield

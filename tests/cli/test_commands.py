@@ -162,7 +162,10 @@ def test_a_report_says_that_a_log_has_no_signal(dcglearn, tmp_path):
     for options in (["dcg"], ["qp", "--holdout", 0.4], ["dcg", "--bands", 20, "--holdout", 0.3]):
         with pytest.warns(UserWarning, match="better than a coin"):
             out = dcglearn("learn", log, "--json", "--method", *options)[1]
-        said = json.loads(out)["sentences"]
+        values = json.loads(out)
+        said = values["sentences"]
+        assert values["bands"] == {"none": said["how sure"]}
+        assert not any(map(values.get, ("error_rate", "wrong_share", "rater_error")))
         assert said["learned"].startswith("no gain or discount; these are chance and what was")
         assert said["left open"] == "every gain and discount"
         measured = said["new judgements"]

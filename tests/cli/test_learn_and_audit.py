@@ -1,10 +1,12 @@
 """``learn`` and ``audit`` tell the same of one log."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 import dcglearn as dl
+from dcglearn.audits.inputs import Inputs
 from dcglearn.cli import learn_report
 from tests.test_matrix import LOGS
 
@@ -49,6 +51,15 @@ def test_the_same_held_out_judgements_are_told_of_in_both(dcglearn, tmp_path, ki
     assert {name for name in held_out if learned["held_out"][name] != held_out[name]} <= apart
     assert learned["held_out"]["calibration"] == audited["as sure as said?"]
     assert set(held_out["notes"]) < set(learned["held_out"]["notes"])
+
+
+def test_shares_of_people_are_by_the_same_judges_in_both(dcglearn):
+    log = Path(__file__).parents[2] / "examples" / "side_by_side.jsonl"
+    audited = Inputs.of(dl.read_preferences(log), "exponential-log2", 0).learned.judges.to_dict()
+    assert audited["slope"] < 1 and len(audited["draws"]["scale"]) == 200
+    for options in (), ("--bands", 20):
+        learned = json.loads(dcglearn("learn", log, *options, "--json")[1])
+        assert learned["dcg"]["judges"] == audited
 
 
 def test_a_sample_stands_for_a_long_log_unless_calibration_is_asked_for(

@@ -165,18 +165,21 @@ SHOWN = [query("s", "ink"), *impressions("s", "i1/x", "i2/y", "i3/x")]
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ([event("click", "s", "i9", 1, "y")], "line 1: line 5 is a click on 'i9', which no impres"),
+        (
+            [event("click", "s", "i9", 1, "y")],
+            "line 1: in the search that begins here, line 5 is a click on 'i9', which no impres",
+        ),
         (
             [
                 query("t", "ink"),
                 event("click", "t", "i1", 0, "x"),
                 event("click", "t", "i2", 1, "y"),
             ],
-            "line 5: line 6 is a click on 'i1', which no impression",
+            "line 5: in the search that begins here, line 6 is a click on 'i1', which no ",
         ),
         (
             [query("t", "ink"), event("click", "t", "i1", 0, "x")],
-            "line 5: line 6 is a click on 'i1', which no impression",
+            "line 5: in the search that begins here, line 6 is a click on 'i1', which no ",
         ),
         (
             [event("click", "s", "i1", 0, "y")],
@@ -192,7 +195,10 @@ SHOWN = [query("s", "ink"), *impressions("s", "i1/x", "i2/y", "i3/x")]
         ([event("impression", "s", None, 3, "x")], "line 5: an impression without .*object_id"),
         ([event("impression", "s", "", 3, "x")], "line 5: an impression without .*object_id"),
         ([query("s", "paper")], "the user_query 'ink' on line 1 and 'paper' on line 5"),
-        (list(impressions("t", "i1/x", "i2/y")), "line 5: no line has the user_query"),
+        (
+            list(impressions("t", "i1/x", "i2/y")),
+            "line 5: in the search that begins here, no line has the user_query",
+        ),
         (["{]"], "line 5: not valid JSON"),
     ],
 )
