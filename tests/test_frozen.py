@@ -1,0 +1,57 @@
+"""The numbers of today are the frozen ones: fits of logs, readings, public calls, linear models.
+
+A difference is intended only where an issue allows it: see ``tests/saved/README.md``.
+"""
+
+import pytest
+
+from tests.saved import freeze, frozen_calls, frozen_readings
+
+FITS = freeze.read("fits")
+FEW = [name for i, name in enumerate(FITS) if i % 10 == 3 * (i // 10) % 10]
+"""The logs of the normal run: one of ten, in turn another one, so that all kinds occur."""
+
+
+def assert_frozen(file, new):
+    """Compare new entries with those of a frozen file; list what differs, old -> new."""
+    old = freeze.read(file)
+    changed = freeze.differences({name: old[name] for name in new}, new, freeze.tolerance())
+    assert not changed, f"{len(changed)} values differ from {file}.json:\n" + "\n".join(changed)
+
+
+def test_everything_is_frozen():
+    assert len(FITS) == 200 and len(FEW) == 20
+    assert freeze.read("calls").keys() == frozen_calls.CALLS.keys()
+
+
+def test_fits_of_20_logs():
+    assert_frozen("fits", freeze.fits(FEW))
+
+
+@pytest.mark.long
+def test_fits_of_all_logs():
+    assert_frozen("fits", freeze.fits())
+
+
+def test_readings():
+    assert_frozen("readings", freeze.readings())
+
+
+def test_readings_of_odd_files():
+    if not frozen_readings.SHARED.joinpath("odd_files").is_dir():
+        pytest.skip(f"no folder {frozen_readings.SHARED / 'odd_files'}; DCGLEARN_SHARED names it")
+    assert_frozen("odd_files", freeze.odd_files())
+
+
+def test_calls():
+    names = [name for name in frozen_calls.CALLS if name not in frozen_calls.SLOW]
+    assert_frozen("calls", freeze.calls(names))
+
+
+@pytest.mark.long
+def test_slow_calls():
+    assert_frozen("calls", freeze.calls(sorted(frozen_calls.SLOW)))
+
+
+def test_coefficients_of_linear_models():
+    assert_frozen("models", freeze.models())
