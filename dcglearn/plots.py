@@ -18,7 +18,7 @@ from dcglearn.foundation.figure_style import (
     save_figure,
     styles,
 )
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, student_quantile
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.reading import labelled, resolved
@@ -495,7 +495,8 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
 
 def fit_figure(fit: LackOfFit) -> Figure:
     """Return a figure of the lack of fit: utilities' lead over the DCG, and the noise ceiling."""
-    names, reach = [part.name for part in fit.parts], normal_quantile(LEVEL)
+    names = [part.name for part in fit.parts]
+    reach = student_quantile(fit.parts[0].n_units)
     with printed(7.0, 2.2) as figure:
         panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
 

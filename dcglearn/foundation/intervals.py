@@ -1,14 +1,23 @@
-"""Confidence intervals by `scipy.special` alone, since `scipy.stats` takes long to import."""
+"""Intervals and exact tests by `scipy.special` alone, since `scipy.stats` takes long to import."""
 
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats
+from dcglearn.foundation.validation import Fields, Floats, Indices
 
 LEVEL = 0.9
 """Confidence level of an interval where nobody asks for another."""
+
+FEWEST_UNITS = 3
+"""Number of units (raters, queries, lists) below which a mean over them has no interval."""
+
+MOST_ENUMERATED = 15
+"""Number of values up to which all patterns of signs are enumerated."""
+
+Clusters = tuple[Indices, Indices]
+"""Numbers of the units of the two lists of each pair; the same twice unless these are lists."""
 
 
 def normal_quantile(level: float = LEVEL) -> float:
@@ -23,6 +32,111 @@ def normal_interval(values: Any, errors: Any, level: float = LEVEL) -> tuple[Any
     """Return the ends of normal intervals around values, given their standard errors."""
     reach = normal_quantile(level) * errors
     return values - reach, values + reach
+
+
+def mean_and_error(
+    values: Floats, weight: Floats, clusters: Clusters
+) -> tuple[Floats, Floats, int]:
+    """Return weighted means, their standard errors by unit, and the number G of units.
+
+    `values` has the shape (..., n), `weight` (n,), and `clusters` number the units that the values
+    of a unit depend on. With ``r_g`` the sum of ``w (x - mean)`` in the unit g, the variance of the
+    mean is ``G / (G - 1) sum r_g^2 / (sum w)^2``. Where the units are lists, two to a pair, it is
+    that of the jackknife, which leaves out a list with all its pairs (Efron and Stein 1981): that
+    of dyadic data (Aronow, Samii and Assenova 2015) is too small where a few lists are in many
+    pairs.
+    """
+    means, off, n_units = unit_residuals(values, weight, clusters)
+    return means, np.sqrt((off**2).sum(axis=1)).reshape(means.shape), n_units
+
+
+def unit_residuals(
+    values: Floats, weight: Floats, clusters: Clusters
+) -> tuple[Floats, Floats, int]:
+    """Return weighted means of values, the part of each unit in their error, and how many units.
+
+    The parts have a row for each mean; their products sum to the covariance of the means.
+    """
+    # means, and each value's part
+    share = weight / weight.sum()
+    means = values @ share
+    off = share * (values - means[..., None])
+
+    # sum these by unit
+    ends = clusters[:1] if np.array_equal(*clusters) else clusters
+    n = int(max(end.max() for end in ends)) + 1
+    rows = off.reshape(-1, len(share))
+    parts = np.array([sum(np.bincount(end, row, n) for end in ends) for row in rows])
+    held = np.array([np.bincount(end, share, n) for end in ends])
+    n_units = int(np.count_nonzero(held.sum(axis=0)))
+
+    # of lists, as shares of the weight that is left without each
+    if len(ends) > 1:
+        return means, parts / np.maximum(1 - held.sum(axis=0), 1 / n), n_units
+    return means, parts * sqrt(n_units / max(n_units - 1, 1)), n_units
+
+
+def student_interval(
+    values: Any, errors: Any, n_units: int, level: float = LEVEL
+) -> tuple[Any, Any]:
+    """Return the ends of Student's t intervals of means over units, with n_units - 1 degrees.
+
+    They are NaN where there are fewer than `FEWEST_UNITS` units, or no spread: then nobody can know
+    how far a mean is off.
+    """
+    reach = student_quantile(n_units, level) * np.where(np.asarray(errors) > 1e-12, errors, np.nan)
+    return values - reach, values + reach
+
+
+def student_quantile(n_units: int, level: float = LEVEL) -> float:
+    """Return the half width of a two-sided t interval, in standard errors; NaN below 3 units."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n_units - 1, (1 + level) / 2)) if n_units >= FEWEST_UNITS else np.nan
+
+
+def student_test(mean: float, error: float, n_units: int, level: float) -> Fields:
+    """Return the t interval of a mean over units, ``low`` and ``high``, and its p-value ``p_t``.
+
+    They are None below three units, and without spread.
+    """
+    from scipy.special import stdtr
+
+    low, high = student_interval(mean, error, n_units, level)
+    if np.isnan(low):
+        return dict.fromkeys(("low", "high", "p_t"))
+    p_t = float(2 * stdtr(n_units - 1, -abs(mean) / error))
+    return {"low": float(low), "high": float(high), "p_t": p_t}
+
+
+def sign_flip_p(
+    values: Floats, n_draws: int = 9_999, random_state: int = 0, *, two_sided: bool = True
+) -> float:
+    """Return the exact p-value of a sum of values, shape (n,), of exchangeable signs.
+
+    It is the share of all 2^n patterns of signs under which the sum is at least the one observed
+    (in size, if `two_sided`). Beyond 15 values other than 0, patterns are drawn, and the observed
+    one is counted among them.
+    """
+    # all patterns, or those drawn
+    values = values[values != 0]
+    n = len(values)
+    seen, least = 0, (abs(values.sum()) if two_sided else values.sum()) - 1e-9 * abs(values).sum()
+    drawn = n > MOST_ENUMERATED
+    n_patterns = n_draws if drawn else 1 << n
+    rng = np.random.default_rng(random_state)
+
+    # count them, some at a time
+    step = max(1, (1 << 22) // max(n, 1))
+    for start in range(0, n_patterns, step):
+        patterns = np.arange(start, min(start + step, n_patterns))
+        if drawn:
+            flips = rng.integers(0, 2, (len(patterns), n), dtype=np.int8)
+        else:
+            flips = patterns[:, None] >> np.arange(n) & 1
+        sums = (1.0 - 2 * flips) @ values
+        seen += int(np.count_nonzero((abs(sums) if two_sided else sums) >= least))
+    return (seen + drawn) / (n_patterns + drawn)
 
 
 def percentile_interval(draws: Floats, level: float = LEVEL) -> Any:

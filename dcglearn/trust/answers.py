@@ -9,7 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_interval, percentile_interval
+from dcglearn.foundation.intervals import (
+    LEVEL,
+    Clusters,
+    mean_and_error,
+    percentile_interval,
+    student_interval,
+)
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
@@ -37,13 +43,7 @@ from dcglearn.readers.cell_values import shown
 from dcglearn.trust.answer_level import gain_by_place, left_by_place
 from dcglearn.trust.comparison import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
 from dcglearn.trust.falling_test import rising_discounts
-from dcglearn.trust.resampling import (
-    N_RESAMPLES,
-    Clusters,
-    bootstrap_counts,
-    folds_of_units,
-    mean_and_error,
-)
+from dcglearn.trust.resampling import N_RESAMPLES, bootstrap_counts, folds_of_units
 
 FEWEST_QUESTIONS = 30
 """With fewer questions of a kind nothing is said."""
@@ -127,9 +127,9 @@ def compared_rows(
     """
     # means, and leads with their errors
     both = np.concatenate([shares, shares[0] - shares])
-    means, errors = mean_and_error(both, weight, clusters)
+    means, errors, n_units = mean_and_error(both, weight, clusters)
     own, ahead = np.split(means, 2)
-    low, high = normal_interval(ahead, errors[len(shares) :])
+    low, high = student_interval(ahead, errors[len(shares) :], n_units)
 
     # a row each
     columns = np.column_stack([own, own, ahead, low, high]).tolist()

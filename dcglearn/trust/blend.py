@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.intervals import unit_residuals
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, frozen
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
@@ -32,13 +33,7 @@ from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, with_grades
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
-from dcglearn.trust.resampling import (
-    FEWEST_UNITS,
-    folds_of,
-    mean_and_covariance,
-    unit_of,
-    weights_of,
-)
+from dcglearn.trust.resampling import FEWEST_HELD_OUT, folds_of, unit_of, weights_of
 
 LOSSES_OF_MEMBERS = ("robust", "sigmoid")
 """Losses of the members that are fits; the first gives the judges."""
@@ -271,7 +266,8 @@ def _weighed(
     frame = held_out_members(members, pairs, description)
     weights = np.ones(len(members)) / len(members)
     if frame is not None:
-        shares = Shares(*mean_and_covariance(frame.right, frame.weight, frame.clusters))
+        mean, off, _ = unit_residuals(frame.right, frame.weight, frame.clusters)
+        shares = Shares(mean, off @ off.T)
         weights = shares.chances() + 1e-6
         members = [
             replace(member, share=float(share), error=float(error))
@@ -299,7 +295,7 @@ def held_out_members(
     """
     if not len(pairs):
         return None
-    unit = unit_of(pairs, fewest=FEWEST_UNITS)
+    unit = unit_of(pairs, fewest=FEWEST_HELD_OUT)
     folds = folds_of(pairs, unit, random_state=0, fewest=0)
     shape = pairs.n_grades, pairs.depth
     weight = weights_of(pairs)

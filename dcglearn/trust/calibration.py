@@ -8,12 +8,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_interval
+from dcglearn.foundation.intervals import LEVEL, Clusters, mean_and_error, student_interval
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.minimise import minimised_by_newton
 from dcglearn.metrics.judges import Judges
-from dcglearn.trust.resampling import Clusters, mean_and_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +21,7 @@ class Calibration(Finding):
 
     Of each decided pair, the chance of the list that the metric puts first is predicted. `brier` is
     the mean squared error of these chances (0.25 for a coin). `slope` is that of the verdicts on
-    the predicted log-odds, a logistic regression, with its standard `error` by unit: 1 where
+    the predicted log-odds, a logistic regression, with its standard `error` by `n_units`: 1 where
     calibrated, below 1 where the judges are less sure than predicted. `table` has a row for each
     range of chances: ``n`` pairs, their mean chance ``predicted`` and the share ``observed``.
     """
@@ -32,6 +31,7 @@ class Calibration(Finding):
     brier: float
     slope: float
     error: float
+    n_units: int
 
     _formats: ClassVar = {"predicted": ".3f", "observed": ".3f"}
 
@@ -56,8 +56,8 @@ class Calibration(Finding):
         # its standard error, by the independent unit
         _, missed, _ = log_chances(slope * odds, 0.0)
         curvature = float(weight @ (odds**2 * missed * (1 - missed)))
-        of_mean = float(mean_and_error((odds * missed)[None], weight, clusters)[1][0])
-        error = of_mean * float(weight.sum()) / max(curvature, 1e-12)
+        _, of_mean, n_units = mean_and_error((odds * missed)[None], weight, clusters)
+        error = float(of_mean[0]) * float(weight.sum()) / max(curvature, 1e-12)
 
         # predicted and observed, for the list that is predicted to win
         rows = []
@@ -72,13 +72,13 @@ class Calibration(Finding):
             row = {"chance": f"{low / 10:.1f} to {low / 10 + 0.1:.1f}", "n": int(inside.sum())}
             rows.append(row | {"predicted": predicted, "observed": observed})
         brier = float(np.average((1 - chances) ** 2, weights=weight))
-        return cls(table_of(rows), len(chances), brier, slope, error)
+        return cls(table_of(rows), len(chances), brier, slope, error, n_units)
 
     @property
     def interval(self) -> tuple[float, float]:
         """The ends of the slope's interval, of `LEVEL`."""
-        low, high = normal_interval(self.slope, self.error)
-        return max(low, 0.0), high
+        low, high = student_interval(self.slope, self.error, self.n_units)
+        return max(float(low), 0.0), float(high)
 
     @property
     def overconfident(self) -> bool:

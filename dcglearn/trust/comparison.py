@@ -29,7 +29,7 @@ class Row:
 
     `share` and `precision` are the share of preferences respected, where ties of the metric count
     half, or nothing; `difference` is the share of the first metric, the learned one, minus that of
-    this metric, and `low` and `high` are the ends of its 90% bootstrap interval.
+    this metric, and `low` and `high` are the ends of its 90% interval, NaN where it is not known.
     """
 
     name: str
@@ -55,6 +55,8 @@ class Row:
             verdict = "which is worse" if self.low > 0 else "which is better"
         gap, low, high = -100 * self.difference, -100 * self.high, -100 * self.low
         interval = f"{LEVEL:.0%} interval {low:+z.1f} to {high:+z.1f}"
+        if np.isnan(low):
+            interval = "no interval"
         return f"{self.share:.1%}, {verdict} ({gap:+z.1f} percentage points, {interval})"
 
 
@@ -69,7 +71,8 @@ class Comparison(Finding):
 
     `rows` hold the learned metric first; `baseline` and `textbook` name the metric in use, and the
     textbook DCG that is best on the training pairs. `n_train` and `n_held_out` count the decided
-    pairs, `by` is the unit that the bootstrap drew. `ceiling` is the noise ceiling of the held-out
+    pairs, `by` is the unit that intervals are over, and `whom_of` says of whom they speak.
+    `ceiling` is the noise ceiling of the held-out
     pairs, and `reached` the share of its pairs that the learned metric respects; where there is
     none, `no_ceiling` says why. `lack_of_fit` says what a DCG cannot express of the whole log,
     where the learned one is shown to be below the ceiling. `tells_nothing` is set where no metric
@@ -89,6 +92,7 @@ class Comparison(Finding):
     n_train: int
     n_held_out: int
     by: str
+    whom_of: str = ""
     ceiling: NoiseCeiling | None = None
     reached: float | None = None
     no_ceiling: str = ""
@@ -133,9 +137,12 @@ class Comparison(Finding):
         if self.textbook != self.baseline and best.low <= 0:
             clauses.append(f"{self.textbook}, the best textbook DCG in training, {best.beside}")
 
-        # the metric used now
+        # the metric used now, and of whom the intervals speak
         advice = ": keep that, or get more judgements" if row.high < 0 else ""
-        return "; ".join([*clauses, f"{in_use}{row.beside}{advice}"])
+        speaks = f"intervals are for {self.whom_of}"
+        if np.isnan(row.low):
+            speaks = f"there are too few to know how that would be for {self.whom_of}"
+        return "; ".join([*clauses, f"{in_use}{row.beside}{advice}", speaks])
 
     @property
     def followed(self) -> str:
@@ -214,6 +221,7 @@ class Comparison(Finding):
         rows: list[tuple[Any, ...]] = [
             (f"{row.name.partition(' (')[0]}: {row.share:.1%}", row.difference, row.low, row.high)
             for row in self.rows[1:]
+            if not np.isnan(row.low)
         ]
         if self.ceiling is not None and self.reached is not None and not self.tells_nothing:
             label = f"noise ceiling, where lists recur: {self.ceiling.share:.1%}"
@@ -234,7 +242,7 @@ class Comparison(Finding):
             f"share of {self.n_held_out:,} held-out pairs that each metric orders as the judges "
             "did; its ties count half",
             f"lead of {self.learned}, learned from {self.n_train:,} other pairs, over each metric, "
-            f"with its {LEVEL:.0%} interval by {self.by}",
+            f"with its {LEVEL:.0%} interval (Student's t, by {self.by})",
         ]
         meanings = {
             "QP utility": "the paper's weights of each grade at each position",

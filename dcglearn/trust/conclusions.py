@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.intervals import Clusters, normal_quantile
 from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError
 from dcglearn.learning.descriptions import DirectFit
 from dcglearn.logs.columns import weights_of
@@ -23,7 +23,7 @@ from dcglearn.trust.comparison import FOLLOWED_LEVEL, Comparison
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out import cross_fitted, half_test
 from dcglearn.trust.left_out import LeftOut, Quantity
-from dcglearn.trust.resampling import FEWEST_UNITS, Clusters, unit_of
+from dcglearn.trust.resampling import unit_of
 
 EXAMPLES = (
     '"gain of 2 > 0.5", "discount at 3 < 0.4", "followed rather than exponential-log2" or, with '
@@ -128,7 +128,7 @@ class OfPeople:
         used = usable_rows(log, ties=False)
         signs = np.zeros(len(log))
         signs[used] = comparison.signs if followed == "learned" else -comparison.signs
-        clusters = log.clusters(unit_of(log[used], fewest=FEWEST_UNITS))
+        clusters = log.clusters(unit_of(log[used]))
         return cls(claim, log, fit, other, followed, random_state, signs, clusters)
 
     @cached_property

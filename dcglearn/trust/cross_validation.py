@@ -12,7 +12,7 @@ import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import normal_interval
+from dcglearn.foundation.intervals import LEVEL, mean_and_error, student_interval
 from dcglearn.foundation.validation import Fields, Floats, Indices, PolarsFrame, Seed
 from dcglearn.learning.descriptions import (
     DirectDescription,
@@ -30,7 +30,7 @@ from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.held_out_frame import Rows, held_out_frame, respected
+from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, respected
 from dcglearn.trust.resampling import check_enough, decided_pairs
 
 _LOG = logging.getLogger(__name__)
@@ -40,10 +40,16 @@ C_GRID = tuple(float(f"1e{power}") for power in range(-5, 6))
 
 
 class _Tried(Finding):
-    """Base of results of cross-validation: the values tried, their shares, and the best one."""
+    """Base of results of cross-validation: the values tried, their shares, and the best one.
+
+    `share` is what choosing reaches, and `interval` its 90% interval: each fold is ordered at the
+    value that is best in the other folds, so that no pair takes part in the choice for itself.
+    """
 
     mean: Floats
     error: Floats
+    share: float
+    interval: tuple[float, float]
 
     _of: ClassVar[str]
     """Name of the parameter whose values are tried."""
@@ -57,15 +63,14 @@ class _Tried(Finding):
 
     @property
     def sentence(self) -> str:
-        """The best value, and the share that it reaches."""
+        """The best value, and the share that a value chosen in this way reaches."""
         values, best = self._values
-        place = int(np.flatnonzero(values == best)[0])
-        mean, error = self.mean[place], self.error[place]
-        low, _ = normal_interval(mean, error)
+        low, high = self.interval
         coin = "" if low > 0.5 else "; a coin may order as many, so none is shown to be better"
         return (
-            f"{self._of}={best:g} is the best of {len(values)}: learned with it, metrics order "
-            f"{mean:.1%} ± {error:.1%} of the held-out preferences rightly{coin}"
+            f"{self._of}={best:g} is the best of {len(values)}; chosen without a fold, it orders "
+            f"{self.share:.1%} of what the fold holds rightly ({LEVEL:.0%} interval {low:.1%} to "
+            f"{high:.1%}){coin}"
         )
 
     @property
@@ -81,7 +86,8 @@ class _Tried(Finding):
         """What the shares are."""
         return (
             "shares are of all held-out preferences, ± their standard error; what the folds keep "
-            "together, such as the judgements of a rater, counts as dependent",
+            "together, such as the judgements of a rater, counts as dependent; the best of these "
+            "shares is too high, since it was chosen by them",
         )
 
     @property
@@ -104,13 +110,17 @@ class ChosenC(_Tried):
     """The C with the best mean (the smallest of equals), and the scores of all.
 
     For each C of `grid`, `mean` is the share of all held-out preferences respected, and `error` its
-    standard error by unit: what a fold keeps together is dependent; shape (n_C,) each.
+    standard error by unit: what a fold keeps together is dependent; shape (n_C,) each. `share` is
+    what choosing reaches, and `interval` its 90% interval: each fold is ordered at the C that is
+    best in the other folds.
     """
 
     C: float
     grid: Floats
     mean: Floats
     error: Floats
+    share: float
+    interval: tuple[float, float]
 
     _of: ClassVar = "C"
 
@@ -162,12 +172,13 @@ def choose_C(  # noqa: N802
     # learn at every C, fold by fold
     log, values, folds = _prepared(log, grid, n_folds, random_state, by)
     path_of = partial(_c_path, QPDescription.of(learner), values)
-    mean, error = _shares(log, by, folds, path_of, "choosing C", engine)
+    frame = _held_out(log, by, folds, path_of, "choosing C", engine)
 
     # take the best share, at the smallest of equals
+    (mean,), (error,), _ = frame.means_and_errors()
     C = float(values[_best(mean)[0]])
     _LOG.info("C=%g chosen of %d in %d folds by %s", C, len(values), n_folds, by)
-    return ChosenC(C, values, mean, error)
+    return ChosenC(C, values, mean, error, *_reached(frame, folds))
 
 
 Folds = Sequence[tuple[Rows, Rows]]
@@ -191,17 +202,38 @@ def _prepared(
     return log, np.sort(np.array(list(grid), dtype=np.float64)), folds
 
 
-def _shares(
+def _held_out(
     log: Preferences, by: str | None, folds: Folds, path_of: Path, title: str, engine: Any = None
-) -> tuple[Floats, Floats]:
-    """Return the share of held-out preferences respected at each value, and its error by unit."""
+) -> HeldOut:
+    """Return how far the metrics of each value respect the preferences that folds hold out."""
     parts = ((log[train], log[test]) for train, test in folds)
     of_fold = partial(_right, path_of)
     rights = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
     frame = held_out_frame(log, by, folds, rights, title)
     assert frame is not None, "a log that can be learned from holds preferences"
-    (mean,), (error,) = frame.means_and_errors()
-    return mean, error
+    return frame
+
+
+def _reached(frame: HeldOut, folds: Folds, equal: int = 0) -> tuple[float, tuple[float, float]]:
+    """Return the share reached where each fold's value is the best of the others; its interval.
+
+    `equal` is the place of the value taken among equals, the first or the last. What the k folds
+    hold out also trains the others, which multiplies the variance by ``1 + k / (k - 1)`` (Nadeau
+    and Bengio 2003, Inference for the generalization error, section 3).
+    """
+    # each fold at the value that is best without it
+    right = np.full(len(frame.rows), np.nan)
+    for _, test in folds:
+        held = np.isin(frame.rows, test)
+        if held.any() and not held.all():
+            rest = frame.right[:, ~held] @ frame.weight[~held] / frame.weight[~held].sum()
+            right[held] = frame.right[_best(rest)[equal], held]
+
+    # the mean of these, with its interval
+    (mean,), (error,), n_units = mean_and_error(right[None], frame.weight, frame.clusters)
+    overlap = 1 + len(folds) / (len(folds) - 1)
+    low, high = student_interval(mean, error * overlap**0.5, n_units)
+    return float(mean), (max(float(low), 0.0), min(float(high), 1.0))
 
 
 def _right(path_of: Path, fold: tuple[Preferences, Preferences]) -> Floats:
@@ -233,7 +265,7 @@ class RidgePath(_Tried):
     At each `ridge`, shape (n,), increasing, `gains`, shape (n, L), and `discounts`, shape (n, K),
     are learned from the whole log, as is `further` in a form beyond the DCG: stop probabilities,
     shape (n, L), or the share of the best result, shape (n, 1). `mean` is the share of held-out
-    pairs that they order correctly, and `error` its standard error, as in `ChosenC`.
+    pairs that they order correctly, and `error`, `share` and `interval` are as in `ChosenC`.
     """
 
     ridge: Floats
@@ -241,6 +273,8 @@ class RidgePath(_Tried):
     discounts: Floats
     mean: Floats
     error: Floats
+    share: float
+    interval: tuple[float, float]
     further: Floats | None = None
 
     _of: ClassVar = "ridge"
@@ -298,7 +332,9 @@ def ridge_path(
 
     # learn at every ridge, from the whole log and fold by fold
     path_of = partial(_ridge_path, description, values)
-    whole, (mean, error) = path_of(log), _shares(log, by, folds, path_of, "ridges")
+    whole, frame = path_of(log), _held_out(log, by, folds, path_of, "ridges")
+    (mean,), (error,), _ = frame.means_and_errors()
+    share, interval = _reached(frame, folds, -1)
 
     # the curves of the whole log
     further = [parameters_of(x, description.form) for x in whole if isinstance(x, ListUtility)]
@@ -308,6 +344,8 @@ def ridge_path(
         discounts=np.stack([metric.discounts for metric in whole]),
         mean=mean,
         error=error,
+        share=share,
+        interval=interval,
         further=np.stack(further) if further else None,
     )
 

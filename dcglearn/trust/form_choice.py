@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_interval
+from dcglearn.foundation.intervals import LEVEL, student_interval
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
@@ -45,7 +45,7 @@ from dcglearn.trust.nested_test import (
     draws_for,
     nested_test,
 )
-from dcglearn.trust.resampling import FEWEST_UNITS, FOLDS, unit_of
+from dcglearn.trust.resampling import FEWEST_HELD_OUT, FOLDS, unit_of
 
 OF_FORMS = {
     "dcg": "a DCG",
@@ -191,7 +191,9 @@ class FormChoice(Finding):
             row |= {"ordered_rightly": score.share, "log_probability": score.log_likelihood}
             row |= {"minus_the_DCGs": None, "low": None, "high": None}
             if form != "dcg":
-                ends = score.ahead, *normal_interval(score.ahead, score.ahead_error)
+                # ten units at least were held out
+                interval = student_interval(score.ahead, score.ahead_error, FEWEST_HELD_OUT)
+                ends = score.ahead, *interval
                 row |= dict(zip(("minus_the_DCGs", "low", "high"), ends, strict=True))
             rows.append(row | {"better_fit": score.gain, "p": score.p_value})
         return table_of(rows)
@@ -221,12 +223,12 @@ def cross_validated_forms(
     in many judgements, in three random halvings; else pairs of lists. Raise InputError if there are
     too few judgements to hold any out.
     """
-    unit = unit_of(log, fewest=FEWEST_UNITS, per_list=2)
+    unit = unit_of(log, fewest=FEWEST_HELD_OUT, per_list=2)
     clusters = log.clusters(unit)
-    if len(np.unique(clusters[0])) < FEWEST_UNITS:
+    if len(np.unique(clusters[0])) < FEWEST_HELD_OUT:
         raise InputError(
             'form="auto" holds out judgements to choose the form, and the log has fewer than '
-            f'{FEWEST_UNITS} distinct pairs of lists: give form="dcg", or more judgements',
+            f'{FEWEST_HELD_OUT} distinct pairs of lists: give form="dcg", or more judgements',
             see="too-few",
         )
 
@@ -252,8 +254,8 @@ def cross_validated_forms(
     # ties have a probability, but no order
     decided = frame.weight if log.tie is None else frame.weight * ~log.tie[frame.rows]
     shares = frame.right @ decided / max(float(decided.sum()), 1e-300)
-    (_, means), (_, errors) = frame.means_and_errors()
-    (_, leads), (_, lead_errors) = frame.leads()
+    (_, means), (_, errors), _ = frame.means_and_errors()
+    (_, leads), (_, lead_errors), _ = frame.leads()
     numbers = np.transpose([means, errors, shares, leads, lead_errors]).tolist()
     return {form: FormScore(*row) for form, row in zip(FORMS, numbers, strict=True)}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.intervals import percentile_interval
+from dcglearn.foundation.intervals import Clusters, student_quantile
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.descriptions import (
@@ -35,12 +35,11 @@ from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out_frame import HeldOut
 from dcglearn.trust.misfit import lack_of_fit
 from dcglearn.trust.resampling import (
-    FEWEST_UNITS,
-    Clusters,
+    FEWEST_HELD_OUT,
     decided_pairs,
     folds_of,
-    resampled_weights,
     sign_test,
+    speaks_of,
     unit_of,
 )
 
@@ -53,7 +52,6 @@ def compare_learners(
     baseline: MetricLike = BASELINE,
     C: float | str = "auto",
     by: str | None = None,
-    n_resamples: int | None = None,
     random_state: int = 0,
 ) -> Comparison:
     """Learn from one log; compare the learners and the textbook DCGs on another.
@@ -75,11 +73,10 @@ def compare_learners(
     C : float or "auto"
         C of the paper's QP; "auto" chooses it by cross-validation on the training part.
     by : {"pair", "rater", "query", "list"}, optional
-        Unit that the bootstrap draws from `held_out`; by default the independent one (see
-        `unit_of`).
-    n_resamples, random_state : int, optional
-        Number of bootstrap samples, by default 1,000, for more than 50,000 pairs 200; seed of folds
-        and bootstrap.
+        Unit of `held_out` that intervals are over; by default the coarsest of which there are
+        three: raters, queries, lists that recur, or else pairs.
+    random_state : int
+        Seed of folds.
 
     See Also
     --------
@@ -107,14 +104,7 @@ def compare_learners(
     learned = fit_in_form(train, DirectDescription.of(learner))
     warn_of(learned)
     return compare_dcg(
-        learned,
-        train,
-        held_out,
-        baseline=baseline,
-        C=C,
-        by=by,
-        n_resamples=n_resamples,
-        random_state=random_state,
+        learned, train, held_out, baseline=baseline, C=C, by=by, random_state=random_state
     )
 
 
@@ -127,7 +117,6 @@ def compare_dcg(
     C: float | str,
     random_state: int,
     by: str | None = None,
-    n_resamples: int | None = None,
 ) -> Comparison:
     """Compare what was learned from `train` with other metrics; see `compare_learners`."""
     held_out = held_out.decided
@@ -168,7 +157,7 @@ def compare_dcg(
     tossed = tells_nothing(train) and tells_nothing(held_out)
     names = Comparison((), baseline_name, best, n_train, n_held_out, by=unit, tells_nothing=tossed)
     chances = _chances(learned.metric, held_out)
-    return _with_numbers(names, held_out, verdicts, chances, n_resamples, random_state)
+    return _with_numbers(names, held_out, verdicts, chances, random_state)
 
 
 def _chances(metric: Any, pairs: Preferences) -> Floats | None:
@@ -197,19 +186,20 @@ def cross_fitted(
     """Compare the learned metric, the best textbook DCG and the current one on all pairs of a log.
 
     Each pair is judged by what was learned, or chosen, from the folds without it. Raters or queries
-    are held out whole where there are ten of them. `llm` is the DCG of an LLM judge, which knows
+    are held out whole where there are ten of them; intervals are over the coarsest unit of which
+    there are three. `llm` is the DCG of an LLM judge, which knows
     nothing of the log. Raises InputError if too few pairs can be held out.
     """
     pairs = decided_pairs(log)
     description = replace(DirectDescription.of(learner), n_grades=pairs.n_grades)
-    unit = unit_of(pairs, fewest=FEWEST_UNITS)
+    unit = unit_of(pairs)
     baseline_name, baseline_dcg = metric_in_use(baseline, pairs.n_grades, pairs.depth)
 
     # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
     verdicts = np.zeros((2, len(pairs)), np.int8)
     chosen = []
     chances = np.full(len(pairs), np.nan)
-    folds = folds_of(pairs, unit, random_state)
+    folds = folds_of(pairs, unit_of(pairs, fewest=FEWEST_HELD_OUT), random_state)
     for train, test in counted(folds, len(folds), "held out"):
         part = pairs[train]
         fitted = fit_in_form(part, description, llm=llm)
@@ -229,7 +219,7 @@ def cross_fitted(
     names = Comparison(
         (), baseline_name, best, n_train, len(pairs), by=unit, tells_nothing=says_nothing
     )
-    return _with_numbers(names, pairs, of_metrics, chances, None, random_state)
+    return _with_numbers(names, pairs, of_metrics, chances, random_state)
 
 
 def with_lack_of_fit(
@@ -261,7 +251,6 @@ def _with_numbers(
     held_out: Preferences,
     verdicts: Mapping[str, Grades],
     chances: Floats | None,
-    n_resamples: int | None,
     random_state: int,
 ) -> Comparison:
     """Return a comparison, of which `names` says what is compared, with rows and tests.
@@ -275,7 +264,7 @@ def _with_numbers(
     table = np.stack([*verdicts.values()])
     frame = HeldOut.of(held_out, unit, np.arange(len(held_out)), (table[None] + 1) / 2)
     weight = frame.weight
-    rows = rows_of([*verdicts], frame, held_out, unit, n_resamples, random_state)
+    rows = rows_of([*verdicts], frame)
 
     # the pairs on which the learned metric and the one used now choose different lists
     learned = table[0]
@@ -297,6 +286,7 @@ def _with_numbers(
     return replace(
         names,
         rows=rows,
+        whom_of=speaks_of(held_out, unit),
         ceiling=ceiling,
         reached=reached,
         no_ceiling=no_ceiling,
@@ -308,19 +298,26 @@ def _with_numbers(
     )
 
 
-def rows_of(
-    names: Sequence[str],
-    frame: HeldOut,
-    log: Preferences,
-    unit: str,
-    n_resamples: int | None,
-    random_state: int,
-) -> tuple[Row, ...]:
-    """Return a row for each metric: the share of held-out pairs of a log, and the first's lead."""
+def rows_of(names: Sequence[str], frame: HeldOut) -> tuple[Row, ...]:
+    """Return a row for each metric: the share of held-out pairs, and the first metric's lead.
+
+    Beside the pairs, a lead counts half a pair on average of which nobody knows for either metric,
+    as in Agresti and Min 2005: that few pairs, or none, tell two metrics apart does not prove that
+    they are equally good.
+    """
     shares = frame.means()[0]
     precisions = (frame.right == 1) @ frame.weight / frame.weight.sum()
-    leads = lead_intervals(log[frame.rows], frame.right, unit, n_resamples, random_state)
-    columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()
+
+    # leads with the pairs that nobody knows, of which the number ahead has the variance 1
+    (behind, *_), (errors, *_), n_units = frame.leads()
+    n = len(frame.rows)
+    leads = np.append(0.0, -behind[1:] * n / (n + 2))
+    reach = student_quantile(n_units) * np.hypot(errors * n, 1.0) / (n + 2)
+    reach[0] = 0.0
+
+    # a row each
+    ends = (leads - reach, leads + reach)
+    columns = np.column_stack([shares, precisions, shares[0] - shares, *ends]).tolist()
     return tuple(Row(name, *row) for name, row in zip(names, columns, strict=True))
 
 
@@ -342,26 +339,3 @@ def _of_lists(train: Preferences) -> dict[str, Metric]:
         name = max(shares, key=shares.__getitem__)
         chosen[f"{name} (fitted in training)" if len(family) > 1 else name] = family[name]
     return chosen
-
-
-def lead_intervals(
-    log: Preferences, respected: Floats, unit: str, n_resamples: int | None, random_state: int
-) -> Floats:
-    """Return the bootstrap interval of the first metric's lead over each one, shape (M, 2).
-
-    A lead is a difference of shares. Each sample also holds pairs of which nobody knows, half a
-    pair on average for either metric and one for neither, as in Agresti and Min 2005: that few
-    pairs, or none, tell two metrics apart does not prove that they are equally good.
-    """
-    # long logs need fewer samples
-    n_resamples = n_resamples or (1000 if len(log) <= 50_000 else 200)
-    weights = resampled_weights(log, unit, n_resamples, random_state)
-    unknown = np.random.default_rng([random_state, 1]).poisson(0.5, (n_resamples, 2)) @ [1, -1]
-    differences = []
-    for weight, further in zip(counted(weights, n_resamples, "bootstrap"), unknown, strict=True):
-        if weight.any():
-            sums = respected @ weight / weight.mean()
-            ahead = sums[0] - sums
-            ahead[1:] += further
-            differences.append(ahead / (len(weight) + 2))
-    return percentile_interval(np.array(differences)).T

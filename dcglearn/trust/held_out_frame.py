@@ -10,13 +10,13 @@ from typing import Self
 
 import numpy as np
 
+from dcglearn.foundation.intervals import Clusters, mean_and_error
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.minimise import minimised
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
-from dcglearn.trust.resampling import Clusters, mean_and_error
 
 Rows = Indices
 """Numbers of pairs."""
@@ -61,12 +61,12 @@ class HeldOut:
         weight = self.weight[rows]
         return self.right[:, rows] @ weight / weight.sum()
 
-    def means_and_errors(self) -> tuple[Floats, Floats]:
-        """Return the means and their standard errors by unit, shape (1 or 2, M) each."""
+    def means_and_errors(self) -> tuple[Floats, Floats, int]:
+        """Return the means and their standard errors, shape (1 or 2, M) each, and the units."""
         return mean_and_error(self.values, self.weight, self.clusters)
 
-    def leads(self) -> tuple[Floats, Floats]:
-        """Return the means minus the first metric's, paired, and their standard errors by unit."""
+    def leads(self) -> tuple[Floats, Floats, int]:
+        """Return the means minus the first metric's, their standard errors, and the units."""
         return replace(self, values=self.values - self.values[:, :1]).means_and_errors()
 
 

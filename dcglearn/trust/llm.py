@@ -24,7 +24,8 @@ from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
 from dcglearn.trust import band_draws
 from dcglearn.trust.band_draws import Bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, held_out_members, mean_dcg
-from dcglearn.trust.resampling import FEWEST_UNITS, unit_of
+from dcglearn.trust.held_out_frame import HeldOut
+from dcglearn.trust.resampling import unit_of
 
 if TYPE_CHECKING:
     from dcglearn.trust.comparison import Row
@@ -268,7 +269,7 @@ def llm_report(
     report = LLMReport(fit.members[0], fit.machine, fit.dcg, weight, n_llm)
     if tells_nothing(log):
         return replace(report, tells_nothing=True)
-    report = _with_rows(report, log, fit.description, random_state)
+    report = _with_rows(report, log, fit.description)
     if problem := why_no_bands(log):
         return replace(report, no_bands=problem)
 
@@ -292,24 +293,18 @@ def llm_report(
     return replace(report, bands=own, worth=worth)
 
 
-def _with_rows(
-    report: LLMReport, log: Preferences, description: DirectDescription, random_state: int
-) -> LLMReport:
+def _with_rows(report: LLMReport, log: Preferences, description: DirectDescription) -> LLMReport:
     """Return the report with how both DCGs order held-out verdicts, if some can be held out."""
     pairs = usable_pairs(log.thinned(SAMPLE))
     members = {"people": report.people, "LLM judge": report.machine}
     frame = held_out_members([*members.values()], pairs, description)
     if frame is None:
         return report
-    unit = unit_of(pairs, fewest=FEWEST_UNITS)
+    frame = HeldOut.of(pairs, unit_of(pairs), frame.rows, frame.values)
 
     from dcglearn.trust.held_out import rows_of  # takes long to import
 
-    try:
-        rows = rows_of([*members], frame, pairs, unit, None, random_state)
-    except InputError:  # all of one unit
-        return report
-    return replace(report, rows=rows, n_held_out=len(frame.rows))
+    return replace(report, rows=rows_of([*members], frame), n_held_out=len(frame.rows))
 
 
 def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_interval
+from dcglearn.foundation.intervals import LEVEL, student_interval
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner
@@ -40,8 +40,8 @@ class Part:
 
     `share` is the share of the preferences respected (ties of the utility count half),
     `log_likelihood` the mean log probability of a preference; `ahead` and `likelihood_ahead` are
-    those minus the DCG's, with their standard errors `ahead_error` and `likelihood_error`.
-    `covered_share`, the share where lists recur, compares with the noise ceiling.
+    those minus the DCG's, with their standard errors `ahead_error` and `likelihood_error` by
+    `n_units`. `covered_share`, the share where lists recur, compares with the noise ceiling.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Part:
     ahead_error: float
     likelihood_ahead: float
     likelihood_error: float
+    n_units: int
     covered_share: float | None = None
 
     @property
@@ -59,17 +60,17 @@ class Part:
 
         It then respects more preferences, beyond error, and makes them more likely.
         """
-        return _beyond_error(self.ahead, self.ahead_error) and self.more_likely
+        return self._interval()[0] > 0 and self.more_likely
 
     @property
     def more_likely(self) -> bool:
         """Whether preferences are more likely under it than under the DCG, beyond error."""
-        return _beyond_error(self.likelihood_ahead, self.likelihood_error)
+        return self._interval("likelihood_")[0] > 0
 
     @property
     def points(self) -> str:
         """How many percentage points the share is ahead of the DCG's, with its interval."""
-        lead, low, high = (100 * x for x in _with_ends("", self.ahead, self.ahead_error).values())
+        lead, low, high = (100 * x for x in (self.ahead, *self._interval()))
         return f"{lead:.1f} points more ({LEVEL:.0%} interval {low:.1f} to {high:.1f})"
 
     @property
@@ -78,22 +79,20 @@ class Part:
         shown: Fields = {"learned_without_the_pair": self.name, "share": self.share}
         shown |= {"lead": None, "low": None, "high": None, "recurring": self.covered_share}
         shown |= {"log_likelihood": self.log_likelihood}
-        ahead = {"likelihood_lead": None, "likelihood_low": None, "likelihood_high": None}
+        ahead: Fields = dict.fromkeys(("likelihood_lead", "likelihood_low", "likelihood_high"))
         if self.name != DCG_NAME:
-            shown |= _with_ends("", self.ahead, self.ahead_error)
-            ahead = _with_ends("likelihood_", self.likelihood_ahead, self.likelihood_error)
+            low, high = self._interval()
+            shown |= {"lead": self.ahead, "low": low, "high": high}
+            low, high = self._interval("likelihood_")
+            ahead = dict(zip(ahead, (self.likelihood_ahead, low, high), strict=True))
         return shown | ahead
 
-
-def _with_ends(kind: str, lead: float, error: float) -> Fields:
-    """Return a lead and its interval as cells."""
-    low, high = normal_interval(lead, error)
-    return {f"{kind}lead": lead, f"{kind}low": low, f"{kind}high": high}
-
-
-def _beyond_error(lead: float, error: float) -> bool:
-    """Return whether the 90% interval of a lead lies above 0."""
-    return bool(normal_interval(lead, error)[0] > 0)
+    def _interval(self, kind: str = "") -> tuple[float, float]:
+        """Return the ends of the interval of a lead."""
+        error = self.likelihood_error if kind else self.ahead_error
+        lead = self.likelihood_ahead if kind else self.ahead
+        low, high = student_interval(lead, error, int(self.n_units))
+        return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -322,8 +321,9 @@ def _fits(
 
 def _parts(frame: HeldOut, ceiling: NoiseCeiling | None) -> list[Part]:
     """Return the parts; the first utility is the DCG."""
-    leads, errors = frame.leads()
+    leads, errors, n_units = frame.leads()
     numbers = [*frame.means(), leads[0], errors[0], leads[1], errors[1]]
+    numbers.append(np.full(len(leads[0]), n_units))
     if ceiling is not None:
         numbers.append(frame.shares(ceiling.rows))
     names = [DCG_NAME, "weights free at each grade and position", *FORM_NAMES.values()]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.intervals import FEWEST_UNITS, Clusters, mean_and_error, sign_flip_p
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
 from dcglearn.logs.columns import weights_of
@@ -19,8 +20,8 @@ FOLDS = 5
 N_RESAMPLES = 500
 """Number of bootstrap samples of questions, or of experiments."""
 
-FEWEST_UNITS = 10
-"""With fewer raters or queries than this, others are held out."""
+FEWEST_HELD_OUT = 10
+"""With fewer raters or queries than this, others are held out to choose between metrics."""
 
 
 FEWEST_TESTED = 20
@@ -49,7 +50,7 @@ def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
 
 
 def unit_of(
-    log: PreferencePairs, *, fewest: int = 2, without: str = "", per_list: float = 1
+    log: PreferencePairs, *, fewest: int = FEWEST_UNITS, without: str = "", per_list: float = 1
 ) -> str:
     """Return the independent unit of a log: "rater", "query", "list" or "pair".
 
@@ -58,10 +59,30 @@ def unit_of(
     judgements than lists; else pairs.
     """
     for unit in ("rater", "query"):
-        labels = None if unit == without else getattr(log, unit)
-        if labels is not None and len(np.unique(labels)) >= fewest:
+        if unit != without and _n_labels(log, unit) >= fewest:
             return unit
     return "list" if len(log) >= max(per_list * log.n_lists, log.n_lists + 1) else "pair"
+
+
+def speaks_of(log: PreferencePairs, unit: str) -> str:
+    """Return of whom a mean over the units of a log speaks, such as "new queries of 2 raters".
+
+    Of raters or queries that are too few to be a unit, it speaks of these alone.
+    """
+    few = []
+    for name, plural in (("rater", "raters"), ("query", "queries")):
+        n = 0 if name == unit else _n_labels(log, name)
+        if 0 < n < FEWEST_UNITS:
+            few.append(f"this {name}" if n == 1 else f"these two {plural}")
+    new = {"rater": "new raters", "query": "new queries", "list": "new lists"}
+    words = new.get(unit, "new pairs of lists")
+    return f"{words} of {' and '.join(few)}" if few else words
+
+
+def _n_labels(log: PreferencePairs, column: str) -> int:
+    """Return how many raters or queries a log names; 0 without the column."""
+    labels = getattr(log, column)
+    return 0 if labels is None else len(np.unique(labels))
 
 
 def no_more_lists(log: PreferencePairs, unit: str, n: int, fewest: int) -> str:
@@ -92,7 +113,7 @@ def folds_of(
     folds = divided(log.clusters(unit), n_folds, np.random.default_rng(random_state))
     n_held_out = sum(len(test) for _, test in folds)
     if n_held_out < fewest:
-        remedy = no_more_lists(log, unit, n_folds, FEWEST_UNITS) or "get more judgements"
+        remedy = no_more_lists(log, unit, n_folds, FEWEST_HELD_OUT) or "get more judgements"
         raise InputError(
             f"{n_held_out} pairs can be held out by {unit}, fewer than {fewest}: too few to "
             f"compare anything; {remedy}",
@@ -164,94 +185,24 @@ def resampled_weights(
         yield weight * times
 
 
-Clusters = tuple[Indices, Indices]
-"""Numbers of what the two lists of each pair belong to; the same twice unless these are lists."""
-
-
-def sign_test(
-    signs: Floats,
-    weight: Floats,
-    clusters: Clusters,
-    *,
-    most_enumerated: int = 12,
-    n_draws: int = 9_999,
-) -> float:
+def sign_test(signs: Floats, weight: Floats, clusters: Clusters) -> float:
     """Return the two-sided p-value of signs, shape (n,), whose weighted sum is expected to be 0.
 
-    The signs of a cluster are exchanged together, in all ways for up to `most_enumerated` clusters,
-    else in `n_draws` that are drawn. Where pairs are in two clusters, their lists, each pair is
-    exchanged by itself, and the value is at least that of the normal distribution with the standard
-    error of dependent pairs.
+    The signs of a unit are exchanged together (`sign_flip_p`). Where pairs are in two units, their
+    lists, each pair is exchanged by itself, and the value is at least that of Student's t with the
+    standard error of dependent pairs.
     """
     # sum the signs that are exchanged together
     first, second = clusters
     by_list = not np.array_equal(first, second)
     of_pair = pair_numbers(first, second) if by_list else np.unique(first, return_inverse=True)[1]
-    sums = np.bincount(of_pair, signs * weight)
-    sums = sums[sums != 0]
-    if not len(sums):
-        return 1.0
-
-    # all signs, or many drawn ones and those observed
-    if len(sums) <= most_enumerated:
-        flips = 1.0 - 2 * (np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1)
-    else:
-        flips = np.random.default_rng(0).choice([-1.0, 1.0], (n_draws, len(sums)))
-        flips = np.vstack([np.ones(len(sums)), flips])
-    p_value = float(np.mean(np.abs(flips @ sums) >= abs(sums.sum()) - 1e-9 * np.abs(sums).sum()))
+    p_value = sign_flip_p(np.bincount(of_pair, signs * weight).astype(np.float64))
     if not by_list:
         return p_value
 
     # pairs that share a list are dependent
-    from scipy.special import ndtr
+    from scipy.special import stdtr
 
-    mean, error = mean_and_error(signs[None], weight, clusters)
-    return max(p_value, 2 * float(ndtr(-abs(mean[0]) / max(error[0], 1e-300))))
-
-
-def mean_and_covariance(
-    values: Floats, weight: Floats, clusters: Clusters
-) -> tuple[Floats, Floats]:
-    """Return the weighted means of values, shape (M, n), and their covariance.
-
-    Pairs of one cluster are dependent.
-    """
-    means, off = _off_by_cluster(values, weight, clusters)
-    return means, off @ off.T
-
-
-def mean_and_error(values: Floats, weight: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
-    """Return the weighted means of values of pairs, and their standard errors.
-
-    Pairs of one cluster are dependent. `values` has the shape (..., n), `weight` (n,), and
-    `clusters` number those of the two lists of each pair. Where these are lists, the variance is
-    that of the jackknife, which leaves out a list with all its pairs (Efron and Stein 1981): that
-    of dyadic data (Aronow, Samii and Assenova 2015) is too small where a few lists are in many
-    pairs.
-    """
-    means, off = _off_by_cluster(values, weight, clusters)
-
-    # as shares of the weight that is left without each list
-    if not np.array_equal(*clusters):
-        n = off.shape[1]
-        first, second = (np.bincount(end, weight / weight.sum(), n) for end in clusters)
-        off = off / np.maximum(1 - first - second, 1 / n)
-    return means, np.sqrt((off**2).sum(axis=1)).reshape(means.shape)
-
-
-def _off_by_cluster(values: Floats, weight: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
-    """Return the weighted means of values, shape (..., n), and each cluster's part of the error.
-
-    The parts have a row for each mean.
-    """
-    # means, and each pair's part
-    share = weight / weight.sum()
-    means = values @ share
-    off = share * (values - means[..., None])
-
-    # sum these by cluster
-    first, second = clusters
-    n = int(max(first.max(), second.max())) + 1
-    ends = (first,) if np.array_equal(first, second) else (first, second)
-    rows = off.reshape(-1, len(share))
-    return means, np.array([sum(np.bincount(end, row, n) for end in ends) for row in rows])
+    mean, error, n_units = mean_and_error(signs[None], weight, clusters)
+    size = abs(float(mean[0])) / max(float(error[0]), 1e-300)
+    return max(p_value, 2 * float(stdtr(max(n_units - 1, 1), -size)))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, normal_interval
+from dcglearn.foundation.intervals import LEVEL, student_interval
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame, one_of
@@ -32,7 +32,14 @@ from dcglearn.trust.nested_test import (
     blunter_draws,
     nested_test,
 )
-from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of, weights_of
+from dcglearn.trust.resampling import (
+    decided_pairs,
+    folds_of,
+    sampled,
+    speaks_of,
+    unit_of,
+    weights_of,
+)
 
 FEWEST_LEARNED = 20
 """A segment of fewer decided pairs has no DCG of its own."""
@@ -61,8 +68,8 @@ class SegmentTest(Finding):
     segments' DCGs minus that of the common DCG, `error` its standard error and `interval` its 90%
     interval; `likelihood_gain` and `likelihood_error` are the same for the mean log probability of
     a preference. `segments` come the largest first, by the column `by`; `unit` was held out, and
-    standard errors are by it. `n_pairs` counts the held-out pairs of segments that have a DCG of
-    their own.
+    standard errors are by it, so that they speak of `whom_of`. `n_pairs` counts the held-out pairs
+    of segments that have a DCG of their own.
     """
 
     gain: float
@@ -75,6 +82,7 @@ class SegmentTest(Finding):
     unit: str
     n_pairs: int
     p_value: float
+    whom_of: str = "new pairs of lists"
 
     @property
     def found(self) -> bool:
@@ -86,10 +94,12 @@ class SegmentTest(Finding):
         """The verdict in words."""
         gain, low, high = (100 * share for share in (self.gain, *self.interval))
         own = f"a DCG for each {self.by}"
+        interval = f"{LEVEL:.0%} interval {low:+.1f} to {high:+.1f} for {self.whom_of}"
+        if np.isnan(low):
+            interval = f"there are too few to know how that would be for {self.whom_of}"
         numbers = (
             f"the share of held-out preferences that DCGs order rightly changes by {gain:+.1f} "
-            f"percentage points where each is learned apart ({LEVEL:.0%} interval {low:+.1f} to "
-            f"{high:+.1f})"
+            f"percentage points where each is learned apart ({interval})"
         )
 
         # the p-value is of the fit, the share of what was held out
@@ -135,7 +145,8 @@ class SegmentTest(Finding):
     def pictures(self) -> list[Fields]:
         """The gain of a DCG for each segment, with its interval."""
         row = ("held-out preferences ordered rightly", self.gain, *self.interval)
-        return [{"title": f"gain of a DCG for each {self.by}", "rows": [row]}]
+        rows = [] if np.isnan(row[-1]) else [row]
+        return [{"title": f"gain of a DCG for each {self.by}", "rows": rows}]
 
 
 def segment_test(
@@ -195,7 +206,7 @@ def segment_test(
         p_value = _p_value(pairs[tested], labels[tested], random_state)
 
     # what own DCGs gain
-    gains, errors = frame.leads()
+    gains, errors, n_units = frame.leads()
     gain, likelihood_gain = gains[:, 1].tolist()
     error, likelihood_error = errors[:, 1].tolist()
 
@@ -213,7 +224,8 @@ def segment_test(
         error=error,
         likelihood_gain=likelihood_gain,
         likelihood_error=likelihood_error,
-        interval=normal_interval(gain, error),
+        interval=student_interval(gain, error, n_units),
+        whom_of=speaks_of(pairs, unit),
         segments=tuple(segments),
         by=by,
         unit=unit,
