@@ -86,7 +86,7 @@ def _survival(
     for first, second, solid in swapped[:20]:
         values = order.evaluation.filled
         gaps = values[names.index(second)] - values[names.index(first)]
-        ends = chain(*(_mean_with_interval(gap, inputs.random_state) for gap in gaps))
+        ends = chain(*(_mean_with_interval(gap) for gap in gaps))
         swap = {"better_in_use": first, "better_when_learned": second, "beyond_chance": solid}
         shown.append(swap | dict(zip(ENDS, ends, strict=True)))
     return Section(
@@ -116,7 +116,8 @@ def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
     for swap in swaps:
         names = f"{swap['better_when_learned']} – {swap['better_in_use']}"
         for metric, ends in (("in use", ENDS[:3]), ("learned", ENDS[3:])):
-            rows.append((f"{names}: {metric}", *(swap[end] for end in ends)))
+            numbers = [swap[end] for end in ends]
+            rows += [] if None in numbers else [(f"{names}: {metric}", *numbers)]
     title = "systems that swap: differences (95% intervals)"
     return [{"title": title, "rows": rows}] if rows else []
 
@@ -131,9 +132,10 @@ def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers)
     return (means[pairs[:, 0]] > means[pairs[:, 1]]).mean(axis=1)
 
 
-def _mean_with_interval(gap: Floats, random_state: int) -> tuple[float, ...]:
-    """Return the mean of differences, and the ends of its 95% bootstrap interval."""
-    return float(np.nanmean(gap)), *interval_of_mean(gap[~np.isnan(gap)], 0.95, 1000, random_state)
+def _mean_with_interval(gap: Floats) -> tuple[float | None, ...]:
+    """Return the mean of differences, and the ends of its 95% interval."""
+    interval = interval_of_mean(gap[~np.isnan(gap)], 0.95)
+    return float(np.nanmean(gap)), interval["low"], interval["high"]
 
 
 def next_section(inputs: Inputs) -> Section:

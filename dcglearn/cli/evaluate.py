@@ -224,10 +224,10 @@ class ComparisonOptions:
     form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
         "How to write.", "table", "--format"
     )
-    level: float = model_row("Level of the bootstrap intervals.", 0.95)
+    level: float = model_row("Level of the intervals.", 0.95)
     correction: Literal["holm", "bh", "none"] = model_row("Correction for several tests.", "holm")
     resamples: int = model_row(
-        "Number of bootstrap samples and of permutations.", 10_000, min=100, max=MAX_RESAMPLES
+        "Number of sign flips that are drawn.", 10_000, min=100, max=MAX_RESAMPLES
     )
     seed: Seed = 0
     plot: Plot = None
@@ -338,7 +338,7 @@ def compare(
 
 @examples(
     "dcglearn gate qrels.txt old.txt new.txt --metric dcg.json --min-difference -0.005 --level .9",
-    "dcglearn gate qrels.txt old.txt new.txt --rule non-inferior --junit report.xml",
+    "dcglearn gate qrels.txt old.txt new.txt --rule non-inferior --min-difference -0.01",
     "dcglearn gate qrels.txt old.txt new.txt --metric dcg.json --at-least 52",
 )
 def gate(
@@ -347,10 +347,11 @@ def gate(
     scales: ScaleOptions,
     comparison: ComparisonOptions,
     rule: Literal["harm", "non-inferior"] = first_row(
-        "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior).", "harm"
+        "Pass unless a run is shown worse (harm), or only if it is shown not to be.", "harm"
     ),
-    min_difference: float = first_row(
-        "Smallest acceptable difference from the baseline, as -0.005.", 0.0, metavar="MARGIN"
+    min_difference: float | None = first_row(
+        "Smallest acceptable difference from the baseline, as -0.005; for harm 0 by default.",
+        metavar="MARGIN",
     ),
     at_least: float | None = first_row(
         "Also fail unless so many of 100 people who see a difference take the run.",
@@ -358,11 +359,10 @@ def gate(
     ),
     junit: Path | None = output_row("Write the decision as a JUnit report."),
 ) -> None:
-    """Decide whether a run may replace another: worse, not worse or undecided.
+    """Decide whether a run may replace another: pass, fail or unknown.
 
-    The status is 0 if the gate passes, 1 if it fails, 2 for bad input, and with --bounds 3 if
-    documents without a judgement could turn the decision. Both rules are one-sided, at half of one
-    minus the level.
+    The status is 0 for pass, 1 for fail, 3 for unknown, such as with fewer topics than can decide,
+    and 2 for bad input. Both rules are one-sided, at half of one minus the level.
     """
     compared_runs = comparison.comparison(source, scales, junit)
     decision = compared_runs.gate(min_difference, rule, at_least)
@@ -371,8 +371,8 @@ def gate(
     # the report, and the status
     if junit is not None:
         write_text(decision.to_junit(), junit, force=comparison.force)
-    if not decision.passed:
-        raise typer.Exit(3 if decision.open else 1)
+    if decision.status:
+        raise typer.Exit(decision.status)
 
 
 def _gain(unjudged: str) -> str | float:

@@ -1,14 +1,16 @@
-"""Gate for a new ranker: worse than a margin, not worse or undecided, by a paired interval."""
+"""Gate for a new ranker: pass, fail or unknown, by paired differences over topics."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from math import ceil, log2
 from typing import ClassVar
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import normal_quantile
-from dcglearn.foundation.plain_text import one_line, percent
-from dcglearn.foundation.validation import Fields, InputError, PolarsFrame, one_of, within
+from dcglearn.foundation.intervals import sign_flip_p, student_quantile
+from dcglearn.foundation.plain_text import number_of, one_line, percent
+from dcglearn.foundation.validation import Fields, Floats, InputError, PolarsFrame, one_of, within
 
 UNMEASURED = (
     "every judged document is worth what the worst grade is, or neither run has a judged document"
@@ -17,35 +19,45 @@ UNMEASURED = (
 
 
 END_BOUNDS = ("low_least", "low_most", "high_least", "high_most")
-"""Columns of a comparison: the least and the most of both ends of an interval."""
+"""Columns of a comparison: both ends of the interval if every difference is the least, or the
+most, that it can be once all documents are judged.
+"""
+
+STATUS = {"pass": 0, "fail": 1, "unknown": 3}
+"""Exit statuses of the answers of a gate; 2 is bad input."""
+
+EASIER = 4
+"""A pass says how many topics would show a loss this many times smaller."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """A gate's verdict on one run under one measure.
 
-    `difference`, `low` and `high` are the mean difference from the baseline over topics and the
-    limits of its interval. `verdict` is "worse" if `high` is below the margin, "not worse" if `low`
-    is above it, else "undecided"; with bounds it is "open" where documents without a judgement
-    could turn the decision, and "too few" where fewer people than asked for take the run, by the
-    lower end `people` of the interval (None unless asked for). `passed` tells whether the rule lets
-    the run through. `n_topics` are compared, `n_shared` are in both runs, `n_measured` have
-    something to measure (see `SystemComparison`). `detectable` is the distance from the margin, in
-    units of the measure, that these topics detect four times in five.
+    `verdict` is "pass", "fail" or "unknown", and `reason` says why, in words. `difference`, `low`
+    and `high` are the mean difference from the baseline over topics and the ends of its interval,
+    None where that is not known. `p_worse` and `p_better` are the one-sided p-values that the true
+    difference is below and above the margin. `n_topics` are compared, `n_shared` are in both runs,
+    `n_measured` have something to measure (see `SystemComparison`). `detectable` is the distance
+    from the margin, in units of the measure, that these topics show four times in five; None
+    without spread. `people` is the lower end of the number of 100 people who see a difference that
+    take the run, None unless asked for.
     """
 
     run: str
     baseline: str
     measure: str
     verdict: str
-    passed: bool
+    reason: str
     difference: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    p_worse: float
+    p_better: float
     n_topics: int
     n_shared: int
     n_measured: int
-    detectable: float
+    detectable: float | None
     people: float | None = None
 
 
@@ -53,8 +65,7 @@ class Verdict:
 class Gate(Finding):
     """The decision on the runs of a comparison.
 
-    `passed` is False if any run fails under any measure. For rules and error rates see
-    `SystemComparison.gate`.
+    For rules and error rates see `SystemComparison.gate`.
     """
 
     verdicts: tuple[Verdict, ...] = field(repr=False)
@@ -65,41 +76,48 @@ class Gate(Finding):
 
     _formats: ClassVar = {"difference": "+.4f", "low": "+.4f", "people": ".1f"}
     _labels: ClassVar = {
-        "baseline": "",
+        **dict.fromkeys(("baseline", "reason", "detectable"), ""),
+        "p_worse": "p (worse)",
+        "p_better": "p (better)",
         "n_topics": "topics",
         "n_shared": "in both runs",
         "n_measured": "that count",
-        "detectable": "",
         "people": "people, at least",
     }
 
     @property
-    def passed(self) -> bool:
-        """Whether every run passes under every measure."""
-        return all(verdict.passed for verdict in self.verdicts)
+    def answer(self) -> str:
+        """The answer on all runs and measures.
+
+        It is "fail" if one fails, else "unknown" if one is unknown, else "pass".
+        """
+        answers = {row.verdict for row in self.verdicts}
+        return next(answer for answer in ("fail", "unknown", "pass") if answer in answers)
 
     @property
-    def open(self) -> bool:
-        """Whether no run fails, and unjudged documents could turn a decision."""
-        verdicts = [row.verdict for row in self.verdicts if not row.passed]
-        return bool(verdicts) and set(verdicts) == {"open"}
+    def passed(self) -> bool:
+        """Whether every run passes under every measure."""
+        return self.answer == "pass"
+
+    @property
+    def status(self) -> int:
+        """Exit status: 0 pass, 1 fail, 3 unknown."""
+        return STATUS[self.answer]
 
     @property
     def error(self) -> float:
-        """Probability of a wrong decision at a true difference of `min_difference`."""
+        """Most probable error of a decision at a true difference of `min_difference`."""
         return (1 - self.level) / 2
 
     @property
     def sentence(self) -> str:
-        """The decision, and the verdict on the run that fails, or is nearest to failing."""
-        failed = [row for row in self.verdicts if not row.passed]
-        lowest = self._verdict(min(failed or self.verdicts, key=lambda row: row.difference))
-        decision = f"the gate {'is open' if self.open else 'fails' if failed else 'passes'}"
+        """The answer, and why: the reason of the run that decides it."""
+        deciding = [row for row in self.verdicts if row.verdict == self.answer]
+        lowest = min(deciding, key=lambda row: row.difference)
         n = len(self.verdicts)
-        if n == 1:
-            return f"{decision}: {lowest}"
-        count = f"{len(failed)} of {n}" if failed else f"all {n}"
-        return f"{decision} in {count} comparisons; at the lowest difference, {lowest}"
+        count = f"{'all ' if len(deciding) == n else f'{len(deciding)} of '}{n} comparisons; "
+        count += "at the lowest difference, "
+        return f"{self.answer}: {count if n > 1 else ''}{self._verdict(lowest)}"
 
     @property
     def table(self) -> PolarsFrame:
@@ -108,8 +126,8 @@ class Gate(Finding):
 
     @property
     def notes(self) -> list[str]:
-        """The rule with its error rate, what the topics can show, and topics that do not count."""
-        notes = [self._rule, *map(self._power, self.verdicts)]
+        """The rule with its error rate, and topics that do not count."""
+        notes = [self._rule]
         if self.at_least is not None:
             notes.append(
                 f"it also takes at least {self.at_least:g} of 100 people who see a difference, by "
@@ -121,65 +139,51 @@ class Gate(Finding):
             notes.append(f"in topics that do not count, {UNMEASURED}")
         return notes
 
-    @property
-    def _margin(self) -> str:
-        return f"{self.min_difference:+.4f}" if self.min_difference else "0"
-
     def _verdict(self, row: Verdict) -> str:
-        """Return a verdict with its numbers, in words."""
-        # how the run stands to the other
-        run, other = row.run, row.baseline
-        relations = {
-            "undecided": f"it is undecided whether {run} is worse than {other}",
-            "open": f"documents without a judgement decide whether {run} passes against {other}",
-            "too few": f"too few people are shown to take {run} rather than {other}",
-        }
-        relation = relations.get(row.verdict, f"{run} is {row.verdict} than {other}")
-
-        # by how much, and what counts
-        interval = f"{percent(self.level)} interval {row.low:+.4f} to {row.high:+.4f}"
-        counted = f"margin {self._margin}; {row.n_measured} of {row.n_topics} topics count"
+        """Return the reason of a verdict with its numbers, in words."""
+        interval = "no interval"
+        if row.low is not None:
+            interval = f"{percent(self.level)} interval {row.low:+.4f} to {row.high:+.4f}"
+        counted = f"{row.n_measured} of {number_of(row.n_topics, 'topics')} count"
         if row.people is not None:
             counted += f"; of 100 people who see a difference at least {row.people:.1f} take it"
         return (
-            f"{relation} under {row.measure} (difference {row.difference:+.4f}, {interval}, "
-            f"{counted})"
+            f"{row.reason} ({row.run} against {row.baseline} under {row.measure}: difference "
+            f"{row.difference:+.4f}, {interval}, margin {_signed(self.min_difference)}, {counted})"
         )
 
     @property
     def _rule(self) -> str:
         """The rule, with its error rate."""
-        rule = f"a run fails if the upper limit of its {percent(self.level)} interval is below"
+        margin = _signed(self.min_difference)
+        rule = f"a run fails if its difference is shown to be below {margin}"
         if self.rule == "non-inferior":
-            rule = rule.replace("fails if the upper", "passes only if the lower")
-            rule = rule.replace("below", "above")
+            rule += ", passes only if it is shown to be above"
         return (
-            f"rule {self.rule}, one-sided: {rule} {self._margin}; at a true difference of "
-            f"{self._margin} that happens with a probability of {self.error:.2g}"
-        )
-
-    def _power(self, row: Verdict) -> str:
-        """Return what the topics of a run and a measure can show, in words."""
-        shown = f"{self.min_difference - row.detectable:+.4f} to be worse"
-        if self.rule == "non-inferior":
-            shown = f"{self.min_difference + row.detectable:+.4f} to be not worse"
-        return (
-            f"these {row.n_topics} topics show a true difference of {shown} four times in five "
-            f"({row.run}, {row.measure})"
+            f"rule {self.rule}, one-sided: {rule}, by Student's t and by the exact test of signs; "
+            f"at a true difference of {margin} this happens with a probability of at most "
+            f"{self.error:.2g}"
         )
 
     @property
     def extra_values(self) -> Fields:
-        """Whether all runs pass."""
-        return {"passed": self.passed}
+        """The answer, and whether all runs pass."""
+        return {"answer": self.answer, "passed": self.passed}
 
     def to_junit(self) -> str:
-        """Return the decision as a JUnit report: a test case for each run and measure."""
+        """Return the decision as a JUnit report: a test case for each run and measure.
+
+        An unknown answer is an error, a failed one a failure.
+        """
         from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
         # the suite and its settings
-        failures = sum(not row.passed for row in self.verdicts)
-        counts = {"tests": str(len(self.verdicts)), "failures": str(failures)}
+        answers = [row.verdict for row in self.verdicts]
+        counts = {
+            "tests": str(len(answers)),
+            "failures": str(answers.count("fail")),
+            "errors": str(answers.count("unknown")),
+        }
         suites = Element("testsuites", counts)
         suite = SubElement(suites, "testsuite", {"name": "dcglearn compare", **counts})
         properties = SubElement(suite, "properties")
@@ -188,14 +192,15 @@ class Gate(Finding):
 
         # a test case for each verdict
         group = f"dcglearn.gate.{self.rule}"
+        kinds = {"fail": "failure", "unknown": "error"}
         for row in self.verdicts:
-            verdict = one_line(self._verdict(row))
+            verdict = one_line(f"{row.verdict}: {self._verdict(row)}")
             name = one_line(f"{row.run} against {row.baseline}: {row.measure}")
             case = SubElement(suite, "testcase", classname=group, name=name, time="0")
-            if not row.passed:
-                failure = SubElement(case, "failure", type=row.verdict, message=verdict)
-                failure.text = self._rule
-            SubElement(case, "system-out").text = f"{verdict}\n{one_line(self._power(row))}"
+            if row.verdict in kinds:
+                told = SubElement(case, kinds[row.verdict], type=row.verdict, message=verdict)
+                told.text = self._rule
+            SubElement(case, "system-out").text = verdict
 
         indent(suites)
         return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suites, encoding="unicode")
@@ -203,83 +208,178 @@ class Gate(Finding):
 
 def gated(
     table: PolarsFrame,
+    differences: Sequence[Floats | None],
     level: float,
-    min_difference: float,
+    min_difference: float | None,
     rule: str,
     at_least: float | None = None,
 ) -> Gate:
-    """Return the decision on the rows of a comparison; see `SystemComparison.gate`."""
-    one_of(rule, "rule", ("harm", "non-inferior"))
-    if not abs(min_difference) < float("inf"):
-        raise InputError(
-            f"min_difference={min_difference!r} must be a finite number, such as -0.005"
-        )
+    """Return the decision on the rows of a comparison; see `SystemComparison.gate`.
 
+    `differences` are those of each row's topics, None where the row rests on an LLM judge too.
+    """
+    # check the rule and its margin
+    one_of(rule, "rule", ("harm", "non-inferior"))
+    if rule == "non-inferior" and min_difference is None:
+        raise InputError(
+            "the rule non-inferior needs a margin: give the largest loss that is tolerable, as "
+            "min_difference=-0.01 (--min-difference -0.01)"
+        )
+    margin = 0.0 if min_difference is None else float(min_difference)
+    if not abs(margin) < float("inf"):
+        raise InputError(f"min_difference={margin!r} must be a finite number, such as -0.005")
     if at_least is not None:
         within(at_least, "at_least", 100)
 
+    # decide on each row
     verdicts = []
-    for row in table.iter_rows(named=True):
-        _refuse_undecidable(row)
-
-        # where the interval lies
-        verdict = "not worse" if row["low"] > min_difference else "undecided"
-        if row["high"] < min_difference:
-            verdict = "worse"
-
-        # whether the rule lets it pass, and whether what is not judged could turn that
-        passed = verdict != "worse" if rule == "harm" else verdict == "not worse"
-        if _may_turn(row, min_difference, rule, passed=passed):
-            verdict, passed = "open", False
-
-        # whether people would take it
-        people = row.get("people_decided_low") if at_least is not None else None
-        if passed and people is not None and people < at_least:
-            verdict, passed = "too few", False
+    for row, of_topics in zip(table.iter_rows(named=True), differences, strict=True):
+        absence = mostly_absent(row)
+        if absence and row["n_shared"]:
+            raise InputError(
+                f"{absence}: it did not run as it should, so the gate decides nothing; run it "
+                'again, or compare the topics of both by --missing skip (missing="skip")'
+            )
         facts = {
             **row,
-            "people": people,
-            "verdict": verdict,
-            "passed": passed,
+            **_p_values(row, of_topics, margin),
             "detectable": detectable_difference(row["spread"], row["n_topics"], level),
+            "people": row.get("people_decided_low") if at_least is not None else None,
         }
+        facts["verdict"], facts["reason"] = _decided(facts, level, margin, rule, at_least)
         verdicts.append(Verdict(**{one.name: facts[one.name] for one in fields(Verdict)}))
-    return Gate(tuple(verdicts), float(min_difference), rule, level, at_least)
+    return Gate(tuple(verdicts), margin, rule, level, at_least)
 
 
-def _may_turn(row: Fields, margin: float, rule: str, *, passed: bool) -> bool:
-    """Return whether grades of the unjudged could turn the decision, as far as is known."""
-    if row.get("low_least") is None:
+def _p_values(row: Fields, differences: Floats | None, margin: float) -> Fields:
+    """Return the one-sided p-values that a difference lies below and above the margin.
+
+    Each is the larger of those by Student's t and by sign flips. The t alone holds where an LLM
+    judge takes part; the flips alone where the differences have no spread.
+    """
+    from scipy.special import stdtr
+
+    # Student's t
+    p_values = {"p_worse": 1.0, "p_better": 1.0}
+    if row["p_t"] is not None:
+        distance = (row["difference"] - margin) * row["n_topics"] ** 0.5 / row["spread"]
+        below = float(stdtr(row["n_topics"] - 1, distance))
+        p_values = {"p_worse": below, "p_better": 1 - below}
+    if differences is None:
+        return p_values
+
+    # sign flips, which promise their level for any differences that chance makes as often as not
+    for name, sign in (("p_worse", -1), ("p_better", 1)):
+        p_flips = sign_flip_p(sign * (differences - margin), two_sided=False)
+        p_values[name] = p_flips if row["p_t"] is None else max(p_flips, p_values[name])
+    return p_values
+
+
+def _decided(
+    facts: Fields, level: float, margin: float, rule: str, at_least: float | None
+) -> tuple[str, str]:
+    """Return the verdict on a row and its reason."""
+    # what cannot be decided
+    unknown = _why_unknown(facts, level)
+    if unknown:
+        return "unknown", unknown
+
+    # what is shown, each at half of one minus the level
+    alpha = (1 - level) / 2
+    shown_worse, shown_better = (facts[name] <= alpha for name in ("p_worse", "p_better"))
+    verdict = "pass" if rule == "harm" or shown_better else "unknown"
+    verdict = "fail" if shown_worse else verdict
+
+    # whether grades of the unjudged could turn that
+    if _may_turn(facts, margin, rule, verdict):
+        return "unknown", "documents without a judgement could turn the decision"
+
+    # whether people would take it
+    run, other = facts["run"], facts["baseline"]
+    if verdict == "pass" and at_least is not None and (facts["people"] or 0.0) < at_least:
+        return "fail", f"too few people are shown to take {run} rather than {other}"
+
+    # the reason
+    if verdict == "fail":
+        return verdict, f"{run} is shown to be {_worse_than(other, margin)}"
+    if rule == "harm" and margin > 0:
+        return verdict, f"{run} is not shown to be {_worse_than(other, margin)}"
+    if rule == "harm":
+        return verdict, _unseen(facts, margin)
+    if verdict == "pass":
+        return verdict, f"{run} is shown not to be {_worse_than(other, margin)}"
+    return verdict, f"{run} is neither shown to be {_worse_than(other, margin)} nor shown not to be"
+
+
+def _why_unknown(facts: Fields, level: float) -> str:
+    """Return why the topics of two runs cannot decide at this level; empty if they can."""
+    pair = one_line(f"{facts['run']} and {facts['baseline']}")
+    if not facts["n_shared"]:
+        return f"{pair} share no judged topic; check whether the files name the same topics"
+    n = facts["n_measured"]
+    if not n:
+        return (
+            f"{one_line(facts['measure'])} measures nothing of {pair}: in each of the "
+            f"{facts['n_topics']} topics {UNMEASURED}; check the grades of the judgements, and "
+            "whether runs and judgements name the same documents"
+        )
+
+    # chance alone gives all of n differences one sign with the probability 2^-n
+    fewest = ceil(log2(2 / (1 - level)) - 1e-9)
+    if n >= fewest:
+        return ""
+    return (
+        f"{number_of(n, 'topics')} cannot decide at the level {percent(level)}: it takes {fewest}, "
+        "since fewer differences have all one sign by chance with a probability above "
+        f"{(1 - level) / 2:.2g}"
+    )
+
+
+def _worse_than(other: str, margin: float) -> str:
+    """Return what a run is whose difference from the other lies below the margin, in words."""
+    if margin > 0:
+        return f"less than {_size(margin)} better than {other}"
+    return f"worse than {other}" + (f" by more than {_size(margin)}" if margin else "")
+
+
+def _unseen(facts: Fields, margin: float) -> str:
+    """Return that no harm is shown, and how large a loss may go unseen, in words."""
+    shown = f"no harm beyond a loss of {_size(margin)} shown" if margin else "no harm shown"
+    n, reach = facts["n_topics"], facts["detectable"]
+    if reach is None:
+        why = f"the differences of the {n} topics have no spread" if n > 2 else "topics are few"
+        return f"{shown}: {why}, so nobody can say how large a loss may go unseen"
+
+    # what these topics leave unseen, and what more of them would show
+    smaller = float(f"{reach / EASIER:.1g}")
+    more = float(f"{n * (reach / smaller) ** 2:.2g}")
+    return (
+        f"{shown}: with {n} topics a loss below {_size(reach - margin)} may go unseen; about "
+        f"{more:,.0f} topics would show {_size(smaller - margin)}"
+    )
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.4f}" if number else "0"
+
+
+def _size(number: float) -> str:
+    return f"{abs(number):.2g}"
+
+
+def _may_turn(row: Fields, margin: float, rule: str, verdict: str) -> bool:
+    """Return whether grades of the unjudged could turn the decision, as far as is known.
+
+    They could if the decision were another with every difference the least, or the most, that it
+    can be.
+    """
+    if any(row.get(end) is None for end in END_BOUNDS):
         return False
     if rule == "harm":
-        return bool(row["high_least"] < margin if passed else row["high_most"] >= margin)
-    return bool(row["low_least"] <= margin if passed else row["low_most"] > margin)
-
-
-def _refuse_undecidable(row: Fields) -> None:
-    """Raise InputError if the topics of two runs tell nothing of their difference."""
-    # no topic, few or none that counts
-    if not row["n_shared"]:
-        raise InputError(
-            f"{row['run']} and {row['baseline']} share no judged topic; check the files",
-            see="names",
-        )
-
-    absence = mostly_absent(row)
-    if absence:
-        raise InputError(
-            f"{absence}: it did not run as it should, so the gate decides nothing; run it again, "
-            'or compare the topics of both by --missing skip (missing="skip")'
-        )
-
-    if not row["n_measured"]:
-        pair = one_line(f"{row['measure']} measures nothing of {row['run']} and {row['baseline']}")
-        raise InputError(
-            f"{pair}: in each of the {row['n_topics']} topics {UNMEASURED}, so the gate decides "
-            "nothing; check the grades of the judgements, and whether runs and judgements name the "
-            "same documents",
-            see="names",
-        )
+        turned = row["high_most"] >= margin if verdict == "fail" else row["high_least"] < margin
+    else:
+        turned = row["low_least"] <= margin if verdict == "pass" else row["low_most"] > margin
+    return bool(turned)
 
 
 def mostly_absent(row: Fields) -> str:
@@ -291,18 +391,22 @@ def mostly_absent(row: Fields) -> str:
     return one_line(f"{row[fewer]} has {row[f'n_{fewer}']} of the {n_either} judged topics")
 
 
-def detectable_difference(spread: float, n_topics: int, level: float, power: float = 0.8) -> float:
+def detectable_difference(
+    spread: float, n_topics: int, level: float, power: float = 0.8
+) -> float | None:
     """Return the distance from the margin at which a gate decides with probability `power`.
 
-    It is ``(z[(1 + level) / 2] + z[power]) * spread / sqrt(n_topics)`` with quantiles z of the
-    normal distribution: the sample size formula of a one-sided paired z test, solved for the
-    difference. `spread` is the standard deviation of the paired differences, `level` the confidence
-    level of their two-sided interval.
+    It is ``(t[(1 + level) / 2] + t[power]) * spread / sqrt(n_topics)`` with quantiles t of
+    Student's distribution with ``n_topics - 1`` degrees of freedom: the sample size formula of a
+    one-sided paired t test, solved for the difference. `spread` is the standard deviation of the
+    paired differences, `level` the confidence level of their two-sided interval. Without spread,
+    and below three topics, it is None.
 
     Examples
     --------
     >>> round(detectable_difference(0.1, 53, 0.9), 4)
-    0.0342
+    0.0346
     """
-    quantiles = normal_quantile(level) + normal_quantile(2 * power - 1)
-    return quantiles * spread / n_topics**0.5
+    quantiles = student_quantile(n_topics, level) + student_quantile(n_topics, 2 * power - 1)
+    reach = quantiles * spread / n_topics**0.5
+    return reach if reach > 0 else None

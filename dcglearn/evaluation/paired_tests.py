@@ -2,47 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 
 from dcglearn.evaluation.prediction_powered import powered_mean
+from dcglearn.foundation.intervals import mean_and_error, sign_flip_p, student_test
 from dcglearn.foundation.validation import Fields, Floats
 
-Draws: TypeAlias = tuple[float, int, int]
-"""Confidence level of intervals, number of bootstrap samples, and their seed."""
-
 MAX_RESAMPLES = 10_000_000
-"""Most bootstrap samples and permutations."""
+"""Most patterns of signs that can be drawn."""
 
 
-def plain_tests(values: Floats, draws: Draws) -> tuple[Fields, float]:
+def plain_tests(
+    values: Floats, level: float, n_resamples: int, random_state: int
+) -> tuple[Fields, float]:
     """Return the mean and the tests of differences by query, and their standard deviation.
 
-    Tests are the mean difference, its bootstrap interval, and p-values by t-test and by sign
-    permutation. `values` are those of each query.
+    Tests are the mean difference, its interval and p-value by Student's t, and the exact p-value
+    by sign flips, of which `n_resamples` are drawn above 15 queries. The t is null below three
+    queries, and where all differences are equal. `values` are those of each query.
     """
-    from scipy.stats import permutation_test, ttest_1samp
-
     differences = values[0, ~np.isnan(values[0])]
-    mean = float(differences.mean())
-    low, high = interval_of_mean(differences, *draws)
-    if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
-        p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
-        p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
-    else:
-        p_t = float(ttest_1samp(differences, 0.0).pvalue)
-
-        # as many permutations as samples
-        test = permutation_test(
-            (differences,), np.mean, permutation_type="samples", **_draws(differences, *draws[1:])
-        )
-        p_permutation = float(test.pvalue)
-
     of_run = float(np.nanmean(values[1])) if len(values) > 1 else None
-    interval = {"mean": of_run, "difference": mean, "low": low, "high": high}
-    p_values = {"p_t": p_t, "p_permutation": p_permutation}
-    return interval | p_values, float(differences.std(ddof=1))
+    tests = {
+        "mean": of_run,
+        "difference": float(differences.mean()),
+        **interval_of_mean(differences, level),
+        "p_permutation": sign_flip_p(differences, n_resamples, random_state),
+    }
+    return tests, float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
 
 
 def powered_tests(
@@ -80,28 +67,14 @@ def turning_queries(divided: Floats, plain: Floats) -> list[int]:
     return min(turning, key=len)
 
 
-def interval_of_mean(
-    differences: Floats, level: float, n_resamples: int, random_state: int
-) -> tuple[float, float]:
-    """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,).
+def interval_of_mean(differences: Floats, level: float) -> Fields:
+    """Return the t interval of the mean of paired differences, shape (n,), and its p-value.
 
-    It is the mean itself where all differences are alike.
+    They are None where there are fewer than three differences, or all are equal.
     """
-    from scipy.stats import bootstrap
-
-    if np.ptp(differences) <= 1e-12:
-        return float(differences.mean()), float(differences.mean())
-    draws = _draws(differences, n_resamples, random_state)
-    result = bootstrap(
-        (differences,), np.mean, confidence_level=level, method="percentile", **draws
-    )
-    low, high = result.confidence_interval
-    return float(low), float(high)
-
-
-def _draws(differences: Floats, n_resamples: int, random_state: int) -> dict[str, Any]:
-    batch = max(1, (1 << 25) // len(differences))  # samples drawn at once
-    return {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(random_state)}
+    everyone = np.arange(len(differences))
+    mean, error, n = mean_and_error(differences, np.ones(len(differences)), (everyone, everyone))
+    return student_test(float(mean), float(error), n, level)
 
 
 def corrected(values: Floats, correction: str) -> Floats:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats
+from dcglearn.foundation.intervals import student_test
+from dcglearn.foundation.validation import Fields, Floats
 
 
 @dataclass(frozen=True)
@@ -27,21 +28,11 @@ class PoweredMean:
     n: int
     worth: float
 
-    def tests(self, level: float) -> dict[str, float | None]:
+    def tests(self, level: float) -> Fields:
         """Return mean, interval and two-sided p-value by Student's t, as for pairs of systems."""
-        from scipy.special import stdtr, stdtrit
-
-        # half the interval, and the p-value
-        reach = float(stdtrit(self.n - 1, (1 + level) / 2)) * self.error
-        p_t = float(abs(self.mean) <= 1e-12)
-        if self.error:
-            p_t = float(2 * stdtr(self.n - 1, -abs(self.mean) / self.error))
-
         return {
             "difference": self.mean,
-            "low": self.mean - reach,
-            "high": self.mean + reach,
-            "p_t": p_t,
+            **student_test(self.mean, self.error, self.n, level),
             "p_permutation": None,
             "lambda": self.share,
             "worth": self.worth,

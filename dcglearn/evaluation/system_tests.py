@@ -14,7 +14,6 @@ import numpy as np
 from dcglearn.evaluation.gate import END_BOUNDS, UNMEASURED, Gate, gated
 from dcglearn.evaluation.paired_tests import (
     MAX_RESAMPLES,
-    Draws,
     corrected,
     interval_of_mean,
     plain_tests,
@@ -65,23 +64,25 @@ class SystemComparison(Finding):
     """Differences between systems and a baseline, with intervals and p-values.
 
     `table` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``,
-    ``difference`` (of means), ``low`` and ``high`` (bootstrap interval of the difference, with
-    confidence `level`), ``p_t`` (paired t-test), ``p_permutation`` (sign permutations) and
-    ``p_corrected`` (the latter after `correction` for the number of rows). Where the measure
-    compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. With a
-    machine's judgements, intervals and p-values are by Student's t, ``p_permutation`` is null, and
-    ``lambda`` and ``worth`` are the weight of the machine, and the number of topics judged by
-    people that it replaces. The last columns are ``n_topics`` (paired differences), ``n_shared``,
+    ``difference`` (of means), ``low`` and ``high`` (Student's t interval of the difference, with
+    confidence `level`), ``p_t`` (paired t-test), ``p_permutation`` (exact test of sign flips) and
+    ``p_corrected`` (the latter after `correction` for the number of rows). Interval and ``p_t`` are
+    null below three queries, and where all differences are equal. Where the measure compares two
+    runs, ``mean`` is null and ``difference`` the mean preference for the run. With a machine's
+    judgements, ``p_permutation`` is null, ``p_corrected`` is of ``p_t``, and ``lambda`` and
+    ``worth`` are the weight of the machine, and the number of topics judged by people that it
+    replaces. The last columns are ``n_topics`` (paired differences), ``n_shared``,
     ``n_run`` and ``n_baseline`` (topics that both runs, the run and the baseline have),
     ``n_measured`` (topics with a judged document that the measure values differently from the worst
     grade, and a judged document in either run) and ``spread`` (the differences' standard
     deviation). ``judged`` is the share of the positions looked at in both runs whose document is
     judged, null where the measure compares two runs. With ``bounds=True``, ``least`` and ``most``
     are what the difference can be once all documents that the two runs show are judged, and
-    `END_BOUNDS` what the ends of its interval can.
+    `END_BOUNDS` the ends of its interval if all differences are the least, or the most.
     `over` says of which queries the difference is with a machine's judgements, `reversals` are
     sentences on metrics that order two runs otherwise than their own values before
-    these are divided by the ideal, `open` says what the bounds are, and `cautions` which queries
+    these are divided by the ideal, `by_topic` holds the differences of each row, shape (n_topics,),
+    None with a machine's judgements, `open` says what the bounds are, and `cautions` which queries
     runs lack, and how much hangs on unjudged documents and on tied scores. Where a metric knows its
     judges, `people` says how many of 100 people would take each run's lists, which the columns
     `OF_PEOPLE` have too; `silent` says why not, where a metric has another scale of grades.
@@ -97,6 +98,7 @@ class SystemComparison(Finding):
     of_people: People | None = field(default=None, repr=False)
     silent: tuple[str, ...] = ()
     cautions: tuple[str, ...] = field(default=(), repr=False)
+    by_topic: tuple[Floats | None, ...] = field(default=(), repr=False)
 
     _formats: ClassVar = {
         **dict.fromkeys(("difference", "low", "least", "most"), "+.4f"),
@@ -127,25 +129,28 @@ class SystemComparison(Finding):
         return self.of_people
 
     def gate(
-        self, min_difference: float = 0.0, rule: str = "harm", at_least: float | None = None
+        self, min_difference: float | None = None, rule: str = "harm", at_least: float | None = None
     ) -> Gate:
-        """Decide whether the runs are good enough to replace the baseline.
-
-        A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse"
-        if the lower limit is above it, else "undecided". Each rule looks at one limit of the
-        interval, so at a true difference of `min_difference` its decision is wrong with a
-        probability of ``(1 - level) / 2``. Raises InputError if the rule is unknown, the margin is
-        not finite, two runs have no judged topic in common, one lacks most of them, or no topic is
-        measured (``n_measured`` of `table`).
+        """Decide whether the runs are good enough to replace the baseline: pass, fail or unknown.
 
         `min_difference` is the margin: the smallest difference from the baseline that is
-        acceptable, such as -0.005. "harm" lets a run pass unless it is worse; "non-inferior" lets
-        it pass only if it is not worse. With `at_least`, it also passes only if at least so many of
-        100 people who see a difference take it, by the lower end of the interval.
+        acceptable, such as -0.005. The rule "harm" (margin 0 by default) fails a run that is shown
+        to be worse than that, and lets others pass. "non-inferior", whose margin must be given,
+        lets a run pass that is shown not to be worse than that, fails one that is shown to be, and
+        is else unknown. Both are unknown where fewer topics count than can decide (6 at the level
+        .95: 2^-5 > .025), or the runs share no judged topic. With `at_least`, a run also passes
+        only if at least so many of 100 people who see a difference take it, by the lower end of
+        the interval.
+
+        What is shown is so by Student's t and by the exact test of sign flips, each one-sided: at
+        a true difference of `min_difference` it is wrong with a probability of at most
+        ``(1 - level) / 2``. Raises InputError if the rule is unknown, its margin is missing or not
+        finite, or a run lacks most of the judged topics that the other has.
         """
         if at_least is not None:
             _ = self.people  # there must be some
-        return gated(self.table, self.level, min_difference, rule, at_least)
+        differences = self.by_topic or (None,) * len(self.table)
+        return gated(self.table, differences, self.level, min_difference, rule, at_least)
 
     @property
     def sentence(self) -> str:
@@ -166,10 +171,13 @@ class SystemComparison(Finding):
         if best["p_corrected"] < 1 - self.level:
             relation = "better than" if best["difference"] > 0 else "worse than"
         over = f" over {self.over}" if self.over else ""
+        interval = "no interval, since queries are few or their differences all equal"
+        if best["low"] is not None:
+            ends = f"{best['low']:+.4f} to {best['high']:+.4f}"
+            interval = f"{percent(self.level)} interval {ends}"
         clearest = (
             f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} (mean "
-            f"difference {best['difference']:+.4f}{over}, {percent(self.level)} interval "
-            f"{best['low']:+.4f} to {best['high']:+.4f})"
+            f"difference {best['difference']:+.4f}{over}, {interval})"
         )
         if len(rows) == 1:
             return clearest
@@ -189,10 +197,11 @@ class SystemComparison(Finding):
         if self.correction != "none":
             how = f"corrected ({self.correction}) for {number_of(len(self.table), 'rows')}"
         by_machine = "worth" in self.table.columns
-        test = "t" if by_machine else "permutation"
+        test = "t" if by_machine else "sign flip"
         notes = [
-            f"{number_of(self.n_queries, 'queries')}; {percent(self.level)} intervals; {test} test "
-            f"{how}; a difference is beyond chance if this p is below {1 - self.level:.2g}"
+            f"{number_of(self.n_queries, 'queries')}; {percent(self.level)} intervals by Student's "
+            f"t; {test} test {how}; a difference is beyond chance if this p is below "
+            f"{1 - self.level:.2g}"
         ]
         if self.of_people is not None:
             notes = [self.of_people.sentence, *notes, *self.of_people.notes]
@@ -228,9 +237,10 @@ class SystemComparison(Finding):
     def pictures(self) -> list[Fields]:
         """Differences with their intervals; also with what grades of the unjudged could make."""
         names = ["difference", "low", "high", *(["least", "most"] * bool(self.open))]
+        drawn = self.table.select("run", "measure", *names).drop_nulls(["low", "high"])
         rows = [
             (f"{run}, {measure}", *(number for number in numbers if number is not None))
-            for run, measure, *numbers in self.table.select("run", "measure", *names).rows()
+            for run, measure, *numbers in drawn.rows()
         ]
         title = f"difference from {self.table['baseline'][0]}, {percent(self.level)} intervals"
         pictures = [{"title": title, "rows": rows}] if rows else []
@@ -294,14 +304,14 @@ def compare_systems(
     baseline : str, optional
         The run with which the others are compared; the first by default. Name the system in use.
     level : float
-        Confidence level of the bootstrap intervals (percentiles of means of resampled queries).
+        Confidence level of the intervals (Student's t over queries).
     correction : {"holm", "bh", "none"}
         Correction for multiple tests: Holm's (family-wise error rate) suits a decision, Benjamini
         and Hochberg's (false discovery rate) a search among many systems, "none" a single
         comparison planned beforehand.
     n_resamples, random_state : int
-        Number of bootstrap samples and, at most, of sign permutations; their seed. 10,000 give
-        p-values down to 0.0001.
+        Number of sign flips that are drawn where more than 15 queries differ, and their seed.
+        10,000 give p-values down to 0.0001.
     llm : judgements, optional
         A machine's judgements of the same queries and of more. Differences then rest on both: PPI++
         corrects the machine by the queries that people judged, so that its errors widen the
@@ -322,8 +332,8 @@ def compare_systems(
     >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
     >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
     >>> comparison = compare_systems(judged, {"poor": poor, "good": good})
-    >>> comparison.table["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
-    (True, True)
+    >>> comparison.table["p_permutation"][0] < 0.05, comparison.gate().answer
+    (True, 'pass')
     """
     known(settings, signature(compare_systems).parameters, "compare_systems", "option")
     one_of(correction, "correction", ("holm", "bh", "none"))
@@ -387,20 +397,15 @@ def compared(
     whole_number(random_state, "random_state", 0)
     over = _compared_over(topics, machine)
     b = number_of_baseline(evaluation.runs, baseline)
-    draws = level, n_resamples, random_state
-    rows = [*_rows(evaluation, paired, machine, b, draws, topics)]
-    n_others = len(evaluation.runs) - 1
-    _LOG.info(
-        "compared %d runs with %s by %d bootstrap samples",
-        n_others,
-        rows[0]["baseline"],
-        n_resamples,
-    )
+    how = level, n_resamples, random_state
+    rows = [*_rows(evaluation, paired, machine, b, how, topics)]
+    by_topic = tuple(row.pop("by_topic") for row in rows)
+    _LOG.info("compared %d runs with %s", len(evaluation.runs) - 1, rows[0]["baseline"])
 
     # correct for the number of rows
-    floats = ["mean", "p_permutation", *_open_columns(evaluation)]
+    floats = ["mean", "low", "high", "p_t", "p_permutation", *_open_columns(evaluation)]
     table = table_of(rows, **dict.fromkeys(floats, pl.Float64))
-    p_values = table["p_t" if machine else "p_permutation"].to_numpy()
+    p_values = table["p_t" if machine else "p_permutation"].fill_null(1.0).to_numpy()
     after = table.get_column_index("p_permutation") + 1
     table.insert_column(after, pl.Series("p_corrected", corrected(p_values, correction)))
 
@@ -424,6 +429,7 @@ def compared(
         people,
         evaluation.silent,
         tuple(cautions),
+        by_topic,
     )
 
 
@@ -432,7 +438,7 @@ def _rows(
     paired: PairedRuns | None,
     machine: tuple[Evaluation, PairedRuns | None] | None,
     b: int,
-    draws: Draws,
+    how: tuple[float, int, int],
     topics: str,
 ) -> Iterator[Fields]:
     """Yield the row of each measure and run, compared with run b."""
@@ -447,26 +453,25 @@ def _rows(
     for i, (measure, r, values, measured) in enumerate(_by_query(evaluation, paired, b)):
         kept = ~np.isnan(values[0])
         n_topics = int(kept.sum())
-        if n_topics < 2:
-            raise InputError(
-                f"too few queries to compare: {n_topics} in common, and two are needed"
-            )
+        if not n_topics:
+            raise InputError("no query to compare: the runs have none in common")
 
         # judges do not change which queries a run lacks
         if by_machine:
-            tests, spread = powered_tests(values, by_machine[i], draws[0], topics)
+            tests, spread = powered_tests(values, by_machine[i], how[0], topics)
         else:
-            tests, spread = plain_tests(values, draws)
+            tests, spread = plain_tests(values, *how)
         yield {
             **{"run": runs[r], "baseline": runs[b], "measure": measure},
             **tests,
-            **_bounds(evaluation, measure, (r, b), kept, draws),
+            **_bounds(evaluation, measure, (r, b), kept, how[0]),
             "n_topics": n_topics,
             "n_shared": int((has[r] & has[b]).sum()),
             "n_run": int(has[r].sum()),
             "n_baseline": int(has[b].sum()),
             "n_measured": int(measured[kept].sum()),
             "spread": spread,
+            "by_topic": None if by_machine else values[0, kept],
         }
 
 
@@ -571,13 +576,11 @@ def _reversals(evaluation: Evaluation, b: int) -> Iterator[str]:
 
 
 def _bounds(
-    evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags, draws: Draws
+    evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags, level: float
 ) -> Fields:
-    """Return what a mean difference, and the ends of its interval, can be, and the share judged.
+    """Return what a mean difference can be, with its intervals, and the share judged.
 
     None is what is not known.
-
-    An end of the interval rises with each difference, so its least is that of the least ones.
     """
     row = dict.fromkeys(_open_columns(evaluation))
     if measure not in evaluation.metrics:
@@ -586,8 +589,9 @@ def _bounds(
     row["judged"] = 1 - float(evaluation.unjudged[pair, m].mean())
     if evaluation.open and m in evaluation.open.metrics:
         ends = evaluation.open.differences(*pair, m)[kept]
-        (low, high), (low_most, high_most) = (interval_of_mean(end, *draws) for end in ends.T)
-        numbers = *ends.mean(axis=0).tolist(), low, low_most, high, high_most
+        least, most = (interval_of_mean(end, level) for end in ends.T)
+        of_ends = least["low"], most["low"], least["high"], most["high"]
+        numbers = *ends.mean(axis=0).tolist(), *of_ends
         row |= zip(OPEN_COLUMNS, numbers, strict=False)
     return row
 

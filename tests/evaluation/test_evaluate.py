@@ -590,7 +590,9 @@ def test_what_cannot_be_compared():
     ):
         refused(words, compare_systems, judged, runs, **settings)
     refused("two systems", compare_systems, judged, {"base": runs["base"]})
-    refused("too few", compare_systems, {"q00": judged["q00"]}, runs)
+    one = compare_systems({"q00": judged["q00"]}, runs)
+    assert one.table["p_permutation"][0] == 1 and one.table["low"][0] is None
+    assert one.gate().status == 3
 
 
 class TestOnTheCommandLine:
