@@ -31,8 +31,8 @@ CLOSE, NEGLIGIBLE = 0.02, 0.005
 precision or NDCG.
 """
 
-MOST = 0.08
-"""Largest share of true null hypotheses that a test at 5% may reject, at each size."""
+PRECISE = 0.01
+"""Two standard errors of a study that can say that a test, an interval or a gate has its level."""
 
 ROUNDING = 1e-12
 """Distance below which an interval's end counts as lying on the edge of the claim."""
@@ -172,6 +172,17 @@ def verdict(measured: Interval, low: float = -np.inf, high: float = np.inf) -> s
     return UNDECIDED
 
 
+def verdict_on_level(measured: Interval, level: float, outcomes: float) -> str:
+    """Return the verdict on the claim that errors are at most as frequent as their level.
+
+    It "does not hold" if the whole exact interval lies above the level, "holds" if it does not and
+    two standard errors of so many outcomes are at most `PRECISE`, and is "undecided" otherwise.
+    """
+    if measured.low > level:
+        return FAILS
+    return HOLDS if 2 * (level * (1 - level) / outcomes) ** 0.5 <= PRECISE else UNDECIDED
+
+
 def conditional(where_met: str, elsewhere: str) -> str:
     """Return the verdict on a claim with a condition, from its verdicts in both branches.
 
@@ -217,6 +228,9 @@ class Claim:
     outcomes : int
         Number of 0/1 outcomes of which a value is the share. Columns of integers 0 and 1 need not
         say so.
+    level : float
+        Level of a test, if the values say where it rejects a true hypothesis: then the claim is
+        that it has its level (`verdict_on_level`).
     cannot_fail : str
         `PROVED` or `CONSTRUCTED` if the claim cannot fail; it is then shown, and not counted as
         tested.
@@ -235,9 +249,12 @@ class Claim:
     otherwise: tuple[Rows, Rows | None] | None = None
     overlap: float = 0.0
     outcomes: int = 0
+    level: float = 0.0
     cannot_fail: str = ""
 
     def __post_init__(self) -> None:
+        if self.level:
+            object.__setattr__(self, "high", self.level)
         if not (np.isfinite(self.low) or np.isfinite(self.high)) or self.low > self.high:
             raise dl.InputError(
                 f"{self.text}: no mean could contradict a claim between {self.low} and {self.high}"
@@ -296,6 +313,9 @@ class Claim:
     @property
     def verdicts(self) -> list[str]:
         """The verdict of each branch by itself."""
+        if self.level:
+            n = select(self.table, self.rows)[self.value].drop_nulls().len()
+            return [verdict_on_level(self.measured[0], self.level, n)]
         return [verdict(measured, self.low, self.high) for measured in self.measured]
 
     @property
@@ -312,6 +332,8 @@ class Claim:
     @property
     def bounds(self) -> str:
         """What the mean must be for the claim to hold, in signs."""
+        if self.level:
+            return f"at level {self.level:g}"
         if np.isinf(self.high):
             return f">{self.low:.4g}"
         if np.isinf(self.low):
@@ -357,4 +379,6 @@ def in_every_cell(claims: Sequence[Claim]) -> Claim:
 
 def _room(claim: Claim) -> float:
     """Return how far the interval lies within the claim's bounds; negative where it does not."""
+    if claim.level:
+        return claim.level - claim.measured[0].low
     return min(claim.measured[0].low - claim.low, claim.high - claim.measured[0].high)

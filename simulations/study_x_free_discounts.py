@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import MOST, Claim
+from simulations.claims import Claim
 from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_x_free_discounts", 70, 1, (5.0, 3.4)
@@ -67,10 +67,8 @@ def claims(table):
     """Yield our claims."""
     claim = partial(Claim, table, "ours", "study x")
     for n in SIZES:
-        text = (
-            f"a test of falling discounts at 5% rejects at most 8% of the top's readers, {n} pairs"
-        )
-        yield claim(text, "rejected", {"reader": "top", "n": n}, high=MOST)
+        text = f"a test of falling discounts rejects at most 5% of the top's readers, {n} pairs"
+        yield claim(text, "rejected", {"reader": "top", "n": n}, level=0.05)
     for n in (200, 500):
         text = f"it detects readers of both ends in over 80% of logs of {n} pairs, a tenth wrong"
         yield claim(text, "rejected", {"reader": "both ends", "n": n}, low=0.8)
