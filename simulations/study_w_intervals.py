@@ -18,6 +18,9 @@ LISTS, RATINGS, OWN, FEWER = 60, 400, 0.5, 8
 """Lists that recur, of which the first are rated most; what a list is worth beyond its grades; and
 how many times fewer repeats these logs have."""
 
+RATERS, EACH, TASTE = (3, 5, 10, 30), 20, 0.7
+"""Raters that intervals are over, the pairs of each, and how far apart their gains are."""
+
 ERRORS = {"ann": 0.02, "bob": 0.1, "cem": 0.2, "dea": 0.3}
 PAIRS, MANY = 150, 20_000
 NAMES = {
@@ -25,7 +28,7 @@ NAMES = {
     "alpha": "alpha\n(rater_agreement)",
     "error": "a rater's error rate\n(rater_agreement)",
     "share": "lead on held-out pairs\n(compare_learners)",
-}
+} | {f"{n} raters": f"{n} raters\n(compare_learners)" for n in RATERS}
 
 
 def trial(rng, kind):
@@ -33,6 +36,8 @@ def trial(rng, kind):
 
     The true value is None if the mean over all logs takes its place.
     """
+    if kind.endswith("raters"):
+        return new_raters(rng, int(kind.split()[0]))
     return {"lead": lead, "alpha": alpha, "error": error, "share": share}[kind](rng)
 
 
@@ -104,6 +109,27 @@ def share(rng):
     row = dl.compare_learners(train, held_out, C=1.0)["exponential-log2"]
     true = many.agreement(learned).share - many.agreement(usual).share
     return {"value": row.difference, "low": row.low, "high": row.high, "true": true}
+
+
+def new_raters(rng, n):
+    """Return how far a learned DCG is ahead for raters of whom n were asked, each with a taste."""
+    train, held_out, many = (tastes(rng, n_raters) for n_raters in (10, n, 400))
+    learned, usual = dl.DCGLearner("robust").fit(train).dcg_, dl.DCG.standard(5, 10)
+    row = dl.compare_learners(train, held_out, dl.DCGLearner("robust"), C=1.0)["exponential-log2"]
+    true = many.agreement(learned).share - many.agreement(usual).share
+    return {"value": row.difference, "low": row.low, "high": row.high, "true": true}
+
+
+def tastes(rng, n):
+    """Return a log of n raters, each of whom judges by gains of their own."""
+    truth = dl.simulate.ground_truth("D1")
+    sides, raters = [], np.repeat([f"rater {i}" for i in range(n)], EACH)
+    for _ in range(n):
+        steps = np.diff(truth.gains, prepend=0.0) * np.exp(TASTE * rng.normal(size=5))
+        own = dl.DCG(np.cumsum(steps), truth.discounts)
+        log = dl.simulate.preference_pairs(own, EACH, lists="free", flip_rate=0.1, random_state=rng)
+        sides.append(np.stack([log.preferred, log.other], axis=1))
+    return dl.Preferences(np.concatenate(sides), n_grades=5, rater=raters)
 
 
 def simulate(seed, repeats, quick, jobs):
