@@ -101,7 +101,7 @@ def measure(logs: dict[str, dl.Preferences], share: float, splits: int, seed: in
     return pl.DataFrame(records, infer_schema_length=None)
 
 
-def chosen_rows(table: pl.DataFrame) -> list[str]:
+def chosen_rows(table: pl.DataFrame, share: float) -> list[str]:
     """Return one line per log: the forms that `form="auto"` chose, and its lead over the DCG."""
     lines = [f"{'log':<14}{'chosen by form=auto':<34}{'share':>7}   ahead of the DCG"]
     for name in table["log"].unique(maintain_order=True):
@@ -109,14 +109,14 @@ def chosen_rows(table: pl.DataFrame) -> list[str]:
         dcg, auto = log.filter(form="dcg"), log.filter(form="auto")
         counts = auto["chosen"].value_counts(sort=True).iter_rows()
         forms = ", ".join(f"{form} {n}" for form, n in counts)
-        lead, error = paired(auto["share"], dcg["share"])
+        lead, error = paired(auto["share"], dcg["share"], share)
         lines.append(
             f"{name:<14}{forms:<34}{auto['share'].mean():>7.4f}   {lead:+.4f} ± {error:.4f}"
         )
     return lines
 
 
-def form_rows(table: pl.DataFrame) -> list[str]:
+def form_rows(table: pl.DataFrame, share: float) -> list[str]:
     """Return one line per log and form, with its gain and its held-out measures.
 
     The measures are the share, the log likelihood and the Brier score.
@@ -129,7 +129,7 @@ def form_rows(table: pl.DataFrame) -> list[str]:
     for (name, form), part in table.group_by("log", "form", maintain_order=True):
         dcg = table.filter(log=name, form="dcg")
         of_share, of_likelihood = (
-            "{:+.4f} ± {:.4f}".format(*paired(part[column], dcg[column]))
+            "{:+.4f} ± {:.4f}".format(*paired(part[column], dcg[column], share))
             for column in ("share", "log_likelihood")
         )
         gain = (

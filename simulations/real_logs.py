@@ -96,8 +96,8 @@ def table(
             [shares(log, share, seed + i, by or unit_of(log)) for i in progress]
         )
         for learner in by_split.columns:
-            ahead, error = paired(by_split[learner], by_split["best textbook in training"])
-            behind, its_error = paired(by_split["direct (default)"], by_split[learner])
+            ahead, error = paired(by_split[learner], by_split["best textbook in training"], share)
+            behind, its_error = paired(by_split["direct (default)"], by_split[learner], share)
             leads = {"ahead": ahead, "error": error, "behind": behind, "behind_error": its_error}
             rows.append(
                 {"log": name, "learner": learner, "share": by_split[learner].mean(), **leads}
@@ -166,7 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise dl.InputError(f"--splits {options.splits}: must be at least 2")
     if options.form_auto:
         results = measure(logs, options.share, options.splits, options.seed)
-        lines = [*chosen_rows(results), "", *form_rows(results), "", *probability_rows(results)]
+        lines = chosen_rows(results, options.share)
+        lines += ["", *form_rows(results, options.share), "", *probability_rows(results)]
     else:
         results = table(logs, options.share, options.splits, options.seed, options.by)
         lines = learner_rows(results)

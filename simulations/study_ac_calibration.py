@@ -39,7 +39,7 @@ def trial(rng, truth, judge, n):
         dl.simulate.preference_pairs(true, size, lists="free", random_state=rng, **noise)
         for size in (n, HELD_OUT)
     )
-    found = dl.compare_learners(train, held_out, C=1.0, n_resamples=20).calibration
+    found = dl.compare_learners(train, held_out, C=1.0).calibration
     weighted = found.table.select(pl.col("predicted", "observed").dot("n") / pl.col("n").sum())
     predicted, observed = weighted.row(0)
     return {"slope": found.slope, "predicted": predicted, "surer": predicted - observed}

@@ -142,7 +142,8 @@ class Comparison(Finding):
         speaks = f"intervals are for {self.whom_of}"
         if np.isnan(row.low):
             speaks = f"there are too few to know how that would be for {self.whom_of}"
-        return "; ".join([*clauses, f"{in_use}{row.beside}{advice}", speaks])
+        clauses.append(f"{in_use}{row.beside}{advice}")
+        return "; ".join([*clauses, *[speaks] * bool(self.whom_of)])
 
     @property
     def followed(self) -> str:

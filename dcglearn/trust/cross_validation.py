@@ -66,11 +66,13 @@ class _Tried(Finding):
         """The best value, and the share that a value chosen in this way reaches."""
         values, best = self._values
         low, high = self.interval
-        coin = "" if low > 0.5 else "; a coin may order as many, so none is shown to be better"
+        coin = "; a coin may order as many, so none is shown to be better" if low <= 0.5 else ""
+        interval = f"{LEVEL:.0%} interval {low:.1%} to {high:.1%}"
+        if np.isnan(low):
+            interval = "no interval, since all folds are alike"
         return (
             f"{self._of}={best:g} is the best of {len(values)}; chosen without a fold, it orders "
-            f"{self.share:.1%} of what the fold holds rightly ({LEVEL:.0%} interval {low:.1%} to "
-            f"{high:.1%}){coin}"
+            f"{self.share:.1%} of what the fold holds rightly ({interval}){coin}"
         )
 
     @property

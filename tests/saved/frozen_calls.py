@@ -253,7 +253,7 @@ def bands(log: dl.Preferences, **options: Any) -> dict[str, Any]:
 
 def held_out() -> dict[str, Any]:
     """Compare learners on held-out pairs."""
-    found = dl.compare_learners(example()[:350], example()[350:], n_resamples=100)
+    found = dl.compare_learners(example()[:350], example()[350:])
     values: dict[str, Any] = {}
     for row in found.rows:
         rest = {name: part for name, part in asdict(row).items() if name != "name"}

@@ -9,7 +9,8 @@ from dcglearn import DCG, Preferences, UtilityLearner, compare_learners
 from dcglearn.simulate import preference_pairs
 from dcglearn.trust.comparison import LEARNED, Comparison, Row
 from dcglearn.trust.cross_validation import C_GRID, choose_C, ridge_path
-from dcglearn.trust.held_out import lead_intervals
+from dcglearn.trust.held_out import rows_of
+from dcglearn.trust.held_out_frame import HeldOut
 from tests.makers import random_log, refused
 
 
@@ -47,14 +48,16 @@ def test_intervals_of_leads_are_those_of_agresti_and_min(ahead, behind, weight):
     respected[1, :ahead] = respected[0, ahead : ahead + behind] = 0
     lists = np.random.default_rng(0).integers(0, 5, (2, n, 10))
     log = Preferences(*lists, n_grades=5, weight=np.full(n, float(weight)))
-    own, (low, high) = lead_intervals(log, respected, "pair", 20_000, 0)
-    assert (own == 0).all()
+    frame = HeldOut.of(log, "pair", np.arange(n), respected[None])
+    own, row = rows_of(["first", "second"], frame)
+    low, high = row.low, row.high
+    assert own.low == own.high == own.difference == 0
 
     # one more pair that tells them apart, half on either side, and one that does not
     center = (ahead - behind) / (n + 2)
     error = np.sqrt(ahead + behind + 1 - (ahead - behind) ** 2 / (n + 2)) / (n + 2)
-    of_normal = center + 1.645 * np.array([-error, error])
-    np.testing.assert_allclose([low, high], of_normal, atol=1.01 / (n + 2))
+    reach = 1.6525 * error * np.sqrt(n / (n - 1))
+    np.testing.assert_allclose([low, high], [center - reach, center + reach], rtol=0.01)
     assert low < 0 < high or ahead == 30
 
 
@@ -167,9 +170,27 @@ def test_shares_of_a_choice_are_of_all_held_out_preferences_with_errors_by_unit(
 
     # shares over all folds, and the error of raters who each err in their own way
     mean = respected.sum(axis=1) / weight.sum()
-    error = np.sqrt(((respected - mean[:, None] * weight) ** 2).sum(axis=1)) / weight.sum()
+    error = np.sqrt(9 / 8 * ((respected - mean[:, None] * weight) ** 2).sum(axis=1)) / weight.sum()
     np.testing.assert_allclose(chosen.mean, mean, rtol=1e-6)
     np.testing.assert_allclose(chosen.error, error, rtol=1e-6)
+
+    # each fold at the C that is best in the others
+    reached = 0.0
+    for _, held_out in log.folds(3, random_state=0, by="rater"):
+        own = np.isin(np.arange(9).astype(str), held_out.rater)
+        best = np.argmax(respected[:, ~own].sum(axis=1))
+        reached += respected[best, own].sum()
+    assert chosen.share == pytest.approx(reached / weight.sum(), rel=1e-6)
+
+
+@pytest.mark.long
+def test_the_share_of_a_chosen_c_covers_a_half_on_coins():
+    rng, covered = np.random.default_rng(0), 0
+    for i in range(100):
+        lists = rng.integers(0, 5, (2, 100, 10))
+        low, high = choose_C(Preferences(*lists, n_grades=5), random_state=i).interval
+        covered += low <= 0.5 <= high
+    assert covered >= 84  # 90 less two errors of a hundred
 
 
 def test_of_equal_shares_the_smallest_c_and_the_largest_ridge_are_chosen():
@@ -192,7 +213,7 @@ def test_the_ridge_path_goes_from_the_data_to_straight_curves():
     assert path.best in path.ridge and (path.mean > 0.6).all()
     assert path.table.rows() == [*zip(path.ridge, path.mean, path.error, strict=True)]
     assert path.sentence.startswith(f"ridge={path.best:g} is the best of 3")
-    assert f"order {path.mean.max():.1%}" in path.sentence and "coin" not in path.sentence
+    assert f"orders {path.share:.1%}" in path.sentence and "coin" not in path.sentence
 
     # coin flips show no ridge to be better
     lists = np.random.default_rng(0).integers(0, 5, (2, 200, 10))

@@ -37,16 +37,17 @@ def test_errors_are_by_unit_and_leads_are_paired():
     values = np.random.default_rng(1).random((1, 3, 40))
     folds = [(np.arange(0), np.arange(40))]
     frame = held_out_frame(log, "rater", folds, [values])
-    means, errors = frame.means_and_errors()
+    means, errors, n_units = frame.means_and_errors()
 
     # the error of the mean of four raters' sums
     off = (values - values.mean(axis=-1, keepdims=True)).reshape(1, 3, 5, 4, 2)
     by_rater = off.sum(axis=(2, 4)) / 40
     np.testing.assert_allclose(means, values.mean(axis=-1))
-    np.testing.assert_allclose(errors, np.sqrt((by_rater**2).sum(axis=-1)))
+    np.testing.assert_allclose(errors, np.sqrt(4 / 3 * (by_rater**2).sum(axis=-1)))
+    assert n_units == 4
 
     # a metric's lead over itself is none
-    leads, lead_errors = frame.leads()
+    leads, lead_errors, _ = frame.leads()
     np.testing.assert_allclose(leads, means - means[:, :1])
     assert lead_errors[0, 0] == 0 and (lead_errors[0, 1:] > 0).all()
     twin = held_out_frame(log, "rater", folds, [values[:, [0, 0]] + [[[0.0], [0.25]]]])

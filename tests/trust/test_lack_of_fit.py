@@ -10,6 +10,7 @@ import pytest
 from scipy.special import expit
 
 from dcglearn import DCG, ListUtility, Preferences, Utility, lack_of_fit
+from dcglearn.foundation.intervals import mean_and_error
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.plots import fit_figure, segments_figure
 from dcglearn.simulate import ground_truth, preference_pairs
@@ -17,13 +18,7 @@ from dcglearn.trust import misfit as module
 from dcglearn.trust import position_dependence, segment_test
 from dcglearn.trust.held_out_frame import held_out_values
 from dcglearn.trust.misfit import LackOfFit, Part, meaning
-from dcglearn.trust.resampling import (
-    decided_pairs,
-    folds_of,
-    mean_and_error,
-    resampled_weights,
-    unit_of,
-)
+from dcglearn.trust.resampling import decided_pairs, folds_of, resampled_weights, unit_of
 from tests.makers import random_log, refused
 
 ENOUGH = ListUtility([0, 0.5, 0.6], [1, 0.95, 0.9, 0.85, 0.8], stops=[0, 0, 1])
@@ -82,7 +77,7 @@ def test_logs_without_lists_that_recur_have_no_ceiling_and_a_dcg_is_not_refused(
 
 def test_a_part_is_shown_only_if_it_orders_more_pairs_right_and_is_more_likely():
     def part(ahead, likelihood):
-        return Part("x", 0.7, -0.5, ahead, 0.01, likelihood, 0.01)
+        return Part("x", 0.7, -0.5, ahead, 0.01, likelihood, 0.01, 40)
 
     assert part(0.03, 0.03).shown
     assert not part(0.03, 0.0).shown and not part(0.0, 0.03).shown and not part(0.01, 0.03).shown
@@ -104,7 +99,7 @@ def test_standard_errors_of_clusters_are_those_of_simulated_logs():
             own = rng.normal(size=(2, len(one)))
             shared = own if unit == "pair" else rng.normal(size=(2, 30))
             values = shared[:, one] + (shared[:, two] if unit.startswith("list") else 0) + 0.3 * own
-            mean, error = mean_and_error(values, np.ones(len(one)), (one, two))
+            mean, error, _ = mean_and_error(values, np.ones(len(one)), (one, two))
             means.append(mean)
             errors.append(error)
         assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means), rel=0.15)
@@ -131,7 +126,7 @@ def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_p
     pairs = given[frame.rows]
     leads = (frame.values - frame.values[:, :1])[:, 1:]
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
-    _, errors = mean_and_error(leads, weight, pairs.clusters("list"))
+    _, errors, _ = mean_and_error(leads, weight, pairs.clusters("list"))
     drawn = resampled_weights(pairs, "list", 400, random_state=0)
     ratio = np.std([leads @ one / one.sum() for one in drawn], axis=0, ddof=1) / errors
     # A bootstrap counts a pair's own part 3 times, and is too small where a few lists are in many

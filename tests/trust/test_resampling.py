@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from dcglearn import Preferences
-from dcglearn.foundation.intervals import normal_interval, normal_quantile, wilson
+from dcglearn.foundation.intervals import mean_and_error, normal_interval, normal_quantile, wilson
 from dcglearn.logs.preference_pairs import divided
-from dcglearn.trust.resampling import folds_of_units, mean_and_error, resampled_weights, unit_of
+from dcglearn.trust.resampling import folds_of_units, resampled_weights, speaks_of, unit_of
 from tests.makers import random_log, refused
 
 
@@ -22,14 +22,21 @@ def test_resampled_weights_are_products_of_the_lists_draws():
     np.testing.assert_allclose(total, log.weight, rtol=0.06)
 
 
-def test_the_unit_of_the_bootstrap_is_what_is_independent():
+def test_the_unit_is_the_coarsest_of_which_there_are_three():
     log = random_log(30)
-    assert unit_of(log) == "pair"
-    assert unit_of(Preferences(log.preferred, log.other, rater=["a", "b"] * 15)) == "rater"
-    assert (
-        unit_of(Preferences(log.preferred, log.other, rater=["a"] * 30, query=list("xyz") * 10))
-        == "query"
-    )
+    assert unit_of(log) == "pair" and speaks_of(log, "pair") == "new pairs of lists"
+    three, two, one = (np.array([*raters] * (30 // len(raters))) for raters in ("abc", "ab", "a"))
+    for columns, unit, of in (
+        ({"rater": three}, "rater", "new raters"),
+        ({"rater": two}, "pair", "new pairs of lists of these two raters"),
+        ({"rater": one, "query": three}, "query", "new queries of this rater"),
+        ({"rater": two, "query": three}, "query", "new queries of these two raters"),
+        ({"rater": three, "query": one}, "rater", "new raters of this query"),
+        ({"rater": two, "query": two}, "pair", None),
+    ):
+        named = Preferences(log.preferred, log.other, **columns)
+        assert unit_of(named) == unit
+        assert of is None or speaks_of(named, unit) == of
     lists = np.eye(3, dtype=int)
     pairs = np.array([[i, j] for i in range(3) for j in range(i)] * 4)
     assert unit_of(Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]])) == "list"
@@ -41,14 +48,16 @@ def test_the_unit_of_the_bootstrap_is_what_is_independent():
 def test_errors_are_those_of_dependent_pairs():
     rng = np.random.default_rng(0)
     values, weight, cluster = 1 + rng.normal(size=200), rng.random(200), np.arange(200) // 4
-    mean, error = mean_and_error(values, weight, (cluster, cluster))
+    mean, error, n_units = mean_and_error(values, weight, (cluster, cluster))
     off = weight * (values - mean)
     assert mean == pytest.approx(np.average(values, weights=weight))
     assert error == pytest.approx(
-        np.sqrt(sum(off[cluster == c].sum() ** 2 for c in range(50))) / weight.sum()
+        np.sqrt(50 / 49 * sum(off[cluster == c].sum() ** 2 for c in range(50))) / weight.sum()
     )
+    assert n_units == 50
     first, second = rng.integers(0, 20, 200), rng.integers(20, 40, 200)
-    _, error = mean_and_error(values, weight, (first, second))
+    _, error, n_units = mean_and_error(values, weight, (first, second))
+    assert n_units == len(np.unique([first, second]))
     without = [(first != i) & (second != i) for i in range(40)]
     moved = [np.average(values[rest], weights=weight[rest]) - mean for rest in without]
     assert error == pytest.approx(np.linalg.norm(moved))
