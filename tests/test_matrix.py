@@ -191,7 +191,6 @@ FUNCTIONS = {
     "QP by cvxpy": partial(programme, solver="cvxpy"),
     "cross_val_score": lambda log, _: cross_val_score(dl.DCGLearner(loss="robust"), log, cv=3),
     "choose_C": lambda log, _: dl.trust.choose_C(log, grid=[0.1, 1.0], n_folds=3, random_state=0),
-    "ridge_path": lambda log, _: dl.trust.ridge_path(log, grid=[1.0, 4.0], n_folds=2),
     "bands": lambda log, _: dl.bands(log, n_resamples=20),
     **{
         f"bands by {unit}": partial(
@@ -269,7 +268,7 @@ ANSWERED = {
 MANY = {
     "form auto",
     "lack_of_fit",
-    *("noise_ceiling", "position_dependence", "rising_discounts", "choose_C", "ridge_path"),
+    *("noise_ceiling", "position_dependence", "rising_discounts", "choose_C"),
     *(name for name in FUNCTIONS if name.startswith("bands")),
 }
 """Functions that refuse six pairs."""

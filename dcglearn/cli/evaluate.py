@@ -86,9 +86,7 @@ class EvaluationOptions:
     duplicates: Duplicates = input_row(
         "What to do if a document occurs twice for a query.", "error"
     )
-    bounds: bool = first_row(
-        "Also what a value, a difference, a verdict can be once all is judged.", False
-    )
+    bounds: bool = first_row("Also what a value and a difference can be once all is judged.", False)
     unseen: int = model_row("Documents of each query that no run shows, for --bounds.", 0, min=0)
     graded: str | None = input_row(
         "Further grades: a file of `ask-grades`, filled in.", metavar="FILE"

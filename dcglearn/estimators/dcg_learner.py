@@ -92,8 +92,8 @@ class DCGLearner(PairLearner):
         log's strengths or margins over their mean size as its margins.
     ridge : float
         Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free.
-        Keep 2, or let `ridge_path` choose. For a metric with one large step between grades and a
-        few dozen pairs, 0.1 is better.
+        Keep 2. For a metric with one large step between grades and a few dozen pairs, 0.1 is
+        better.
     prior : DCG, file or name, optional
         A metric to shrink to, for logs of a few dozen pairs. Take the one that you use now. The
         blend has it too.

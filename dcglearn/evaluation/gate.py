@@ -18,11 +18,6 @@ UNMEASURED = (
 """Why a topic does not count."""
 
 
-END_BOUNDS = ("low_least", "low_most", "high_least", "high_most")
-"""Columns of a comparison: both ends of the interval if every difference is the least, or the
-most, that it can be once all documents are judged.
-"""
-
 STATUS = {"pass": 0, "fail": 1, "unknown": 3}
 """Exit statuses of the answers of a gate; 2 is bad input."""
 
@@ -290,10 +285,6 @@ def _decided(
     verdict = "pass" if rule == "harm" or shown_better else "unknown"
     verdict = "fail" if shown_worse else verdict
 
-    # whether grades of the unjudged could turn that
-    if _may_turn(facts, margin, rule, verdict):
-        return "unknown", "documents without a judgement could turn the decision"
-
     # whether people would take it
     run, other = facts["run"], facts["baseline"]
     if verdict == "pass" and at_least is not None and (facts["people"] or 0.0) < at_least:
@@ -367,21 +358,6 @@ def _size(number: float) -> str:
     return f"{abs(number):.2g}"
 
 
-def _may_turn(row: Fields, margin: float, rule: str, verdict: str) -> bool:
-    """Return whether grades of the unjudged could turn the decision, as far as is known.
-
-    They could if the decision were another with every difference the least, or the most, that it
-    can be.
-    """
-    if any(row.get(end) is None for end in END_BOUNDS):
-        return False
-    if rule == "harm":
-        turned = row["high_most"] >= margin if verdict == "fail" else row["high_least"] < margin
-    else:
-        turned = row["low_least"] <= margin if verdict == "pass" else row["low_most"] > margin
-    return bool(turned)
-
-
 def mostly_absent(row: Fields) -> str:
     """Return a sentence on a run that lacks most topics of the other, empty if none does."""
     n_either = row["n_run"] + row["n_baseline"] - row["n_shared"]
@@ -405,7 +381,7 @@ def detectable_difference(
     Examples
     --------
     >>> round(detectable_difference(0.1, 53, 0.9), 4)
-    0.0346
+    0.0347
     """
     quantiles = student_quantile(n_topics, level) + student_quantile(n_topics, 2 * power - 1)
     reach = quantiles * spread / n_topics**0.5

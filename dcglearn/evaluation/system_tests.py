@@ -11,11 +11,10 @@ from typing import ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.gate import END_BOUNDS, UNMEASURED, Gate, gated
+from dcglearn.evaluation.gate import UNMEASURED, Gate, gated
 from dcglearn.evaluation.paired_tests import (
     MAX_RESAMPLES,
     corrected,
-    interval_of_mean,
     plain_tests,
     powered_tests,
     turning_queries,
@@ -43,7 +42,7 @@ from dcglearn.metrics.reading import MetricsLike, labelled
 
 _LOG = logging.getLogger(__name__)
 
-OPEN_COLUMNS = ("least", "most", *END_BOUNDS, "judged")
+OPEN_COLUMNS = ("least", "most", "judged")
 """Columns of a comparison with bounds; without them, the last."""
 
 OF_PEOPLE = tuple(
@@ -77,8 +76,7 @@ class SystemComparison(Finding):
     grade, and a judged document in either run) and ``spread`` (the differences' standard
     deviation). ``judged`` is the share of the positions looked at in both runs whose document is
     judged, null where the measure compares two runs. With ``bounds=True``, ``least`` and ``most``
-    are what the difference can be once all documents that the two runs show are judged, and
-    `END_BOUNDS` the ends of its interval if all differences are the least, or the most.
+    are what the difference can be once all documents that the two runs show are judged.
     `over` says of which queries the difference is with a machine's judgements, `reversals` are
     sentences on metrics that order two runs otherwise than their own values before
     these are divided by the ideal, `by_topic` holds the differences of each row, shape (n_topics,),
@@ -110,7 +108,7 @@ class SystemComparison(Finding):
         "p_t": "p (t)",
         "p_permutation": "p (permutation)",
         **dict.fromkeys(("baseline", "n_topics", "n_shared", "n_run", "n_baseline"), ""),
-        **dict.fromkeys(("n_measured", "spread", *END_BOUNDS, *OF_PEOPLE), ""),
+        **dict.fromkeys(("n_measured", "spread", *OF_PEOPLE), ""),
     }
 
     @property
@@ -464,7 +462,7 @@ def _rows(
         yield {
             **{"run": runs[r], "baseline": runs[b], "measure": measure},
             **tests,
-            **_bounds(evaluation, measure, (r, b), kept, how[0]),
+            **_bounds(evaluation, measure, (r, b), kept),
             "n_topics": n_topics,
             "n_shared": int((has[r] & has[b]).sum()),
             "n_run": int(has[r].sum()),
@@ -575,10 +573,8 @@ def _reversals(evaluation: Evaluation, b: int) -> Iterator[str]:
             )
 
 
-def _bounds(
-    evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags, level: float
-) -> Fields:
-    """Return what a mean difference can be, with its intervals, and the share judged.
+def _bounds(evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags) -> Fields:
+    """Return what a mean difference can be, and the share judged.
 
     None is what is not known.
     """
@@ -589,10 +585,7 @@ def _bounds(
     row["judged"] = 1 - float(evaluation.unjudged[pair, m].mean())
     if evaluation.open and m in evaluation.open.metrics:
         ends = evaluation.open.differences(*pair, m)[kept]
-        least, most = (interval_of_mean(end, level) for end in ends.T)
-        of_ends = least["low"], most["low"], least["high"], most["high"]
-        numbers = *ends.mean(axis=0).tolist(), *of_ends
-        row |= zip(OPEN_COLUMNS, numbers, strict=False)
+        row |= zip(OPEN_COLUMNS, ends.mean(axis=0).tolist(), strict=False)
     return row
 
 

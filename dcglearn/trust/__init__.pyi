@@ -17,9 +17,7 @@ from dcglearn.trust.ceiling import NoiseCeiling as NoiseCeiling
 from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling
 from dcglearn.trust.comparison import Comparison as Comparison
 from dcglearn.trust.cross_validation import ChosenC as ChosenC
-from dcglearn.trust.cross_validation import RidgePath as RidgePath
 from dcglearn.trust.cross_validation import choose_C as choose_C
-from dcglearn.trust.cross_validation import ridge_path as ridge_path
 from dcglearn.trust.deciding import Deciding as Deciding
 from dcglearn.trust.deciding import what_if as what_if
 from dcglearn.trust.experiments import learn_from_experiments as learn_from_experiments

@@ -260,20 +260,6 @@ def test_no_completion_moves_a_difference_beyond_the_bounds(seed):
         assert row["least"] - 1e-12 <= found["difference"] <= row["most"] + 1e-12
 
 
-@pytest.mark.parametrize("rule", ["harm", "non-inferior"])
-def test_a_gate_is_open_where_grades_of_the_unjudged_could_turn_it(rule):
-    _, _, _, comparison = a_comparison(0)
-    row = comparison.table.row(0, named=True)
-    end = "high" if rule == "harm" else "low"
-    least, most = row[f"{end}_least"], row[f"{end}_most"]
-    for margin, answer in ((least - 0.2, "pass"), ((least + most) / 2, "unknown"), (1.0, "fail")):
-        gate = comparison.gate(margin, rule)
-        is_open = answer == "unknown"
-        assert gate.answer == answer
-        assert ("documents without a judgement could turn" in gate.sentence) is is_open
-        assert ('<error type="unknown"' in gate.to_junit()) is is_open
-
-
 def test_bounds_of_documents_that_are_all_judged_are_the_values():
     judged, runs, left, _ = a_comparison(0)
     for q, d in left:
@@ -282,9 +268,6 @@ def test_bounds_of_documents_that_are_all_judged_are_the_values():
     ours, other = comparison.table.rows(named=True)
     for name in ("least", "most"):
         assert ours[name] == pytest.approx(ours["difference"]) and other[name] is None
-    for end in ("low", "high"):
-        assert ours[f"{end}_least"] == ours[f"{end}_most"] == pytest.approx(ours[end])
-    assert comparison.gate(-0.5).passed
 
 
 def test_the_picture_has_a_second_bar_for_what_is_open():
@@ -300,22 +283,6 @@ def test_the_picture_has_a_second_bar_for_what_is_open():
 def test_bounds_do_not_go_with_a_machine():
     judged, runs, _ = partly_judged(np.random.default_rng(0))
     refused("bounds are of people", dl.compare_systems, judged, runs, bounds=True, llm=judged)
-
-
-def test_the_gate_has_a_status_for_what_is_open(dcglearn, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    judged, runs, _, comparison = a_comparison(0)
-    row = comparison.table.row(0, named=True)
-    for name, content in (("qrels", judged), *runs.items()):
-        (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    command = ("gate", "qrels.json", "old.json", "new.json", "--metric", "nDCG@4", "--bounds")
-    command += ("--level", 0.9, "--resamples", 200, "--min-difference")
-    middle = (row["high_least"] + row["high_most"]) / 2
-    statuses = {margin: dcglearn(*command, margin)[0] for margin in (-1.0, middle, 1.0)}
-    assert list(statuses.values()) == [0, 3, 1]
-    assert "Unknown: documents without a judgement" in dcglearn(*command, middle)[1]
-    status, out, _ = dcglearn("compare", *command[1:4], "--metric", "nDCG@4", "--bounds")
-    assert status == 0 and "least" in out and "whatever their grades" in out
 
 
 def test_documents_of_a_difference_keep_their_order():

@@ -58,7 +58,6 @@ def _of_logs():
     yield dl.trust.position_dependence(small, n_resamples=2)
     yield dl.trust.rising_discounts(small)
     yield dl.trust.choose_C(small, grid=[0.1, 1.0], n_folds=2, random_state=0)
-    yield dl.trust.ridge_path(small, grid=[0.1, 10.0], n_folds=2)
     yield dl.UtilityLearner().fit(small).factor()
 
     # what to judge next

@@ -237,7 +237,7 @@ def test_what_was_read_and_where_it_is_kept_is_logged(tmp_path, caplog):
     ]
 
 
-WHOLE = [dl.rater_agreement, dl.bands, dl.trust.ridge_path, dl.trust.choose_C, dl.noise_ceiling]
+WHOLE = [dl.rater_agreement, dl.bands, dl.trust.choose_C, dl.noise_ceiling]
 
 
 @pytest.mark.parametrize("analyse", [*WHOLE, lambda log: dl.compare_learners(log, log)])

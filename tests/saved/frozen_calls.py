@@ -675,15 +675,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "rater_agreement, pairs recur": lambda: agreement_of_raters(recurring()),
     "rater_agreement, sides": lambda: agreement_of_raters(recurring(swapped=True)),
     "choose_C": lambda: parts(dl.trust.choose_C(example()[:200]), "C", "grid", "mean", "error"),
-    "ridge_path": lambda: parts(
-        dl.trust.ridge_path(
-            example()[:150], dl.DCGLearner(loss="robust"), grid=(0.1, 1, 10), n_folds=3
-        ),
-        "gains",
-        "discounts",
-        "mean",
-        "error",
-    ),
     "segment_test": lambda: segments("everything", "segment"),
     "segment_test, raters": lambda: segments("raters", "rater"),
     "position_dependence": lambda: parts(

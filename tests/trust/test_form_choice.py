@@ -370,16 +370,6 @@ def test_pairs_to_judge_are_near_ties_of_the_list_utility(saturated):
     )
 
 
-def test_a_path_of_ridges_holds_the_stops(saturated):
-    _, log, learner = saturated
-    path = dl.trust.ridge_path(log[:150], learner, grid=[1.0, 10.0], n_folds=2)
-    assert (
-        path.further.shape == (2, 4)
-        and (path.further[:, 2] > 0.3).all()
-        and (path.mean > 0.7).all()
-    )
-
-
 DCG = dl.DCG([0, 0.4, 0.7, 1], [1, 0.7, 0.5, 0.4])
 
 

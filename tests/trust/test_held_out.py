@@ -8,7 +8,7 @@ import pytest
 from dcglearn import DCG, Preferences, UtilityLearner, compare_learners
 from dcglearn.simulate import preference_pairs
 from dcglearn.trust.comparison import LEARNED, Comparison, Row
-from dcglearn.trust.cross_validation import C_GRID, choose_C, ridge_path
+from dcglearn.trust.cross_validation import C_GRID, choose_C
 from dcglearn.trust.held_out import rows_of
 from dcglearn.trust.held_out_frame import HeldOut
 from tests.makers import random_log, refused
@@ -145,8 +145,7 @@ def test_the_chosen_c_is_small_under_noise_and_repeats():
     refused("folds", choose_C, noisy[:3])
 
     # five pairs show nothing
-    for choice in (choose_C, ridge_path):
-        refused("5 preferences between different lists, fewer than 20", choice, noisy[:5])
+    refused("5 preferences between different lists, fewer than 20", choose_C, noisy[:5])
 
 
 def test_shares_of_a_choice_are_of_all_held_out_preferences_with_errors_by_unit():
@@ -193,31 +192,19 @@ def test_the_share_of_a_chosen_c_covers_a_half_on_coins():
     assert covered >= 84  # 90 less two errors of a hundred
 
 
-def test_of_equal_shares_the_smallest_c_and_the_largest_ridge_are_chosen():
+def test_of_equal_shares_the_smallest_c_is_chosen():
     best, good = np.full((60, 5), 4), np.arange(5) < np.arange(60)[:, None] % 5
     certain = Preferences(best, 4 * good)
-    assert choose_C(certain, grid=[1.0, 0.1, 10.0], n_folds=3, by=None).C == 0.1
-    path = ridge_path(certain, grid=[1.0, 0.1, 10.0], n_folds=3, by=None)
-    assert path.best == 10.0
-    np.testing.assert_allclose(path.mean, 1)
-    np.testing.assert_allclose(path.error, 0, atol=1e-12)
+    chosen = choose_C(certain, grid=[1.0, 0.1, 10.0], n_folds=3, by=None)
+    assert chosen.C == 0.1 and chosen.share == pytest.approx(1)
+    np.testing.assert_allclose(chosen.mean, 1)
+    np.testing.assert_allclose(chosen.error, 0, atol=1e-12)
+    assert "no interval, since all folds are alike" in chosen.sentence and "coin" not in str(chosen)
 
 
-def test_the_ridge_path_goes_from_the_data_to_straight_curves():
-    path = ridge_path(
-        random_log(200, "free", seed=2, noise=0.1), grid=(1e-2, 1.0, 1e4), random_state=0
-    )
-    assert path.gains.shape == (3, 5) and path.discounts.shape == (3, 10)
-    bends = np.abs(np.diff(np.log(np.diff(path.gains, axis=1)), 2, axis=1)).sum(axis=1)
-    assert bends[2] < 1e-2 < bends[0]
-    assert path.best in path.ridge and (path.mean > 0.6).all()
-    assert path.table.rows() == [*zip(path.ridge, path.mean, path.error, strict=True)]
-    assert path.sentence.startswith(f"ridge={path.best:g} is the best of 3")
-    assert f"orders {path.share:.1%}" in path.sentence and "coin" not in path.sentence
-
-    # coin flips show no ridge to be better
-    lists = np.random.default_rng(0).integers(0, 5, (2, 200, 10))
-    coins = ridge_path(Preferences(*lists, n_grades=5), grid=(1.0, 100.0))
+def test_coin_flips_show_no_c_to_be_better():
+    lists = np.random.default_rng(1).integers(0, 5, (2, 200, 10))
+    coins = choose_C(Preferences(*lists, n_grades=5), grid=(0.01, 1.0))
     assert coins.sentence.endswith("a coin may order as many, so none is shown to be better")
 
 
