@@ -315,6 +315,7 @@ class Claim:
         """The verdict of each branch by itself."""
         if self.level:
             n = select(self.table, self.rows)[self.value].drop_nulls().len()
+            n *= max(self.outcomes, 1)
             return [verdict_on_level(self.measured[0], self.level, n)]
         return [verdict(measured, self.low, self.high) for measured in self.measured]
 

@@ -59,9 +59,9 @@ def all_rows():
     return [claim for claims in committed().values() for claim in claims]
 
 
-def made_up(claim, targets, noise=0.0):
-    """Return the claim, as one that can fail, on a table of four repeats whose means, branch by
-    branch, are targets.
+def made_up(claim, targets, noise=0.0, n_repeats=4):
+    """Return the claim, as one that can fail, on a table of repeats whose means, branch by branch,
+    are targets.
     """
     rows_of = {}
     for (rows, minus), target in zip(claim.branches, targets, strict=True):
@@ -73,7 +73,7 @@ def made_up(claim, targets, noise=0.0):
         {**dict(setting), "repeat": repeat, claim.value: mean + (noise if repeat % 2 else -noise)}
         for rows, mean, noise in rows_of.values()
         for setting in settings(rows)
-        for repeat in range(4)
+        for repeat in range(n_repeats)
     ]
     return replace(
         claim, table=pl.DataFrame(records, infer_schema_length=None), outcomes=0, cannot_fail=""
@@ -118,6 +118,23 @@ class TestRule:
     )
     def test_one_interval_gives_one_verdict(self, low, high, ends, expected):
         assert rule.verdict(rule.Interval(sum(ends) / 2, *ends, repeats=20), low, high) == expected
+
+    @pytest.mark.parametrize(
+        ("low", "outcomes", "expected"),
+        [
+            (0.04, 1900, HOLDS),
+            (0.05, 1900, HOLDS),
+            (0.051, 1900, FAILS),
+            (0.04, 1899, UNDECIDED),
+            (0.0, 40, UNDECIDED),
+            (0.06, 40, FAILS),
+        ],
+    )
+    def test_a_level_holds_if_it_is_not_exceeded_and_two_errors_are_a_hundredth(
+        self, low, outcomes, expected
+    ):
+        found = rule.Interval(low + 0.01, low, low + 0.02, repeats=20)
+        assert rule.verdict_on_level(found, 0.05, outcomes) == expected
 
     def test_a_condition_needs_both_branches(self):
         assert rule.conditional(HOLDS, FAILS) == CONDITION
@@ -240,6 +257,9 @@ class TestEveryRow:
                 FAILS: made_up(claim, [outside] * n),
                 UNDECIDED: made_up(claim, [inside] * n, noise),
             }
+            if claim.level:  # few repeats cannot say that errors are as frequent as promised
+                outcomes[HOLDS] = made_up(claim, [inside], n_repeats=2000)
+                outcomes[UNDECIDED] = made_up(claim, [inside])
             if n == 2:
                 outcomes[CONDITION] = made_up(claim, [inside, outside])
             for expected, made in outcomes.items():
@@ -418,8 +438,11 @@ def interval_by_hand(claim, branch):
     return mean, max(mean - reach, least), min(mean + reach, most)
 
 
-def verdict_by_hand(low, high, above, below):
-    """Return the verdict on an interval; 1e-12 is rounding."""
+def verdict_by_hand(low, high, above, below, outcomes=None):
+    """Return the verdict on an interval; 1e-12 is rounding. Of a level, `outcomes` are counted."""
+    if outcomes is not None:
+        precise = 2 * np.sqrt(below * (1 - below) / outcomes) <= 0.01
+        return FAILS if low > below else HOLDS if precise else UNDECIDED
     slack = 1e-12 if np.isfinite(above) and np.isfinite(below) else -1e-12
     if low >= above - slack and high <= below + slack:
         return HOLDS
@@ -446,7 +469,11 @@ def test_every_verdict_recounted_by_hand_from_the_tables_is_that_of_claims_csv()
                 above, below = (
                     row[end] if row[end] is not None else claim.low for end in ("above", "below")
                 )
-                by_hand.append(verdict_by_hand(*found[1:], above, below))
+                n = None
+                if claim.level:
+                    n = len(select(claim.table, claim.rows)[claim.value].drop_nulls())
+                    n *= max(claim.outcomes, 1)
+                by_hand.append(verdict_by_hand(*found[1:], above, below, n))
                 assert row["verdict"] == by_hand[1] if branch else True, name
                 if not branch:
                     written = row["verdict"]
