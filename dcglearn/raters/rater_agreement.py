@@ -95,6 +95,7 @@ class RaterAgreement(Finding):
     `nominal` and `ordinal` are Krippendorff's alpha between raters of the values first list, tie,
     second list, unordered and ordered (strengths of preference are further ordered values), each
     with an interval from bootstrap samples of units; at least two raters judged each of `n_units`.
+    Which list is called the first changes nothing.
     One rater judged `both_ways` pairs both ways round, and on the share `consistency` of these the
     verdicts agree. `raters` are by name; `level` is that of all intervals.
     """
@@ -229,16 +230,23 @@ def rater_agreement(
     bias has a weak prior, normal around 0 with a standard deviation of 2. The share of wrong
     verdicts is the mean probability, over the rater's pairs, that the worse list is named.
     Intervals of the two come from the profile of the likelihood of e, those of the bias from its
-    curvature, those of shares are Wilson's. Raises InputError if the log has no pair, nothing can
-    be learned from it, or the learner's loss is no likelihood.
+    curvature, those of shares are Wilson's.
+
+    Alpha is that of Krippendorff (2011), with margins pooled over the two lists of a unit: of n
+    verdicts, t of them ties, the expected nominal disagreement is ``D_e = 1 - (2 h (h - 1) + t (t -
+    1)) / (n (n - 1))`` with ``h = (n - t) / 2``, and ``alpha = 1 - D_o / D_e``. So names of
+    documents, sides and the order of rows do not change it.
+
+    Raises InputError if the log has no pair, nothing can be learned from it, or the learner's loss
+    is no likelihood.
 
     Parameters
     ----------
     log : Preferences
         The log. A unit of agreement is what was judged, in either order: the same query and
         documents (`docs`) or, where the log names none, the same query and two lists of grades. A
-        rater who judged a unit several times counts once in alpha, by the first verdict; without
-        raters, each verdict counts as a rater's.
+        rater who judged a unit several times counts once in alpha, each verdict with an equal
+        share; without raters, each verdict counts as a rater's.
     learner : DCGLearner, optional
         A fitted learner, which gives the utility difference of each pair; by default one with the
         robust loss is fitted to the log.
@@ -267,14 +275,12 @@ def rater_agreement(
         raise InputError("the log has no pair: agreement cannot be measured")
     within(level, "level", 1, above=True, below=True)
 
-    # the first verdict of each rater on each unit
+    # raters, and what they judged
     labels = np.full(len(log), NOBODY) if log.rater is None else log.rater
     names, rater = np.unique(labels, return_inverse=True)
-    units_of_log = units(log)
-    unit, value = units_of_log.number, units_of_log.value
-    if log.rater is not None:
-        once = np.sort(unique_rows(np.column_stack([rater, unit]))[1])
-        unit, value = unit[once], value[once]
+    judged = units(log)
+    who = np.arange(len(log)) if log.rater is None else rater
+    answers = unique_rows(np.column_stack([judged.number, who]))[0]
 
     # repeated pairs, and each rater's error and bias
     repeated = shown_both_ways(log)
@@ -283,11 +289,18 @@ def rater_agreement(
         estimates = _estimates(log, rater, len(names), learner, level)
 
     # alpha as values, and as ordered ones
-    alpha = partial(krippendorff_alpha, unit, level=level, random_state=random_state)
+    alpha = partial(
+        krippendorff_alpha,
+        judged.number,
+        rater=who,
+        exchangeable=True,
+        level=level,
+        random_state=random_state,
+    )
     return RaterAgreement(
-        nominal=alpha(np.sign(value)),
-        ordinal=alpha(value, ordinal=True),
-        n_units=int((np.bincount(unit) > 1).sum()),
+        nominal=alpha(value=np.sign(judged.value)),
+        ordinal=alpha(value=judged.value, ordinal=True),
+        n_units=int((np.bincount(answers[:, 0]) > 1).sum()),
         both_ways=len(repeated.same),
         consistency=Estimate.of_share(int(repeated.same.sum()), len(repeated.same), level),
         raters=_summaries(log, names, rater, repeated, estimates, level),
@@ -298,8 +311,10 @@ def rater_agreement(
 def krippendorff_alpha(
     unit: ArrayLike,
     value: ArrayLike,
+    rater: ArrayLike | None = None,
     *,
     ordinal: bool = False,
+    exchangeable: bool = False,
     level: float = 0.95,
     random_state: int = 0,
 ) -> Estimate:
@@ -312,43 +327,87 @@ def krippendorff_alpha(
     the agreement of verdicts by chance. Alpha is NaN where no unit has two values, or all values
     are equal.
 
-    `unit` and `value`, shape (n,), are what was judged and the value it was given, a row a
-    judgement; `ordinal` tells whether the order of the values counts; `level` and `random_state`
-    are those of the interval, by 2,000 bootstrap samples.
+    Exchangeable values v and -v are the two lists of a unit, and which of them is v is a matter of
+    names. Chance then names both equally often: both n_c and the distances are those of the pooled
+    margins ``(n_v + n_-v) / 2``. Of nominal values, t of them ties, the expected disagreement is
+    ``1 - (2 h (h - 1) + t (t - 1)) / (n (n - 1))`` with ``h = (n - t) / 2``. The value and the
+    interval are the same if -v is written for v in all rows of some units.
+
+    Parameters
+    ----------
+    unit, value : array_like, shape (n,)
+        What was judged, and the value it was given, a row a judgement.
+    rater : array_like, shape (n,), optional
+        Who judged it; by default each row is another rater's. Where a rater judged a unit several
+        times, each value has an equal share, so o is the mean over all ways of keeping one.
+    ordinal : bool
+        Whether the order of the values counts.
+    exchangeable : bool
+        Whether the sign of a value only says which of two lists it names.
+    level, random_state
+        Level of the interval, by 2,000 bootstrap samples of units, and their seed.
 
     Examples
     --------
-    >>> round(krippendorff_alpha([0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 1, 2]).value, 4)
+    >>> unit, value = [0, 0, 1, 1, 2, 2], [1, 1, -1, -1, 1, -1]
+    >>> round(krippendorff_alpha(unit, value).value, 4)
     0.4444
+    >>> renamed = [1, 1, 1, 1, 1, -1]
+    >>> [round(krippendorff_alpha(unit, x, exchangeable=True).value, 4) for x in (value, renamed)]
+    [0.4444, 0.4444]
     """
-    # count the values of units that have several
-    number = numbered(unit)
-    values, code = np.unique(value, return_inverse=True)
-    counts = np.zeros((size_of(number), len(values)), dtype=np.int64)
-    np.add.at(counts, (number, code), 1)
-    counts = counts[counts.sum(axis=1) > 1]
-    if not len(counts):
-        return UNKNOWN
+    # how often each rater gave each value to each unit
+    values = np.unique(value)
+    if exchangeable:
+        values = np.union1d(values, -values)
+    own = np.arange(np.size(value)) if rater is None else numbered(rater)
+    answers, _, answer = unique_rows(np.column_stack([numbered(unit), own]))
+    tally = np.zeros((len(answers), len(values)), dtype=np.int64)
+    np.add.at(tally, (answer, np.searchsorted(values, value)), 1)
 
-    # units of the same values count alike, and are few
-    patterns, _, pattern = unique_rows(counts)
-    draws = bootstrap_counts(np.bincount(pattern), 2000, random_state)
-    estimate, *drawn = [_alpha(patterns, times, ordinal) for times in draws]
+    # answers to units of several raters, as they are and with the other signs
+    several = (np.bincount(answers[:, 0]) > 1)[answers[:, 0]]
+    if not several.any():
+        return UNKNOWN
+    tallies = [tally[several]]
+    if exchangeable:
+        tallies.append(tally[several, ::-1])
+
+    # how many raters answered each unit alike
+    kinds, _, kind = unique_rows(np.concatenate(tallies))
+    number = numbered(answers[several, 0])
+    counts = np.zeros((len(tallies), size_of(number), len(kinds)), dtype=np.int64)
+    for of_side, kind_of_answer in zip(counts, np.split(kind, len(tallies)), strict=True):
+        np.add.at(of_side, (number, kind_of_answer), 1)
+
+    # units of the same answers count alike, and are few
+    patterns, _, pattern = unique_rows(counts.reshape(-1, len(kinds)))
+    chosen, times = np.unique(pattern.reshape(len(tallies), -1).min(axis=0), return_counts=True)
+    alpha = partial(_alpha, patterns[chosen], kinds, ordinal, exchangeable)
+    estimate, *drawn = map(alpha, bootstrap_counts(times, 2000, random_state))
     if np.isnan(estimate) or np.isnan(drawn).all():
         return Estimate(estimate)
     low, high = percentile_interval(np.array(drawn), level)
     return Estimate(estimate, float(low), float(high))
 
 
-def _alpha(patterns: Integers, times: Integers, ordinal: bool) -> float:
-    """Return alpha of units, counted by the pattern of their values; NaN if all are equal.
+def _alpha(
+    patterns: Integers, kinds: Integers, ordinal: bool, exchangeable: bool, times: Integers
+) -> float:
+    """Return alpha of units, counted by the pattern of their answers; NaN if all are equal.
 
-    `patterns`, shape (P, C), holds how often a unit has each value, `times`, shape (P,), how many
-    units have each pattern.
+    `patterns`, shape (P, K), holds how many raters answered each kind of unit in each way, `kinds`,
+    shape (K, C), how often such a rater gave each value, and `times`, shape (P,), how many units
+    have each pattern.
     """
-    # coincidences of values within units
-    share = times / (patterns.sum(axis=1) - 1)
-    coincidences = patterns.T @ (share[:, None] * patterns) - np.diag(share @ patterns)
+    # coincidences of values of different raters within units
+    shares = kinds / kinds.sum(axis=1, keepdims=True)
+    given = patterns @ shares
+    weight = times / (patterns.sum(axis=1) - 1)
+    own = shares.T @ ((weight @ patterns)[:, None] * shares)
+    coincidences = given.T @ (weight[:, None] * given) - own
+    if exchangeable:
+        coincidences = (coincidences + coincidences[::-1, ::-1]) / 2
     totals = coincidences.sum(axis=1)
 
     # distances between values

@@ -6,11 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import expit
 
-from dcglearn import DCGLearner, Preferences, rater_agreement
+from dcglearn import DCGLearner, Preferences, rater_agreement, read_preferences
 from dcglearn.raters.rater_agreement import Estimate, krippendorff_alpha
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
+from dcglearn.trust.resampling import bootstrap_counts
 from tests.makers import TRUTH, random_lists, refused
 
 # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section D: four observers, twelve
@@ -70,6 +73,179 @@ def test_alpha_is_one_zero_or_not_defined():
     rng = np.random.default_rng(0)
     by_chance = krippendorff_alpha(np.repeat(np.arange(4000), 2), rng.integers(0, 3, 8000))
     assert by_chance.low < 0 < by_chance.high
+
+
+def line(query, rater, winner, docs="ab", grades=((2, 0), (0, 1)), **columns):
+    """Return a judgement of two lists, whose documents are named after a letter each."""
+    lists = (
+        [{"doc": f"{name}{i}", "grade": grade} for i, grade in enumerate(of_list)]
+        for name, of_list in zip(docs, grades, strict=True)
+    )
+    return dict(zip("ab", lists, strict=True)) | columns | {
+        "query": query, "rater": rater, "winner": winner
+    }  # fmt: skip
+
+
+def agreement_of(lines):
+    return rater_agreement(read_preferences(lines, as_is=True), errors=False)
+
+
+RAGGED = {"ann": "aaaaa", "bob": "aaaaa", "cem": "aa__a", "dea": "aaaab", "eva": "a_aaa"}
+"""The verdicts of five raters on five pairs, where one of them differs once."""
+
+
+@pytest.mark.parametrize("docs", [["ab"] * 5, ["ba"] * 5, ["ab", "ba", "ba", "ab", "ba"]])
+def test_alpha_of_verdicts_by_pooled_margins(docs):
+    verdicts = [
+        line(f"q{i}", rater, winner, docs[i])
+        for rater, row in RAGGED.items()
+        for i, winner in enumerate(row)
+        if winner != "_"
+    ]
+    assert len(verdicts) == 22
+    found = agreement_of(verdicts)
+    expected = 1 - (2 / 22) / (2 * 11 * 11 / (22 * 21))
+    assert found.nominal.value == pytest.approx(expected, abs=1e-12)
+    assert found.ordinal.value == pytest.approx(expected, abs=1e-12)
+    assert found.nominal.value == pytest.approx(0.826, abs=5e-4)
+
+
+def alpha_by_exchanges(unit, value, ordinal):
+    """The definition, its numbers of values being means over all ways to exchange the lists."""
+    n_units = unit.max() + 1
+    levels = np.union1d(value, -value)
+    signs = np.array([*itertools.product([1, -1], repeat=n_units)])
+    exchanged = signs[:, unit] * value
+    numbers = np.array([(exchanged == level).mean(axis=0).sum() for level in levels])
+    n = len(value)
+
+    def distance(c, k):
+        between = numbers[(levels >= min(c, k)) & (levels <= max(c, k))].sum()
+        ends = numbers[(levels == c) | (levels == k)].sum() / (2 if c != k else 1)
+        return (between - ends) ** 2 if ordinal else float(c != k)
+
+    groups = [value[unit == u] for u in range(n_units)]
+    observed = sum(
+        sum(distance(c, k) for c, k in itertools.permutations(g, 2)) / (len(g) - 1) for g in groups
+    )
+    pairs = [*zip(levels, numbers, strict=True)]
+    expected = sum(x * y * distance(c, k) for (c, x), (k, y) in itertools.product(pairs, pairs))
+    return 1 - (observed / n) / (expected / (n * (n - 1)))
+
+
+@pytest.mark.parametrize("ordinal", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_alpha_of_exchangeable_values_is_the_mean_field_formula(ordinal, seed):
+    rng = np.random.default_rng(seed)
+    unit = np.concatenate([np.repeat(np.arange(6), 2), rng.integers(0, 6, 8)])
+    value = rng.integers(-2, 3, len(unit)) + unit % 2
+    alpha = krippendorff_alpha(unit, value, ordinal=ordinal, exchangeable=True)
+    assert alpha.value == pytest.approx(alpha_by_exchanges(unit, value, ordinal), abs=1e-12)
+
+    # the formula of nominal values, by their number n and that of ties
+    signs = np.sign(value)
+    n, ties = len(signs), (signs == 0).sum()
+    half = (n - ties) / 2
+    margins = np.unique(signs, return_counts=True)[1]
+    by_margins = 1 - (margins * (margins - 1)).sum() / (n * (n - 1))
+    observed = (1 - krippendorff_alpha(unit, signs).value) * by_margins
+    expected = 1 - (2 * half * (half - 1) + ties * (ties - 1)) / (n * (n - 1))
+    alpha = krippendorff_alpha(unit, signs, exchangeable=True)
+    assert alpha.value == pytest.approx(1 - observed / expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("ordinal", [False, True])
+@pytest.mark.parametrize("exchangeable", [False, True])
+def test_a_rater_who_judged_a_unit_several_times_counts_as_the_mean_over_choices(
+    ordinal, exchangeable
+):
+    how = {"ordinal": ordinal, "exchangeable": exchangeable}
+    unit = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 3])
+    rater = np.array([0, 0, 1, 2, 0, 1, 1, 0, 1, 0, 1])
+    value = np.array([1, -1, 1, 2, -1, -1, 0, 1, 1, -2, -1])
+    rows = [np.flatnonzero((unit == u) & (rater == r)) for u, r in {*zip(unit, rater, strict=True)}]
+    choices = np.array([*itertools.product(*rows)])
+
+    # one value of each rater on each unit in all ways, as so many logs in one
+    copies = 4 * np.repeat(np.arange(len(choices)), len(rows))
+    whole = krippendorff_alpha(unit[choices].ravel() + copies, value[choices].ravel(), **how)
+    n, n_whole = len(rows), choices.size
+    factor = (1 - 1 / n) / (1 - 1 / n_whole)
+    alpha = krippendorff_alpha(unit, value, rater, **how)
+    assert 1 - alpha.value == pytest.approx((1 - whole.value) * factor, abs=1e-12)
+
+
+def random_lines(rng, named=True):
+    """Return judgements of few pairs by few raters, some repeated, both ways round, or tied."""
+    n_raters, n_units, n = rng.integers(2, 5), rng.integers(1, 8), rng.integers(2, 40)
+    lists = rng.integers(0, 3, (n_units, 2, 2)).tolist()
+    easy = rng.choice(["a", "b", "tie"], n_units)
+    lines = []
+    for _ in range(n):
+        unit = int(rng.integers(n_units))
+        winner = easy[unit] if rng.random() < 0.6 else rng.choice(["a", "b", "tie"])
+        docs = [f"u{unit}{side}" for side in "ab"]
+        shown = {"swapped": bool(rng.random() < 0.5), "strength": int(rng.integers(1, 4))}
+        rater = f"r{rng.integers(n_raters)}"
+        lines.append(line(f"q{unit % 3}", rater, str(winner), docs, lists[unit], **shown))
+    if not named:
+        for one in lines:
+            one |= {side: [item["grade"] for item in one[side]] for side in "ab"}
+    return exchanged(lines, rng)
+
+
+def exchanged(lines, rng):
+    """Return judgements with the sides of some exchanged."""
+    other = {"a": "b", "b": "a", "tie": "tie"}
+    turned = [
+        x | {"a": x["b"], "b": x["a"], "winner": other[x["winner"]], "swapped": not x["swapped"]}
+        for x in lines
+    ]
+    return [y if rng.random() < 0.5 else x for x, y in zip(lines, turned, strict=True)]
+
+
+def renamed(lines, rng):
+    """Return judgements with other names of documents, in another order."""
+    docs = sorted({item["doc"] for x in lines for side in "ab" for item in x[side]})
+    names = dict(zip(docs, (f"d{i}" for i in rng.permutation(len(docs))), strict=True))
+    return [
+        x | {side: [item | {"doc": names[item["doc"]]} for item in x[side]] for side in "ab"}
+        for x in lines
+    ]
+
+
+def shuffled(lines, rng):
+    return [lines[i] for i in rng.permutation(len(lines))]
+
+
+def same_alpha(lines, others):
+    """Assert that value and interval of both alphas are the same."""
+    first, second = agreement_of(lines), agreement_of(others)
+    for name in ("nominal", "ordinal"):
+        one, other = getattr(first, name), getattr(second, name)
+        np.testing.assert_allclose(
+            [one.value, one.low, one.high], [other.value, other.low, other.high], rtol=0, atol=1e-12
+        )
+    assert first.n_units == second.n_units
+
+
+@given(st.integers(0, 2**32), st.booleans(), st.sampled_from([exchanged, renamed, shuffled]))
+def test_names_sides_and_order_of_rows_do_not_change_alpha(seed, named, change):
+    rng = np.random.default_rng(seed)
+    lines = random_lines(rng, named or change is renamed)
+    same_alpha(lines, change(lines, rng))
+
+
+@pytest.mark.long
+def test_alpha_is_invariant_on_1000_random_logs(monkeypatch):
+    def fewer(times, n_resamples, random_state):
+        return bootstrap_counts(times, 100, random_state)
+
+    monkeypatch.setattr("dcglearn.raters.rater_agreement.bootstrap_counts", fewer)
+    for seed in range(1000):
+        rng = np.random.default_rng(seed)
+        lines = random_lines(rng)
+        same_alpha(lines, shuffled(renamed(exchanged(lines, rng), rng), rng))
 
 
 def observations(rng, n_raters, n, errors, biases, tie=0.0):
