@@ -113,7 +113,6 @@ def systems(
     mapping: SavedMapping = None,
     grades: Grades = None,
     ties: Ties = "docno-desc",
-    resamples: int = model_row("Bootstrap samples of the topics.", 1000, min=1),
     seed: Seed = 0,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -131,13 +130,7 @@ def systems(
     # order the systems
     with scale.watched():
         order = dl.system_order(
-            judged,
-            all_runs,
-            metrics,
-            log=preferences,
-            ties=ties,
-            n_resamples=resamples,
-            random_state=seed,
+            judged, all_runs, metrics, log=preferences, ties=ties, random_state=seed
         )
     print_result(order, as_json)
     write_figure(lambda: slope_figure(order), plot, force=force)

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtr
 from scipy.stats import kendalltau
 
 from dcglearn.coherence.cone import AllowedMetrics, counts, scope_of, verdict_of
-from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
+from dcglearn.evaluation.paired_tests import corrected
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.system_tests import shares_of_people
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, table_of
-from dcglearn.foundation.plain_text import number_of, percent
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
@@ -37,8 +39,8 @@ class Swaps(Finding):
     """Pairs of systems that two metrics order differently.
 
     Each of `pairs` names the system that is better under the first metric, then the one that is
-    better under the second; it is `solid` if both metrics keep their order in nearly all bootstrap
-    samples of the topics, else noise. `n_pairs` counts all pairs of systems.
+    better under the second; it is `solid` if both differences are beyond chance, see
+    `system_order`. `n_pairs` counts all pairs of systems.
     """
 
     metrics: tuple[str, str]
@@ -48,7 +50,7 @@ class Swaps(Finding):
 
     @property
     def noise(self) -> float:
-        """Share of the swaps that are noise; NaN without swaps."""
+        """Share of the swaps that are within chance; NaN without swaps."""
         return 1 - float(np.mean(self.solid)) if self.pairs else float("nan")
 
     @property
@@ -81,9 +83,9 @@ class SystemOrder(Finding):
     which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
     whether the row's system is at least as good as the column's under every allowed DCG
     (described by `scope`), and better under some. `swaps` are by pair of metrics; `level` is the
-    share of the bootstrap samples that must keep an order for it to be solid. `people` says, where
-    a metric knows its judges, how many of 100 people would take the lists of each of the first
-    systems rather than those of the next; None where none does.
+    confidence that none of them is called solid by chance. `people` says, where a metric knows its
+    judges, how many of 100 people would take the lists of each of the first systems rather than
+    those of the next; None where none does.
     """
 
     evaluation: Evaluation = field(repr=False)
@@ -195,10 +197,13 @@ class SystemOrder(Finding):
 
         # what is chance, and what every DCG says
         if notes:
+            n_tests = self._n_pairs * len(metrics)
             notes.append(
-                f"beyond chance: both metrics keep their order in at least {percent(self.level)} "
-                "of the bootstrap samples of the topics"
+                "beyond chance: both differences are, by t tests corrected for all "
+                f"{n_tests:,} differences (Holm) at a level of {1 - self.level:.2g}"
             )
+            if n_tests * smallest_p(len(self.evaluation.queries)) > 1 - self.level:
+                notes.append("too few queries for any difference to be beyond chance")
             notes.append(self._decided)
         notes.append(f"beats: how many systems each beats under {self.scope}")
         if self.people is not None:
@@ -221,7 +226,6 @@ def system_order(
     *,
     log: Preferences | ArrayLike | None = None,
     budget: float | None = None,
-    n_resamples: int = 1000,
     level: float = 0.95,
     random_state: int = 0,
     ties: str = "docno-desc",
@@ -229,6 +233,13 @@ def system_order(
     normalise: bool = True,
 ) -> SystemOrder:
     """Order systems by several metrics, and test which differences of the orders are chance.
+
+    A swap of two systems is beyond chance if their difference is under both metrics. The p-value of
+    a difference is that of Student's t over n topics, ``t = sqrt(n) mean / sd``, with n - 1 degrees
+    of freedom, and at least ``2^(1 - n)``, the smallest that flips of n signs can reach. The
+    p-values of all pairs of systems under all metrics are corrected by Holm's method (Holm 1979, "A
+    simple sequentially rejective multiple test procedure"). Where systems differ by chance alone,
+    the probability of any swap beyond chance is at most 1 - level.
 
     Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one
     if both do. Raises InputError as in `evaluate`, and if there are fewer than two systems.
@@ -244,10 +255,10 @@ def system_order(
     budget : float, optional
         Mean violation of the log that a DCG may have, see `dominance`; a larger one decides fewer
         pairs of systems.
-    n_resamples, random_state : int
-        Number of bootstrap samples of the topics, and their seed.
     level : float
-        Share of the samples in which both metrics must keep their order for a swap to be solid.
+        Confidence level of the tests, and of intervals of shares of people.
+    random_state : int
+        Seed of the draws of shares of people.
 
     See Also
     --------
@@ -260,11 +271,10 @@ def system_order(
     >>> old = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"b": 1.0}}
     >>> new = {"q1": {"a": 2.0, "c": 1.0}, "q2": {"c": 1.0}}
     >>> metrics = ["linear-log2", "exponential-log2"]
-    >>> order = dl.system_order(judged, {"old": old, "new": new}, metrics, n_resamples=100)
+    >>> order = dl.system_order(judged, {"old": old, "new": new}, metrics)
     >>> order.tau.round(1).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    whole_number(n_resamples, "n_resamples", 1, MAX_RESAMPLES)
     whole_number(random_state, "random_state", 0)
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
@@ -296,7 +306,7 @@ def system_order(
         evaluation=evaluation,
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
         tau_ap=_between(evaluation.means, tau_ap),
-        swaps=_swaps(evaluation, n_resamples, level, np.random.default_rng(random_state)),
+        swaps=_swaps(evaluation, level),
         beats=_beats(allowed, mean_counts),
         scope=scope_of(allowed.budget),
         level=level,
@@ -321,26 +331,20 @@ def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Float
     return np.array([[measure(a, b) for b in columns] for a in columns])
 
 
-def _swaps(
-    evaluation: Evaluation, n_resamples: int, level: float, rng: np.random.Generator
-) -> dict[tuple[str, str], Swaps]:
-    """Return the swaps of every two metrics; a swap is solid in `level` of the samples."""
-    # means of bootstrap samples, without topics that have no value
-    runs, values = evaluation.runs, evaluation.filled
-    n_topics = values.shape[2]
-    draws = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples)
-    valued = ~np.isnan(values)
-    sums, weight = (
-        np.einsum("rmq,bq->mrb", x, draws.astype(np.float64))
-        for x in (np.where(valued, values, 0.0), valued.astype(np.float64))
-    )
-    samples = sums / np.maximum(weight, 1.0)
+def smallest_p(n: Any) -> Any:
+    """Return the smallest two-sided p-value that flips of the signs of n differences can reach."""
+    return 2.0 ** (1 - n)
 
-    # share of the samples that keep the order of a pair, (M, pairs)
+
+def _swaps(evaluation: Evaluation, level: float) -> dict[tuple[str, str], Swaps]:
+    """Return the swaps of every two metrics; a swap is solid if both differences are."""
+    # differences of all pairs, and of their means, (M, pairs)
+    runs = evaluation.runs
     first, second = np.tril_indices(len(runs), -1)
     gaps = (evaluation.means[first] - evaluation.means[second]).T
-    differences = samples[:, first] - samples[:, second]
-    kept = (differences * np.sign(gaps)[..., None] > 0).mean(axis=2)
+    values = evaluation.filled.swapaxes(0, 1)
+    p = [_p_values(x[first] - x[second], gap) for x, gap in zip(values, gaps, strict=True)]
+    clear = corrected(np.ravel(p), "holm").reshape(gaps.shape) <= 1 - level
 
     # pairs that two metrics order differently
     swaps = {}
@@ -350,9 +354,25 @@ def _swaps(
         for pair in np.flatnonzero(gaps[a] * gaps[b] < 0):
             better, worse = runs[first[pair]], runs[second[pair]]
             pairs.append((better, worse) if gaps[a, pair] > 0 else (worse, better))
-            solid.append(bool(min(kept[a, pair], kept[b, pair]) >= level))
+            solid.append(bool(clear[a, pair] and clear[b, pair]))
         swaps[names] = Swaps(names, pairs, solid, len(first))
     return swaps
+
+
+def _p_values(differences: Floats, gap: Floats) -> Floats:
+    """Return the p-values of mean differences by topic, shape (pairs, Q); NaN for no topic.
+
+    They are 1 where the mean does not have the sign of `gap`, shape (pairs,).
+    """
+    # mean and variance over the topics
+    n = (~np.isnan(differences)).sum(axis=1)
+    mean = np.nansum(differences, axis=1) / np.maximum(n, 1)
+    squares = np.nansum((differences - mean[:, None]) ** 2, axis=1)
+
+    # Student's t; without spread the smallest p is left
+    t = mean * np.sqrt(n * (n - 1) / np.maximum(squares, 1e-24))
+    p = 2 * stdtr(np.maximum(n - 1, 1), -t * np.sign(gap))
+    return np.clip(p, smallest_p(n), 1.0)
 
 
 def _beats(allowed: AllowedMetrics, mean_counts: list[Floats]) -> Flags:

@@ -26,7 +26,7 @@ for s in range(6):  # early noise for some systems, late noise for others
         for q, judged in grades.items()
     }
 metrics = ["linear-log2@10", "exponential-log2@10"]
-order = dl.system_order(grades, runs, metrics, n_resamples=200)
+order = dl.system_order(grades, runs, metrics)
 figure = dl.plots.slope_figure(order)
 dl.plots.save_figure(figure, "leaderboard.png")
 figure

@@ -127,7 +127,6 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("compare qrels.txt a.txt b.txt --level inf", "level=inf must be a finite number"),
         ("compare qrels.txt a.txt b.txt --level nan", "level=nan must be a finite number"),
         ("compare qrels.txt a.txt b.txt --resamples 1000000000000", "--resamples"),
-        ("systems qrels.txt a.txt b.txt --resamples 1000000000000", "n_resamples=1000000000000"),
         ("export exponential-log2@5 --to lightgbm --grades 0", "--grades"),
         ("coherence linear-log2 exponential-log2 --grades 0", "--grades"),
         ("coherence linear-log2 exponential-log2 --depth 0", "--depth"),

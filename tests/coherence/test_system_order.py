@@ -4,16 +4,19 @@ dominance.
 
 import gzip
 import lzma
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import ttest_1samp
 
 from dcglearn import DCG, evaluate, read_judgements, read_runs, system_order
 from dcglearn.coherence import dominance
-from dcglearn.coherence.rank_changes import tau_ap
+from dcglearn.coherence.rank_changes import _p_values, _swaps, tau_ap
 from dcglearn.evaluation import Judgements, Run
 from dcglearn.evaluation.ranked import ranked_grades
+from dcglearn.evaluation.run_values import Evaluation
 from dcglearn.plots import slope_figure
 from dcglearn.simulate import preference_pairs
 from tests.makers import noisy_runs, refused
@@ -63,7 +66,7 @@ def test_trec_eval_and_we_agree_on_all_runs(shared):
     stated = dict(zip(summary["run"], summary["ndcg10_repo_treceval"], strict=True))
     for name, mean in zip(found.runs, found.means[:, 0], strict=True):
         assert abs(mean - stated[name]) < 6e-5
-    order = system_order(judged, runs, ["nDCG@10", "exponential-log2@10"], n_resamples=200)
+    order = system_order(judged, runs, ["nDCG@10", "exponential-log2@10"])
     assert order.evaluation.runs[0].startswith("pash_f")
     assert 0.9 < order.tau[0, 1] < 0.98 and order.share_decided == pytest.approx(0.672, abs=0.01)
 
@@ -342,6 +345,13 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
     chance = system_order(judged, {"even": even, "odd": odd}, metrics).sentence
     assert chance.startswith("the order is not shown to depend on the metric: 1 of 1 pair")
 
+    # with 7 queries, 2 differences can be beyond chance; with 6 none
+    for n, notes in ((7, 0), (6, 1)):
+        few = {q: judged[q] for q in topics[:n]}
+        order = system_order(few, both, metrics)
+        assert order.swaps["steep", "flat"].solid == [n == 7]
+        assert order.notes.count("too few queries for any difference to be beyond chance") == notes
+
     same = system_order(judged, {"top": top, "copy": top}, metrics)
     assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
     assert same.sentence.endswith("the order is the same under these metrics")
@@ -353,6 +363,81 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
     ]
     assert "respects the log" in str(decided)
     refused("level", system_order, judged, both, metrics, level=0.3)
+
+
+def exchanged(evaluation, rng):
+    """Return an evaluation whose runs are exchanged at random within each topic."""
+    runs = np.indices(evaluation.values[:, 0].shape)[0]
+    order = rng.permuted(runs, axis=0)[:, None, :]
+    return replace(evaluation, values=np.take_along_axis(evaluation.values, order, axis=0))
+
+
+def opposed(n_runs, n_topics, rng, spread=0.0):
+    """Return values of runs under two metrics, which swap all runs if there is a spread.
+
+    Without it, both are noise with many zeros, and heavy tails that differ by topic.
+    """
+    noise = rng.laplace(size=(n_runs, 2, n_topics)) * rng.exponential(size=n_topics)
+    noise[rng.random(noise.shape) < 0.3] = 0
+    worth = spread * np.linspace(-1, 1, n_runs)[:, None, None] * np.array([[1.0], [-1.0]])
+    runs = tuple(f"run {i}" for i in range(n_runs))
+    names, topics = ("recall", "precision"), tuple(f"t{i}" for i in range(n_topics))
+    return Evaluation(noise + worth, runs, names, topics, "zero", np.zeros((n_runs, 2)))
+
+
+def n_solid(evaluation):
+    return sum(sum(swaps.solid) for swaps in _swaps(evaluation, 0.95).values())
+
+
+def share_solid(n_boards):
+    """Return the share of boards of exchanged runs with a swap beyond chance, of two kinds."""
+    rng = np.random.default_rng(0)
+    judged, runs = made(8, 25)
+    real = evaluate(judged, runs, ["nDCG@10", "binary1-rbp0.8@10", "exponential-log2@3"])
+    boards = [exchanged(real, rng) for _ in range(n_boards)]
+    boards += [opposed(2 + i % 10, 20, rng) for i in range(n_boards)]
+    return np.mean([n_solid(board) > 0 for board in boards])
+
+
+def test_systems_that_differ_by_chance_have_no_swap_beyond_chance():
+    n = 60
+    assert share_solid(n) <= 0.05 + 3 * (0.05 * 0.95 / (2 * n)) ** 0.5
+
+
+@pytest.mark.long
+def test_at_most_5_percent_of_orders_have_a_swap_beyond_chance_by_chance():
+    n = 400
+    assert share_solid(n) <= 0.05 + 2 * (0.05 * 0.95 / (2 * n)) ** 0.5
+
+
+def test_a_system_that_is_level_under_one_metric_swaps_by_chance_in_5_percent():
+    rng, n = np.random.default_rng(1), 600
+    found = []
+    for _ in range(n):
+        board = opposed(2, 30, rng)
+        board.values[0, 0] += 3
+        found.append(n_solid(board) > 0)
+    assert 0.005 < np.mean(found) <= 0.05 + 2 * (0.05 * 0.95 / n) ** 0.5
+
+
+def test_real_swaps_are_beyond_chance():
+    rng = np.random.default_rng(2)
+    boards = [opposed(6, 50, rng, spread=2.5) for _ in range(20)]
+    assert np.mean([n_solid(board) for board in boards]) > 9  # of 15
+    few = opposed(6, 9, rng, spread=2.5)
+    assert len(_swaps(few, 0.95)["recall", "precision"].pairs) > 9 and n_solid(few) == 0
+
+
+def test_p_values_are_those_of_the_t_test_and_no_smaller_than_those_of_sign_flips():
+    rng = np.random.default_rng(3)
+    differences = rng.normal(0.3, 1, (20, 12))
+    differences[:10, ::5] = np.nan
+    means = np.nanmean(differences, axis=1)
+    expected = ttest_1samp(differences, 0, axis=1, nan_policy="omit").pvalue
+    np.testing.assert_allclose(_p_values(differences, means), expected, rtol=1e-12)
+    np.testing.assert_array_equal(_p_values(differences, -means), 1)
+    alike = np.array([[0.1] * 6, [-0.1] * 5 + [np.nan], [0.0] * 6, [1.0] + [np.nan] * 5])
+    np.testing.assert_allclose(_p_values(alike, np.nan_to_num(alike[:, 0])), [1 / 32, 1 / 16, 1, 1])
 
 
 class TestOnTheCommandLine:

@@ -366,10 +366,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
         ["train", "s.svm", "--folder", "m", "--objective", "ridge", "--dry-run"],
         {"s.svm": SVM},
     ),
-    "systems": (
-        ["systems", "qrels.txt", "run.txt", "--resamples", "20"],
-        {"qrels.txt": QRELS, "run.txt": RUN},
-    ),
+    "systems": (["systems", "qrels.txt", "run.txt"], {"qrels.txt": QRELS, "run.txt": RUN}),
 }
 """Commands, and the good files that they read from the working folder."""
 
