@@ -219,7 +219,7 @@ class ComparisonOptions:
     topics: Topics = model_row(
         "With --llm-qrels: the difference over all topics there could be, or these.", "all"
     )
-    form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
+    form: Literal["table", "csv", "jsonl", "markdown"] = first_row(
         "How to write.", "table", "--format"
     )
     level: float = model_row("Level of the intervals.", 0.95)
@@ -393,8 +393,6 @@ def _show(*given: Finding | None, output: Path | None, force: bool) -> None:
 
 def _as_text(comparison: SystemComparison, decision: Gate | None, form: str) -> str:
     """Return a comparison, with the decision below it in Markdown, in a column in CSV and JSON."""
-    if form == "latex":
-        return comparison.to_latex()
     if form == "markdown":
         below = "" if decision is None else f"\n{decision.to_markdown()}"
         return (comparison.to_markdown() + below).rstrip("\n")

@@ -47,26 +47,6 @@ def powered_tests(
     return {"mean": mean} | difference.tests(level), difference.error * difference.n**0.5
 
 
-def turning_queries(divided: Floats, plain: Floats) -> list[int]:
-    """Return the fewest queries without which two mean differences would have one sign.
-
-    `divided` and `plain`, shape (n,), are the differences by query after and before they are
-    divided by the ideal, which keeps their signs. None is returned where the means have one sign,
-    or one is 0.
-    """
-    if not len(plain) or plain.mean() * divided.mean() >= 0:
-        return []
-
-    # of either, those that weigh most for the sign of the mean, until it has the other one
-    turning: list[list[int]] = []
-    for values in (plain, divided):
-        signed = values * np.sign(values.mean())
-        order = np.argsort(-signed, kind="stable")
-        n = int(np.argmax(signed.sum() - np.cumsum(signed[order]) < 0)) + 1
-        turning.append(order[:n].tolist())
-    return min(turning, key=len)
-
-
 def interval_of_mean(differences: Floats, level: float) -> Fields:
     """Return the t interval of the mean of paired differences, shape (n,), and its p-value.
 

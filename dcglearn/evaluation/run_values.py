@@ -73,9 +73,8 @@ class Evaluation(Finding):
     `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the
     query; with `missing` "zero" such a query counts as 0 in the mean, with "skip" it is left out.
     `unjudged`, shape (R, M), is the share of documents that are not judged, among those that the
-    metric looks at. `plain`, shape (R, M, Q), are the values before they are divided by the ideal,
-    NaN for metrics of ir_measures; None if unknown. `residuals`, shape (R, M, Q), is what judging
-    them could still add to a value, NaN for metrics of ir_measures; None unless asked for.
+    metric looks at. `residuals`, shape (R, M, Q), is what judging them could still add to a value,
+    NaN for metrics of ir_measures; None unless asked for.
     `measured`, shape (R, M, Q), tells where a query has a judged document that the metric values
     differently from the worst grade, and the run ranks a judged document where the metric looks;
     None where nobody knows.
@@ -90,7 +89,6 @@ class Evaluation(Finding):
     queries: tuple[str, ...] = field(repr=False)
     missing: str
     unjudged: Floats
-    plain: Floats | None = field(default=None, repr=False)
     residuals: Floats | None = field(default=None, repr=False)
     measured: Flags | None = field(default=None, repr=False)
     open: Unjudged | None = field(default=None, repr=False)
@@ -443,8 +441,8 @@ def evaluate(
         rows.append([valuation.of(ranked, m) for m in range(len(words))])
         if bounds or shown is not None:  # else they would fill the memory
             lists.append(ranked)
-    values, plain, added, measured, share_unjudged, share_tied = (
-        np.array([[found[part] for found in row] for row in rows]) for part in range(6)
+    values, added, measured, share_unjudged, share_tied = (
+        np.array([[found[part] for found in row] for row in rows]) for part in range(5)
     )
 
     # measures of ir_measures
@@ -461,7 +459,6 @@ def evaluate(
         queries,
         missing,
         share_unjudged,
-        plain,
         added if residuals else None,
         measured,
         Unjudged.of(judged, lists, dcgs, set(ideals), empty, unseen) if bounds else None,
@@ -487,7 +484,7 @@ class _Valuation:
     residuals: bool
 
     def of(self, ranked: RankedGrades, m: int) -> tuple[Any, ...]:
-        """Return a run's values under metric m: divided, plain, and residuals; shape (Q,) each.
+        """Return a run's values and residuals under metric m, shape (Q,) each.
 
         Also whether a query is measured, shape (Q,), and the shares not judged, and tied.
         """
@@ -501,10 +498,10 @@ class _Valuation:
         measured = self.counts[:, telling].any(axis=1) & judged.any(axis=1)
         facts = measured, *ranked.shares(depth)
         if not ours:
-            return *np.full((3, len(self.counts)), np.nan), *facts
+            return *np.full((2, len(self.counts)), np.nan), *facts
 
         # values and residuals
-        plain = value = ranked.values(metric, self.unjudged)
+        value = ranked.values(metric, self.unjudged)
         more = ranked.values(metric, "best") - value if self.residuals else value
         if m in self.ideals:
             top = self.ideals[m]
@@ -514,7 +511,7 @@ class _Valuation:
             more = normalised_values(more, top, 0.0)
 
         # a query that the run lacks has no value
-        return np.where(ranked.lengths > 0, value, np.nan), plain, more, *facts
+        return np.where(ranked.lengths > 0, value, np.nan), more, *facts
 
 
 def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:

@@ -12,19 +12,13 @@ from typing import ClassVar, Literal, Unpack, get_args
 import numpy as np
 
 from dcglearn.evaluation.gate import UNMEASURED, Gate, gated
-from dcglearn.evaluation.paired_tests import (
-    MAX_RESAMPLES,
-    corrected,
-    plain_tests,
-    powered_tests,
-    turning_queries,
-)
+from dcglearn.evaluation.paired_tests import MAX_RESAMPLES, corrected, plain_tests, powered_tests
 from dcglearn.evaluation.people import People, people_of
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import FEW, EvaluateOptions, Evaluation, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
-from dcglearn.foundation.plain_text import number_of, one_line, percent
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     Fields,
@@ -33,7 +27,6 @@ from dcglearn.foundation.validation import (
     InputError,
     PolarsFrame,
     known,
-    listed,
     one_of,
     whole_number,
     within,
@@ -77,13 +70,12 @@ class SystemComparison(Finding):
     deviation). ``judged`` is the share of the positions looked at in both runs whose document is
     judged, null where the measure compares two runs. With ``bounds=True``, ``least`` and ``most``
     are what the difference can be once all documents that the two runs show are judged.
-    `over` says of which queries the difference is with a machine's judgements, `reversals` are
-    sentences on metrics that order two runs otherwise than their own values before
-    these are divided by the ideal, `by_topic` holds the differences of each row, shape (n_topics,),
-    None with a machine's judgements, `open` says what the bounds are, and `cautions` which queries
-    runs lack, and how much hangs on unjudged documents and on tied scores. Where a metric knows its
-    judges, `people` says how many of 100 people would take each run's lists, which the columns
-    `OF_PEOPLE` have too; `silent` says why not, where a metric has another scale of grades.
+    `over` says of which queries the difference is with a machine's judgements, `by_topic` holds the
+    differences of each row, shape (n_topics,), None with a machine's judgements, `open` says what
+    the bounds are, and `cautions` which queries runs lack, and how much hangs on unjudged documents
+    and on tied scores. Where a metric knows its judges, `people` says how many of 100 people would
+    take each run's lists, which the columns `OF_PEOPLE` have too; `silent` says why not, where a
+    metric has another scale of grades.
     """
 
     table: PolarsFrame = field(repr=False)
@@ -91,7 +83,6 @@ class SystemComparison(Finding):
     correction: str
     n_queries: int
     over: str = ""
-    reversals: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
     of_people: People | None = field(default=None, repr=False)
     silent: tuple[str, ...] = ()
@@ -213,9 +204,8 @@ class SystemComparison(Finding):
                 f"{self.n_queries}; in the others {UNMEASURED}"
             )
 
-        # what runs lack, what is not judged, what dividing by the ideal does, and why nothing is
-        # said of people
-        notes += [*self.cautions, *self.open, *self.reversals, *self.silent]
+        # what runs lack, what is not judged, and why nothing is said of people
+        notes += [*self.cautions, *self.open, *self.silent]
 
         # what the machine adds
         if by_machine:
@@ -248,25 +238,6 @@ class SystemComparison(Finding):
     def extra_values(self) -> Fields:
         """The shares of people."""
         return {"people": self.of_people}
-
-    def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (booktabs)."""
-        escapes = {mark: rf"\{mark}" for mark in "_%&#${}"}
-        escapes |= {
-            "\\": r"\textbackslash{}",
-            "^": r"\textasciicircum{}",
-            "~": r"\textasciitilde{}",
-        }
-        table = str.maketrans(escapes)
-        head, *lines = (
-            " & ".join(one_line(cell).translate(table) for cell in row) + r" \\"
-            for row in self.cells
-        )
-
-        # columns of names, others of numbers
-        columns = "l" * self.n_names + "r" * (len(self.cells[0]) - self.n_names)
-        top = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule"]
-        return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
 
 @spelled_out(EvaluateOptions, evaluate)
@@ -422,7 +393,6 @@ def compared(
         correction,
         len(evaluation.queries),
         over,
-        tuple(_reversals(evaluation, b)),
         notes,
         people,
         evaluation.silent,
@@ -546,31 +516,6 @@ def _by_query(
         measured = paired.measured
         for measure, r in product(paired.names, others):
             yield measure, r, paired.against(measure, r, b)[None], measured[r] | measured[b]
-
-
-def _reversals(evaluation: Evaluation, b: int) -> Iterator[str]:
-    """Yield a sentence for each metric and run whose order dividing by the ideal turns round."""
-    if evaluation.plain is None:
-        return
-    names, base = np.array(evaluation.queries), evaluation.runs[b]
-    for (m, measure), (r, run) in product(
-        enumerate(evaluation.metrics), enumerate(evaluation.runs)
-    ):
-        # differences by query, divided and not
-        divided, plain = (
-            values[r, m] - values[b, m] for values in (evaluation.filled, evaluation.plain)
-        )
-        kept = ~np.isnan(divided + plain)
-        turning = turning_queries(divided[kept], plain[kept])
-        if turning:
-            means = divided[kept].mean(), plain[kept].mean()
-            places = ("ahead of", "behind") if means[0] > 0 else ("behind", "ahead of")
-            noun = "query" if len(turning) == 1 else "queries"
-            yield (
-                f"under {measure}, {run} is {places[0]} {base} ({means[0]:+.4f}); not divided by "
-                f"the ideal of each query, it is {places[1]} it ({means[1]:+.4f}); without the "
-                f"{noun} {listed(names[kept][turning].tolist(), 3)} both would agree"
-            )
 
 
 def _bounds(evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags) -> Fields:

@@ -3,7 +3,6 @@ comparisons.
 """
 
 import gzip
-import itertools
 import json
 import re
 from types import MappingProxyType
@@ -26,7 +25,6 @@ from dcglearn import (
     read_runs,
 )
 from dcglearn.evaluation import textbook_list_metrics
-from dcglearn.evaluation.paired_tests import turning_queries
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
@@ -522,53 +520,14 @@ def test_comparisons():
     assert again.table.equals(found.table)
     turned = compare_systems(judged, runs, baseline="better")
     assert (turned.table["difference"] < 0).all()
-    for text in (str(found), found.to_markdown(), found.to_latex()):
+    for text in (str(found), found.to_markdown()):
         assert "better" in text and "nDCG@5" in text
-    assert r"nDCG@5 & 0.9355 & +0." in found.to_latex() and found.to_markdown().count("\n| ") == 6
+    assert found.to_markdown().count("\n| ") == 6
     assert found.sentence.startswith("2 of 4 differences from base are beyond chance; the clearest")
     assert "better is better than base (mean difference +0." in found.sentence
     assert len(forest_figure(found).axes) == 1
     same = compare_systems(judged, {"a": runs["base"], "b": runs["base"]})
     assert same.table["p_permutation"][0] == 1.0 and same.table["difference"][0] == 0.0
-
-
-def test_a_comparison_says_where_dividing_by_the_ideal_turns_the_order_round():
-    # of the query with many good documents the old run is better, of the others the new one
-    judged = {"rich": {"a": 9, "b": 9, "c": 0}, **{f"q{i}": {"a": 1, "b": 0} for i in range(3)}}
-    rich = {"old": {"a": 3.0, "b": 2.0, "c": 1.0}, "new": {"c": 3.0, "a": 2.0, "b": 1.0}}
-    others = {"old": {"b": 2.0, "a": 1.0}, "new": {"a": 2.0, "b": 1.0}}
-    runs = {
-        name: {q: (rich if q == "rich" else others)[name] for q in judged}
-        for name in ("old", "new")
-    }
-    comparison = compare_systems(judged, runs, ["nDCG@3", "AP"], n_resamples=100)
-    [sentence] = comparison.reversals
-    assert (
-        "nDCG@3" in sentence
-        and "without the query rich both would agree" in sentence
-        and sentence[1:] in str(comparison)
-    )
-    del judged["rich"]
-    assert not compare_systems(judged, runs, "nDCG@3", n_resamples=100).reversals
-    plain = compare_systems(judged, runs, "nDCG@3", n_resamples=100, normalise=False)
-    assert not plain.reversals
-
-
-@given(st.integers(0, 2**32))
-def test_no_fewer_queries_turn_the_order_round(seed):
-    rng = np.random.default_rng(seed)
-    divided, ideals = rng.normal(size=6), rng.exponential(size=6) ** 2 + 0.01
-    plain = divided * ideals
-    found = turning_queries(divided, plain)
-    agreeing = [
-        len(rest)
-        for n in range(1, 7)
-        for rest in map(list, itertools.combinations(range(6), n))
-        if plain[rest].sum() * divided[rest].sum() > 0
-    ]
-    assert len(found) == 6 - max(agreeing)
-    rest = np.delete(np.arange(6), found)
-    assert plain[rest].sum() * divided[rest].sum() > 0
 
 
 def test_corrections_by_hand():
@@ -640,12 +599,7 @@ class TestOnTheCommandLine:
         arguments = ("compare", "qrels.txt", *runs, "--metric", "dcg.json", "--resamples", 500)
         status, out, err = dcglearn(*arguments, "--plot", "forest.png")
         assert status == 0 and "differences from base" in out and "wrote: forest.png" in err
-        marks = {
-            "csv": "p_corrected",
-            "markdown": "| --- |",
-            "latex": "toprule",
-            "jsonl": '"baseline":"base"',
-        }
+        marks = {"csv": "p_corrected", "markdown": "| --- |", "jsonl": '"baseline":"base"'}
         for form, mark in marks.items():
             assert mark in dcglearn(*arguments, "--format", form)[1]
         assert dcglearn(*arguments, "--correction", "some")[0] == 2
