@@ -17,6 +17,7 @@ from dcglearn.parts.open_log import check_log
 from dcglearn.parts.usable_pairs import tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands_or_why, drawn_judges
+from dcglearn.trust.calibration import shrunk
 from dcglearn.trust.comparison import Comparison
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out import cross_fitted, with_lack_of_fit
@@ -47,12 +48,12 @@ class Inputs:
 
     @cached_property
     def learned(self) -> DCG:
-        """The DCG learned, with judges as `learn` has them: draws of them, and not too sure."""
+        """The DCG learned, with judges as `learn` has them: draws of them, and their slope."""
         with stage("judges"):
             judges = drawn_judges(self.log, self.fit, self.random_state)
-        sure = None if isinstance(self.comparison, str) else self.comparison.calibration
-        if judges is not None and sure is not None and sure.overconfident:
-            judges = sure.corrected(judges)
+        if judges is not None:
+            held_out = None if isinstance(self.comparison, str) else self.comparison.calibration
+            judges = shrunk(judges, held_out)
         return replace(self.fit.dcg, judges=judges)
 
     @cached_property

@@ -149,7 +149,7 @@ class TrustOptions(BaselineOptions):
     )
 
     calibrate: bool = first_row(
-        "Correct shares of people by how sure held-out verdicts are.", False
+        "Measure how sure people are in folds of the whole log, in any form.", False
     )
     what_if: str | None = first_row(
         'dcg: the few verdicts, raters and queries that decide it: "gain of 2 > 0.5", "discount '

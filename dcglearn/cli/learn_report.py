@@ -168,6 +168,7 @@ def _judged(
 ) -> DirectFit:
     """Return the fit with draws of its judges, and with what held-out pairs say of them."""
     from dcglearn.trust.band_draws import drawn_judges
+    from dcglearn.trust.calibration import shrunk
 
     judges = learner.metric.judges
     if judges is None:
@@ -181,10 +182,8 @@ def _judged(
     with stage("judges"):
         judges = drawn_judges(log, learner, trust.seed) or judges
 
-    # what held-out pairs say; too sure judges are corrected without being asked, as in an audit
-    found = None if comparison is None else comparison.calibration
-    if found is not None and (trust.calibrate or found.overconfident):
-        judges = found.corrected(judges)
+    # how sure they are, and what they leave unexplained, by held-out pairs
+    judges = shrunk(judges, None if comparison is None else comparison.calibration)
     if tells_nothing(log):
         judges = replace(judges, unexplained=NO_SIGNAL)
     elif comparison is not None and comparison.below_ceiling:
