@@ -14,7 +14,7 @@ from dcglearn.foundation.intervals import percentile_interval
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Flags, Floats, Integers, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.judges import JudgeDraws, Judges
+from dcglearn.metrics.judges import N_DRAWS, JudgeDraws, Judges
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.scales import grades_of
 from dcglearn.metrics.textbook_lists import ListMetric
@@ -164,7 +164,7 @@ class People(Finding):
         depth = number_of(self.depths[row["measure"]], "results")
         return (
             f"of 100 people who {see} of a query down to {depth}, {told} "
-            f"({percent(self.level)} intervals)"
+            f"({percent(self.level)} intervals){_too_sure(self.judges[row['measure']])}"
         )
 
     @property
@@ -197,6 +197,7 @@ class People(Finding):
         return (
             f"of 100 people who see both lists of a query, {'; '.join(shares)} "
             f"({percent(self.level)} intervals)"
+            f"{''.join({_too_sure(judges) for judges in self.judges.values()})}"
         )
 
     def _of_row(self, row: Fields) -> Iterator[str]:
@@ -247,6 +248,11 @@ PARTS = ("take", "no_difference", "keep")
 """Columns of the three shares, in the order of a bar."""
 
 
+def _too_sure(judges: Judges) -> str:
+    """Return what a sentence adds on shares from ratings; empty where people chose."""
+    return "" if judges.chose else "; these are from ratings, which make shares too sure"
+
+
 def _of_judges(judges: Judges) -> Iterator[str]:
     """Yield what the shares of people rest on."""
     # what the log holds
@@ -261,11 +267,11 @@ def _of_judges(judges: Judges) -> Iterator[str]:
             "allows: `learn` and `bands` add them where the log is long enough"
         )
 
-    # what held-out verdicts said
+    # what held-out and simulated verdicts said
     if judges.slope_error:
         yield (
-            f"calibrated: held-out verdicts have a slope of {judges.slope:.2f} ± "
-            f"{judges.slope_error:.2f} on what the judges predict"
+            f"calibrated: predicted log-odds are multiplied by {judges.slope:.2f} ± "
+            f"{judges.slope_error:.2f}, by held-out verdicts and those of simulated logs"
         )
     if judges.unexplained:
         yield judges.unexplained
@@ -348,8 +354,8 @@ def _samples(
     n = len(shares)
     n_draws = 1 if judges.draws is None else len(judges.draws)
     for one in [shares] if judges.draws is None else judges.drawn(drawn, rng):
-        # between all draws of the judges, at least 1,000 samples
-        for _ in range(-(-1000 // n_draws)):
+        # between all draws of the judges, as many samples as a new file has draws
+        for _ in range(-(-N_DRAWS // n_draws)):
             yield one[rng.integers(0, n, n)].mean(axis=0)
 
 
