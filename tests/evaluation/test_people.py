@@ -11,6 +11,7 @@ from scipy.special import expit
 import dcglearn as dl
 from dcglearn.evaluation.people import People
 from dcglearn.learning.judgement_kernel import chances
+from dcglearn.metrics.judges import JudgeDraws
 from tests.makers import random_log, refused
 
 Judges = dl.evaluation.Judges
@@ -116,7 +117,7 @@ def test_wider_bands_give_wider_intervals():
     for n in (40, 800):
         log = dl.simulate.preference_pairs(truth, n, lists="free", flip_rate=0.2, random_state=0)
         learned = dl.bands(log, n_resamples=50).metric
-        assert len(learned.judges.draws) == 200
+        assert len(learned.judges.draws) == 500
         row = dl.compare_systems(judged, runs, {"m": learned}, n_resamples=100).people.table
         ends = row.row(0, named=True)
         assert ends["take_low"] <= ends["take"] <= ends["take_high"]
@@ -146,6 +147,37 @@ def test_shares_hold_on_verdicts_that_the_log_never_saw():
     )
 
 
+def random_draws(n):
+    """Return n draws of metrics of 4 grades and 5 positions and of their judges."""
+    rng = np.random.default_rng(0)
+    gains = np.sort(np.hstack([rng.random((n, 2)), np.zeros((n, 1)), np.ones((n, 1))]))
+    discounts = np.sort(np.hstack([rng.random((n, 4)), np.ones((n, 1))]))[:, ::-1]
+    judges = rng.random((4, n)) * np.array([[4], [1], [0.1], [0.2]])
+    return JudgeDraws(gains, discounts, *judges)
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+def test_rounded_draws_have_the_same_intervals(n):
+    """Files of 200 draws, as they were, take five samples of the queries under each."""
+    judged, runs = lists()
+    draws = random_draws(n)
+    judges = Judges(3.0, 0.4, 0.05, largest=9, grades=(0, 1, 2, 3), slope=0.9, slope_error=0.1)
+    rounded, exact = (
+        shares(replace(judges, draws=one), judged, runs).table.row(0, named=True)
+        for one in (draws.few(), draws)
+    )
+    for end in ("take_low", "take_high", "decided_low", "no_difference_high"):
+        assert rounded[end] == pytest.approx(exact[end], abs=0.05)
+
+
+def test_a_thousand_draws_are_kept():
+    draws = random_draws(2500)
+    kept = draws.few()
+    assert len(kept) == 1000
+    assert len(np.unique(kept.gains, axis=0)) > 990
+    assert [len(draws.few(n)) for n in (10, 5000)] == [10, 2500]
+
+
 def test_what_lies_beyond_the_log_is_marked():
     judged, runs = lists()
     seen = Judges(3.0, largest=9, grades=(0, 1, 2, 3))
@@ -157,8 +189,12 @@ def test_what_lies_beyond_the_log_is_marked():
 
     # ratings, calibration and lack of fit are said
     told = replace(seen, chose=False, slope_error=0.1, unexplained="grades do not explain all")
-    notes = " ".join(shares(told, judged, runs).notes)
+    rated = shares(told, judged, runs)
+    notes = " ".join(rated.notes)
     assert "nobody chose between two lists" in notes and "calibrated" in notes
+    for people, n in ((rated, 1), (shares(seen, judged, runs), 0)):
+        for words in (people.sentence, people.in_brief):
+            assert words.count("from ratings, which make shares too sure") == n
     assert "grades do not explain all" in notes and "by queries alone" in notes
 
 
