@@ -2,7 +2,7 @@
 
 One JSON line per number of pairs; one for a log of ratings, whose pairs share few lists; then one
 per use of a log of 500 pairs that grows: a fit after one more judgement, that from the fit before
-it, bootstrap bands, and questions.
+it, bands, and questions.
 """
 
 import argparse

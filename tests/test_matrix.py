@@ -198,16 +198,11 @@ FUNCTIONS = {
         )
         for unit in ("pair", "rater", "query", "list")
     },
-    "bands by bootstrap": lambda log, _: dl.bands(
-        log, dl.DCGLearner(loss="robust"), method="bootstrap", n_resamples=4
-    ),
     "bands of saturation": lambda log, _: dl.bands(
         log, dl.DCGLearner(form="saturation"), n_resamples=20
     ),
     "people": people,
-    "compare_learners": lambda log, _: dl.compare_learners(
-        *log.split(0.6, random_state=0), n_resamples=50
-    ),
+    "compare_learners": lambda log, _: dl.compare_learners(*log.split(0.6, random_state=0)),
     "lack_of_fit": lambda log, _: dl.lack_of_fit(log),
     "noise_ceiling": lambda log, _: dl.noise_ceiling(log),
     "position_dependence": lambda log, _: dl.trust.position_dependence(log, n_resamples=19),

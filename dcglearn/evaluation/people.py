@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.evaluation.ranked import RankedGrades
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import percentile_interval
+from dcglearn.foundation.intervals import FEWEST_UNITS, percentile_interval
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Flags, Floats, Integers, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
@@ -154,18 +154,22 @@ class People(Finding):
         # shares with intervals; without ties, nobody sees no difference
         words = {"take": take, "keep": row["baseline"], "decided": take}
         words["no_difference"] = "would see no difference"
-        shares = {
-            name: f"{row[name]:.0f} {word} ({row[f'{name}_low']:.0f} to {row[f'{name}_high']:.0f})"
-            for name, word in words.items()
-        }
+        shares = {name: _with_ends(row, name, word) for name, word in words.items()}
         told = f"{shares['take']}, {shares['keep']}"
-        if row["no_difference_high"] >= 0.5:
+        if (row["no_difference_high"] or row["no_difference"]) >= 0.5:
             told += f", {shares['no_difference']}; of 100 who see a difference, {shares['decided']}"
         depth = number_of(self.depths[row["measure"]], "results")
         return (
             f"of 100 people who {see} of a query down to {depth}, {told} "
-            f"({percent(self.level)} intervals){_too_sure(self.judges[row['measure']])}"
+            f"({self._intervals}){_too_sure(self.judges[row['measure']])}"
         )
+
+    @property
+    def _intervals(self) -> str:
+        """Which intervals are given, in words."""
+        known = self.table["take_low"].null_count() < len(self.table)
+        of_few = f"no intervals of fewer than {FEWEST_UNITS} queries"
+        return f"{percent(self.level)} intervals" if known else of_few
 
     @property
     def notes(self) -> list[str]:
@@ -190,13 +194,13 @@ class People(Finding):
     def in_brief(self) -> str:
         """How many of 100 people take the first run of each pair, in one sentence."""
         shares = [
-            f"{row['take']:.0f} would take {row['run']} ({row['take_low']:.0f} to "
-            f"{row['take_high']:.0f}) and {row['keep']:.0f} {row['baseline']}"
+            f"{_with_ends(row, 'take', 'would take ' + row['run'])} and {row['keep']:.0f} "
+            f"{row['baseline']}"
             for row in self.table.iter_rows(named=True)
         ]
         return (
             f"of 100 people who see both lists of a query, {'; '.join(shares)} "
-            f"({percent(self.level)} intervals)"
+            f"({self._intervals})"
             f"{''.join({_too_sure(judges) for judges in self.judges.values()})}"
         )
 
@@ -325,7 +329,9 @@ def people_of(
                 )
             )
             rng = np.random.default_rng(random_state)
-            samples = np.array([*_samples(judges, drawn, shares / 100, rng)])
+            samples = np.zeros((0, 3))
+            if len(gap) >= FEWEST_UNITS:
+                samples = np.array([*_samples(judges, drawn, shares / 100, rng)])
             numbers = {
                 "n_queries": len(gap),
                 "beyond": int(beyond.sum()),
@@ -350,20 +356,34 @@ def people_of(
 def _samples(
     judges: Judges, drawn: Iterator[Floats], shares: Floats, rng: np.random.Generator
 ) -> Iterator[Floats]:
-    """Yield mean shares, shape (3,), over samples of queries, under each draw of the judges."""
+    """Yield draws of the mean shares of queries to come, shape (3,), under each of the judges.
+
+    A mean over n queries is off by Student's t with n - 1 degrees of freedom.
+    """
     n = len(shares)
     n_draws = 1 if judges.draws is None else len(judges.draws)
     for one in [shares] if judges.draws is None else judges.drawn(drawn, rng):
-        # between all draws of the judges, as many samples as a new file has draws
+        mean = one.mean(axis=0)
+        parts = (one - mean) / np.sqrt(n * (n - 1))
+
+        # between all draws of the judges, as many as a new file has
         for _ in range(-(-N_DRAWS // n_draws)):
-            yield one[rng.integers(0, n, n)].mean(axis=0)
+            spread = np.sqrt((n - 1) / rng.chisquare(n - 1))
+            yield np.clip(mean + spread * rng.standard_normal(n) @ parts, 0.0, 1.0)
 
 
-def _in_hundred(shares: Floats, samples: Floats, level: float) -> dict[str, float]:
+def _with_ends(row: Fields, name: str, word: str) -> str:
+    """Return a share of 100 people with its interval, if there is one, in words."""
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{row[name]:.0f} {word}" + ("" if low is None else f" ({low:.0f} to {high:.0f})")
+
+
+def _in_hundred(shares: Floats, samples: Floats, level: float) -> Fields:
     """Return the mean shares in 100, with the ends of their intervals.
 
-    `shares`, shape (Q, 3), are by query, `samples`, shape (S, 3), means over samples. An estimate
-    beyond the samples, such as that of a blend, is the end of its interval.
+    `shares`, shape (Q, 3), are by query, `samples`, shape (S, 3), draws of their means; without
+    any, ends are None. An estimate beyond the samples, such as that of a blend, is the end of its
+    interval.
     """
     # the estimate first, then the samples
     both = np.vstack([shares.mean(axis=0), samples])
@@ -371,10 +391,12 @@ def _in_hundred(shares: Floats, samples: Floats, level: float) -> dict[str, floa
     columns = dict(zip(PARTS, both.T, strict=True)) | {"decided": decided}
 
     # each with its ends
-    numbers: dict[str, float] = {}
+    numbers: Fields = {}
     for name, (estimate, *drawn) in columns.items():
+        numbers |= {name: 100 * float(estimate), f"{name}_low": None, f"{name}_high": None}
+        if not drawn:
+            continue
         low, high = percentile_interval(np.array(drawn), level)
-        numbers[name] = 100 * float(estimate)
         numbers[f"{name}_low"] = 100 * float(min(low, estimate))
         numbers[f"{name}_high"] = 100 * float(max(high, estimate))
     return numbers | {"agree": 100 * float((shares**2).sum(axis=1).mean())}

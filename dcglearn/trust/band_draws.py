@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import logging
-from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import normal_quantile, percentile_interval
+from dcglearn.foundation.intervals import percentile_interval
 from dcglearn.foundation.plain_text import number_of, percent
-from dcglearn.foundation.processes import in_processes
-from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import (
     Flags,
     Floats,
     InputError,
     PolarsFrame,
-    one_of,
     whole_number,
     within,
 )
@@ -32,17 +27,15 @@ from dcglearn.learning.descriptions import (
     fit_of,
     warn_of,
 )
-from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.form_search import parameters_of
 from dcglearn.metrics.dcg import DCG, as_curves, grade_labels, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.judge_draws import judge_draws, with_draws
-from dcglearn.trust.resampling import FEWEST_TESTED, no_more_lists, resampled_weights, unit_of
+from dcglearn.trust.resampling import FEWEST_TESTED, no_more_lists, unit_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -64,9 +57,8 @@ class Bands(Finding):
     a discount, so all are on the scale on which grade 0 never stops. `level` is the share of logs
     in which a band is to hold the truth: of each parameter by itself, or of all at once in
     `simultaneous` bands. A band that what was learned lies beyond ends there instead. `by` is the
-    independent unit, `n_units` their number in the log, and `failed` the number of samples that
-    taught nothing. `metric` is the learned metric, in its form and with its judges, and with draws
-    of both for intervals of shares of people.
+    independent unit, and `n_units` their number in the log. `metric` is the learned metric, in its
+    form and with its judges, and with draws of both for intervals of shares of people.
     """
 
     dcg: DCG
@@ -75,11 +67,9 @@ class Bands(Finding):
     level: float
     by: str
     n_units: int
-    method: str = "posterior"
     form: str = "dcg"
     further: Floats | None = field(default=None, repr=False)
     further_learned: Floats | None = None
-    failed: int = 0
     kind: str = "pointwise"
     metric: DCG | ListUtility | None = field(default=None, repr=False)
 
@@ -124,22 +114,11 @@ class Bands(Finding):
         independent (Sidak 1967). Draws depend on each other, since the prior takes curves to be
         smooth; those of a rougher truth may all be off by themselves.
         """
-        draws = self._draws
         level = self.level
         if self.kind == "simultaneous":
-            n_free = int(np.count_nonzero(np.ptp(draws, axis=0)))
+            n_free = int(np.count_nonzero(np.ptp(self._draws, axis=0)))
             level **= 1 / max(n_free, 1)
-        if self.method == "posterior":
-            return level
-
-        # Hesterberg 2015, section 4.1.3
-        spare = self.n_units - draws.shape[1] + 2
-        if spare <= 0:
-            return 1.0
-        from scipy.special import ndtr
-
-        tail = float(ndtr(-np.sqrt(self.n_units / spare) * normal_quantile(level)))
-        return 1 - 2 * tail
+        return level
 
     def _holding(self, share: float) -> Floats:
         """Return the ends that hold a share of the draws of each parameter, shape (2, p).
@@ -147,8 +126,7 @@ class Bands(Finding):
         They are percentiles. Those of draws that pile up at a limit, 0 or 1, go on to it: it is
         never drawn, and may be true, as where discounts do not fall.
         """
-        ends = percentile_interval(self._draws, share)
-        return ends if self.method != "posterior" else np.where(self._piled, self._limits, ends)
+        return np.where(self._piled, self._limits, percentile_interval(self._draws, share))
 
     @cached_property
     def _piled(self) -> Flags:
@@ -255,9 +233,6 @@ class Bands(Finding):
     @property
     def notes(self) -> list[str]:
         """What the bands mean, and what they are drawn from."""
-        drawn = "fits to samples of the log"
-        if self.method == "posterior":
-            drawn = "draws of what the log allows"
         units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
         together = "" if self.by == "pair" else f", the verdicts of one {self.by} not"
 
@@ -265,11 +240,9 @@ class Bands(Finding):
         notes = [
             f"the band of each holds the true number in {percent(self.level)} of such logs, the "
             "band of all at once all of them together",
-            f"from {len(self.gains):,} {drawn}: {units} to learn from are taken as "
-            f"independent{together}",
+            f"from {len(self.gains):,} draws of what the log allows: {units} to learn from are "
+            f"taken as independent{together}",
         ]
-        if self.failed:
-            notes.append(f"{self.failed} more samples could not be learned from")
 
         # what cannot be told apart
         if len(self.dcg.gains) > 2:
@@ -291,18 +264,15 @@ def bands(
     log: Preferences,
     learner: DirectLearner | None = None,
     *,
-    method: str | None = None,
     by: str | None = None,
     n_resamples: int = 200,
     level: float = 0.9,
     random_state: int = 0,
-    n_jobs: int = 1,
-    engine: Any = None,
 ) -> Bands:
     """Return bands of gains and discounts, pointwise and simultaneous.
 
-    Raises InputError if a setting is impossible, the log cannot be learned from, or it is too short
-    for bands.
+    Raises InputError if a setting is impossible, the log cannot be learned from, it is too short
+    for bands, or the loss is no likelihood, so that it has no posterior.
 
     Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves,
     sampled by a population of Markov chains. Where units hold several judgements, the likelihood
@@ -312,28 +282,22 @@ def bands(
     judge was followed. The blend itself can lie beyond them, since it follows a textbook DCG or a
     judge too: there a band ends at what was learned.
 
-    Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and
-    p parameters (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few
-    judgements, or many, are wrong.
-
     Parameters
     ----------
     log, learner : Preferences, DCGLearner, optional
         The log, and the learner whose settings are used, by default ``DCGLearner()``.
         ``form="auto"`` is chosen once.
-    method : {"posterior", "bootstrap"}, optional
-        By default the posterior; the bootstrap where the loss is no likelihood.
     by : {"pair", "rater", "query", "list"}, optional
         The independent unit; by default raters, else queries (20 at least), else lists that recur,
         else pairs.
     n_resamples : int
-        Number of bootstrap samples; ten times as many are drawn from the posterior. More make the
-        ends of the bands steadier. Take 1,000 for a level of 0.99.
+        A tenth of the number of draws. More make the ends of the bands steadier. Take 1,000 for a
+        level of 0.99.
     level : float
         The share of logs in which a band is to hold the truth: docs/bands.md has what was found in
         simulations.
-    random_state, n_jobs, engine
-        Seed; for the bootstrap, number of processes, and a Dask cluster as in `UtilityLearner.fit`.
+    random_state : int
+        Seed of the draws.
 
     See Also
     --------
@@ -351,8 +315,6 @@ def bands(
     # check the settings and the log
     whole_number(n_resamples, "n_resamples", 2)
     within(level, "level", 1, above=True, below=True)
-    if method is not None:
-        one_of(method, "method", ("posterior", "bootstrap"))
     log = usable_pairs(as_preferences(log))
     unit = by or unit_of(log, fewest=FEWEST_DRAWN)
     if problem := why_no_bands(log, unit):
@@ -366,21 +328,13 @@ def bands(
     if fit is None:
         warn_of(whole)
 
-    # draw: draws of the posterior cost less than samples, and neighbours are alike
-    method = method or ("posterior" if whole.is_likelihood else "bootstrap")
-    metric = whole.metric
-    if method == "bootstrap":
-        drawn = _bootstrap(log, whole, unit, n_resamples, random_state, n_jobs, engine)
-    elif whole.is_likelihood:
-        draws = judge_draws(log, whole, unit, 10 * n_resamples, random_state)
-        drawn = draws.gains, draws.discounts, draws.further
-        metric = with_draws(metric, draws)
-    else:
-        raise InputError(
-            f'loss="{whole.loss}" is no likelihood, so it has no posterior: give method="bootstrap"'
-        )
+    # draw from the posterior
+    if not whole.is_likelihood:
+        raise InputError(no_posterior(whole))
+    draws = judge_draws(log, whole, unit, 10 * n_resamples, random_state)
 
     # put all on one scale
+    drawn = draws.gains, draws.discounts, draws.further
     gains, discounts, further = _identified(whole.form, *drawn)
     learned = _identified(whole.form, *_learned(whole))
     dcg = DCG(learned[0][0], learned[1][0], whole.dcg.grade_names, whole.dcg.notes)
@@ -391,12 +345,10 @@ def bands(
         level=level,
         by=unit,
         n_units=_n_units(log, unit),
-        method=method,
         form=whole.form,
         further=further,
         further_learned=None if learned[2] is None else learned[2][0],
-        failed=n_resamples - len(gains) if method == "bootstrap" else 0,
-        metric=metric,
+        metric=with_draws(whole.metric, draws),
     )
 
 
@@ -436,9 +388,16 @@ def why_no_bands(log: Preferences, by: str | None = None) -> str:
 def bands_or_why(
     log: Preferences, learner: DirectLearner | None = None, **how: Any
 ) -> tuple[Bands | None, str]:
-    """Return the bands of a log, or why it is too short for any."""
-    reason = why_no_bands(log)
+    """Return the bands of a log, or why it has none."""
+    reason, fit = why_no_bands(log), fit_of(learner)
+    if not reason and fit is not None and not fit.is_likelihood:
+        reason = no_posterior(fit)
     return (None if reason else bands(log, learner, **how)), reason
+
+
+def no_posterior(fit: DirectFit) -> str:
+    """Return why a fit has no bands, which are draws of its posterior."""
+    return f'no bands: loss="{fit.loss}" is no likelihood; learn with "robust" or "logistic"'
 
 
 def _n_units(log: Preferences, by: str) -> int:
@@ -462,65 +421,3 @@ def _learned(whole: DirectFit) -> Draws:
     metric = whole.metric
     further = parameters_of(metric, whole.form)[None] if isinstance(metric, ListUtility) else None
     return metric.gains[None], metric.discounts[None], further
-
-
-def _bootstrap(
-    log: Preferences,
-    whole: DirectFit,
-    unit: str,
-    n: int,
-    random_state: int,
-    n_jobs: int,
-    engine: Any,
-) -> Draws:
-    """Return what is learned from samples of the log."""
-    # learn from each sample
-    of_sample = partial(_resampled, log, replace(whole.description, form=whole.form))
-    samples = zip(
-        resampled_weights(log, unit, n, random_state), _starts(whole, n, random_state), strict=True
-    )
-
-    # here, in processes, or on a cluster
-    results: Any
-    if engine is not None:
-        results = over_cluster(of_sample, samples, engine)
-    elif n_jobs != 1:
-        results = in_processes(of_sample, samples, n_jobs)
-    else:
-        results = (of_sample(weight) for weight in samples)
-    with closing(results):
-        fits = [fit for fit in counted(results, n, "bootstrap") if fit is not None]
-
-    # leave out those that taught nothing
-    _LOG.info("%d bootstrap samples by %s, %d of them left out", n, unit, n - len(fits))
-    if len(fits) < 2:
-        raise InputError(f"all but {len(fits)} of the {n} samples hold too little to learn from")
-    gains, discounts, further = zip(*map(_learned, fits), strict=True)
-    beyond = None if further[0] is None else np.concatenate(further)
-    return np.concatenate(gains), np.concatenate(discounts), beyond
-
-
-def _starts(whole: DirectFit, n: int, random_state: int) -> list[tuple[str, DirectFit | DCG]]:
-    """Return the loss and the start of each sample's fit.
-
-    For a blend, each sample draws one of its fits, with probabilities by weight.
-    """
-    fits = [member for member in whole.members if member.name in LOSSES_OF_MEMBERS]
-    if not fits:
-        return [(whole.loss, whole if whole.form != "dcg" else whole.dcg)] * n
-    weights = np.array([member.weight for member in fits])
-    drawn = np.random.default_rng([random_state, 1]).choice(len(fits), n, p=weights / weights.sum())
-    return [(fits[i].name, fits[i].dcg) for i in drawn]
-
-
-def _resampled(
-    log: Preferences,
-    description: DirectDescription,
-    sample: tuple[Floats, tuple[str, DirectFit | DCG]],
-) -> DirectFit | None:
-    """Return the fit to a sample's weights, None if it holds too little."""
-    weight, (loss, start) = sample
-    try:
-        return fit_direct(log.reweighted(weight), replace(description, loss=loss), start)
-    except InputError:
-        return None

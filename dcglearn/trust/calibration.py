@@ -109,11 +109,14 @@ class Calibration(Finding):
             verdict = "people are less sure than predicted"
         elif low > 1:
             verdict = "people are surer than predicted"
-        elif low == 0:
+        elif not low > 0:
             verdict = "these cannot tell whether people are as sure as predicted"
+        interval = f"{LEVEL:.0%} interval {low:.2f} to {high:.2f}"
+        if np.isnan(low):
+            interval = "no interval of so few"
         return (
-            f"by {self.n:,} held-out verdicts, {verdict} (a slope of {self.slope:.2f}, "
-            f"{LEVEL:.0%} interval {low:.2f} to {high:.2f}, where 1 is as sure; a Brier score of "
+            f"by {self.n:,} held-out verdicts, {verdict} (a slope of {self.slope:.2f}, {interval}, "
+            f"where 1 is as sure; a Brier score of "
             f"{self.brier:.3f}, where a coin has .250); learn and audits allow for it in shares of "
             "people"
         )

@@ -274,9 +274,7 @@ def llm_report(
         return replace(report, no_bands=problem)
 
     # truths: draws for each member that is a fit
-    draw = partial(
-        band_draws.bands, log, n_resamples=20, method="posterior", random_state=random_state
-    )
+    draw = partial(band_draws.bands, log, n_resamples=20, random_state=random_state)
     own = draw(fit.members[0].fit)
     truths = [own, *(draw(member.fit) if member.fit else member.dcg for member in near)]
 

@@ -1,6 +1,4 @@
-"""Resampling of a log's units (pairs, raters, queries or lists): folds, bootstrap, errors."""
-
-from collections.abc import Iterator
+"""Units of a log (pairs, raters, queries or lists): folds, samples and exact tests."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,7 +6,6 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.intervals import FEWEST_UNITS, Clusters, mean_and_error, sign_flip_p
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
-from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
 from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.parts.usable_pairs import usable_pairs
@@ -160,29 +157,6 @@ def bootstrap_counts(times: ArrayLike, n_resamples: int, random_state: Seed) -> 
     n = times.sum()
     samples = np.random.default_rng(random_state).multinomial(n, times / n, n_resamples)
     return np.vstack([times, samples])
-
-
-def resampled_weights(
-    log: PreferencePairs, by: str, n_resamples: int, random_state: Seed
-) -> Iterator[Floats]:
-    """Yield the weights of the log's pairs in each bootstrap sample, shape (n,).
-
-    Pairs that were not drawn have the weight 0. `by` is the unit to draw with replacement: "pair",
-    "rater", "query" or "list". A pair whose lists are drawn i and j times counts i * j times, so
-    the value of a list beyond its grades, which all its pairs share, is drawn as a whole. Raise
-    InputError if the log lacks the column, or has only one such unit.
-    """
-    first, second = log.clusters(by)
-    n = int(max(first.max(), second.max())) + 1
-    if n < 2:
-        remedy = "give more pairs" if by == "pair" else "draw by pair"
-        raise InputError(f"a bootstrap by {by} needs two or more; these pairs have one: {remedy}")
-    weight = weights_of(log)
-    rng = np.random.default_rng(random_state)
-    for _ in range(n_resamples):
-        drawn = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
-        times = drawn[first] * drawn[second] if by == "list" else drawn[first]
-        yield weight * times
 
 
 def sign_test(signs: Floats, weight: Floats, clusters: Clusters) -> float:

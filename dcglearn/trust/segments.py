@@ -23,6 +23,7 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.direct_search import search_near
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.pair_loss import JudgedPairs
+from dcglearn.logs.columns import weights_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, held_out_values
 from dcglearn.trust.nested_test import (
@@ -32,14 +33,7 @@ from dcglearn.trust.nested_test import (
     blunter_draws,
     nested_test,
 )
-from dcglearn.trust.resampling import (
-    decided_pairs,
-    folds_of,
-    sampled,
-    speaks_of,
-    unit_of,
-    weights_of,
-)
+from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, speaks_of, unit_of
 
 FEWEST_LEARNED = 20
 """A segment of fewer decided pairs has no DCG of its own."""

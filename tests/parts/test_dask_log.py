@@ -276,16 +276,13 @@ def test_a_cluster_without_workers_is_waited_for_and_then_given_up(monkeypatch):
         dl.UtilityLearner().fit(random_log(10), engine=other)
 
 
-def test_folds_and_bootstraps_are_the_local_ones(client):
+def test_folds_are_the_local_ones(client):
     log = random_log(300, noise=0.1)
     near, far = (
         dl.trust.choose_C(log, grid=[0.01, 1.0], n_folds=3, random_state=0, engine=engine)
         for engine in (None, client)
     )
     np.testing.assert_array_equal(near.mean, far.mean)
-    settings = {"method": "bootstrap", "n_resamples": 6}
-    here, there = (dl.bands(log, engine=engine, **settings) for engine in (None, client))
-    np.testing.assert_array_equal(here.gains, there.gains)
 
 
 def test_a_lost_scheduler_leaves_a_checkpoint_that_goes_on_to_the_same_bytes(tmp_path, client):

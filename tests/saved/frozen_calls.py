@@ -668,7 +668,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "save and load": saved,
     # trust
     "bands": lambda: bands(example()),
-    "bands, bootstrap by rater": lambda: bands(example()[:200], method="bootstrap", by="rater"),
     "compare_learners": held_out,
     "noise_ceiling": ceiling,
     "rater_agreement": lambda: agreement_of_raters(log_of("everything", 200)),

@@ -1,6 +1,4 @@
-"""Bands: from the posterior and from the bootstrap, pointwise and simultaneous, and logs too short
-for them.
-"""
+"""Bands: draws of the posterior, pointwise and simultaneous, and logs too short for them."""
 
 import re
 from dataclasses import replace
@@ -15,6 +13,7 @@ from dcglearn.learning.dcg_model import DirectObjective
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.simulate import ground_truth, preference_pairs
+from dcglearn.trust.band_draws import bands_or_why
 from tests.makers import random_lists, random_log, refused
 
 TRUTH = ground_truth("D1").normalised()
@@ -110,12 +109,11 @@ def test_what_was_learned_lies_within_its_bands():
     assert beyond > 1  # the draws, which are of the robust fit alone, do not always hold the blend
 
 
-@pytest.mark.parametrize("method", ["posterior", "bootstrap"])
-def test_bands_shrink_with_the_log_and_are_near_the_truth(method):
+def test_bands_shrink_with_the_log_and_are_near_the_truth():
     widths = []
     for n in (60, 1500):
         log = preference_pairs(TRUTH, n, lists="free", n_flips=n // 10, random_state=1)
-        bands = dl.bands(log, method=method, n_resamples=30)
+        bands = dl.bands(log, n_resamples=30)
         widths.append(np.ptp(bands.discount_band, axis=0)[1:].mean())
     assert widths[1] < 0.4 * widths[0]
     low, high = bands.simultaneous.discount_band
@@ -220,33 +218,16 @@ def test_logs_with_ties_strengths_raters_and_weights_have_bands():
     assert np.isfinite(bands.discounts).all() and (np.diff(bands.discounts, axis=1) <= 0).all()
 
 
-def test_bands_do_not_depend_on_processes():
-    log, settings = (
-        random_log(120, "free", seed=1, noise=0.1),
-        {"method": "bootstrap", "n_resamples": 12, "random_state": 3},
-    )
-    one, two = (dl.bands(log, n_jobs=jobs, **settings) for jobs in (1, 2))
-    np.testing.assert_array_equal(one.gains, two.gains)
-    assert (
-        one.notes[1]
-        == "from 12 fits to samples of the log: 120 pairs to learn from are taken as independent"
-    )
-
-
-def test_a_loss_without_a_likelihood_is_drawn_by_the_bootstrap():
+def test_a_loss_without_a_likelihood_has_no_bands():
     learner, log = DCGLearner(loss="sigmoid"), random_log(60, "free", noise=0.1)
-    assert dl.bands(log, learner, n_resamples=4).method == "bootstrap"
-    refused("no posterior", dl.bands, log, learner, method="posterior")
+    refused('loss="sigmoid" is no likelihood; learn with "robust"', dl.bands, log, learner)
+    drawn, reason = bands_or_why(log, learner.fit(log))
+    assert drawn is None and "no likelihood" in reason
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
-    [
-        ({"n_resamples": 1}, "n_resamples"),
-        ({"level": 1.0}, "level"),
-        ({"by": "day"}, "by="),
-        ({"method": "jackknife"}, "posterior, bootstrap"),
-    ],
+    [({"n_resamples": 1}, "n_resamples"), ({"level": 1.0}, "level"), ({"by": "day"}, "by=")],
 )
 def test_impossible_bands(settings, words):
     refused(words, dl.bands, random_log(60), **settings)

@@ -11,14 +11,13 @@ from scipy.special import expit
 
 from dcglearn import DCG, ListUtility, Preferences, Utility, lack_of_fit
 from dcglearn.foundation.intervals import mean_and_error
-from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.plots import fit_figure, segments_figure
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import misfit as module
 from dcglearn.trust import position_dependence, segment_test
 from dcglearn.trust.held_out_frame import held_out_values
 from dcglearn.trust.misfit import LackOfFit, Part, meaning
-from dcglearn.trust.resampling import decided_pairs, folds_of, resampled_weights, unit_of
+from dcglearn.trust.resampling import folds_of
 from tests.makers import random_log, refused
 
 ENOUGH = ListUtility([0, 0.5, 0.6], [1, 0.95, 0.9, 0.85, 0.8], stops=[0, 0, 1])
@@ -104,34 +103,6 @@ def test_standard_errors_of_clusters_are_those_of_simulated_logs():
             errors.append(error)
         assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means), rel=0.15)
     assert np.array(errors).shape == (400, 2)
-
-
-def rated_lists():
-    """Return a log of rated lists of six documents, each with a worth of its own beside its
-    grades."""
-    rng = np.random.default_rng(0)
-    lists = (rng.random((1500, 6)) < 0.3).astype(int)
-    own = rng.normal(0, 0.4, 64)[lists @ (1 << np.arange(6))]
-    return Preferences.from_ratings(
-        lists, np.round(2 * lists.any(axis=1) + lists[:, 0] + own + rng.normal(size=1500))
-    )
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("log", [rated_lists, judged_enough])
-def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_pairs(log):
-    given = decided_pairs(log())
-    assert unit_of(given) == "list"
-    frame, _ = module._held_out(given, "list", DirectDescription(), 0)
-    pairs = given[frame.rows]
-    leads = (frame.values - frame.values[:, :1])[:, 1:]
-    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
-    _, errors, _ = mean_and_error(leads, weight, pairs.clusters("list"))
-    drawn = resampled_weights(pairs, "list", 400, random_state=0)
-    ratio = np.std([leads @ one / one.sum() for one in drawn], axis=0, ddof=1) / errors
-    # A bootstrap counts a pair's own part 3 times, and is too small where a few lists are in many
-    # pairs.
-    assert (ratio > 0.7).all() and (ratio < 1.1 * np.sqrt(3)).all()
 
 
 def test_the_parts_are_drawn_with_their_intervals_and_the_ceiling(of_enough):

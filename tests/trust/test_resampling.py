@@ -1,4 +1,4 @@
-"""The bootstrap: weights, the unit that is drawn, bands, and intervals of shares."""
+"""Units of a log, standard errors by unit, and intervals of shares."""
 
 import numpy as np
 import pytest
@@ -7,19 +7,8 @@ from scipy.stats import binomtest, norm
 from dcglearn import Preferences
 from dcglearn.foundation.intervals import mean_and_error, normal_interval, normal_quantile, wilson
 from dcglearn.logs.preference_pairs import divided
-from dcglearn.trust.resampling import folds_of_units, resampled_weights, speaks_of, unit_of
-from tests.makers import random_log, refused
-
-
-def test_resampled_weights_are_products_of_the_lists_draws():
-    lists = np.array([[0, 1], [1, 0], [1, 1]])
-    log = Preferences(lists[[1, 2, 2]], lists[[0, 0, 1]], weight=[1.0, 2.0, 5.0])
-    for weight in resampled_weights(log, "list", 50, random_state=0):
-        n, m = np.array([(n, m) for n in range(4) for m in range(4 - n)]).T
-        products = np.stack([n * m, m * (3 - n - m), n * (3 - n - m)], axis=1)
-        assert np.isclose(weight / log.weight, products).all(axis=1).any()
-    total = np.mean(list(resampled_weights(log, "pair", 3000, random_state=1)), axis=0)
-    np.testing.assert_allclose(total, log.weight, rtol=0.06)
+from dcglearn.trust.resampling import folds_of_units, speaks_of, unit_of
+from tests.makers import random_log
 
 
 def test_the_unit_is_the_coarsest_of_which_there_are_three():
@@ -40,9 +29,6 @@ def test_the_unit_is_the_coarsest_of_which_there_are_three():
     lists = np.eye(3, dtype=int)
     pairs = np.array([[i, j] for i in range(3) for j in range(i)] * 4)
     assert unit_of(Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]])) == "list"
-    alone = Preferences(log.preferred, log.other, rater=["a"] * 30)
-    refused("have one: draw by pair", next, resampled_weights(alone, "rater", 2, 0))
-    refused("have one: give more pairs", next, resampled_weights(log[:1], "pair", 2, 0))
 
 
 def test_errors_are_those_of_dependent_pairs():
