@@ -88,7 +88,7 @@ def audit(
 
     The result's `save` writes one HTML file, its `to_dict` returns the same numbers. Raises
     InputError if nothing can be learned from the log, or the metric in use lacks grades of it.
-    People are said to follow a metric where an exact test of held-out judgements has p <= .05, and
+    People are said to follow a metric where a test of held-out judgements has p <= .05, and
     some metric orders the log's pairs better than a coin.
 
     Parameters

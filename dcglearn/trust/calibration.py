@@ -8,7 +8,13 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL, Clusters, mean_and_error, student_interval
+from dcglearn.foundation.intervals import (
+    FEWEST_UNITS,
+    LEVEL,
+    Clusters,
+    mean_and_error,
+    student_interval,
+)
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.minimise import minimised_by_newton
@@ -144,10 +150,11 @@ def shrunk(judges: Judges, held_out: Calibration | None) -> Judges:
 
     The prior is normal around ``n / (n + OVERFIT)``, for n judgements, with the standard deviation
     `SPREAD`; the measured slope is normal around the true one, with its standard error. Where
-    nothing was held out, or every verdict was foretold, the prior stays.
+    nothing was held out, too few units to know the error, or every verdict was foretold, the prior
+    stays.
     """
     expected = judges.n_judgements / (judges.n_judgements + OVERFIT)
-    if held_out is None or held_out.slope == STEEPEST:
+    if held_out is None or held_out.n_units < FEWEST_UNITS or held_out.slope == STEEPEST:
         return replace(judges, slope=expected, slope_error=SPREAD)
 
     # normal prior, normal measurement

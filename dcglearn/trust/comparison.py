@@ -43,9 +43,12 @@ class Row:
     def cells(self) -> Fields:
         """The row of a table; the first metric has no lead, since that is over itself."""
         shown: Fields = {"metric": self.name, "share": self.share}
-        if self.low == self.high == self.difference == 0:
-            return shown | dict.fromkeys(("lead", "low", "high"))
-        return shown | {"lead": self.difference, "low": self.low, "high": self.high}
+        lead = {"lead": self.difference, "low": self.low, "high": self.high}
+        if self.low < self.high:
+            return shown | lead
+
+        # no lead over itself, or no interval
+        return shown | dict.fromkeys(lead) | ({"lead": lead["lead"]} if lead["lead"] else {})
 
     @property
     def beside(self) -> str:
@@ -80,7 +83,7 @@ class Comparison(Finding):
 
     `apart` counts the pairs on which the learned metric and the one used now choose different
     lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
-    `p_value` that of an exact test of a half. `signs`, shape (n,), are 1 for pairs that are as the
+    `p_value` that of a test of a half, see `sign_test`. `signs`, shape (n,), are 1 for pairs that are as the
     learned one says, -1 for those that are as the other says, and else 0. `calibration` tells
     whether people are as sure as the learned metric and its judges say, None where these are not
     known.
@@ -170,8 +173,8 @@ class Comparison(Finding):
         p_value = "p < .001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
         return (
             f"where the two metrics differ, people {follow} ({self.with_learned:.0%} of "
-            f"{self.apart:,} held-out pairs are as {self.learned} says; {p_value}, an exact test "
-            "against a half)"
+            f"{self.apart:,} held-out pairs are as {self.learned} says; {p_value}, a test against "
+            f"a half by {self.by})"
         )
 
     @property

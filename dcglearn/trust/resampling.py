@@ -3,7 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.intervals import FEWEST_UNITS, Clusters, mean_and_error, sign_flip_p
+from dcglearn.foundation.intervals import (
+    FEWEST_UNITS,
+    LEVEL,
+    Clusters,
+    mean_and_error,
+    sign_flip_p,
+    student_test,
+)
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
@@ -20,6 +27,9 @@ N_RESAMPLES = 500
 FEWEST_HELD_OUT = 10
 """With fewer raters or queries than this, others are held out to choose between metrics."""
 
+
+FEWEST_FLIPPED = 6
+"""Fewer units have too few patterns of signs for a p-value of 5%: 2^(1 - 5) is above it."""
 
 FEWEST_TESTED = 20
 """Fewer preferences between different lists show nothing of gains and discounts."""
@@ -162,21 +172,21 @@ def bootstrap_counts(times: ArrayLike, n_resamples: int, random_state: Seed) -> 
 def sign_test(signs: Floats, weight: Floats, clusters: Clusters) -> float:
     """Return the two-sided p-value of signs, shape (n,), whose weighted sum is expected to be 0.
 
-    The signs of a unit are exchanged together (`sign_flip_p`). Where pairs are in two units, their
-    lists, each pair is exchanged by itself, and the value is at least that of Student's t with the
-    standard error of dependent pairs.
+    The signs of a unit are exchanged together (`sign_flip_p`). Fewer than `FEWEST_FLIPPED` units
+    are tested by Student's t, since their flips cannot reach 5%. Where pairs are in two units,
+    their lists, each pair is exchanged by itself, and the value is at least that of Student's t.
     """
-    # sum the signs that are exchanged together
+    # by the standard error of units
+    mean, error, n_units = mean_and_error(signs, weight, clusters)
+    p_t = student_test(float(mean), float(error), n_units, LEVEL)["p_t"]
+
+    # by flips of the signs that are exchanged together
     first, second = clusters
     by_list = not np.array_equal(first, second)
     of_pair = pair_numbers(first, second) if by_list else np.unique(first, return_inverse=True)[1]
-    p_value = sign_flip_p(np.bincount(of_pair, signs * weight).astype(np.float64))
-    if not by_list:
-        return p_value
-
-    # pairs that share a list are dependent
-    from scipy.special import stdtr
-
-    mean, error, n_units = mean_and_error(signs[None], weight, clusters)
-    size = abs(float(mean[0])) / max(float(error[0]), 1e-300)
-    return max(p_value, 2 * float(stdtr(max(n_units - 1, 1), -size)))
+    p_flips = sign_flip_p(np.bincount(of_pair, signs * weight).astype(np.float64))
+    if p_t is None:
+        return p_flips
+    if by_list:
+        return max(p_flips, float(p_t))
+    return p_flips if n_units >= FEWEST_FLIPPED else float(p_t)

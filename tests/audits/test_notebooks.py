@@ -34,7 +34,7 @@ def results():
     yield Bands(NAMED, level=0.9, by="pair", n_units=30, **draws), "discount at 2", 2
     yield evaluate(judgements, runs), "nDCG@10", 1
     yield comparison, "is worse than", 1
-    yield comparison.gate(), "The gate fails", 1
+    yield comparison.gate(), "Fail: ", 1
     yield coherence(STEEP, FLAT, names=(TAG, "flat")), "disagree", 2
 
 

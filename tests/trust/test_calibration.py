@@ -11,8 +11,8 @@ JUDGES = dl.evaluation.Judges(3.0, n_judgements=100)
 EXPECTED = 100 / (100 + OVERFIT)
 
 
-def measured(slope, error):
-    return Calibration(table_of([]), 100, 0.2, slope, error)
+def measured(slope, error, n_units=100):
+    return Calibration(table_of([]), 100, 0.2, slope, error, n_units)
 
 
 @pytest.mark.parametrize(("slope", "error"), [(0.5, 0.1), (0.8, 0.3), (1.4, 0.05), (0.0, 0.2)])
@@ -31,8 +31,9 @@ def test_the_slope_is_what_was_measured_or_the_prior():
     exact = shrunk(JUDGES, measured(0.7, 0.0))
     assert (exact.slope, exact.slope_error) == pytest.approx((0.7, 0))
 
-    # nothing measured, nothing held out, or every verdict foretold
-    for held_out in (measured(0.7, 1e12), None, measured(STEEPEST, 0.01)):
+    # nothing measured, nothing held out, every verdict foretold, or two raters
+    few = measured(0.7, 0.01, n_units=2)
+    for held_out in (measured(0.7, 1e12), None, measured(STEEPEST, 0.01), few):
         prior = shrunk(JUDGES, held_out)
         assert (prior.slope, prior.slope_error) == pytest.approx((EXPECTED, SPREAD))
 

@@ -210,7 +210,7 @@ def test_a_lead_of_one_dcg_is_no_proof_that_segments_do_not_differ():
     assert behind.sentence == (
         "a DCG for each segment is not shown to fit better than one for all (p = 1.000); the "
         "share of held-out preferences that DCGs order rightly changes by -2.0 percentage points "
-        "where each is learned apart (90% interval -4.0 to -1.0)"
+        "where each is learned apart (90% interval -4.0 to -1.0 for new pairs of lists)"
     )
     assert "is better" not in behind.sentence
 
