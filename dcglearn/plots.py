@@ -488,7 +488,9 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
         _name_rows(panels[0], [rater.rater for rater in agreement.raters])
         alpha, said = agreement.ordinal, "not known"
         if alpha.is_known:
-            said = f"{alpha.value:.3f} ({alpha.low:.3f} to {alpha.high:.3f})"
+            said = f"{alpha.value:.3f}"
+            if not np.isnan(alpha.low):
+                said += f" ({alpha.low:.3f} to {alpha.high:.3f})"
         figure.suptitle(f"Agreement of raters (ordinal alpha): {said}", fontsize=9)
     return figure
 

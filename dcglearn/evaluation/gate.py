@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from math import ceil, log2
 from typing import ClassVar
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import sign_flip_p, student_quantile
+from dcglearn.foundation.intervals import fewest_of_one_sign, sign_flip_p, student_quantile
 from dcglearn.foundation.plain_text import number_of, one_line, percent
 from dcglearn.foundation.validation import Fields, Floats, InputError, PolarsFrame, one_of, within
 
@@ -315,8 +314,8 @@ def _why_unknown(facts: Fields, level: float) -> str:
             "whether runs and judgements name the same documents"
         )
 
-    # chance alone gives all of n differences one sign with the probability 2^-n
-    fewest = ceil(log2(2 / (1 - level)) - 1e-9)
+    # topics whose differences could all have one sign by chance
+    fewest = fewest_of_one_sign(level)
     if n >= fewest:
         return ""
     return (

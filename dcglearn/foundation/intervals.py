@@ -1,6 +1,6 @@
 """Intervals and exact tests by `scipy.special` alone, since `scipy.stats` takes long to import."""
 
-from math import sqrt
+from math import ceil, log2, sqrt
 from typing import Any
 
 import numpy as np
@@ -137,6 +137,14 @@ def sign_flip_p(
         sums = (1.0 - 2 * flips) @ values
         seen += int(np.count_nonzero((abs(sums) if two_sided else sums) >= least))
     return (seen + drawn) / (n_patterns + drawn)
+
+
+def fewest_of_one_sign(level: float = LEVEL) -> int:
+    """Return the fewest units whose signs, all alike, show something at a two-sided level.
+
+    By chance n signs are all positive with the probability 2^-n: 6 are the fewest at .95.
+    """
+    return ceil(log2(2 / (1 - level)) - 1e-9)
 
 
 def percentile_interval(draws: Floats, level: float = LEVEL) -> Any:

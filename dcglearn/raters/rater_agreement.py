@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import percentile_interval, wilson
+from dcglearn.foundation.intervals import fewest_of_one_sign, percentile_interval, wilson
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import (
     Fields,
@@ -209,9 +209,10 @@ class RaterAgreement(Finding):
 
 def _in_words(estimate: Estimate, level: float) -> str:
     """Return a value with its interval, in words."""
-    return (
-        f"{estimate.value:.3f}, {percent(level)} interval {estimate.low:.3f} to {estimate.high:.3f}"
-    )
+    interval = f"{percent(level)} interval {estimate.low:.3f} to {estimate.high:.3f}"
+    if np.isnan(estimate.low):
+        interval = "no interval of so few"
+    return f"{estimate.value:.3f}, {interval}"
 
 
 def rater_agreement(
@@ -345,7 +346,8 @@ def krippendorff_alpha(
     exchangeable : bool
         Whether the sign of a value only says which of two lists it names.
     level, random_state
-        Level of the interval, by 2,000 bootstrap samples of units, and their seed.
+        Level of the interval, by 2,000 bootstrap samples of units, and their seed. Of fewer units
+        than can show that raters agree (6 at .95: 2^-5 > .025) there is no interval.
 
     Examples
     --------
@@ -385,7 +387,7 @@ def krippendorff_alpha(
     chosen, times = np.unique(pattern.reshape(len(tallies), -1).min(axis=0), return_counts=True)
     alpha = partial(_alpha, patterns[chosen], kinds, ordinal, exchangeable)
     estimate, *drawn = map(alpha, bootstrap_counts(times, 2000, random_state))
-    if np.isnan(estimate) or np.isnan(drawn).all():
+    if np.isnan(drawn).all() or times.sum() < fewest_of_one_sign(level):
         return Estimate(estimate)
     low, high = percentile_interval(np.array(drawn), level)
     return Estimate(estimate, float(low), float(high))

@@ -83,10 +83,10 @@ class Comparison(Finding):
 
     `apart` counts the pairs on which the learned metric and the one used now choose different
     lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
-    `p_value` that of a test of a half, see `sign_test`. `signs`, shape (n,), are 1 for pairs that are as the
-    learned one says, -1 for those that are as the other says, and else 0. `calibration` tells
-    whether people are as sure as the learned metric and its judges say, None where these are not
-    known.
+    `p_value` that of a test of a half, see `sign_test`. `signs`, shape (n,), are 1 for pairs that
+    are as the learned one says, -1 for those that are as the other says, and else 0. `calibration`
+    tells whether people are as sure as the learned metric and its judges say, None where these are
+    not known.
     """
 
     rows: tuple[Row, ...]

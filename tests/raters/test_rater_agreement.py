@@ -376,3 +376,16 @@ def test_wilsons_interval():
         atol=1e-4,
     )
     assert Estimate.of_share(0, 10, 0.95).low == 0 and np.isnan(Estimate.of_share(0, 0, 0.95).value)
+
+
+def test_few_units_show_no_agreement():
+    """By chance raters agree on each of n pairs with a probability of 2^-n."""
+    rng = np.random.default_rng(0)
+    for n in (1, 3, 5, 6):
+        lists = rng.integers(0, 4, (2, n, 5))
+        raters = np.repeat(["ann", "bob"], n)
+        log = Preferences(*np.tile(lists, (1, 2, 1)), n_grades=4, rater=raters)
+        found = rater_agreement(log, errors=False)
+        assert found.nominal.value == 1
+        assert np.isnan(found.nominal.low) == (n < 6)
+        assert ("are not shown to agree" in found.sentence) == (n < 6)
