@@ -28,7 +28,7 @@ from dcglearn.cli.options import (
 from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw, drawn
 from dcglearn.evaluation.conventions import explain_values
-from dcglearn.evaluation.gate import Gate
+from dcglearn.evaluation.gate import STATUS, Gate
 from dcglearn.evaluation.next_judgements import (
     OpenGrades,
     read_open_grades,
@@ -36,6 +36,7 @@ from dcglearn.evaluation.next_judgements import (
     with_grades,
 )
 from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
+from dcglearn.evaluation.ranked import NoOverlapError
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.run_values import Ideal, Missing, as_metrics
 from dcglearn.evaluation.run_values import evaluate as evaluated
@@ -362,7 +363,11 @@ def gate(
     The status is 0 for pass, 1 for fail, 3 for unknown, such as with fewer topics than can decide,
     and 2 for bad input. Both rules are one-sided, at half of one minus the level.
     """
-    compared_runs = comparison.comparison(source, scales, junit)
+    try:
+        compared_runs = comparison.comparison(source, scales, junit)
+    except NoOverlapError as error:
+        write_text(f"Unknown: {error}", comparison.output, force=comparison.force)
+        raise typer.Exit(STATUS["unknown"]) from None
     decision = compared_runs.gate(min_difference, rule, at_least)
     comparison.write(compared_runs, decision)
 

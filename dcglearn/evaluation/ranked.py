@@ -31,6 +31,10 @@ UNJUDGED = ("worst", "best", "drop")
 """How a document without a judgement counts: as the worst grade, as the best, or not at all."""
 
 
+class NoOverlapError(InputError):
+    """A run has no query that is judged."""
+
+
 @dataclass(frozen=True, eq=False)
 class RankedGrades:
     """The grades that a run puts at each position.
@@ -155,7 +159,7 @@ def ranked_grades(
     With `ties` "docno-desc", documents with equal scores (as float32, which is how trec_eval
     compares) are ranked in descending order of their names, as in trec_eval; with "stable" they
     keep the order of the file, with "average" they share their positions (see `groups`). Raises
-    InputError if run and judgements have no query in common.
+    NoOverlapError if run and judgements have no query in common.
     """
     import polars as pl
 
@@ -166,7 +170,7 @@ def ranked_grades(
     query = _numbers(run.frame["query"], queries)
     lines = np.flatnonzero(query >= 0)
     if not len(lines):
-        raise InputError(
+        raise NoOverlapError(
             f"run {run.name} has no query of the {len(queries)} that are judged: do the names "
             f"agree? {listed(run.frame['query'][:1])} is ranked, {listed(queries[:1])} judged"
         )

@@ -126,6 +126,10 @@ def choose_C(  # noqa: N802
     random_state, engine : optional
         Same seed, same folds; a Dask cluster to run the folds on, as in `UtilityLearner.fit`.
 
+    See Also
+    --------
+    UtilityLearner : The quadratic programme whose constant C is.
+
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")

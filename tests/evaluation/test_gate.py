@@ -84,7 +84,7 @@ def shares(kind, n, n_gates, shift=0.0, level=0.95):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [2, 5, 6, 10, 25])
+@pytest.mark.parametrize("n", [2, 5, 6, 10])
 def test_a_system_beside_itself_fails_no_more_often_than_printed(kind, n):
     for share in shares(kind, n, 200):
         assert share <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 200)
@@ -93,7 +93,7 @@ def test_a_system_beside_itself_fails_no_more_often_than_printed(kind, n):
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [2, 3, 5, 6, 8, 10, 15, 16, 25, 50])
+@pytest.mark.parametrize("n", [2, 6, 10, 16, 50])
 def test_a_thousand_systems_beside_themselves_fail_no_more_often_than_printed(kind, n):
     for share in shares(kind, n, 1000):
         assert share <= 0.025 + 2.5 * np.sqrt(0.025 * 0.975 / 1000)
@@ -222,6 +222,16 @@ def test_exit_status(dcglearn, files):
     assert "Fail: " not in dcglearn("compare", *gate[1:], "bad.txt")[1]
     few = dcglearn(*gate, "new.txt", *options[:2], "--rule", "non-inferior", "--level", ".99")
     assert few[0] == 3 and "\nUnknown: " in few[1]
+
+
+def test_runs_without_a_judged_topic_decide_nothing(dcglearn, files, tmp_path):
+    gate, options = files
+    text = (tmp_path / "old.txt").read_text().replace("q", "x").replace(" old\n", " other\n")
+    (tmp_path / "other.txt").write_text(text)
+    status, out, err = dcglearn(*gate, "other.txt", *options)
+    assert (status, err) == (3, "")
+    assert out.startswith("Unknown: run other has no query of the 30 that are judged: do the names")
+    assert dcglearn("compare", *gate[1:], "other.txt")[0] == 2
 
 
 def test_runs_that_share_no_topic_decide_nothing(dcglearn, files):
