@@ -12,7 +12,7 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import STYLES, draw_means, main, repeated, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_w_intervals", 400, 1, (6.4, 3.0)
+STEM, REPEATS, PANELS, FIGSIZE = "study_w_intervals", 400, 1, (10.0, 3.2)
 LEVEL = 0.9
 LISTS, RATINGS, OWN, FEWER = 60, 400, 0.5, 8
 """Lists that recur, of which the first are rated most; what a list is worth beyond its grades; and
@@ -24,7 +24,7 @@ RATERS, EACH, TASTE = (3, 5, 10, 30), 20, 0.7
 ERRORS = {"ann": 0.02, "bob": 0.1, "cem": 0.2, "dea": 0.3}
 PAIRS, MANY = 150, 20_000
 NAMES = {
-    "lead": "lead of a form\n(lack_of_fit, by list)",
+    "lead": "lead of a form\n(lack_of_fit)",
     "alpha": "alpha\n(rater_agreement)",
     "error": "a rater's error rate\n(rater_agreement)",
     "share": "lead on held-out pairs\n(compare_learners)",

@@ -144,7 +144,7 @@ class Comparison(Finding):
         advice = ": keep that, or get more judgements" if row.high < 0 else ""
         speaks = f"intervals are for {self.whom_of}"
         if np.isnan(row.low):
-            speaks = f"there are too few to know how that would be for {self.whom_of}"
+            speaks = f"too few were asked to know how that would be for {self.whom_of}"
         clauses.append(f"{in_use}{row.beside}{advice}")
         return "; ".join([*clauses, *[speaks] * bool(self.whom_of)])
 

@@ -25,7 +25,7 @@ from dcglearn.trust import band_draws
 from dcglearn.trust.band_draws import Bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, held_out_members, mean_dcg
 from dcglearn.trust.held_out_frame import HeldOut
-from dcglearn.trust.resampling import unit_of
+from dcglearn.trust.resampling import speaks_of, unit_of
 
 if TYPE_CHECKING:
     from dcglearn.trust.comparison import Row
@@ -82,9 +82,9 @@ class LLMReport(Finding):
     machine and the fits near it have this `weight`. `bands` are those of people's verdicts by
     themselves, and `worth` is about how many more of these would teach as much as the `n_llm` of
     the LLM judge do; where there are too few, both are None, and `no_bands` says so. `rows` hold
-    how people's DCG and the machine's order `n_held_out` verdicts, unless there are too few.
-    `tells_nothing` is set where no metric orders people's verdicts better than a coin: then nothing
-    else is told.
+    how people's DCG and the machine's order `n_held_out` verdicts, unless there are too few, with
+    intervals that speak of `whom_of`. `tells_nothing` is set where no metric orders people's
+    verdicts better than a coin: then nothing else is told.
     """
 
     people: Member
@@ -97,6 +97,7 @@ class LLMReport(Finding):
     no_bands: str = ""
     rows: tuple[Row, ...] = ()
     n_held_out: int = 0
+    whom_of: str = ""
     tells_nothing: bool = False
 
     _labels: ClassVar = {
@@ -117,7 +118,7 @@ class LLMReport(Finding):
         return (
             f"of {number_of(self.n_held_out, 'held-out verdicts', ',')}, a DCG learned from "
             f"people's alone orders {people.share:.1%} as they did; the LLM judge's DCG, "
-            f"{machine.beside}{self._differences()}"
+            f"{machine.beside}, for {self.whom_of}{self._differences()}"
         )
 
     def _differences(self) -> str:
@@ -298,11 +299,13 @@ def _with_rows(report: LLMReport, log: Preferences, description: DirectDescripti
     frame = held_out_members([*members.values()], pairs, description)
     if frame is None:
         return report
-    frame = HeldOut.of(pairs, unit_of(pairs), frame.rows, frame.values)
 
     from dcglearn.trust.held_out import rows_of  # takes long to import
 
-    return replace(report, rows=rows_of([*members], frame), n_held_out=len(frame.rows))
+    unit = unit_of(pairs)
+    rows = rows_of([*members], HeldOut.of(pairs, unit, frame.rows, frame.values))
+    whom_of = speaks_of(pairs, unit)
+    return replace(report, rows=rows, n_held_out=len(frame.rows), whom_of=whom_of)
 
 
 def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:

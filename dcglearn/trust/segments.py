@@ -90,7 +90,7 @@ class SegmentTest(Finding):
         own = f"a DCG for each {self.by}"
         interval = f"{LEVEL:.0%} interval {low:+.1f} to {high:+.1f} for {self.whom_of}"
         if np.isnan(low):
-            interval = f"there are too few to know how that would be for {self.whom_of}"
+            interval = f"too few were asked to know how that would be for {self.whom_of}"
         numbers = (
             f"the share of held-out preferences that DCGs order rightly changes by {gain:+.1f} "
             f"percentage points where each is learned apart ({interval})"
