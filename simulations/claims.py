@@ -334,7 +334,7 @@ class Claim:
     def bounds(self) -> str:
         """What the mean must be for the claim to hold, in signs."""
         if self.level:
-            return f"at level {self.level:g}"
+            return f"≤{self.level:g}"
         if np.isinf(self.high):
             return f">{self.low:.4g}"
         if np.isinf(self.low):

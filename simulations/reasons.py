@@ -127,6 +127,9 @@ REASONS = {
     "lead over the best textbook: textbook truth": (
         "The textbook is the truth there: what is learned cannot be ahead of it."
     ),
+    "weights of 1 to 5, 200 pairs: three tests reject at most 5%": (
+        "The test of position-dependent gains counts a weight as that many verdicts."
+    ),
     "two populations are found in over 80% of logs of 50": (
         "50 pairs of each are too few; with 150 nearly eight of ten are found."
     ),

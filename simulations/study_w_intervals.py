@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim
+from simulations.claims import Claim, in_every_cell
 from simulations.run import STYLES, draw_means, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_w_intervals", 400, 1, (10.0, 3.2)
@@ -28,7 +28,9 @@ NAMES = {
     "alpha": "alpha\n(rater_agreement)",
     "error": "a rater's error rate\n(rater_agreement)",
     "share": "lead on held-out pairs\n(compare_learners)",
-} | {f"{n} raters": f"{n} raters\n(compare_learners)" for n in RATERS}
+}
+OF_RATERS = {f"{n} raters": f"{n} raters\n(compare_learners)" for n in RATERS}
+NAMES |= OF_RATERS
 
 
 def trial(rng, kind):
@@ -167,9 +169,14 @@ def plot(table, axes):
 def claims(table):
     """Yield our claims."""
     claim = partial(Claim, paper="ours", place="study w", value="covered", low=0.85, high=0.95)
+    cells = []
     for kind, name in NAMES.items():
-        part = with_coverage(table).filter(kind=kind)
-        yield claim(part, text=f"90% intervals cover: {name.splitlines()[0]}", rows={"kind": kind})
+        part, text = with_coverage(table).filter(kind=kind), name.splitlines()[0]
+        text = text if kind not in OF_RATERS else f"lead by {text.partition(' ')[2]}"
+        cells.append(claim(part, text=f"90% intervals cover: {text}", rows={"kind": kind}))
+    own = len(NAMES) - len(OF_RATERS)
+    yield from cells[:own]
+    yield in_every_cell(cells[own:])
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from dcglearn.plots import banded_figure
 from dcglearn.raters.rater_agreement import Estimate, rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.band_draws import drawn_judges
+from dcglearn.trust.calibration import shrunk
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.judge_draws import judged_by
 
@@ -108,6 +109,7 @@ class Progress(Newest["LatestFit"]):
         fit = self._study.learned.newest()
         log = self._study.learned.latest.log
         judges = None if log is None else drawn_judges(log, fit, 0)
+        judges = None if judges is None else shrunk(judges, None)
         return json_text(judged_by(fit, judges).dcg.to_dict()).encode()
 
     def picture_bytes(self) -> bytes:
