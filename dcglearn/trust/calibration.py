@@ -109,6 +109,7 @@ class Calibration(Finding):
     @property
     def sentence(self) -> str:
         """Whether the prediction is too sure, by the slope, and the Brier score."""
+        # the verdict
         low, high = self.interval
         verdict = "people are as sure as predicted, as far as these can tell"
         if self.overconfident:
@@ -117,14 +118,15 @@ class Calibration(Finding):
             verdict = "people are surer than predicted"
         elif not low > 0:
             verdict = "these cannot tell whether people are as sure as predicted"
+
+        # its numbers
         interval = f"{LEVEL:.0%} interval {low:.2f} to {high:.2f}"
         if np.isnan(low):
             interval = "no interval of so few"
         return (
             f"by {self.n:,} held-out verdicts, {verdict} (a slope of {self.slope:.2f}, {interval}, "
-            f"where 1 is as sure; a Brier score of "
-            f"{self.brier:.3f}, where a coin has .250); learn and audits allow for it in shares of "
-            "people"
+            f"where 1 is as sure; a Brier score of {self.brier:.3f}, where a coin has "
+            ".250); learn and audits allow for it in shares of people"
         )
 
     @property
