@@ -224,7 +224,6 @@ FUNCTIONS = {
     ),
     "audit": lambda log, _: dl.audit(log),
     "anonymous audit": lambda log, _: dl.audit(log, "linear-log2", anonymous=True),
-    "audit since": lambda log, _: dl.audit(log, since="2026-06-01"),
     "jsonl": partial(round_trip, suffix="jsonl"),
     "parquet": partial(round_trip, suffix="parquet"),
     "DCGLearner in parts": lambda log, folder: in_parts(log, folder, dl.DCGLearner()),

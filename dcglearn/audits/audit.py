@@ -8,20 +8,13 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_changes import DIGEST, FILE, changes_section, earlier_audit
-from dcglearn.audits.of_decisions import (
-    drift_finding,
-    next_section,
-    systems_parts,
-    then_and_now,
-    tools_section,
-)
+from dcglearn.audits.of_decisions import next_section, systems_parts, tools_section
 from dcglearn.audits.of_fit import learned_from_coins, learned_section, left_open
 from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import (
@@ -31,11 +24,11 @@ from dcglearn.audits.of_metric import (
     verdict_section,
 )
 from dcglearn.audits.of_verdicts import deciding_parts
-from dcglearn.audits.section import Section, json_address
+from dcglearn.audits.section import Section
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
-from dcglearn.foundation.validation import Fields, PathLike
+from dcglearn.foundation.validation import Fields
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metrics.reading import BASELINE, MetricLike
@@ -62,9 +55,7 @@ class Audit(Findings):
         "people": "What would people take?",
         "deciding": "What would change our mind?",
         "next": "What to judge next",
-        "drift": "Does it still hold?",
         "tools": "What to paste where",
-        "changes": "What has changed since the earlier audit",
         "more": "What would tell more",
         "made": "How this page was made",
     }
@@ -76,9 +67,6 @@ def audit(
     *,
     judgements: JudgementsLike | None = None,
     runs: RunsLike | None = None,
-    since: str | None = None,
-    later: Preferences | ArrayLike | None = None,
-    before: PathLike | Finding | Mapping[str, Any] | None = None,
     anonymous: bool = False,
     random_state: int = 0,
     strict_log: bool = False,
@@ -100,12 +88,6 @@ def audit(
     judgements, runs : optional
         Judgements of documents, and runs of two systems or more, as in `evaluate`: whether the
         leaderboard changes under the learned DCG.
-    since, later : str, Preferences or array_like, optional
-        A date such as "2026-03-01", for a log with the column `time`; or later judgements, in a log
-        of their own: whether the metric of then still holds.
-    before : Audit, path or mapping, optional
-        An earlier audit, its page or its `to_dict`: what has changed since then, beyond chance or
-        not.
     anonymous : bool
         Replace the names of raters and queries by numbers; names of documents are never shown.
     random_state : int
@@ -131,11 +113,9 @@ def audit(
     True
     """
     # learn from the log
-    earlier = None if before is None else earlier_audit(before)
     judged = as_preferences(log)
     if anonymous:
         judged = _numbered(judged)
-    times = then_and_now(judged, None if later is None else as_preferences(later), since)
     inputs = Inputs.of(judged, baseline, random_state, strict=strict_log)
 
     # the sections, in the order of the page
@@ -157,11 +137,8 @@ def audit(
         **systems,
         **deciding_parts(inputs, curves, swaps, judgements, runs),
         "next": next_section(inputs),
-        "drift": drift_finding(times, random_state),
         "tools": tools_section(inputs),
     }
-    digest = _digest(judged)
-    findings["changes"] = changes_section(findings, earlier, digest)
 
     # what would let them say more, and how the page was made
     asks = [ask for part in findings.values() for ask in getattr(part, "asks", ())]
@@ -170,8 +147,7 @@ def audit(
     if inputs.name.partition("@")[0] == BASELINE:
         about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
     title = f"Audit of {inputs.name}{about}"
-    numbers = Audit(title, findings).to_dict()
-    findings["made"] = _made(digest, random_state, made or {}, numbers)
+    findings["made"] = _made(_digest(judged), random_state, made or {})
     return Audit(title, findings)
 
 
@@ -193,7 +169,7 @@ def _digest(log: Preferences) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
-def _made(digest: str, random_state: int, more: Mapping[str, str], numbers: Fields) -> Section:
+def _made(digest: str, random_state: int, more: Mapping[str, str]) -> Section:
     """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
     facts = {
         **more,
@@ -201,15 +177,12 @@ def _made(digest: str, random_state: int, more: Mapping[str, str], numbers: Fiel
         "Python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "scipy")},
         "seed": str(random_state),
-        DIGEST: digest,
+        "judgements (SHA-256)": digest,
     }
-
-    # the numbers go with the page, for a later audit
     same = "the same command with the same versions and files writes the same bytes"
     return Section(
         f"on the same day, {same}",
         numbers=facts,
         caption="Versions, seed and digests",
         rows=[{"what": name, "value": value} for name, value in facts.items()],
-        files={FILE: json_address({**numbers, "made": facts})},
     )

@@ -1,6 +1,5 @@
-"""Parts of an audit on decisions: order of systems, next judgements, other tools, drift."""
+"""Parts of an audit on decisions: order of systems, next judgements, other tools."""
 
-import re
 import warnings
 from dataclasses import replace
 from itertools import chain, combinations
@@ -25,13 +24,10 @@ from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import read_metric
 from dcglearn.metrics.scales import ScaleWarning
-from dcglearn.parts.parted_log import joined
 from dcglearn.parts.usable_pairs import ASSUMED
-from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.resampling import no_more_lists
-from dcglearn.trust.segments import segment_test
 
 ENDS = [
     f"difference_{of}{end}" for of in ("in_use", "when_learned") for end in ("", "_low", "_high")
@@ -203,56 +199,3 @@ def tools_section(inputs: Inputs) -> Section:
         texts={one.target: one.texts[one.target] for one in made},
         files={"dcg.json": json_address(dcg.to_dict())},
     )
-
-
-def then_and_now(
-    log: Preferences, later: Preferences | None, since: str | None
-) -> Preferences | None:
-    """Return judgements of two times as segments of one log, or None without a second time.
-
-    Raise InputError if the two logs differ in depth, or if a log to be cut at `since` lacks times
-    or has one that is no date.
-    """
-    # two logs become one
-    if later is not None:
-        if later.depth != log.depth:
-            raise InputError(
-                f"the log has {log.depth} positions, the later one {later.depth}: "
-                "read both with one depth="
-            )
-        both = joined([log, later], max(log.n_grades, later.n_grades), log.grade_names)
-        return both.changed(segment=np.where(np.arange(len(both)) < len(log), "then", "now"))
-
-    # one log is cut at a date
-    if since is None:
-        return None
-
-    if log.time is None:
-        raise InputError(
-            "since= needs to know when pairs were judged: "
-            "give the column time, or a second log (later=)"
-        )
-
-    # times are compared as text
-    for time in (since, *np.unique(log.time)):
-        if not re.match(r"\d{4}-\d\d-\d\d", time):
-            raise InputError(
-                f"time {str(time)!r} is no date such as 2026-03-01 or 2026-03-01T09:30: "
-                "write all of them so"
-            )
-    return log.changed(segment=np.where(log.time < since, "then", "now"))
-
-
-def drift_finding(both: Preferences | None, random_state: int) -> Finding:
-    """Return whether a DCG for each time fits better than one DCG for both."""
-    if both is None:
-        ask = (
-            "does the metric of then still hold? Give --since DATE, for a log with the column "
-            "time, or a second log by --later LOG"
-        )
-        return Section("", asks=[ask])
-    try:
-        with stage("drift"):
-            return replace(segment_test(both, random_state=random_state), by="time")
-    except InputError as error:
-        return Section(str(error))

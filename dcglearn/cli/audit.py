@@ -3,10 +3,9 @@
 import hashlib
 import shlex
 import sys
-from functools import partial
 
 import dcglearn as dl
-from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
+from dcglearn.cli.command import argument_row, examples, first_row, output_row
 from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs, print_result, say
 from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
 from dcglearn.foundation.finding import FORMS
@@ -19,8 +18,7 @@ from dcglearn.metrics.textbook import is_metric_file
 @examples(
     "dcglearn audit log.jsonl --baseline exponential-log2 -o audit.html",
     "dcglearn audit log.jsonl --baseline nDCG@10 --qrels qrels.txt --runs runs/*.txt -o audit.html",
-    "dcglearn audit log.jsonl --since 2026-03-01 --anonymous -o audit.html",
-    "dcglearn audit june.jsonl --before march.html -o june.html",
+    "dcglearn audit log.jsonl --anonymous -o audit.html",
     "dcglearn audit satisfaction.jsonl --ratings --baseline dcg.json --json",
 )
 def audit(
@@ -38,13 +36,6 @@ def audit(
     ),
     more_runs: list[str] | None = argument_row("Further runs.", metavar="[RUN]..."),
     qrels: str | None = first_row("Judgements of the runs' documents.", metavar="FILE"),
-    since: str | None = model_row(
-        "Whether the metric of before still holds; needs the column time.", metavar="DATE"
-    ),
-    later: str | None = input_row("Later judgements, instead of --since.", metavar="LOG"),
-    before: str | None = input_row(
-        "An earlier audit, page or JSON: what has changed since.", metavar="FILE"
-    ),
     anonymous: bool = output_row("Numbers instead of the names of raters and queries.", False),
     output: Output = None,
     seed: Seed = 0,
@@ -58,7 +49,7 @@ def audit(
         raise InputError("--runs and --qrels go together: runs, and judgements of their documents")
 
     # files that are read
-    files = [log, *systems, *(name for name in (qrels, later, before) if name)]
+    files = [log, *systems, *([qrels] if qrels else [])]
     if is_metric_file(baseline):
         files.append(baseline)
     check_outputs(output, force=force, inputs=[*files, reading.mapping])
@@ -73,18 +64,14 @@ def audit(
             made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
 
     # read the log, and audit
-    read = partial(dl.read_ratings if ratings else dl.read_preferences, mapping=reading.log_mapping)
-    judged = read(log)
+    read = dl.read_ratings if ratings else dl.read_preferences
+    judged = read(log, mapping=reading.log_mapping)
     say_reading(judged.recognised)
     result = dl.audit(
         judged,
         baseline,
         judgements=qrels,
         runs=systems or None,
-        since=since,
-        later=None if later is None else read(later),
-        before=before,
-        # how it is made
         anonymous=anonymous,
         random_state=seed,
         strict_log=reading.strict_log,

@@ -14,7 +14,7 @@ WORDS = {
     "logs": "google forms; microsoft forms; surveymonkey; my grades are stars; star ratings; "
     "likert; excel; spreadsheet; csv; clicks; click log; label studio; import data",
     "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
-    "audit": "audit my metric; is my metric right; metric validation; drift",
+    "audit": "audit my metric; is my metric right; metric validation",
     "evaluation": "significance test; compare two runs; qrels; unjudged documents; my own values "
     "differ; why is my ndcg different; pytrec_eval",
     "any_model": "ndcg by hand; ndcg formula; ndcg in python; ndcg of arrays; ndcg_score; "

@@ -16,10 +16,7 @@ from dcglearn.readers.read_log import read_preferences
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 
-FURTHER = (
-    *("systems", "survival", "people", "deciding a number"),
-    *("next", "drift", "tools", "changes"),
-)
+FURTHER = ("systems", "survival", "people", "deciding a number", "next", "tools")
 NASTY = "<script>alert(1)</script>\"'&\x1b[31m"
 
 
@@ -165,7 +162,6 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
         (["log.jsonl", "--baseline", "best"], "best"),
         (["log.jsonl", "-o", "log.jsonl", "--force"], "log.jsonl is an input of this command"),
         (["log.jsonl", "--runs", "a.txt", "b.txt"], "--runs and --qrels go together"),
-        (["log.jsonl", "--since", "2026-01-01"], "give the column time"),
     ],
 )
 def test_what_cannot_be_audited_is_refused_in_a_line(here, dcglearn, words, message):

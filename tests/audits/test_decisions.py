@@ -1,6 +1,4 @@
-"""What an audit says to do next: systems that swap, pairs to ask, drift, exports; each sentence
-both ways.
-"""
+"""What an audit says to do next: systems that swap, pairs to ask, exports; each sentence both ways."""
 
 import json
 from dataclasses import replace
@@ -10,27 +8,18 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_decisions import (
-    drift_finding,
-    next_section,
-    systems_parts,
-    then_and_now,
-    tools_section,
-)
+from dcglearn.audits.of_decisions import next_section, systems_parts, tools_section
 from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import curves_section, verdict_section
 from dcglearn.audits.of_verdicts import deciding_parts
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import band_draws
-from dcglearn.trust.segments import SegmentTest
-from tests.audits.makers import FLAT, STEEP, judged, known_of
-from tests.makers import noisy_runs, refused
+from tests.audits.makers import STEEP, judged, known_of
+from tests.makers import noisy_runs
 
 SIDES = judged(120).preferred, judged(120).other
 COINS = np.random.default_rng(0).random(120) < 0.5
-DATES = np.repeat(["2025-11-03", "2026-02-01T10:00"], 60)
-STILL = "a DCG for each time is not shown to fit better than one for all (p = "
 
 
 @pytest.fixture(scope="module")
@@ -132,53 +121,6 @@ def test_where_few_lists_can_exist_no_more_are_asked_for():
     assert verdict.notes[0].startswith("it orders all lists as the learned DCG does")
 
 
-@pytest.mark.parametrize(
-    ("gain", "words"), [(0.1, "a DCG for each time fits better than one for all"), (0.0, STILL)]
-)
-def test_the_metric_of_then_holds_or_holds_no_longer(monkeypatch, gain, words):
-    tested = []
-
-    def by_hand(log, random_state):
-        tested.append(log)
-        interval, p_value = (gain - 0.02, gain + 0.02), 0.025 if gain else 0.5
-        gains = gain, 0.01, gain, 0.01
-        return SegmentTest(*gains, interval, (), "segment", "pair", len(log), p_value)
-
-    monkeypatch.setattr("dcglearn.audits.of_decisions.segment_test", by_hand)
-    logs = (
-        then_and_now(judged(120, time=DATES), None, "2026-01-01"),
-        then_and_now(judged(60), judged(60, FLAT), None),
-    )
-    for log in logs:
-        assert drift_finding(log, 0).sentence.startswith(words)
-    assert [log.segment.tolist() for log in tested] == [["then"] * 60 + ["now"] * 60] * 2
-
-
-@pytest.mark.long
-def test_drift_of_made_up_logs():
-    still = drift_finding(then_and_now(judged(120, time=DATES), None, "2026-01-01"), 0)
-    assert still.sentence.startswith(STILL)
-    moved = drift_finding(then_and_now(judged(150), judged(150, FLAT, seed=1), None), 0)
-    assert moved.sentence.startswith("a DCG for each time fits better than one for all")
-
-
-def test_drift_needs_times_or_a_second_log():
-    missing = drift_finding(then_and_now(judged(10), None, None), 0)
-    assert missing.sentence == "" and "--since DATE" in missing.asks[0]
-    few = drift_finding(then_and_now(judged(24, time=DATES[48:72]), None, "2026-01-01"), 0)
-    assert "have at least 20 decided pairs" in few.sentence
-    refused("give the column time", then_and_now, judged(10), None, "2026-01-01")
-    refused("'May' is no date", then_and_now, judged(1, time=["May"]), None, "2026-01-01")
-    refused("'2026' is no date", then_and_now, judged(1, time=["2026-01-01"]), None, "2026")
-    refused(
-        "4 positions, the later one 2",
-        then_and_now,
-        judged(2),
-        Preferences([[1, 0]], [[0, 1]]),
-        None,
-    )
-
-
 def test_times_are_counted_by_day_or_by_month():
     days = [f"2026-0{1 + i % 3}-{1 + i // 3:02}" for i in range(60)]
     by_month = log_parts(known_of(judged(60, time=days)))["log"]
@@ -187,8 +129,7 @@ def test_times_are_counted_by_day_or_by_month():
         "judgements": [20, 20, 20],
     }
     assert "verdicts were given from 2026-01 to 2026-03" in by_month.notes
-    bare = log_parts(known_of(judged(20)))["log"]
-    assert bare["over_time"] is None and any("add the column time" in ask for ask in bare.asks)
+    assert log_parts(known_of(judged(20)))["log"]["over_time"] is None
 
 
 def test_what_is_pasted_is_the_learned_dcg(steep):

@@ -37,7 +37,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audits")
     judgements, runs = noisy_runs({"old": 1.0, "new": 0.7, "third": 1.2}, 30, 12)
     log = read_preferences(ROOT / "examples" / "side_by_side.jsonl")
-    settings = {"runs": runs, "judgements": judgements, "since": "2026-03-01"}
+    settings = {"runs": runs, "judgements": judgements}
     months = np.array([f"2026-{1 + i // 100:02}-15" for i in range(len(log))])
     audit(log.changed(time=months), **settings, made={"command": "dcglearn audit"}).save(
         folder / "example.html"
