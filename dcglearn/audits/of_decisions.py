@@ -170,14 +170,32 @@ def next_section(inputs: Inputs) -> Section:
     numbers["questions"] = questions
     file = f"data:application/x-ndjson,{quote(lines)}"
 
+    # how many more, and which
+    notes = [
+        f"the {len(questions)} pairs whose verdicts would tell most are listed, and in "
+        "questions.jsonl, which a page (.html) holds: fill in the winner (a, b or tie) and append "
+        "the lines to the log"
+        if questions
+        else "no pair is left to ask among lists made of this log's grades"
+    ]
+    sentence = no_more
+    if not no_more:
+        units = "queries" if by == "query" else f"{by}s"
+        sentence = (
+            f"to halve the width of the bands, collect judgements of about {more:,} more {units}; "
+            f"this log has {n_units:,} to learn from (the width falls with the root of their "
+            "number)"
+        )
+
     # the questions are shown, and linked as a file
     rows = [
         {"pair": i, "first_list": first, "second_list": second}
         for i, (first, second) in enumerate(questions, 1)
     ]
-    return Section.told(
-        "next",
-        numbers,
+    return Section(
+        sentence,
+        notes,
+        numbers=numbers,
         caption="The pairs, by their grades",
         rows=rows,
         files={"questions.jsonl": file} if questions else {},

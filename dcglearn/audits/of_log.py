@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.section import Section, worded
+from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.progress import stage
@@ -16,7 +16,7 @@ from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.parted_log import contents, differing_pairs
 from dcglearn.parts.usable_pairs import NO_SIGNAL, REASON, one_sided_raters
 from dcglearn.raters.influence import influence_of_raters
-from dcglearn.raters.rater_agreement import rater_agreement
+from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.readers.preferences import Preferences
 
 
@@ -61,18 +61,13 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "cautions": cautions_of(log, inputs.fit),
     }
 
-    # the sentence counts, and names what stands out
-    first, further, asks = worded(
-        "log", agreement=agreement.to_dict(), named=agreement.named, **numbers
-    )
-    notes = [note for note in (first, *further) if note]
-    striking = [note for note in notes if note.startswith("! ")][:1]
-    about = striking[0][2:] if striking else "nothing in them stands out"
-    others = [note.removeprefix("! ") for note in notes if note not in striking]
+    # the sentence counts, and names what stands out most
+    striking, notes, asks = _said(agreement, numbers)
+    about = striking[0] if striking else "nothing in them stands out"
     no_raters = rated or (log.rater is None and log.swapped is None)
     section = Section(
         f"{contents(log)}: {about}",
-        others,
+        [*striking[1:], *notes],
         asks,
         numbers,
         caption="Largest move of a gain or discount without a rater",
@@ -80,6 +75,87 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         pictures=_over_time_drawn(numbers["over_time"]),
     )
     return {"log": section} if no_raters else {"log": section, "raters": agreement}
+
+
+def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[str], list[str]]:
+    """Return what stands out in a log, further notes, and what would tell more."""
+    striking, notes, asks = [], [], []
+    if numbers["one_sided"]:
+        names = numbers["one_sided"]
+        striking.append(
+            f"{numbers['left_out']} verdicts are left out: {', '.join(names)} always "
+            f"{'names' if len(names) == 1 else 'name'} one side"
+        )
+
+    # who errs, and who favours a side
+    if numbers["no_signal"]:
+        striking.append(numbers["no_signal"])
+    elif not numbers["rated"]:
+        if agreement.named and agreement.n_units < 10:
+            asks.append(
+                "let raters judge the same pairs, to know how far they agree "
+                f"(pairs judged twice: {agreement.n_units})"
+            )
+        striking += _of_raters(agreement, numbers["error_rate"])
+        if not any(one.bias.is_known for one in agreement.raters):
+            asks.append(
+                "add the column swapped, or shown_left: it tells whether judges favour a side"
+            )
+    striking += numbers["cautions"]
+
+    # whether one rater decides too much
+    if not numbers["no_signal"]:
+        most = next(iter(numbers["influence"].items()), None)
+        if most is None:
+            asks.append(
+                "add the column rater: it tells who errs, and whether one rater decides too much"
+            )
+        else:
+            (striking if numbers["much"] else notes).append(
+                f"{'one rater is' if numbers['much'] else 'no rater is'} shown to decide too much: "
+                f"without {most[0]}, who matters most, no gain or discount changes by more than "
+                f"{most[1]:.2g} (the best gain and the first discount are 1)"
+            )
+    notes += [line for line in numbers["as_read"] if line]
+
+    # which lists recur, and go in a circle
+    recurring = "no pair is"
+    if numbers["recurring"]:
+        recurring = f"{100 * numbers['recurring']:.0f}% of the pairs are"
+    notes.append(
+        f"{numbers['lists']:,} different lists were compared; {recurring} between two that each "
+        "occur in several pairs"
+    )
+    circular, triples = numbers["circles"].values()
+    if triples:
+        (striking if circular > triples / 8 else notes).append(
+            f"{100 * circular / triples:.1f}% of {triples:,} triples of lists go in a circle, "
+            "a over b, b over c, c over a (25% by chance)"
+        )
+    if numbers["over_time"]:
+        days = numbers["over_time"]["days"]
+        notes.append(f"verdicts were given from {days[0]} to {days[-1]}")
+    return striking, notes, asks
+
+
+def _of_raters(agreement: RaterAgreement, error_rate: float) -> list[str]:
+    """Return the raters who err far more often than judges do, and those who favour a side."""
+    striking = []
+    for one in agreement.raters:
+        if not one.error.is_known:
+            continue
+        if one.error.low > max(2 * error_rate, 0.05):
+            striking.append(
+                f"one rater errs far more often: {one.rater} "
+                f"({100 * one.error.low:.0f}% to {100 * one.error.high:.0f}%)"
+            )
+        if one.bias.low > 0 or one.bias.high < 0:
+            side = "first" if one.bias.value > 0 else "second"
+            striking.append(
+                f"one side is favoured, that shown {side}, by rater: {one.rater} "
+                f"(log-odds {one.bias.value:+.2f})"
+            )
+    return striking
 
 
 def _left_out(inputs: Inputs) -> list[str]:

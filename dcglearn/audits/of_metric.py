@@ -33,8 +33,12 @@ def verdict_section(inputs: Inputs) -> Section:
     elif followed == "in use" or alike or little:
         verdict = "keep"
 
+    why, held_out = f"not known which metric people follow: {comparison}", ""
+    if not isinstance(comparison, str):
+        why, held_out = comparison.whom, comparison.sentence
+
     # the dates of audit and judgements go with it
-    last = None if inputs.log.time is None else max(inputs.log.time)[:10]
+    date, last = _today(), None if inputs.log.time is None else max(inputs.log.time)[:10]
     numbers: Fields = {
         "verdict": verdict,
         "name": inputs.name,
@@ -42,14 +46,31 @@ def verdict_section(inputs: Inputs) -> Section:
         "followed": followed,
         "alike": alike,
         "row": row,
-        "why": f"not known which metric people follow: {comparison}",
-        "held_out": "",
-        "date": _today(),
+        "why": why,
+        "held_out": held_out,
+        "date": date,
         "last": last,
     }
-    if not isinstance(comparison, str):
-        numbers |= {"why": comparison.whom, "held_out": comparison.sentence}
-    return Section.told("verdict", numbers)
+
+    # why, and what could be gained at most
+    notes = []
+    if inputs.tells_nothing:
+        notes.append(NO_SIGNAL)
+    else:
+        same = "it orders all lists as the learned DCG does: nothing would change"
+        notes.append(same if alike else why)
+        if verdict != "change" and row is not None:
+            notes.append(held_out)
+        if verdict == "keep" and row is not None and not followed and not alike:
+            most = max(100 * row.high, 0)
+            notes.append(f"at most {most:.1f} percentage points could be gained")
+    notes.append(f"audited on {date}{f'; the last judgement is of {last}' if last else ''}")
+    sentence = {
+        "change": f"change from {inputs.name} to the learned DCG",
+        "keep": f"keep {inputs.name}",
+        "judge more": f"judge more before you change {inputs.name}",
+    }[verdict]
+    return Section(sentence, notes, numbers=numbers)
 
 
 def _today() -> str:
@@ -99,14 +120,40 @@ def curves_section(inputs: Inputs) -> Section:
         caption += f", with {percent(bands.level)} bands by {bands.by}"
         curves = bands.table.drop("standard_error")
     curves.insert_column(1, in_use.alias(inputs.name))
-    return Section.told(
-        "curves",
-        numbers,
+    return Section(
+        _of_curves(inputs, numbers),
+        [bands.sentence] if bands is not None else [],
+        numbers=numbers,
         caption=caption,
         rows=curves.to_dicts(),
         formats=dict.fromkeys(curves.columns, ".3f"),
         labels={**({} if bands is None else bands._labels), "estimate": "learned"},
         pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
+    )
+
+
+def _of_curves(inputs: Inputs, numbers: Fields) -> str:
+    """Return where the metric in use lies outside the bands, in words."""
+    if inputs.no_bands:
+        return inputs.no_bands
+    if inputs.tells_nothing:
+        return (
+            "no gain or discount can be learned from judgements that no metric orders better than "
+            "a coin: what is drawn follows the prior"
+        )
+    outside, furthest = numbers["outside"], numbers["furthest"]
+    if not outside:
+        within = f"all gains and discounts of {inputs.name} lie within the 90% bands"
+        return f"{within} of all at once: the log allows it"
+
+    # the one that lies furthest out, of several, with its band
+    lie = "lies" if len(outside) == 1 else "lie"
+    which = f"; furthest, the {furthest['parameter']}" if len(outside) > 1 else ""
+    in_use, low, high = (furthest[name] for name in ("in_use", "all_low", "all_high"))
+    return (
+        f"outside the 90% bands of all at once {lie} {len(outside)} of {numbers['free']} gains and "
+        f"discounts of {inputs.name}: {numbers['where']}{which} "
+        f"({in_use:.3f}, band {low:.3f} to {high:.3f})"
     )
 
 
@@ -147,17 +194,29 @@ def disagreement_section(inputs: Inputs) -> Section:
         pair["scores"] = [metric.score(pair["lists"]).tolist() for metric in metrics.values()]
         pair["lists"] = pair["lists"].tolist()
 
+    # how often, and how many held-out judgements tell
+    judgements = 0 if isinstance(comparison, str) else comparison.apart
+    if proof.coherent:
+        sentence = f"{LEARNED} and {inputs.name} can never disagree: they order all lists alike"
+    else:
+        told = "; no judgement of the log is on such a pair: ask for some"
+        if judgements:
+            told = f"; {judgements:,} held-out judgements are on such pairs"
+        order = f"{LEARNED} and {inputs.name} order {100 * share:.1f}% of all pairs of lists"
+        sentence = f"{order} differently{told}"
+    unproven = "it is not proven whether they can disagree at all"
     numbers: Fields = {
         "name": inputs.name,
         "coherent": proof.coherent,
         "disagreement": share,
-        "judgements": 0 if isinstance(comparison, str) else comparison.apart,
+        "judgements": judgements,
         "pairs": pairs,
         "proof": str(proof),
     }
-    return Section.told(
-        "disagreement",
-        numbers,
+    return Section(
+        sentence,
+        [unproven] if proof.coherent is None else [],
+        numbers=numbers,
         pictures=[_drawn(pair, inputs.log.n_grades) for pair in pairs],
         texts={"The largest disagreement of all lists": str(proof)},
     )

@@ -1,4 +1,4 @@
-"""What an audit says to do next: systems that swap, pairs to ask, exports; each sentence both ways."""
+"""What an audit says to do next: systems that swap, pairs to ask, exports; both ways."""
 
 import json
 from dataclasses import replace
