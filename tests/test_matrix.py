@@ -211,10 +211,6 @@ FUNCTIONS = {
     "segment_test by rater": lambda log, _: dl.trust.segment_test(log, by="rater"),
     "suggest_pairs": lambda log, _: dl.suggest_pairs(log, candidates(), 3, n_grades=4),
     "suggest_pairs of the log": lambda log, _: dl.suggest_pairs(log, log, 3),
-    "consistent_ranges": lambda log, _: dl.coherence.consistent_ranges(log, max_pairs=40),
-    "dominance": lambda log, _: dl.coherence.dominance(
-        [3, 0, 0, 0], [1, 1, 1, 1], log, n_grades=4, max_pairs=40
-    ),
     "rater_agreement": lambda log, _: dl.rater_agreement(log),
     "influence_of_raters": lambda log, _: influence_of_raters(
         log, fit_of(dl.DCGLearner().fit(log))
@@ -239,7 +235,7 @@ COMMANDS = {
     "learn, calibrated": "learn {log} -o {folder}/dcg.json --calibrate",
     "learn, a form": "learn {log} -o {folder}/form.json --form auto --bands 20",
     "learn by the QP": "learn {log} -o {folder}/qp.json --method qp",
-    "learn and draw": "learn {log} -o {folder}/dcg.json --plot {folder}/dcg.svg --ranges",
+    "learn and draw": "learn {log} -o {folder}/dcg.json --plot {folder}/dcg.svg",
     "audit": "audit {log} -o {folder}/audit.html --anonymous",
     "ask": "ask --log {log} -n 3",
     "convert": "convert {log} -o {folder}/again.parquet",

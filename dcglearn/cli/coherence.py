@@ -21,7 +21,6 @@ from dcglearn.cli.options import (
     say,
     write_figure,
 )
-from dcglearn.cli.reading import SavedMapping
 from dcglearn.evaluation.tables import judgements_first
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import DCG, Utility
@@ -107,10 +106,6 @@ def systems(
     metric: list[str] | None = first_row(
         "nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]", metavar="METRIC"
     ),
-    log: str | None = first_row(
-        "Preferences of users: which systems win under every DCG that respects them.", metavar="LOG"
-    ),
-    mapping: SavedMapping = None,
     grades: Grades = None,
     ties: Ties = "docno-desc",
     seed: Seed = 0,
@@ -119,19 +114,16 @@ def systems(
     force: Force = False,
 ) -> None:
     """Order systems by several metrics, and say which differences are more than chance."""
-    check_outputs(force=force, picture=plot, inputs=[judgements, *runs, *(metric or []), log])
+    check_outputs(force=force, picture=plot, inputs=[judgements, *runs, *(metric or [])])
 
-    # read metrics, judgements, runs and log
+    # read metrics, judgements and runs
     metrics = files_and_names(metric or ["nDCG@10"], scale)
     with judgements_first(judgements, runs, "JUDGEMENTS RUN..."):
         judged, all_runs = dl.read_judgements(judgements, n_grades=grades), dl.read_runs(runs)
-    preferences = None if log is None else dl.read_preferences(log, mapping=mapping)
 
     # order the systems
     with scale.watched():
-        order = dl.system_order(
-            judged, all_runs, metrics, log=preferences, ties=ties, random_state=seed
-        )
+        order = dl.system_order(judged, all_runs, metrics, ties=ties, random_state=seed)
     print_result(order, as_json)
     write_figure(lambda: slope_figure(order), plot, force=force)
 

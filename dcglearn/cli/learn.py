@@ -59,7 +59,7 @@ NO_METRIC = {
 """Suffixes of reports, tables, packed files and pictures, by which no metric is written."""
 
 
-MEASURED = ("holdout", "bands", "ranges", "calibrate", "what_if")
+MEASURED = ("holdout", "bands", "calibrate", "what_if")
 """What needs the whole log in memory."""
 
 
@@ -163,10 +163,6 @@ def learn(
             raise InputError(f"{option_name(name)} goes with --method dcg")
     if trust.what_if and learner.form not in ("dcg", "auto"):
         raise InputError(f"--what-if tells of DCGs: leave out --form {learner.form}")
-    if trust.ranges and learner.zero not in (None, "0"):
-        raise InputError(
-            f"--ranges hold for DCGs whose worst grade has gain 0; leave out --zero {learner.zero}"
-        )
 
     # what needs the whole log in memory
     if source.in_parts(cluster):

@@ -140,9 +140,6 @@ class TrustOptions(BaselineOptions):
         min=0,
     )
     level: float | None = model_row("Level of --bands, 0.9 by default.")
-    ranges: bool = model_row(
-        "Show what the log pins down: the range of each number over all DCGs that follow it.", False
-    )
     holdout: float | None = first_row("Measure on this share, held out.", metavar="SHARE")
     holdout_by: Literal["pair", "rater", "query", "list"] | None = model_row(
         "What is held out whole; by default pair, for ratings rater or list."

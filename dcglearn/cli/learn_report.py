@@ -94,7 +94,7 @@ def learn_report(
     # what a log in memory can tell of the fit; coin flips tell nothing
     coins = tells_nothing(log)
     bands, no_bands = None, f"not at all: bands are those of {ASSUMED}" if coins else ""
-    machine = ranges = raters = None
+    machine = raters = None
     decide: dict[str, Finding] = {}
     if pairs is not None and isinstance(learner, DirectFit):
         if not coins:
@@ -105,9 +105,7 @@ def learn_report(
             n = len(verdicts[verdicts.differing].decided)
             machine = llm_report(pairs, learner, n_llm=n, random_state=trust.seed)
 
-    # ranges and raters, for any learner
-    if pairs is not None and trust.ranges:
-        ranges = dl.coherence.consistent_ranges(pairs, n_grades=learner.description.n_grades)
+    # raters, for any learner
     if pairs is not None and not of_ratings(pairs):
         raters = _agreement(pairs, learner, coins=coins)
 
@@ -121,7 +119,6 @@ def learn_report(
         # how far it can be trusted
         contradicted=None if pairs is None else pairs.n_contradicted(),
         bands=bands,
-        ranges=ranges,
         seconds=time.perf_counter() - began,
         raters=raters,
         no_bands=no_bands,

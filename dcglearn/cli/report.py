@@ -27,7 +27,6 @@ from dcglearn.trust.llm import LLMReport
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dcglearn.coherence.cone import Ranges
     from dcglearn.raters.rater_agreement import RaterAgreement
     from dcglearn.trust.band_draws import Bands
     from dcglearn.trust.comparison import Comparison
@@ -46,7 +45,7 @@ def read_section(
 
 NOT_IN_PARTS = "not measured; that takes one file, without --memory and --workers"
 
-ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge", "ranges", "form")
+ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge", "form")
 """Parts that are printed too where an option asks for them."""
 
 OF_JUDGES = {"error_rate", "wrong_share", "rater_error", "position_bias", "rater_bias"}
@@ -75,7 +74,6 @@ class Report(Findings):
     held_out_by: str | None
     contradicted: float | None
     bands: Bands | None
-    ranges: Ranges | None
     seconds: float
     raters: RaterAgreement | None = None
     no_bands: str = ""
@@ -162,9 +160,6 @@ class Report(Findings):
             values["bands"] = {"none": self.no_bands}
         elif self.bands is not None:
             values["bands"] = self.bands.to_dict()
-        if self.ranges is not None:
-            ends = {"gains": self.ranges.gains, "discounts": self.ranges.discounts}
-            values["ranges"] = {name: part.tolist() for name, part in ends.items()}
         for name, part in (("raters", self.raters), ("machine", self.machine)):
             if part is not None:
                 values[name] = part.to_dict()
@@ -214,7 +209,7 @@ class Report(Findings):
 
         # what belongs to some logs and methods
         parts |= {"factored": self.factoring, "LLM judge": self.machine, "raters": self.raters}
-        parts |= {"ranges": self.ranges, **self.deciding}
+        parts |= self.deciding
         if self.comparison is not None:
             parts |= self.comparison.by_part
         if isinstance(self.learner, DirectFit) and self.learner.form_scores:

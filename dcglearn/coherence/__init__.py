@@ -1,11 +1,10 @@
-"""Coherence: whether and how often metrics disagree, and what holds under all metrics of a log.
+"""Coherence: whether and how often metrics disagree, and whether it matters for systems.
 
 ``dcglearn.coherence(a, b)`` asks the first question; the module is callable, as its function
 `coherence`.
 
 Read `verdict.py` first: it searches `rankings.py` for the largest regret (`regret.py`).
-`pair_shares.py` counts pairs. `cone.py` and `rank_changes.py` solve linear programs over all
-metrics that respect a log.
+`pair_shares.py` counts pairs. `rank_changes.py` compares the orders of systems.
 """
 
 from __future__ import annotations

@@ -5,10 +5,6 @@ from dcglearn.coherence.compatible import flip_points as flip_points
 from dcglearn.coherence.compatible import is_compatible as is_compatible
 from dcglearn.coherence.compatible import optimal_rankings as optimal_rankings
 from dcglearn.coherence.compatible import two_grade_theorem as two_grade_theorem
-from dcglearn.coherence.cone import Dominance as Dominance
-from dcglearn.coherence.cone import Ranges as Ranges
-from dcglearn.coherence.cone import consistent_ranges as consistent_ranges
-from dcglearn.coherence.cone import dominance as dominance
 from dcglearn.coherence.pair_shares import Disagreement as Disagreement
 from dcglearn.coherence.pair_shares import DisagreementMatrix as DisagreementMatrix
 from dcglearn.coherence.pair_shares import disagreement as disagreement

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import stdtr
 from scipy.stats import kendalltau
 
-from dcglearn.coherence.cone import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.evaluation.paired_tests import corrected
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.ranked import ranked_grades
@@ -25,13 +23,19 @@ from dcglearn.foundation.validation import (
     Fields,
     Flags,
     Floats,
+    Grades,
     Indices,
     InputError,
     PolarsFrame,
     whole_number,
 )
 from dcglearn.metrics.reading import MetricsLike
-from dcglearn.readers.preferences import Preferences, as_preferences
+
+ALL_DCGS = "every DCG with increasing gains and decreasing discounts"
+"""The metrics under which one system beats another."""
+
+ZERO = 1e-6
+"""Advantages up to this share of the range count as none."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +85,11 @@ class SystemOrder(Finding):
 
     `tau`, shape (M, M), is Kendall's tau (b) between the orders of the systems; `tau_ap` is tau_AP,
     which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
-    whether the row's system is at least as good as the column's under every allowed DCG
-    (described by `scope`), and better under some. `swaps` are by pair of metrics; `level` is the
-    confidence that none of them is called solid by chance. `people` says, where a metric knows its
-    judges, how many of 100 people would take the lists of each of the first systems rather than
-    those of the next; None where none does.
+    whether the row's system is at least as good as the column's under every DCG with increasing
+    gains and decreasing discounts, and better under some. `swaps` are by pair of metrics; `level`
+    is the confidence that none of them is called solid by chance. `people` says, where a metric
+    knows its judges, how many of 100 people would take the lists of each of the first systems
+    rather than those of the next; None where none does.
     """
 
     evaluation: Evaluation = field(repr=False)
@@ -93,7 +97,6 @@ class SystemOrder(Finding):
     tau_ap: Floats
     swaps: dict[tuple[str, str], Swaps] = field(repr=False)
     beats: Flags
-    scope: str
     level: float
     people: People | None = field(default=None, repr=False)
 
@@ -108,7 +111,7 @@ class SystemOrder(Finding):
 
     @property
     def share_decided(self) -> float:
-        """Share of the pairs of systems of which one beats the other under every allowed DCG."""
+        """Share of the pairs of systems of which one beats the other under every DCG."""
         return float(self.beats.sum() / self._n_pairs)
 
     @property
@@ -138,7 +141,7 @@ class SystemOrder(Finding):
     @property
     def _decided(self) -> str:
         """The share of pairs of systems that need no choice of a metric."""
-        return f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}"
+        return f"{self.share_decided:.1%} of the pairs of systems are decided under {ALL_DCGS}"
 
     @property
     def caption(self) -> str:
@@ -205,7 +208,7 @@ class SystemOrder(Finding):
             if n_tests * smallest_p(len(self.evaluation.queries)) > 1 - self.level:
                 notes.append("too few queries for any difference to be beyond chance")
             notes.append(self._decided)
-        notes.append(f"beats: how many systems each beats under {self.scope}")
+        notes.append(f"beats: how many systems each beats under {ALL_DCGS}")
         if self.people is not None:
             notes += [self.people.in_brief, *self.people.of_judges]
         notes += self.evaluation.silent
@@ -224,8 +227,6 @@ def system_order(
     runs: RunsLike,
     metrics: MetricsLike,
     *,
-    log: Preferences | ArrayLike | None = None,
-    budget: float | None = None,
     level: float = 0.95,
     random_state: int = 0,
     ties: str = "docno-desc",
@@ -241,6 +242,10 @@ def system_order(
     simple sequentially rejective multiple test procedure"). Where systems differ by chance alone,
     the probability of any swap beyond chance is at most 1 - level.
 
+    One system beats another if its mean DCG (not NDCG) is larger under every DCG with increasing
+    gains and decreasing discounts: for each grade and each position it has at least as many
+    documents of at least that grade down to that position.
+
     Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one
     if both do. Raises InputError as in `evaluate`, and if there are fewer than two systems.
 
@@ -248,13 +253,6 @@ def system_order(
     ----------
     judgements, runs, metrics, ties, missing, normalise
         See `evaluate`; two systems or more.
-    log : Preferences, or array_like of int, shape (n, 2, K), optional
-        Preferences of users. One system beats another if its mean DCG (not NDCG) is larger under
-        every DCG that respects them; by default under every DCG with increasing gains and
-        decreasing discounts.
-    budget : float, optional
-        Mean violation of the log that a DCG may have, see `dominance`; a larger one decides fewer
-        pairs of systems.
     level : float
         Confidence level of the tests, and of intervals of shares of people.
     random_state : int
@@ -286,16 +284,10 @@ def system_order(
         judged, systems, by_name, normalise=normalise, ties=ties, missing=missing
     ).ordered()
 
-    # metrics that are allowed, on the scale and the depth of all
-    preferences, n_grades = None, max(judged.n_grades, 2)
+    # mean counts of grades of each system, on the scale and the depth of all metrics
+    n_grades = max(judged.n_grades, 2)
     depths = (metric.depth for metric in by_name.values() if not isinstance(metric, str))
     depth = max(depths, default=10)
-    if log is not None:
-        preferences = as_preferences(log)
-        n_grades, depth = max(judged.n_grades, preferences.n_grades), preferences.depth
-    allowed = AllowedMetrics.of(preferences, n_grades, depth, budget, 3000)
-
-    # mean counts of grades of each system
     runs_by_name = {run.name: run for run in systems}
     ranked = (ranked_grades(judged, runs_by_name[name], depth, ties) for name in evaluation.runs)
     mean_counts = [counts(one.grades, n_grades).mean(axis=0) for one in ranked]
@@ -307,8 +299,7 @@ def system_order(
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
         tau_ap=_between(evaluation.means, tau_ap),
         swaps=_swaps(evaluation, level),
-        beats=_beats(allowed, mean_counts),
-        scope=scope_of(allowed.budget),
+        beats=_beats(mean_counts),
         level=level,
         people=shares_of_people(evaluation, [*pairwise(range(n_first))], level, random_state),
     )
@@ -375,11 +366,25 @@ def _p_values(differences: Floats, gap: Floats) -> Floats:
     return np.clip(p, smallest_p(n), 1.0)
 
 
-def _beats(allowed: AllowedMetrics, mean_counts: list[Floats]) -> Flags:
-    """Return whether the row's system beats the column's under all allowed DCGs."""
+def counts(lists: Grades, n_grades: int) -> Floats:
+    """Return how many grades of at least m = 1..L-1 each list has down to each position.
+
+    The shape is (n, L - 1, K).
+    """
+    at_least = [np.cumsum(lists >= m, axis=1, dtype=np.int64) for m in range(1, n_grades)]
+    return np.stack(at_least, axis=1).astype(np.float64)
+
+
+def _beats(mean_counts: list[Floats]) -> Flags:
+    """Return whether the row's system beats the column's under every DCG.
+
+    Every DCG with increasing gains from 0 and decreasing discounts is a sum of the `counts` with
+    weights of at least 0.
+    """
     n = len(mean_counts)
     beats = np.zeros((n, n), dtype=bool)
-    for i, j in combinations(range(n), 2):
-        verdict = verdict_of(*allowed.range(mean_counts[i] - mean_counts[j]))
-        beats[i, j], beats[j, i] = verdict == "x", verdict == "y"
+    for i, j in permutations(range(n), 2):
+        leads = mean_counts[i] - mean_counts[j]
+        shares = leads / np.arange(1, leads.shape[1] + 1)
+        beats[i, j] = shares.min() >= -ZERO and shares.max() > ZERO
     return beats

@@ -301,7 +301,6 @@ def bands(
 
     See Also
     --------
-    coherence.consistent_ranges : What the log determines, without a model of noise.
     plots.banded_figure : Draw them.
 
     Examples

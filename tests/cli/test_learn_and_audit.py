@@ -115,7 +115,7 @@ def test_numbers_bear_the_names_of_grades_everywhere(dcglearn, here):
         dl.DCG([0, 0.3, 1], [1, 0.6, 0.4]), 60, lists="free", random_state=0
     )
     log.changed(grade_names=("Bad", "So so", "Good")).save("log.jsonl")
-    asked = ("--bands", 20, "--ranges", "--what-if", "gain of grade 1 < 0.9", "-o", "dcg.json")
+    asked = ("--bands", 20, "--what-if", "gain of grade 1 < 0.9", "-o", "dcg.json")
     texts = [dcglearn("learn", "log.jsonl", *asked, "-v")[1]]
     texts += [dcglearn("audit", "log.jsonl", "-o", "audit.md")[1], (here / "audit.md").read_text()]
     assert not any("gain of grade" in text for text in texts)

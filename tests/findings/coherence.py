@@ -4,7 +4,6 @@ import numpy as np
 
 import dcglearn as dl
 from dcglearn import DCG
-from tests.makers import random_log
 
 DOCUMENTS = [3, 3, 2, 1, 0, 0]
 NAMES = ("<b>a|b</b>", "b_low")
@@ -34,15 +33,6 @@ def results():
     yield dl.disagreement(*deep, n_pairs=100)
     yield dl.coherence.disagreement_matrix(dl.textbook_dcgs(4, 6), DOCUMENTS)
     yield dl.coherence.disagreement_matrix(dict(zip(NAMES, deep, strict=True)), max_lists=10)
-
-    # under every metric: better by the grades, or by a log; the same; undecided
-    log = random_log(60, noise=0.1)
-    yield dl.coherence.dominance([2, 0, 0], [1, 0, 0], names=NAMES)
-    yield dl.coherence.dominance([2, 0, 0], [2, 0, 0])
-    yield dl.coherence.dominance([2, 0, 0], [1, 1, 1], names=NAMES)
-    yield dl.coherence.dominance([2, 0, 0], [1, 1, 1], log=[[[2, 0, 0], [1, 2, 1]]])
-    yield dl.coherence.consistent_ranges(log[:10], max_pairs=8)
-    yield dl.coherence.consistent_ranges([[[1, 0], [0, 1]]])
 
     # systems that two metrics swap, and under one metric
     judged = {f"q{i}": {"a": 3, "b": 1, "c": 1, "d": 0} for i in range(8)}

@@ -501,16 +501,6 @@ def cutoffs() -> dict[str, Any]:
     return numbers(list(dl.trust.learned_cutoffs(read, 2)))
 
 
-def in_cone() -> dict[str, Any]:
-    """Return what all metrics that respect a log say."""
-    log = log_of("clean-D1-free")
-    x, y = log.preferred[0], log.other[1]
-    found = dl.coherence.dominance(x, y, log)
-    ranges = dl.coherence.consistent_ranges(log)
-    values = parts(found, "verdict", "low", "high", "used")
-    return values | parts(ranges, "gains", "discounts", "violation", "used")
-
-
 def rankings() -> dict[str, Any]:
     """Return compatibility, optimal rankings and flip points."""
 
@@ -540,14 +530,14 @@ def disagreement(*arguments: Any, **options: Any) -> dict[str, Any]:
     return parts(found, "share", "agree", "tie_a", "tie_b", "tie_both", "interval", "exact")
 
 
-def order(**options: Any) -> dict[str, Any]:
+def order() -> dict[str, Any]:
     """Order the systems by several metrics."""
     metrics = {
         "D2": D2,
         "first": dl.DCG([0, 1, 3, 7, 15], [1]),
         "flat": dl.DCG([0, 0, 0, 0, 1], [1] * 16),
     }
-    found = dl.system_order(judged(), runs(), metrics, **options)
+    found = dl.system_order(judged(), runs(), metrics)
     return parts(found, "ranks", "tau", "tau_ap", "beats", "share_decided")
 
 
@@ -645,9 +635,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
         "regret_reverse",
     ),
     "rankings": rankings,
-    "dominance and ranges": in_cone,
     "systems": order,
-    "systems, a log": lambda: order(log=example()[:60]),
     # learn
     "learn, blend": lambda: fitted(example()),
     "learn, logistic": lambda: fitted(example(), loss="logistic"),
