@@ -10,6 +10,6 @@ COPY --from=build /opt/build/wheels /opt/wheels
 RUN pip install --no-cache-dir "$(echo /opt/wheels/*.whl)[judge]"
 RUN useradd --create-home --uid 1000 dcglearn
 USER dcglearn
-RUN dcglearn doctor
+RUN dcglearn --version
 WORKDIR /data
 ENTRYPOINT ["dcglearn"]

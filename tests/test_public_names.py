@@ -63,8 +63,8 @@ def written_names():
         files += sorted((root / folder).rglob("*"))
     for file in files:
         name = str(file.relative_to(root))
-        old = name == "docs/upgrading.md" or any(folder in name for folder in BUILT)
-        if file.suffix in {".py", ".md"} and not old:
+        built = any(folder in name for folder in BUILT)
+        if file.suffix in {".py", ".md"} and not built:
             for word in re.findall(r"\bdl\.([A-Za-z]\w*(?:\.[A-Za-z]\w*)?)", file.read_text()):
                 yield word, name
 

@@ -2,12 +2,14 @@
 
 import functools
 import inspect
+import platform
 import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -95,15 +97,18 @@ def program(summary: str, commands: Mapping[str, Sequence[Callable[..., None]]])
 
 
 def _print_version(asked: bool) -> None:
+    """Print the versions that a report of a bug needs: the package, Python and three libraries."""
     if asked:
-        typer.echo(f"dcglearn {__version__}")
+        typer.echo(f"dcglearn {__version__}\nPython {platform.python_version()}")
+        for library in ("numpy", "scipy", "polars"):
+            typer.echo(f"{library} {metadata.version(library)}")
         raise typer.Exit
 
 
 def _common(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show versions."),
     ] = False,
     verbose: Annotated[
         bool,

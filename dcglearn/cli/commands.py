@@ -3,7 +3,6 @@
 from dcglearn.cli.audit import audit
 from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import program
-from dcglearn.cli.doctor import doctor
 from dcglearn.cli.evaluate import ask_grades, compare, evaluate, gate
 from dcglearn.cli.judge import judge, prompts
 from dcglearn.cli.learn import learn, learn_answers, learn_experiments
@@ -25,7 +24,6 @@ COMMANDS = {
     ),
     "Evaluate with it": (audit, evaluate, compare, gate, ask_grades, systems, coherence, export),
     "Train rankers against it": (train, rank),
-    "When something is wrong": (doctor,),
 }
 """The commands in the panels of the program's help page."""
 

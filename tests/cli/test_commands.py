@@ -446,7 +446,8 @@ class TestAsAProcess:
 
     def test_version_and_no_arguments(self):
         version = run(f"{sys.executable} -m dcglearn --version").stdout
-        assert version.startswith("dcglearn 0.") and version == run(f"{DCGLEARN} --version").stdout
+        assert version.startswith("dcglearn 0.") and version.count("\n") == 5
+        assert version == run(f"{DCGLEARN} --version").stdout
         alone = run(DCGLEARN)
         assert "Usage" in alone.stdout + alone.stderr
 

@@ -1,20 +1,13 @@
-"""Quiet by default; what happens is logged, for a service or for --verbose; what a report of a bug
-tells.
-"""
+"""Quiet by default; what happens is logged, for a service or for --verbose."""
 
 import ast
-import json
 import logging
-import re
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
-from packaging.requirements import Requirement
 
 import dcglearn as dl
-from dcglearn.cli import doctor
 from tests.makers import random_log
 
 PACKAGE = Path(dl.__file__).parent
@@ -86,75 +79,3 @@ def test_only_the_command_line_prints():
             assert not (is_stream and ast.unparse(called.value) in ("sys.stdout", "sys.stderr")), (
                 path
             )
-
-
-def test_it_tells_versions_extras_threads_and_folders(dcglearn, here):
-    status, out, err = dcglearn("doctor")
-    assert (status, err) == (0, "")
-    assert out.startswith(f"Version {dl.__version__} of dcglearn is installed")
-    table = json.loads(dcglearn("doctor", "--json")[1])["table"]
-    labels = [row["part"] for row in table]
-    assert [label for label in labels if f"\n{label}  " not in out] == []
-    first, last = labels.index("kernels") + 1, labels.index("threads")
-    labels[first:last] = sorted(labels[first:last])
-    extras = [f"extra {name}" for name in needed_by_extra() if name]
-    folders = ["working folder", "temporary files"]
-    assert labels == [
-        "dcglearn",
-        "python",
-        "libraries",
-        "kernels",
-        *sorted(extras),
-        "threads",
-        "memory",
-        *folders,
-    ]
-    assert f"{here} (can be written)" in out
-    found = json.loads(dcglearn("doctor", "--json")[1])
-    assert found["libraries"]["numpy"] == __import__("numpy").__version__
-    version = re.escape(dl.__version__)
-    assert re.fullmatch(
-        rf"dcglearn {version} for \S+, sources \w{{16}}(, for AVX2)?", found["kernels"]
-    )
-    assert found["threads"] >= 1 and found["memory"] > 0
-    assert Path(found["folder"]) == Path(doctor.__file__).parents[1]
-
-
-def needed_by_extra():
-    """Return the libraries that the metadata of the package name, by extra, as `packaging` reads
-    them.
-    """
-    extras = metadata.metadata("dcglearn").get_all("Provides-Extra")
-    groups = {extra: set() for extra in ["", *extras]}
-    for requirement in map(Requirement, metadata.requires("dcglearn")):
-        marker = requirement.marker
-        always = marker is None or marker.evaluate({"extra": ""})
-        for extra in [""] if always else extras:
-            if always or marker.evaluate({"extra": extra}):
-                groups[extra].add(requirement.name)
-    return groups
-
-
-def test_libraries_and_extras_are_those_of_the_package(dcglearn):
-    found = json.loads(dcglearn("doctor", "--json")[1])
-    shown = {"": found["libraries"], **found["extras"]}
-    needed = needed_by_extra()
-    assert shown.keys() == needed.keys() and "numpy" in needed[""]
-    for name, libraries in needed.items():
-        assert {*shown[name]} - {"distributed"} == libraries, name
-    assert found["extras"]["dask"]["distributed"] == found["extras"]["dask"]["dask"]
-
-
-def test_it_names_what_is_missing_and_the_remedy(dcglearn, monkeypatch, tmp_path):
-    gone = tmp_path / "gone"
-    monkeypatch.setattr(
-        doctor, "_version", lambda library: None if library == "lightgbm" else "1.0"
-    )
-    monkeypatch.setattr(doctor.tempfile, "gettempdir", lambda: str(gone))
-    found = json.loads(dcglearn("doctor", "--json")[1])
-    assert "2 things it may need are missing" in found["sentence"]
-    lacks, folder = found["notes"]
-    assert lacks == "extra trees lacks lightgbm: pip install 'dcglearn[trees]'"
-    assert folder.startswith(f"{gone}, for temporary files, cannot be written")
-    _, out, _ = dcglearn("doctor")
-    assert f"{gone} (cannot be written)" in out and "- Extra trees lacks lightgbm: pip" in out

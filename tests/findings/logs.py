@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 import dcglearn as dl
-from dcglearn.cli.doctor import Installation, facts
 from dcglearn.cli.rankers import TrainingReport
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.readers.winner_words import Winners
@@ -47,8 +46,7 @@ def results():
     yield ranker.chosen_
     yield replace(ranker.chosen_, n_features=0, valid=None, coef=np.zeros(6))
 
-    # what is installed, and a training on the command line
+    # a training on the command line
     values = {"training": {"model": 0.8, "ridge": 0.7}, "validation": {"model": 0.75}}
     stage = {"restart": 0, "stage": 1, "iterations": 9, "objective": 0.5, "train": 0.8}
-    yield Installation(facts())
     yield TrainingReport("a|b", "approx-ndcg", values, [stage], ["3 of 4 trees are used"])
