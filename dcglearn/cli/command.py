@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -99,6 +98,8 @@ def program(summary: str, commands: Mapping[str, Sequence[Callable[..., None]]])
 def _print_version(asked: bool) -> None:
     """Print the versions that a report of a bug needs: the package, Python and three libraries."""
     if asked:
+        from importlib import metadata
+
         typer.echo(f"dcglearn {__version__}\nPython {platform.python_version()}")
         for library in ("numpy", "scipy", "polars"):
             typer.echo(f"{library} {metadata.version(library)}")
