@@ -93,21 +93,12 @@ def used(learner, log):
 
 
 def direct(log, _, **parameters):
-    """Return a fitted `DCGLearner` that was saved and loaded."""
+    """Return a fitted `DCGLearner`."""
     learner = used(dl.DCGLearner(**parameters), log)
     if parameters.get("loss") not in ("sigmoid", "squared_hinge"):
         assert np.allclose(learner.predict_proba(log).sum(axis=1), 1)
     learner.fit(log, start=learner)
     return learner
-
-
-def saved_learner(log, folder):
-    learner = dl.DCGLearner().fit(log)
-    learner.save(folder / "learner.json")
-    again = dl.DCGLearner.load(folder / "learner.json")
-    assert (again.dcg_.gains == learner.dcg_.gains).all()
-    assert again.score(log) == learner.score(log)
-    return again
 
 
 def programme(log, _, **parameters):
@@ -185,7 +176,6 @@ FUNCTIONS = {
     "no zero": partial(direct, zero="none"),
     "prior": partial(direct, prior="exponential-log2"),
     "proxy": lambda log, _: dl.trust.llm_report(log, dl.DCGLearner().fit(log, llm=judged())),
-    "saved learner": saved_learner,
     "QP": programme,
     **{f"QP, margin {margin}": partial(programme, margin=margin) for margin in ("hamming", "log")},
     "QP by cvxpy": partial(programme, solver="cvxpy"),

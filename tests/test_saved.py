@@ -19,7 +19,6 @@ LOAD = {
     "dcg.json": dl.DCG.load,
     "utility.json": dl.Utility.load,
     "list_utility.json": dl.ListUtility.load,
-    "learner.json": dl.DCGLearner.load,
     "linear/model.json": lambda path: dl.load_ranker(path.parent),
     "trees/model.json": lambda path: dl.load_ranker(path.parent),
     "trial.json": lambda path: Trial.from_dict(json.loads(path.read_text(encoding="utf-8"))),

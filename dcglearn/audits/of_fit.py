@@ -21,7 +21,6 @@ def learned_from_coins(dcg: DCG) -> Section:
 
 def left_open(fit: Fit, *, coins: bool) -> Finding:
     """Return what the log cannot tell of a fit; of coin flips, that it is everything."""
-    assert fit.visible is not None
     return Section("every gain and discount") if coins else fit.visible
 
 

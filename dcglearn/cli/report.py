@@ -126,7 +126,6 @@ class Report(Findings):
         """Return the report as plain Python values, for programs."""
         log, learner = self.log, self.learner
         visible, recognised = learner.visible, getattr(log, "recognised", None)
-        assert visible is not None
 
         # what was read, and how well it is fitted
         values = {

@@ -1,76 +1,29 @@
-"""`DCGLearner`: gains and discounts learned from judgements, with error rates; its saved file."""
+"""`DCGLearner`: gains and discounts learned from judgements, with error rates."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.utility_learner import PairLearner, parameters_of
-from dcglearn.foundation.files import write_json
-from dcglearn.foundation.inputs import is_path, read_json_object
-from dcglearn.foundation.validation import (
-    Counts,
-    Fields,
-    Floats,
-    InputError,
-    PathLike,
-    finite_array,
-)
+from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.validation import Counts, Floats, PathLike
 from dcglearn.learning.checkpoint import Checkpointing
 from dcglearn.learning.dcg_model import Curves
-from dcglearn.learning.descriptions import (
-    CANDIDATE,
-    FORMS,
-    DirectDescription,
-    DirectFit,
-    FormScore,
-    Member,
-)
+from dcglearn.learning.descriptions import DirectDescription, DirectFit, FormScore, Member
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
-from dcglearn.metrics.saved_metric import check_format, check_numbers, fields_of, read_saved
-from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.parts.parted_log import OpenLog
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.llm import llm_dcg
-
-KIND, VERSION = "dcg_learner", 1
-"""Kind and version of the file format; files of other versions are refused."""
-
-TYPES: dict[str, type] = {
-    "description": dict,
-    "loss": str,
-    "dcg": dict,
-    "curves": dict,
-    "raters": list,
-    "ties": bool,
-    "objective": float,
-    "n_effective": float,
-    "n_iter": int,
-    "dropped": dict,
-    "warm": bool,
-    "form": str,
-    "form_scores": dict,
-    "list_utility": object,
-    "members": list,
-    "weighed_on": float,
-    "wrong_share": float,
-}
-"""The keys of a file, which are fields of `DirectFit`, each with the type of its value."""
-
-OF_CURVES = tuple(Curves.__dataclass_fields__)
-"""Keys of "curves"; "thresholds" are those of the strengths, without the infinite last one."""
 
 
 class DCGLearner(PairLearner):
@@ -157,7 +110,7 @@ class DCGLearner(PairLearner):
     n_iter_, warm_ : int, bool
         Iterations of the last descent, and whether the fit is that from the `start`.
     visible_, dropped_ : Visibility, dict of str to int
-        What the log can and cannot tell, which is not saved; number of pairs left out, by reason.
+        What the log can and cannot tell; number of pairs left out, by reason.
     curves_ : Curves
         The fitted metric and judges.
     fit_ : DirectFit
@@ -230,8 +183,7 @@ class DCGLearner(PairLearner):
         X, engine, memory, checkpoint, resume, as_is
             As in `UtilityLearner.fit`.
         start : DCGLearner, Curves, DCG, file or name, optional
-            The only start: a fitted learner or its saved file, its `curves_`, or a DCG as `metric`
-            reads it.
+            The only start: a fitted learner, its `curves_`, or a DCG as `metric` reads it.
             A learner that was fitted to nearly the same log saves most of the time: each member of
             a blend starts from its own, and the weights are kept until the log has grown or shrunk
             by a tenth.
@@ -274,200 +226,10 @@ class DCGLearner(PairLearner):
         check_is_fitted(self)
         return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
 
-    def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the fitted learner, without its log, as strict JSON; only `force` replaces a file.
-
-        Raises NotFittedError or InputError if the learner is not fitted; or the file cannot be
-        written (or replaced).
-        """
-        check_is_fitted(self)
-        save_fit(self.fit_, path, force=force)
-
-    @classmethod
-    def load(cls, path: PathLike) -> DCGLearner:
-        """Read what `save` wrote, to predict or start a fit from; for errors see `DCG.load`."""
-        fit = read_saved(path, _fit_of)
-
-        # as if it had been fitted here
-        learner = cls(**vars(fit.description))
-        learner._take(fit)
-        return learner
-
 
 def _warm_start(start: Any, log: OpenLog) -> WarmStart | None:
     """Return the start that a fitted learner, `Curves`, a DCG, a file or a name stands for."""
     if start is None or not is_path(start):
         return None if start is None else WarmStart.of(start)
-
-    # a file may hold a learner
-    if is_metric_file(start) and read_json_object(start).get("format") == f"dcglearn.{KIND}":
-        saved: Any = read_saved(start, _fit_of)
-    else:
-        saved = read_metric(start, log.n_grades, log.depth, accept=ONLY_DCG, name="start")
-    return WarmStart.of(saved, f"start {start}")
-
-
-def save_fit(fit: DirectFit, path: PathLike, *, force: bool = True) -> None:
-    """Write a fit, apart from what its log can tell, as `DCGLearner.save` says."""
-    head = {"format": f"dcglearn.{KIND}", "version": VERSION}
-    write_json(path, {**head, **_fields(fit)}, force=force)
-
-
-def _fields(fit: DirectFit) -> Fields:
-    """Return the fields of a file."""
-    # the prior and candidates as DCGs
-    shape = fit.dcg.n_grades, fit.dcg.depth
-    description = {**vars(fit.description), "prior": _dict_of(fit.description.prior_of(*shape))}
-    further = {
-        name.removeprefix(CANDIDATE): dcg.to_dict()
-        for name, dcg in fit.description.candidates_of(*shape)
-    }
-    description.pop("candidates")
-    if further:
-        description["candidates"] = further
-
-    # the curves as numbers, thresholds without the infinite one
-    curves = {key: np.asarray(getattr(fit.curves, key)).tolist() for key in OF_CURVES}
-    curves["thresholds"] = curves["thresholds"][1:-1]
-
-    # members hold fits of their own
-    members = []
-    for member in fit.members:
-        own = None if member.fit is None else _fields(member.fit)
-        members.append({**member.to_dict(), "dcg": member.dcg.to_dict(), "fit": own})
-
-    # the rest as it is
-    return {
-        **{key: getattr(fit, key) for key in TYPES},
-        "description": description,
-        "dcg": fit.dcg.to_dict(),
-        "raters": list(fit.raters),
-        "curves": curves,
-        "form_scores": {form: asdict(score) for form, score in fit.form_scores.items()},
-        "list_utility": _dict_of(fit.list_utility),
-        "members": members,
-    }
-
-
-def _dict_of(metric: DCG | ListUtility | None) -> Fields | None:
-    return None if metric is None else metric.to_dict()
-
-
-def _fit_of(values: Fields) -> DirectFit:
-    """Return the fit of a file's fields; raise InputError for damaged or contradictory ones."""
-    check_format(values, [KIND], VERSION)
-    return _fit_of_fields(_known_fields(values, "a saved learner"))
-
-
-def _known_fields(values: Fields, thing: str) -> Fields:
-    """Return the fields of a file; files of before may not tell the share of wrong verdicts."""
-    return fields_of({"wrong_share": 0.0, **values}, TYPES, (), thing)
-
-
-def _fit_of_fields(values: Fields) -> DirectFit:
-    """Return the fit of the fields of a file, or of a member."""
-    # read numbers and curves
-    _check(values)
-    dcg = DCG.from_dict(values["dcg"])
-    curves = _curves(values["curves"])
-    raters = tuple(values["raters"])
-    utility: Any = values["list_utility"]
-
-    # read what other classes hold
-    prior = values["description"].get("prior")
-    prior = None if prior is None else DCG.from_dict(prior)
-    further = values["description"].get("candidates", {})
-
-    # their errors are those of the file
-    try:
-        candidates = {name: DCG.from_dict(dcg) for name, dcg in further.items()}
-        own = {"prior": prior, "candidates": candidates or ()}
-        description = DirectDescription(**{**values["description"], **own})
-        scores = {form: FormScore(**score) for form, score in values["form_scores"].items()}
-        members = tuple(map(_member, values["members"]))
-        utility = None if utility is None else ListUtility.from_dict(utility)
-    except InputError:
-        raise
-    except (TypeError, AttributeError) as error:
-        raise InputError(
-            f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"
-        ) from error
-
-    # check that they belong together
-    if values["form"] not in FORMS or (utility is None) != (values["form"] == "dcg"):
-        held = "without" if utility is None else "with"
-        raise InputError(f"the form is {values['form']!r}, {held} a list utility")
-    if dcg.n_grades != len(curves.gains) or dcg.depth != len(curves.discounts):
-        raise InputError('"dcg" and "curves" have different numbers of grades or positions')
-
-    # each rater has numbers of its own
-    n_judges, n_biases = len(curves.errors), len(curves.biases)
-    if len(raters) not in (0, n_judges) or n_biases not in (0, n_judges):
-        raise InputError(
-            f"{len(raters)} raters for {n_judges} error rates and {n_biases} position biases"
-        )
-
-    # numbers may be whole in the file
-    numbers = {key: float(values[key]) for key, kind in TYPES.items() if kind is float}
-    read = {"description": description, "dcg": dcg, "curves": curves, "raters": raters}
-    read |= {"form_scores": scores, "list_utility": utility, "members": members}
-    return DirectFit(**{**values, **numbers, **read})
-
-
-def _member(values: Fields) -> Member:
-    """Return a member of a blend from its fields."""
-    # fields of the member
-    values = fields_of(values, Member.__dataclass_fields__, (), "a member of a blend")
-    if not isinstance(values["name"], str):
-        raise InputError(f'"name" of a member holds {values["name"]!r}, expected a text')
-
-    # its numbers, of which two may not be known
-    numbers = {}
-    for key in ("weight", "share", "error"):
-        value = math.nan if values[key] is None and key != "weight" else values[key]
-        if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
-            raise InputError(
-                f'"{key}" of a member holds {value!r}, expected a number of at least 0'
-            )
-        numbers[key] = float(value)
-
-    # its fit, if it is one
-    fit = values["fit"]
-    if fit is not None:
-        fit = _fit_of_fields(_known_fields(fit, "the fit of a member"))
-    return Member(values["name"], **numbers, dcg=DCG.from_dict(values["dcg"]), fit=fit)
-
-
-def _check(values: Fields) -> None:
-    """Raise InputError if a value is of another type."""
-    # the type of each field; a truth value is no number
-    for key, kind in TYPES.items():
-        value = values[key]
-        if kind is float:
-            check_numbers(value, key)
-        right = isinstance(value, (int, float) if kind is float else kind)
-        if not right or (kind is int and isinstance(value, bool)):
-            raise InputError(f'"{key}" holds {value!r}, expected {kind.__name__}')
-
-    # what they hold
-    if not all(isinstance(name, str) for name in values["raters"]):
-        raise InputError('"raters" must be a list of texts')
-    check_numbers([*values["dropped"].values()], "dropped")
-    scores = [score for score in values["form_scores"].values() if isinstance(score, dict)]
-    check_numbers([x for score in scores for x in score.values() if x is not None], "form_scores")
-
-
-def _curves(values: Fields) -> Curves:
-    """Return metric and judges from the field "curves"."""
-    fields_of(values, OF_CURVES, (), '"curves"')
-
-    def array(key: str, ndim: int = 1) -> Any:
-        """Return the finite numbers of a field; some may have none."""
-        check_numbers(values[key], key)
-        if values[key] == [] and key in ("thresholds", "biases"):
-            return np.zeros(0)
-        return finite_array(values[key], key, ndim)
-
-    arrays = {key: array(key) for key in OF_CURVES if key != "sharpness"}
-    arrays["thresholds"] = np.concatenate([[0.0], arrays["thresholds"], [np.inf]])
-    return Curves(**arrays, sharpness=float(array("sharpness", 0)))
+    dcg = read_metric(start, log.n_grades, log.depth, accept=ONLY_DCG, name="start")
+    return WarmStart.of(dcg, f"start {start}")

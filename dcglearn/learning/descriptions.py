@@ -329,11 +329,10 @@ class DirectFit:
     """What the direct fit returns: the attributes of a fitted `DCGLearner`.
 
     `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held
-    ties, `list_utility` is the metric in a form beyond the DCG, and `visible` is None in a fit that
-    was loaded. `members` are those of a blend. `weighed_on` is the weight of the judgements; of a
-    blend that keeps the weights of its start, the weight of the judgements behind these.
-    `wrong_share` is that of `wrong_verdicts`. `cautions` are warnings of the log, `unconverged`
-    warns of a descent that stopped too early, or is empty.
+    ties, and `list_utility` is the metric in a form beyond the DCG. `members` are those of a blend.
+    `weighed_on` is the weight of the judgements; of a blend that keeps the weights of its start,
+    the weight of the judgements behind these. `wrong_share` is that of `wrong_verdicts`. `cautions`
+    are warnings of the log, `unconverged` warns of a descent that stopped too early, or is empty.
     """
 
     results: ClassVar = (
@@ -355,10 +354,10 @@ class DirectFit:
     n_iter: int
     dropped: Counts
     warm: bool
+    visible: Visibility
     form: str = "dcg"
     form_scores: Mapping[str, FormScore] = field(default_factory=dict)
     list_utility: ListUtility | None = None
-    visible: Visibility | None = None
     members: tuple[Member, ...] = ()
     weighed_on: float = 0.0
     wrong_share: float = 0.0

@@ -74,8 +74,7 @@ class WarmStart:
         # other objects
         else:
             raise InputTypeError(
-                f"{name} is no fitted DCGLearner, saved file of one, Curves or DCG; fit or load "
-                "it first"
+                f"{name} is no fitted DCGLearner, Curves or DCG; fit it first, or read its file"
             )
         warm._check()
         return warm

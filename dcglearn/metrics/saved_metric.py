@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -17,7 +17,6 @@ from dcglearn.metrics.judges import Judges
 from dcglearn.metrics.scales import grade_map
 
 Kind = TypeVar("Kind", bound="SavedMetric")
-Saved = TypeVar("Saved")
 
 
 class SavedMetric(Shown):
@@ -137,20 +136,11 @@ class SavedMetric(Shown):
 
 def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
     """Return the metric in a file, of one of several kinds; an InputError names the file."""
-
-    def metric_of(values: Fields) -> Kind:
+    values = read_json_object(path)
+    with errors_in(path):
         by_name = {kind._kind: kind for kind in kinds}
         check_format(values, list(by_name), version_of(values))
         return by_name[values["format"].removeprefix("dcglearn.")].from_dict(values)
-
-    return read_saved(path, metric_of)
-
-
-def read_saved(path: PathLike, made_of: Callable[[Fields], Saved]) -> Saved:
-    """Return what is made of a JSON file's object; an InputError names the file."""
-    values = read_json_object(path)
-    with errors_in(path):
-        return made_of(values)
 
 
 def fields_of(values: Fields, needed: Iterable[str], optional: Sequence[str], thing: str) -> Fields:

@@ -244,8 +244,6 @@ def test_a_prior_may_be_a_name_or_a_file(tmp_path):
         for prior in (DCG.load(path), path, "linear-sqrt", "linear-sqrt@10")
     ]
     assert len({learner.dcg_ for learner in fitted}) == 1
-    fitted[2].save(tmp_path / "learner.json")
-    assert DCGLearner.load(tmp_path / "learner.json").prior == DCG.load(path)
     refused("prior has 5 grades and 3 positions", DCGLearner(prior="linear-sqrt@3").fit, few)
 
 
@@ -328,12 +326,10 @@ def test_a_rater_who_mostly_names_the_list_shown_first_has_little_influence():
     assert slope[of_cy].mean() < 0.5 * slope[~of_cy].mean()
 
 
-def test_a_bias_is_kept_by_forms_warm_starts_files_and_one_judge(tmp_path):
+def test_a_bias_is_kept_by_forms_warm_starts_and_one_judge():
     log = one_sided(300, always=0.7)
     learner = DCGLearner(form="best").fit(log)
-    learner.save(tmp_path / "learner.json")
-    again = DCGLearner.load(tmp_path / "learner.json")
-    assert learner.rater_bias_["cy"] > 2 and again.rater_bias_ == learner.rater_bias_
+    assert learner.rater_bias_["cy"] > 2
     robust = DCGLearner(loss="robust").fit(log)
     warm = DCGLearner(loss="robust").fit(log, start=robust)
     assert warm.n_iter_ <= 2 and warm.objective_ == pytest.approx(robust.objective_, rel=1e-9)

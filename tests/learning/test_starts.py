@@ -1,6 +1,5 @@
-"""Warm starts: the same fit from another place, saved learners, and starts that are refused."""
+"""Warm starts: the same fit from another place, and starts that are refused."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -15,15 +14,6 @@ from dcglearn.learning.starts import WarmStart, log_sharpness
 from dcglearn.learning.verdicts import _binned
 from dcglearn.simulate import ground_truth, preference_pairs
 from tests.makers import random_log, refused
-
-MEMBER = {
-    "name": "prior",
-    "weight": 1.0,
-    "share": None,
-    "error": None,
-    "dcg": DCG.standard(5, 10).to_dict(),
-    "fit": None,
-}
 
 LOG = random_log(300, "free", seed=3, noise=0.1)
 
@@ -70,9 +60,8 @@ def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(learne
         )
     )
     cold = DCGLearner(loss="robust").fit(more)
-    learner.save(tmp_path / "learner.json")
     learner.dcg_.save(tmp_path / "dcg.json")
-    files = [tmp_path / "learner.json", str(tmp_path / "dcg.json")]
+    files = [tmp_path / "dcg.json", str(tmp_path / "dcg.json")]
     for start in [learner, learner.curves_, learner.dcg_, *files]:
         warm = DCGLearner(loss="robust").fit(more, start=start)
         assert warm.warm_
@@ -111,60 +100,6 @@ def test_a_start_in_another_basin_is_left_where_that_is_worse(learner):
     there.fit(LOG, start=contrary, refit="if_worse")
     assert not there.warm_ and there.objective_ < stuck
     assert DCGLearner().fit(LOG, start=learner, refit="if_worse").warm_
-
-
-def test_a_saved_learner_is_the_learner(of_judges, tmp_path):
-    file = tmp_path / "learner.json"
-    prior = DCG.standard(5, 10)
-    for fitted in (of_judges, DCGLearner(loss="squared_hinge", prior=prior, n_grades=5).fit(LOG)):
-        fitted.save(file)
-        loaded = DCGLearner.load(file)
-        others = ("visible_", "curves_", "fit_", "members_")
-        known = {name: value for name, value in vars(fitted).items() if name not in others}
-        assert {name: getattr(loaded, name) for name in known} == known
-        for member, read in zip(fitted.members_, loaded.members_, strict=True):
-            assert (read.to_dict(), read.dcg) == (member.to_dict(), member.dcg)
-            assert read.fit is None or read.fit.objective == member.fit.objective
-        for name, value in vars(fitted.curves_).items():
-            np.testing.assert_array_equal(getattr(loaded.curves_, name), value)
-        test = judged(50, seed=9)
-        np.testing.assert_array_equal(
-            loaded.decision_function(test), fitted.decision_function(test)
-        )
-    refused("exists", of_judges.save, file, force=False)
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"version": 2}, "later dcglearn"),
-        ({"format": "dcglearn.utility"}, 'expected "dcglearn.dcg_learner"'),
-        ({"curves": None}, '"curves" is missing'),
-        ({"extra": 1}, 'unknown key "extra"'),
-        ({"objective": "1"}, "not a number"),
-        ({"n_iter": 1.5}, "expected int"),
-        ({"raters": ["ann", 1]}, "list of texts"),
-        ({"raters": ["ann", "bob"]}, "2 raters for 1 error rates"),
-        ({"curves": {"gains": [0, 1]}}, '"curves" holds gains, discounts'),
-        ({"description": {"ridges": 2}}, "ridges"),
-        ({"form": "best"}, "'best', without a list utility"),
-        ({"form_scores": {"best": {"share": "1"}}}, "not a number"),
-        ({"form_scores": {"best": {"shares": 1}}}, "shares"),
-        ({"members": [{"name": "robust"}]}, '"weight" is missing; a member of a blend holds'),
-        ({"members": [MEMBER | {"weight": "1"}]}, "\"weight\" of a member holds '1'"),
-        ({"members": [MEMBER | {"fit": {}}]}, "the fit of a member holds"),
-    ],
-)
-def test_damaged_files_are_refused_by_name(learner, tmp_path, values, words):
-    file = tmp_path / "learner.json"
-    learner.save(file)
-    fields = {**json.loads(file.read_text()), **values}
-    file.write_text(
-        json.dumps(
-            {key: value for key, value in fields.items() if key not in values or value is not None}
-        )
-    )
-    assert str(file) in refused(words, DCGLearner.load, file)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The share of wrong verdicts that a fit expects over its own log."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -68,17 +67,6 @@ def test_judges_of_close_pairs_are_told_from_careless_ones():
         assert row.wrong.value == pytest.approx(wrong, abs=0.03)
         assert row.wrong.low <= row.wrong.value <= row.wrong.high
         assert low <= row.error.value <= high
-
-
-def test_it_is_saved_and_older_files_are_read(tmp_path):
-    log = dl.simulate.preference_pairs(TRUTH, 60, lists="free", flip_rate=0.1, random_state=0)
-    learner = dl.DCGLearner().fit(log)
-    learner.save(tmp_path / "new.json")
-    assert dl.DCGLearner.load(tmp_path / "new.json").wrong_share_ == learner.wrong_share_ > 0
-    values = json.loads((tmp_path / "new.json").read_text())
-    del values["wrong_share"]
-    (tmp_path / "old.json").write_text(json.dumps(values))
-    assert dl.DCGLearner.load(tmp_path / "old.json").wrong_share_ == 0
 
 
 def test_losses_without_a_likelihood_expect_nothing():

@@ -4,12 +4,10 @@ No printed text is frozen, which may be rewritten: of tables only numbers and th
 """
 
 import math
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -578,15 +576,6 @@ def experiments() -> dict[str, Any]:
     return values | parts(read, "difference", "outcome", "ndcg")
 
 
-def saved() -> dict[str, Any]:
-    """Return what a learner's file holds after it was read back."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "learner.json")
-        learned().save(path)
-        loaded = dl.DCGLearner.load(path)
-    return dcg_of(loaded.dcg_) | {"chances": _plain(loaded.predict_proba(example()[:4]))}
-
-
 CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     # evaluate
     "evaluate": evaluated,
@@ -653,7 +642,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "learn, a machine": with_machine,
     "learn-answers": answers,
     "learn-experiments": experiments,
-    "save and load": saved,
     # trust
     "bands": lambda: bands(example()),
     "compare_learners": held_out,

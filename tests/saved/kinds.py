@@ -60,7 +60,6 @@ def write(folder=FOLDER):
     UTILITY.save(folder / "utility.json")
     LIST_UTILITY.save(folder / "list_utility.json")
     log().save(folder / "log.parquet")
-    dl.DCGLearner().fit(log()).save(folder / "learner.json")
     for name, ranker in (("linear", linear()), ("trees", trees())):
         shutil.rmtree(folder / name, ignore_errors=True)
         ranker.save(folder / name)
@@ -85,12 +84,6 @@ def of_metric(metric):
         "names": metric.grade_names,
         "notes": list(metric.notes),
     }
-
-
-def of_learner(path):
-    learner = dl.DCGLearner.load(path)
-    chances = learner.predict_proba(log()[:3])
-    return {"scale": learner.scale_, "errors": learner.rater_error_, "chances": chances.tolist()}
 
 
 def of_log(path):
@@ -121,7 +114,6 @@ READ = {
     "dcg.json": lambda path: of_metric(dl.DCG.load(path)),
     "utility.json": lambda path: of_metric(dl.Utility.load(path)),
     "list_utility.json": lambda path: of_metric(dl.ListUtility.load(path)),
-    "learner.json": of_learner,
     "log.jsonl": of_log,
     "log.parquet": of_log,
     "linear": of_model,

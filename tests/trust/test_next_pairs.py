@@ -94,17 +94,15 @@ def test_the_choice_is_that_of_the_formula(lists):
     assert values_of(pool, asked, learner.dcg_).max() == pytest.approx(values[0], rel=1e-4)
 
 
-def test_a_fitted_learner_is_not_fitted_again(monkeypatch, tmp_path):
+def test_a_fitted_learner_is_not_fitted_again(monkeypatch):
     log, pool = (
         random_log(60, "free", seed=4),
         np.random.default_rng(5).integers(0, 5, (300, 2, 10)),
     )
     expected = suggest_pairs(log, pool, 3)
     learner = DCGLearner().fit(log)
-    learner.save(tmp_path / "learner.json")
     monkeypatch.setattr(next_pairs, "fit_in_form", None)
-    for fitted in (learner, DCGLearner.load(tmp_path / "learner.json")):
-        np.testing.assert_array_equal(suggest_pairs(log, pool, 3, fitted).pairs, expected.pairs)
+    np.testing.assert_array_equal(suggest_pairs(log, pool, 3, learner).pairs, expected.pairs)
     message = "the learner has 5 grades and 10 positions, log and candidates 7 and 10"
     refused(message, suggest_pairs, log, pool + 2, 3, learner)
     refused("log and candidates 5 and 4", suggest_pairs, None, pool[:, :, :4], 3, learner)
