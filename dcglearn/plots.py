@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from dcglearn.coherence.pair_shares import DisagreementMatrix
     from dcglearn.coherence.rank_changes import SystemOrder
-    from dcglearn.coherence.verdict import Coherence, RegretCurve, Witness
+    from dcglearn.coherence.verdict import Coherence, Witness
     from dcglearn.evaluation.people import People
     from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LINE_STYLES", "PRINT_STYLE", "banded_figure", "dcg_figure", "disagreement_figure",
     "fit_figure", "forest_figure", "learned_figure", "plot_discounts", "plot_gains",
-    "plot_shares", "plot_weights", "raters_figure", "regret_figure", "save_figure",
+    "plot_shares", "plot_weights", "raters_figure", "save_figure",
     "segments_figure", "slope_figure", "witness_figure",
 ]  # fmt: skip
 
@@ -303,19 +303,6 @@ def _with_lead(worths: Floats, side: int) -> str:
     """Return the value of one of two rankings, and its lead where it is the better one."""
     lead = worths[side] - worths[1 - side]
     return f"{worths[side]:.4g}" + (f" (+{lead:.2g})" if lead > 0 else "")
-
-
-def regret_figure(curve: RegretCurve) -> Figure:
-    """Return a figure of the largest regret against the margin by which one metric prefers."""
-    a, b = curve.names
-    with printed(4.2, 3.0) as figure:
-        axes, (first, second) = figure.subplots(), styles(2)
-        axes.plot(curve.margin, curve.regret, label=f"{a} prefers, {b} loses", **first)
-        axes.plot(curve.margin, curve.regret_reverse, label=f"{b} prefers, {a} loses", **second)
-        axes.set(xlabel="margin (share of the range)", ylabel="largest regret (share of the range)")
-        axes.set_ylim(bottom=0)
-        axes.legend()
-    return figure
 
 
 def disagreement_figure(matrix: DisagreementMatrix) -> Figure:

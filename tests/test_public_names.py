@@ -27,7 +27,7 @@ def test_the_top_fits_on_a_screen_and_all_names_can_be_imported():
         ("bootstrap_bands", "bands"),
         ("read_answer", "io.read_answers"),
         ("trust.LinearRanker", "LinearRanker"),
-        ("coherence.regret_curves", "coherence.regret_curve"),
+        ("coherence.disagreement_matrices", "coherence.disagreement_matrix"),
     ],
 )
 def test_a_name_that_is_elsewhere_is_answered_with_its_place(name, place):

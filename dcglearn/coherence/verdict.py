@@ -18,16 +18,8 @@ from dcglearn.coherence.rankings import (
     two_named,
 )
 from dcglearn.coherence.regret import ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
-from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
-from dcglearn.foundation.validation import (
-    Fields,
-    Floats,
-    Grades,
-    PolarsFrame,
-    finite_array,
-    scale_size,
-    within,
-)
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.validation import Fields, Floats, Grades, PolarsFrame, scale_size, within
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import AnyMetric, MetricLike, as_weights
 from dcglearn.metrics.scales import warn_of_scale
@@ -213,7 +205,6 @@ def coherence(
     See Also
     --------
     disagreement : How often two metrics disagree.
-    coherence.regret_curve : By how much, for clear preferences.
     system_order : Whether it matters for systems.
 
     Examples
@@ -335,112 +326,3 @@ def _witness(first: AnyMetric, second: AnyMetric, largest: LargestRegret) -> Wit
     tables = [as_weights(metric, "metric")[: pair.shape[1]] for metric in (first, second)]
     values = [list_values(table, pair[:, : len(table)]) for table in tables]
     return Witness(pair, *values)
-
-
-@dataclass(frozen=True, eq=False)
-class RegretCurve(Finding):
-    """Largest regret as a function of the margin by which one metric prefers a list.
-
-    All arrays have shape (n,). `margin` is a share of the range of the metric that prefers,
-    `regret` the largest regret of b where a prefers by it, `bound` its proven bound;
-    `regret_reverse` and `bound_reverse` exchange a and b.
-    """
-
-    margin: Floats
-    regret: Floats
-    regret_reverse: Floats
-    bound: Floats
-    bound_reverse: Floats
-    names: tuple[str, str]
-
-    @property
-    def sentence(self) -> str:
-        """The largest losses at the smallest margin and at the largest one."""
-        (a, b), low, high = self.names, self.margin.argmin(), self.margin.argmax()
-        by = f" by {self.margin[low]:.1%} of its range" if self.margin[low] else ""
-        sentence = (
-            f"a list that {a} prefers{by} can be worse under {b} by {self.regret[low]:.1%} of the "
-            f"range of {b}"
-        )
-        if low == high:
-            return sentence
-        return (
-            f"{sentence}; one that {a} prefers by {self.margin[high]:.1%} of its range, by at most "
-            f"{self.regret[high]:.1%}"
-        )
-
-    @property
-    def table(self) -> PolarsFrame:
-        """A row for each margin: `regret` is what b loses, `regret_reverse` what a loses."""
-        columns = ("margin", "regret", "regret_reverse", "bound", "bound_reverse")
-        return table_of({name: getattr(self, name) for name in columns})
-
-    @property
-    def cells(self) -> Cells:
-        """The margins, with the losses by the names of the metrics."""
-        a, b = self.names
-        labels = {"regret": f"{b} loses", "regret_reverse": f"{a} loses"}
-        shown = self.table.drop("bound", "bound_reverse")
-        return cells_of(shown, {"margin": ".3f"}, labels)
-
-    @property
-    def pictures(self) -> list[Fields]:
-        """The losses by margin."""
-        a, b = self.names
-        lines = {f"{b} loses": self.regret.tolist(), f"{a} loses": self.regret_reverse.tolist()}
-        ticks = [f"{margin:g}" for margin in self.margin]
-        return [{"title": "largest loss by margin", "ticks": ticks, "lines": lines}]
-
-    @property
-    def notes(self) -> list[str]:
-        """What margins and losses are, and whether the losses are proved."""
-        gaps = self.bound - self.regret, self.bound_reverse - self.regret_reverse
-        proof = "the losses are proved to be the largest"
-        if np.max(gaps) >= NEGLIGIBLE:
-            most = max(self.bound.max(), self.bound_reverse.max())
-            proof = f"the search ended before its proof: losses may reach {most:.1%}"
-        return [
-            "the margin is the least preference that counts; margins and losses are shares of a "
-            "metric's range, its best list minus its worst one",
-            proof,
-        ]
-
-
-def regret_curve(
-    a: MetricLike | ArrayLike,
-    b: MetricLike | ArrayLike,
-    documents: ArrayLike | None = None,
-    margins: ArrayLike = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
-    *,
-    time_limit: float = 60.0,
-    names: tuple[str, str] | None = None,
-) -> RegretCurve:
-    """Return the largest regret at each of several margins; for parameters see `coherence`.
-
-    See Also
-    --------
-    coherence : The largest regret, with its witness.
-    plots.regret_figure : Draw it.
-
-    Examples
-    --------
-    >>> linear = dl.DCG.standard(5, 10, "linear")
-    >>> exponential = dl.DCG.standard(5, 10, "exponential")
-    >>> documents = [4, 4, 3, 3, 2, 2, 1, 1, 0, 0]
-    >>> curve = regret_curve(linear, exponential, documents, margins=[0.05, 0.1, 0.2])
-    >>> curve.regret.round(4)
-    array([0.2804, 0.2265, 0.1328])
-    """
-    taus = finite_array(margins, "margins", 1)
-    for margin in taus:
-        within(margin, "margin", 1, "it is a share of the range between best and worst list")
-    metrics, names = two_named(a, b, names, documents)
-    pair = _Comparison(*scaled_weights(metrics, names, documents), time_limit)
-    regrets = [[LargestRegret()] * len(taus)] * 2
-    if pair.differ:
-        regrets = [[pair.search.regret(first, tau) for tau in taus] for first in (0, 1)]
-
-    # arrays by direction
-    regret, regret_reverse = (np.array([one.regret for one in side]) for side in regrets)
-    bound, bound_reverse = (np.array([one.bound for one in side]) for side in regrets)
-    return RegretCurve(taus, regret, regret_reverse, bound, bound_reverse, names)

@@ -1,4 +1,4 @@
-"""Coherence against brute force: verdict, regret, witness; theory; optimal rankings; flips."""
+"""Coherence against brute force: verdict, regret, witness; theory."""
 
 import itertools
 import logging
@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 
 import dcglearn as dl
 from dcglearn import DCG, Utility, coherence
-from dcglearn.coherence import flip_points, is_compatible, optimal_rankings, regret, regret_curve
+from dcglearn.coherence import is_compatible, regret
 from dcglearn.coherence import verdict as coherence_module
 from dcglearn.coherence.rankings import Rankings, scaled_weights
 from dcglearn.coherence.regret import ExhaustiveSearch, IntegerProgramme
@@ -134,13 +134,8 @@ def test_published_values():
         np.testing.assert_array_equal(lists, witness.lists)
         np.testing.assert_array_equal(columns["chooser"], witness.first)
         np.testing.assert_array_equal(columns["loser"], witness.second)
-    curve = regret_curve(LINEAR, EXPONENTIAL, PAPER_LIST, [0.05, 0.1, 0.2])
-    np.testing.assert_array_equal(curve.regret.round(4), [0.2804, 0.2265, 0.1328])
-    assert (np.diff(regret_curve(LINEAR, EXPONENTIAL, PAPER_LIST).regret) <= 0).all()
-    assert "0.050" in str(curve) and curve.sentence.endswith(
-        "by 28.0% of the range of b; one that a prefers by 20.0% of its range, by at most 13.3%"
-    )
-    np.testing.assert_array_equal(curve.table["regret"], curve.regret)
+    clear = [coherence(LINEAR, EXPONENTIAL, PAPER_LIST, margin) for margin in (0.05, 0.1, 0.2)]
+    assert [round(one.regret, 4) for one in clear] == [0.2804, 0.2265, 0.1328]
     free = coherence(LINEAR, EXPONENTIAL)
     assert round(free.regret, 4) == 0.2990 and "integer programming" in free.method
 
@@ -267,32 +262,6 @@ def test_the_papers_counter_example():
         verdicts = [bool(np.diff(dcg.score([[1, 0], [0, 2]]))[0] > 0) for dcg in powers]
         assert verdicts == [False, False, True]
         assert coherence(powers[0], powers[2], [0, 1, 2]).coherent is False
-    refused("empty", flip_points, lambda t: LINEAR, [0] * 10, [1] * 10, 2, 1)
-    np.testing.assert_array_equal(
-        flip_points(lambda t: DCG([0, t], [1.0, 0.5]), [1, 0], [0, 1], -1, 1, 4), [0.0]
-    )
-
-
-@settings(max_examples=80)
-@given(two_metrics())
-def test_optimal_rankings_are_all_of_the_best(case):
-    (weights, _), documents, _ = case
-    if documents is None:
-        return
-    lists = every_list(documents, *weights.shape)
-    values = weights[np.arange(len(weights)), lists].sum(axis=1)
-    best = lists[values >= values.max() - 1e-11]
-    found = optimal_rankings(weights, documents)
-    assert {tuple(one) for one in found} == {tuple(one) for one in best}
-
-
-def test_optimal_rankings_need_documents():
-    refused("documents: give the grade of each", optimal_rankings, LINEAR, None)
-
-
-def test_optimal_rankings_of_flat_discounts_are_cut():
-    assert len(optimal_rankings(DCG.standard(5, 10, "linear", "flat"), PAPER_LIST, limit=7)) == 7
-    np.testing.assert_array_equal(optimal_rankings(LINEAR, PAPER_LIST), [np.sort(PAPER_LIST)[::-1]])
 
 
 def test_the_verdict_and_its_method_are_logged(caplog):
@@ -331,8 +300,6 @@ def test_fewer_documents_than_positions_are_ranked_by_the_first_positions(docume
     assert deep.to_dict() == {**short.to_dict()}
     share = dl.disagreement(a, b, documents).share
     assert share == pytest.approx(dl.disagreement(*cut, documents).share)
-    best = dl.coherence.optimal_rankings(a, documents)
-    np.testing.assert_array_equal(best, [sorted(documents, reverse=True)])
 
 
 def test_the_solver_prints_nothing(monkeypatch, capfd):
@@ -350,6 +317,6 @@ def test_the_solver_prints_nothing(monkeypatch, capfd):
 
 def test_metrics_that_are_given_by_name_are_called_so():
     names = "exponential-log2@4", "linear-log2@4"
-    for function in (dl.disagreement, regret_curve):
+    for function in (dl.disagreement, coherence):
         assert function(*names, [2, 1, 1, 0]).names == names
     assert dl.disagreement(*names, [2, 1, 1, 0], names=("x", "y")).names == ("x", "y")

@@ -24,11 +24,9 @@ def results():
     for target in ("sql", "lightgbm"):
         yield dl.exports.exported(linear, "dcg.json", target)
 
-    # the theory, and how much and how often metrics disagree
+    # the theory, and how often metrics disagree
     yield dl.coherence.two_grade_theorem(DCG([0, 1], [1, 0.5]), DCG([1, 4], [2, 1]))
     yield dl.coherence.two_grade_theorem(linear, exponential)
-    yield dl.coherence.regret_curve(linear, exponential, DOCUMENTS, [0, 0.05, 0.1], names=NAMES)
-    yield dl.coherence.regret_curve(linear, exponential, DOCUMENTS, [0.1])
     yield dl.disagreement(linear, exponential, DOCUMENTS, names=NAMES)
     yield dl.disagreement(*deep, n_pairs=100)
     yield dl.coherence.disagreement_matrix(dl.textbook_dcgs(4, 6), DOCUMENTS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.coherence import is_compatible, optimal_rankings, regret_curve
+from dcglearn.coherence import is_compatible
 from dcglearn.losses import ApproxNDCG
 from dcglearn.rankers import RidgeRanker
 from dcglearn.trust import similarity
@@ -24,9 +24,7 @@ def _row_in_use(metric):
 
 SUMS = {
     "regret": lambda m: dl.coherence(OTHER, m, DOCUMENTS).regret,
-    "regrets": lambda m: regret_curve(m, OTHER, DOCUMENTS, [0.1]).regret,
     "compatible": lambda m: is_compatible(OTHER, m),
-    "best rankings": lambda m: optimal_rankings(m, DOCUMENTS),
     "similarity": lambda m: similarity(m, OTHER),
     "prior": lambda m: dl.DCGLearner(loss="robust", prior=m, n_starts=1).fit(LOG).dcg_.gains,
     "start": lambda m: dl.DCGLearner(loss="robust").fit(LOG, start=m).dcg_.gains,

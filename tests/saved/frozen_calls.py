@@ -500,10 +500,7 @@ def cutoffs() -> dict[str, Any]:
 
 
 def rankings() -> dict[str, Any]:
-    """Return compatibility, optimal rankings and flip points."""
-
-    def powers(exponent: float) -> dl.DCG:
-        return dl.DCG(np.array([0.5, 2, 3]) ** exponent, [1.5, 0.5])
+    """Return compatibility, and whether the theorem on two grades applies."""
 
     return {
         "same": dl.coherence.is_compatible(SMALL_A, SMALL_A),
@@ -511,8 +508,6 @@ def rankings() -> dict[str, Any]:
         "two grades": dl.coherence.two_grade_theorem(
             dl.DCG([0, 1], [1, 0.5]), dl.DCG([0, 2], [1, 0.2])
         ).applies,
-        "optimal": _plain(dl.coherence.optimal_rankings(SMALL_A, [2, 1, 1, 0])),
-        "flips": _plain(dl.coherence.flip_points(powers, [1, 0], [0, 2], 1, 10)),
     }
 
 
@@ -617,11 +612,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "disagreement, sampled": lambda: disagreement(DEEP_A, DEEP_B, n_pairs=20000),
     "disagreement_matrix": lambda: parts(
         dl.coherence.disagreement_matrix({"a": SMALL_A, "b": SMALL_B, "c": "nDCG@3"}), "share"
-    ),
-    "regret_curve": lambda: parts(
-        dl.coherence.regret_curve(SMALL_A, SMALL_B, [2, 1, 1, 0], (0.0, 0.1, 0.3)),
-        "regret",
-        "regret_reverse",
     ),
     "rankings": rankings,
     "systems": order,
