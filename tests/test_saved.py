@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from simulations.letor.results import Trial
 from tests.makers import refused
 from tests.saved import kinds
 
@@ -21,7 +20,6 @@ LOAD = {
     "list_utility.json": dl.ListUtility.load,
     "linear/model.json": lambda path: dl.load_ranker(path.parent),
     "trees/model.json": lambda path: dl.load_ranker(path.parent),
-    "trial.json": lambda path: Trial.from_dict(json.loads(path.read_text(encoding="utf-8"))),
 }
 FITS = {"utility.checkpoint": kinds.utility_learner, "linear.checkpoint": kinds.linear}
 # Numbers depend on the libraries' order of sums, so that a checkpoint may be refused on another

@@ -21,8 +21,6 @@ from dcglearn.rankers.synthetic import letor_queries
 from dcglearn.readers.read_log import read_preferences
 from dcglearn.simulate import write_log
 from dcglearn.trust.next_pairs import Questions
-from simulations.letor.folds import letor_folds, write_folds
-from simulations.letor.protocol import letor_experiment
 from tests.makers import TRUTH, random_log, refused
 
 
@@ -111,8 +109,6 @@ OUTPUTS = {
         LOG, checkpoint=path, resume=True
     ),
     "bad lines": lambda path: read_preferences("log.jsonl", skip_bad=path),
-    "folds": lambda path: write_folds(letor_folds(QUERIES, 3), path),
-    "experiment": lambda path: letor_experiment("folds", ["ridge"], grid="quick", output=path),
 }
 
 
@@ -120,9 +116,8 @@ OUTPUTS = {
 @pytest.mark.parametrize("name", [3, 1.5, b"x", ["x"], Path("a\0b"), "\ud800"], ids=ascii)
 def test_a_name_that_no_file_can_have_is_refused(here, write, name):
     LOG.save("log.jsonl")
-    write_folds(letor_folds(QUERIES, 3), "folds")
     refused("cannot be the name of a file: give text or a path", write, name)
-    assert {path.name for path in here.iterdir()} == {"log.jsonl", "folds"}
+    assert {path.name for path in here.iterdir()} == {"log.jsonl"}
 
 
 @pytest.mark.parametrize(

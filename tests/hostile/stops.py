@@ -37,8 +37,6 @@ from typing import TYPE_CHECKING, Any
 import dcglearn as dl
 from dcglearn.cli.app import main
 from dcglearn.foundation import disk, files
-from simulations.letor import commands
-from simulations.letor.folds import letor_folds, write_folds
 from tests.makers import write_svmlight, write_trec
 
 if TYPE_CHECKING:
@@ -78,26 +76,12 @@ class Target:
         """Return the command for a second run, as a person would give it."""
         resumes = self.resumes_from and (folder / self.resumes_from).exists()
         there = (folder / self.output / "model.json").exists() or (folder / self.output).is_file()
-        forces = self.name != "letor" and (there or self.replaces) and "--force" not in self.command
+        forces = (there or self.replaces) and "--force" not in self.command
         return (*self.command, *(["--resume"] if resumes else []), *(["--force"] if forces else []))
 
 
 LEARN = ("learn", "log.jsonl", "-o", "dcg.json", "--checkpoint", "fit.checkpoint")
 TRAIN = ("train", "train.svm", "--metric", "metric.json", "--folder", "model")
-LETOR = (
-    "letor",
-    "folds",
-    "--grid",
-    "quick",
-    "--ranker",
-    "ridge",
-    "--ranker",
-    "RankSVM",
-    "--jobs",
-    "1",
-    "--folder",
-    "results",
-)
 TARGETS = (
     Target("learn, kept", LEARN, "dcg.json", "fit.checkpoint"),
     Target("learn, again", ("learn", "log.jsonl", "-o", "dcg.json"), "dcg.json", replaces=True),
@@ -115,7 +99,6 @@ TARGETS = (
         "model",
         "model/training.checkpoint",
     ),
-    Target("letor", LETOR, "results/letor.csv", "results"),
     Target(
         "ask",
         ("ask", "--log", "log.jsonl", "--generate", "20", "-o", "ask.jsonl"),
@@ -146,7 +129,6 @@ def make_inputs(folder: Path) -> None:
     )
     queries = dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), random_state=0)
     write_svmlight(folder / "train.svm", queries)
-    write_folds(letor_folds(queries, 3), folder / "folds")
     dl.DCG([0, 0.5, 6], [1, 0.9, 0.5], grade_names=("a", "b", "c")).save(folder / "metric.json")
     run = {q: {f"D{d}": (q * d) % 7 for d in range(6)} for q in range(5)}
     write_trec(
@@ -202,7 +184,7 @@ def command(
     def run() -> None:
         sys.argv = ["dcglearn", *arguments]
         before()
-        (commands.main if arguments[0] == "letor" else main)()
+        main()
 
     return run
 

@@ -10,7 +10,6 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.learning.descriptions import DirectDescription, QPDescription
-from simulations.letor.adarank import AdaRankRanker
 from tests.makers import random_log, refused
 from tests.rankers.makers import tiny
 
@@ -24,7 +23,6 @@ ESTIMATORS = [
         dl.rankers.PairwiseRanker,
         dl.rankers.RankSVMRanker,
         dl.rankers.RidgeRanker,
-        AdaRankRanker,
     ),
     *(dl.BoostedRanker, dl.rankers.DaskBoostedRanker),
 ]

@@ -22,7 +22,6 @@ from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.reduction import PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
-from simulations.letor.adarank import AdaRankRanker
 from tests.makers import refused
 from tests.rankers.makers import MINE, quick, small
 
@@ -219,7 +218,6 @@ SMALL = {
     dl.rankers.SparseRanker: {"n_points": 4, "max_iter": 5},
     dl.rankers.RidgeRanker: {},
     dl.rankers.RankSVMRanker: {},
-    AdaRankRanker: {"n_rounds": 3},
     dl.rankers.PairwiseRanker: {"n_rounds": 1},
     dl.BoostedRanker: {"n_trees": 3},
 }

@@ -7,15 +7,11 @@ has written any.
 
 import json
 import shutil
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 import dcglearn as dl
-from simulations.letor.folds import letor_folds, write_folds
-from simulations.letor.protocol import letor_experiment
-from simulations.letor.results import Trial
 
 FOLDER = Path(__file__).parent
 COLUMNS = ("preferred", "other", "tie", "query", "rater", "strength", "margin", "weight")
@@ -66,13 +62,6 @@ def write(folder=FOLDER):
     for name, fit in (("utility.checkpoint", utility_learner), ("linear.checkpoint", linear)):
         (folder / name).unlink(missing_ok=True)
         fit(checkpoint=folder / name)
-    with tempfile.TemporaryDirectory() as place:
-        folds = letor_folds(
-            dl.simulate.letor_queries(15, n_features=4, sizes=(6, 9), random_state=8), 3
-        )
-        write_folds(folds, place)
-        letor_experiment(place, ["ridge"], grid="quick", output=Path(place, "out"))
-        shutil.copy(Path(place, "out", "Fold1", "ridge.json"), folder / "trial.json")
     facts = {name: read(folder / name) for name, read in READ.items()}
     (folder / "expected.json").write_text(json.dumps(facts, indent=0) + "\n")
 
@@ -102,14 +91,6 @@ def of_model(path):
     }
 
 
-def of_trial(path):
-    trial = Trial.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    return {
-        "chosen": [list(row) for row in trial.chosen],
-        "means": np.nanmean(trial.measures["best"], 0).tolist(),
-    }
-
-
 READ = {
     "dcg.json": lambda path: of_metric(dl.DCG.load(path)),
     "utility.json": lambda path: of_metric(dl.Utility.load(path)),
@@ -118,7 +99,6 @@ READ = {
     "log.parquet": of_log,
     "linear": of_model,
     "trees": of_model,
-    "trial.json": of_trial,
     "utility.checkpoint": lambda _: {"weights": utility_learner().utility_.weights.tolist()},
     "linear.checkpoint": lambda _: {"weights": linear().coef_.tolist()},
 }
