@@ -1,8 +1,8 @@
-"""A claim, the differences that test it, and the one rule by which every verdict is reached."""
+"""A claim, the differences that test it, the rule of its verdict, and the table of all claims."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,16 @@ VERDICTS = (HOLDS, CONDITION, FAILS, UNDECIDED)
 PROVED, CONSTRUCTED = "proved", "by construction"
 """Verdicts on claims that cannot fail: theorems, and what the form of the experiment implies."""
 CANNOT_FAIL = (PROVED, CONSTRUCTED)
+
+PAPERS = {
+    "zhou": "Zhou",
+    "qin": "Qin",
+    "chapelle-wu": "Chapelle and Wu",
+    "sun": "Sun",
+    "wu": "Wu",
+    "ours": "",
+}
+"""Names of the papers in the table of claims, in its order."""
 
 LEVEL = 0.95
 """Level of the intervals."""
@@ -207,7 +217,7 @@ class Claim:
     table : DataFrame
         A program's table, or what the program derives from it: one row per setting and "repeat".
     paper, place : str
-        Key of `simulations.claims_page.PAPERS`; the paper's figure, table or section, or the name
+        Key of `PAPERS`; the paper's figure, table or section, or the name
         of our study.
     text : str
         The claim in words: what is compared, and what is said of it.
@@ -383,3 +393,63 @@ def _room(claim: Claim) -> float:
     if claim.level:
         return claim.level - claim.measured[0].low
     return min(claim.measured[0].low - claim.low, claim.high - claim.measured[0].high)
+
+
+def summary_table(claims: Mapping[str, Sequence[Claim]]) -> pl.DataFrame:
+    """Return one row for each claim and branch, with its mean, interval, bounds and verdict."""
+    return pl.DataFrame(
+        [
+            {
+                "paper": claim.paper,
+                "place": claim.place,
+                "program": stem,
+                "claim": f"{claim.text}, {claim.condition}" if claim.condition else claim.text,
+                "branch": "elsewhere" if branch else "",
+                "must_be": claim.bounds,
+                "mean": measured.mean,
+                "low": measured.low,
+                "high": measured.high,
+                "repeats": measured.repeats,
+                "verdict": claim.verdicts[1] if branch else claim.verdict,
+            }
+            for paper in PAPERS
+            for stem, of in claims.items()
+            for claim in of
+            if claim.paper == paper
+            for branch, measured in enumerate(claim.measured)
+        ],
+        infer_schema_length=None,
+    )
+
+
+def renewed(page: str, table: pl.DataFrame) -> str:
+    """Return the page of claims with the rows of a table, and how many claims hold."""
+    start, end = "<!-- claims -->\n", "<!-- end -->"
+    before, _, rest = page.partition(start)
+    return f"{before}{start}{''.join(page_lines(table))}{end}{rest.partition(end)[2]}"
+
+
+def page_lines(table: pl.DataFrame) -> Iterator[str]:
+    """Yield how many claims hold, and a row for each claim of `summary_table`."""
+    verdicts = table.filter(branch="")["verdict"].to_list()
+    n_tested = sum(verdict in VERDICTS for verdict in verdicts)
+    counted = ", ".join(f"{verdict} {verdicts.count(verdict)}" for verdict in VERDICTS)
+    yield f"Of {n_tested} claims that a run can contradict: {counted}. "
+    yield f"{len(verdicts) - n_tested} more cannot fail.\n\n"
+    yield "| where | claim | must be | value (interval) | verdict |\n"
+    yield f"|{' --- |' * 5}\n"
+    rows = table.to_dicts()
+    for row, following in zip(rows, [*rows[1:], {"branch": ""}], strict=True):
+        if row["branch"]:
+            continue
+        place = f"{PAPERS[row['paper']]} {row['place']}".strip().replace("section ", "§")
+        value = str(_interval_of(row))
+        if following["branch"]:
+            value += f"; elsewhere {_interval_of(following)}"
+        link = f"[{place}](../figures/{row['program']}.png)"
+        cells = (link, row["claim"], row["must_be"], value, f"**{row['verdict']}**")
+        yield f"| {' | '.join(cells)} |\n"
+
+
+def _interval_of(row: Mapping[str, Any]) -> Interval:
+    return Interval(*(row[name] for name in ("mean", "low", "high", "repeats")))

@@ -12,9 +12,6 @@ python -m simulations.real_logs users.jsonl --pad --depth 10
 
 python -m simulations.real_logs pairs.jsonl --judgements
     side-by-side judgements; holds out queries, if named
-
-python -m simulations.real_logs satisfaction.jsonl --form-auto
-    the forms beyond the DCG, and which one is chosen
 """
 
 from __future__ import annotations
@@ -31,8 +28,12 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 import dcglearn as dl
-from simulations.real_forms import chosen_rows, form_rows, measure, probability_rows, unit_of
 from simulations.run import paired
+
+
+def unit_of(log: dl.Preferences) -> str:
+    """Return what is held out whole: raters, else queries, else lists."""
+    return "rater" if log.rater is not None else "query" if log.query is not None else "list"
 
 
 def of_sessions(
@@ -68,11 +69,7 @@ def shares(log: dl.Preferences, share: float, seed: int, by: str) -> dict[str, f
     metrics = {
         "direct (default)": dl.DCGLearner().fit(train).dcg_,
         "direct, robust": dl.DCGLearner(loss="robust").fit(train).dcg_,
-        "direct, sigmoid": dl.DCGLearner(loss="sigmoid").fit(train).dcg_,
         "direct, logistic": dl.DCGLearner(loss="logistic").fit(train).dcg_,
-        "direct, squared hinge": dl.DCGLearner(loss="squared_hinge").fit(train).dcg_,
-        "saturation": dl.DCGLearner(form="saturation").fit(train).utility_,
-        "share of the best result": dl.DCGLearner(form="best").fit(train).utility_,
         "QP": qp.utility_,
         "QP + SVD": qp.factor().dcg,
         "best textbook in training": best,
@@ -133,9 +130,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--judgements", action="store_true", help="the files hold preferences, not rated lists"
     )
     parser.add_argument(
-        "--form-auto", action="store_true", help="compare the forms, and the one that is chosen"
-    )
-    parser.add_argument(
         "--by", choices=("session", "list", "rater", "query"), help="what is held out"
     )
     parser.add_argument("--splits", type=int, default=10, help="random splits (default 10)")
@@ -164,13 +158,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if options.splits < 2:
         raise dl.InputError(f"--splits {options.splits}: must be at least 2")
-    if options.form_auto:
-        results = measure(logs, options.share, options.splits, options.seed)
-        lines = chosen_rows(results, options.share)
-        lines += ["", *form_rows(results, options.share), "", *probability_rows(results)]
-    else:
-        results = table(logs, options.share, options.splits, options.seed, options.by)
-        lines = learner_rows(results)
+    results = table(logs, options.share, options.splits, options.seed, options.by)
+    lines = learner_rows(results)
     print("\n".join(lines))
     if options.output is not None:
         results.write_csv(options.output)

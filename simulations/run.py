@@ -1,29 +1,22 @@
-"""Shared parts of all simulations: repeats, means, drawing, learners, and the command line."""
+"""Shared parts of all simulations: repeats, means, drawing, and how well a metric is recovered."""
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
+from joblib import Parallel, delayed
 from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation, Transform
 from tqdm import tqdm
 
 import dcglearn as dl
-from dcglearn.foundation.processes import in_processes
 from simulations.claims import LEVEL, interval, measured
-from simulations.results import Program, produce
 
-CONNECT = 10.0
-"""Seconds to wait for a Dask scheduler to answer."""
 SEED = 2027
 """Seed of this round: that of every program, unless --seed gives another."""
 STYLES = dl.plots.LINE_STYLES
@@ -65,7 +58,7 @@ def repeated(
     *,
     repeats: int,
     seed: int,
-    jobs: int | str = 1,
+    jobs: int = 1,
 ) -> Iterator[dict[str, Any]]:
     """Run a function `repeats` times in each setting and yield its records.
 
@@ -79,9 +72,8 @@ def repeated(
     repeats, seed : int
         Repeat r draws from ``default_rng([seed, r])`` in every setting, so that settings share
         their random lists.
-    jobs : int or str
-        Number of processes, or the address of a Dask scheduler. Records and their order do not
-        depend on it.
+    jobs : int
+        Number of processes. Records and their order do not depend on it.
 
     Yields
     ------
@@ -94,51 +86,20 @@ def repeated(
         If `repeats` is less than 2 (the fewest with a standard error), `jobs` less than 1, or
         `seed` negative.
     """
-    processes = jobs if isinstance(jobs, int) else 1
-    for name, value, least in (("repeats", repeats, 2), ("jobs", processes, 1), ("seed", seed, 0)):
+    for name, value, least in (("repeats", repeats, 2), ("jobs", jobs, 1), ("seed", seed, 0)):
         if value < least:
             raise dl.InputError(f"{name}={value}: must be at least {least}")
     tasks = [(dict(setting), repeat) for setting in settings for repeat in range(repeats)]
     run_task = partial(_run_task, function, seed)
-    with (
-        tqdm(total=len(tasks), disable=None, leave=False) as bar,
-        closing(mapped(run_task, tasks, jobs)) as results,
-    ):
-        for records in results:
-            yield from records
-            bar.update()
+    for records in tqdm(mapped(run_task, tasks, jobs), total=len(tasks), disable=None, leave=False):
+        yield from records
 
 
-def mapped(
-    run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int | str
-) -> Generator[Any, None, None]:
-    """Yield the records of each task, from local processes or a Dask cluster.
-
-    The cluster's workers must be able to import `simulations`.
-    """
-    if isinstance(jobs, str):
-        yield from _over_cluster(run_task, tasks, jobs)
-    elif jobs == 1:
-        yield from map(run_task, tasks)
-    else:
-        yield from in_processes(run_task, tasks, jobs)
-
-
-def _over_cluster(
-    run_task: Callable[..., Any], tasks: Sequence[Any], address: str
-) -> Iterator[Any]:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise dl.InputError("a cluster needs Dask: pip install 'dcglearn[dask]'") from error
-    try:
-        client = Client(address, timeout=CONNECT)
-    except (OSError, ValueError) as error:
-        raise dl.InputError(
-            f"--dask {address}: no scheduler answers at this address ({error})"
-        ) from error
-    with client, client.get_executor(pure=False) as pool:
-        yield from pool.map(run_task, tasks, chunksize=4)
+def mapped(run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int) -> Iterator[Any]:
+    """Yield what a function returns for each task, in their order, from so many processes."""
+    if jobs == 1:
+        return map(run_task, tasks)
+    return Parallel(n_jobs=jobs, return_as="generator")(delayed(run_task)(task) for task in tasks)
 
 
 def _run_task(
@@ -373,67 +334,7 @@ def wrong_grades(log: dl.Preferences, rng: np.random.Generator, **noise: Any) ->
 
 
 def main(name: str) -> None:
-    """Run the program of a module from the command line.
+    """Run the program of a module from the command line."""
+    from simulations.__main__ import main as run_named
 
-    Bad settings end with status 2 and one line.
-    """
-    module = cast(Program, sys.modules[name])
-    options = parser(module.__doc__ or "").parse_args()
-    try:
-        for claim in produce(module, options):
-            print(claim)
-    except dl.InputError as error:
-        print(f"{module.STEM}: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print(f"{module.STEM}: interrupted; nothing was changed", file=sys.stderr)
-        sys.exit(130)
-
-
-def parser(description: str) -> argparse.ArgumentParser:
-    """Return the options that every program has."""
-    options = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = options.add_argument
-    add(
-        "--seed",
-        type=int,
-        default=SEED,
-        help="the same seed gives the same bytes (default: %(default)s)",
-    )
-    add("--repeats", type=int, help="repeats of each setting (default: the program's own number)")
-    add(
-        "--quick",
-        action="store_true",
-        help="few repeats of small settings, to check that the program runs",
-    )
-    add(
-        "--jobs",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="number of processes (default: all cores)",
-    )
-    add(
-        "--dask",
-        metavar="ADDRESS",
-        help="run the repeats on the workers of a Dask scheduler, tcp://host:8786",
-    )
-    add(
-        "--folder",
-        type=Path,
-        default=Path("figures"),
-        help="folder of tables and pictures (default: figures)",
-    )
-    add(
-        "--update",
-        action="store_true",
-        help="replace results of other options, and keep those of these",
-    )
-    add("--force", action="store_true", help="run again and replace existing results")
-    add(
-        "--redraw",
-        action="store_true",
-        help="draw the pictures again from the existing table, without simulating",
-    )
-    return options
+    run_named([sys.modules[name].STEM, *sys.argv[1:]])

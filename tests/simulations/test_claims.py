@@ -1,6 +1,4 @@
-"""The rule of verdicts, that every row of the page of claims can come out each way, and reasons
-that claims give.
-"""
+"""The rule of verdicts, that every row of claims can come out each way, and the page."""
 
 import re
 from dataclasses import replace
@@ -16,15 +14,14 @@ from scipy.stats import t as student
 
 import dcglearn as dl
 from simulations import __main__ as everything
-from simulations import changes, claims_page, overview, ranking_data, run
 from simulations import claims as rule
+from simulations import ranking_data, results, run
 from simulations import study_f_two_similarities as study_f
 from simulations import study_g_margins as study_g
 from simulations import study_h_learners as study_h
 from simulations.claims import (
     CANNOT_FAIL,
     CONDITION,
-    CONSTRUCTED,
     FAILS,
     HOLDS,
     PROVED,
@@ -34,8 +31,6 @@ from simulations.claims import (
     select,
     share_interval,
 )
-from simulations.findings import FINDINGS
-from simulations.reasons import REASONS, reason
 from tests.makers import refused
 
 ROOT = Path(__file__).parents[2]
@@ -45,14 +40,6 @@ ROOT = Path(__file__).parents[2]
 def committed():
     """Return all claims on the committed tables, by program."""
     return everything.all_claims(ROOT / "figures")
-
-
-@cache
-def written():
-    """Return the pages of the committed tables, by the names of their files."""
-    folder = ROOT / "figures"
-    section = changes.section(everything.table_of(committed(), folder), folder)
-    return claims_page.pages(committed(), section, everything.old_real_rows(committed(), folder))
 
 
 def all_rows():
@@ -276,7 +263,7 @@ class TestEveryRow:
                     assert not set(select(table, rows)["at"]) & set(select(table, minus)["at"]), (
                         claim.text
                     )
-            assert claim.paper in claims_page.PAPERS
+            assert claim.paper in rule.PAPERS
             assert len(claim.text) > 20
 
     def test_rows_of_the_same_queries_split_anew_are_corrected_and_others_are_not(self):
@@ -319,28 +306,6 @@ class TestEveryRow:
         assert set(sure.values()) == set(CANNOT_FAIL) and len(sure) < 30
         assert all(claim.verdict == claim.cannot_fail for claim in all_rows() if claim.cannot_fail)
         assert all(claim.paper != "ours" for claim in all_rows() if claim.cannot_fail)
-
-    def test_every_failing_row_has_a_sentence_why_and_every_sentence_a_row(self):
-        texts = [claim.text for claim in all_rows()]
-        for claim in all_rows():
-            assert claim.verdict != FAILS or reason(claim.text).endswith("."), claim.text
-        assert [
-            beginning
-            for beginning in REASONS
-            if not any(text.startswith(beginning) for text in texts)
-        ] == []
-        assert "*" + REASONS["it falls all along"] + "*" in written()["claims_rankers.md"]
-
-    def test_the_page_says_beside_each_row_whether_metrics_conflict(self):
-        pages = "".join(written().values())
-        rows = [
-            line for line in pages.splitlines() if "`conflict=" in line and line.startswith("[")
-        ]
-        made = [claim for claim in all_rows() if "LETOR-shaped" in claim.text]
-        assert len(rows) == len(made) > 30
-        assert sum("`conflict=0`" in row for row in rows) == sum(
-            "no conflict" in claim.text for claim in made
-        )
 
     def test_no_comparison_has_two_rows(self):
         texts = [claim.text for claim in all_rows()]
@@ -462,18 +427,16 @@ def test_every_verdict_recounted_by_hand_from_the_tables_is_that_of_claims_csv()
             by_hand = []
             for branch, place in enumerate(("", "elsewhere")[: len(claim.branches)]):
                 row = listed.pop((stem, name, place))
+                assert row["must_be"] == claim.bounds
                 found = interval_by_hand(claim, branch)
                 assert found == pytest.approx(
                     (row["mean"], row["low"], row["high"]), rel=2e-5, abs=1e-9
                 ), name
-                above, below = (
-                    row[end] if row[end] is not None else claim.low for end in ("above", "below")
-                )
                 n = None
                 if claim.level:
                     n = len(select(claim.table, claim.rows)[claim.value].drop_nulls())
                     n *= max(claim.outcomes, 1)
-                by_hand.append(verdict_by_hand(*found[1:], above, below, n))
+                by_hand.append(verdict_by_hand(*found[1:], claim.low, claim.high, n))
                 assert row["verdict"] == by_hand[1] if branch else True, name
                 if not branch:
                     written = row["verdict"]
@@ -488,160 +451,50 @@ def test_every_verdict_recounted_by_hand_from_the_tables_is_that_of_claims_csv()
 
 
 class TestPage:
-    def test_they_are_those_of_the_committed_tables(self):
-        for name, text in written().items():
-            assert (ROOT / "docs" / name).read_text() == text
-        table = everything.table_of(committed(), ROOT / "figures")
+    def test_page_and_table_are_those_of_the_committed_tables(self):
+        table = results.rounded(rule.summary_table(committed()))
         assert (ROOT / "figures" / "claims.csv").read_text() == table.write_csv()
+        page = (ROOT / "docs" / "claims.md").read_text()
+        assert rule.renewed(page, table) == page
 
-    def test_they_have_every_program_and_are_short(self):
+    def test_the_page_has_a_row_a_claim_and_is_short(self):
         assert list(committed()) == [module.STEM for module in everything.programs()]
-        texts = list(written().values())
-        words = [re.findall(r"\S*\w\S*", text) for text in texts]  # not the rules of tables
-        assert max(map(len, words)) <= 4500
-        assert claims_page.counts(committed())[CONDITION] <= 12
-        rows = [
-            line
-            for text in texts
-            for line in text.splitlines()
-            if re.match(r"\[[^!].* \| .* \| ", line)
-        ]
+        text = (ROOT / "docs" / "claims.md").read_text()
+        rows = [line for line in text.splitlines() if line.startswith("| [")]
         assert len(rows) == len(all_rows())
         for row in rows:
-            assert row.count("|") == 4
+            assert row.count("|") == 6
             number = r"-?[\d.]+(?:e[-+]\d+)?"
-            interval_of_all = rf"\[{number} (\({number}, {number}\)|in all \d+ repeats)\]"
-            assert re.match(interval_of_all, row.split("|")[3].strip()), row
+            interval_of_all = (
+                rf"{number} (\({number}, {number}\)|in all \d+ repeats)(; elsewhere|$)"
+            )
+            assert re.match(interval_of_all, row.split("|")[4].strip()), row
+        for target in set(re.findall(r"\]\(([^)#]+)[^)]*\)", text)):
+            assert (ROOT / "docs" / target).exists(), target
 
-    def test_their_links_lead_to_files(self):
-        for text in written().values():
-            for target in set(re.findall(r"\]\(([^)#]+)[^)]*\)", text)):
-                assert (ROOT / "docs" / target).exists(), target
-
-    def test_the_scoreboard_counts_each_paper(self):
-        text = written()["claims.md"].split("\n## ")[0]
-        counted = re.findall(r"^\| [^|]+ ((?:\| \d+ ){6})\|$", text, re.MULTILINE)
-        rows = [[int(cell) for cell in row.split("|")[1:]] for row in counted]
-        assert len(rows) == len(claims_page.PAPERS) + 2 and all(
-            row[0] == sum(row[1:-1]) for row in rows
+    def test_the_page_counts_each_verdict_and_renewing_it_keeps_the_rest(self):
+        table = pl.DataFrame(
+            [
+                ("zhou", "section 1", "a", "x", "", ">0", 1.0, 0.5, 1.5, 9, CONDITION),
+                ("zhou", "section 1", "a", "x", "elsewhere", ">0", -1.0, -1.5, -0.5, 9, FAILS),
+                ("ours", "study b", "b", "y", "", "<0", -1.0, -1.5, 0.5, 9, UNDECIDED),
+                ("qin", "theorem 1", "c", "z", "", "=1", 1.0, 1.0, 1.0, 9, PROVED),
+            ],
+            schema=pl.read_csv(ROOT / "figures" / "claims.csv").columns,
+            orient="row",
         )
-        tested, *verdicts, sure = [sum(column) for column in zip(*rows, strict=True)]
-        assert verdicts == [*claims_page.counts(committed()).values()] and tested + sure == len(
-            all_rows()
-        )
-        assert sure == sum(claims_page.counts(committed(), CANNOT_FAIL).values())
-
-    def test_the_first_screen_has_ten_findings_and_each_can_leave_it(self):
-        claims = committed()
-        assert [finding.stem for finding in FINDINGS if finding.sentence(claims) is None] == []
-        assert len(FINDINGS) == 10
-        for finding in FINDINGS:
-            for beginning, needed in finding.rests_on:
-                assert needed in (HOLDS, FAILS, CONDITION, PROVED, CONSTRUCTED)
-                named = [claim for claim in all_rows() if claim.text.startswith(beginning)]
-                assert named, beginning
-                inside, outside = targets(named[0])
-                n = len(named[0].branches)
-                other = made_up(named[0], [outside if needed != FAILS else inside] * n)
-                assert finding.sentence({"elsewhere": [other]}) is None
+        page = rule.renewed("before\n<!-- claims -->\nformer rows\n<!-- end -->\nafter\n", table)
+        assert page.startswith("before\n<!-- claims -->\nOf 2 claims") and "former" not in page
+        assert page.endswith("<!-- end -->\nafter\n")
+        assert "holds 0, holds with a condition 1, does not hold 0, undecided 1. 1 more" in page
+        assert "1.0 (0.5, 1.5); elsewhere -1.0 (-1.5, -0.5) | **holds with a condition** |" in page
+        assert "[Zhou §1](../figures/a.png)" in page and "[study b](../figures/b.png)" in page
 
     def test_a_claim_prints_the_numbers_of_both_branches(self):
         claim = next(claim for claim in all_rows() if claim.condition and not claim.cannot_fail)
         assert str(claim).count("(") >= 2
         assert claim.condition in str(claim)
         assert "; elsewhere " in str(claim)
-
-
-class TestChanges:
-    """Verdicts before and after the run with new seeds, of made-up tables."""
-
-    @staticmethod
-    def table(*rows, program="study_a"):
-        columns = ["claim", "verdict", "branch"]
-        table = pl.DataFrame([(*row, "")[:3] for row in rows], schema=columns, orient="row")
-        shared = {"paper": "ours", "above": 0.0, "below": float("inf")}
-        return table.with_columns(
-            program=pl.lit(program), **{name: pl.lit(value) for name, value in shared.items()}
-        )
-
-    def test_verdicts_are_counted_by_what_they_were_and_are(self):
-        before = self.table(
-            *(("a", HOLDS), ("b", HOLDS), ("c", UNDECIDED), ("proof", PROVED), ("gone", FAILS)),
-            *(("x, worst of 3", HOLDS), ("y, worst of 3", FAILS), ("c", HOLDS, "elsewhere")),
-        )
-        after = self.table(
-            *(("new", HOLDS), ("a", HOLDS), ("b", UNDECIDED), ("c", FAILS), ("proof", FAILS)),
-            *(
-                ("x, 20 pairs, worst of 4", UNDECIDED),
-                ("y, worst of 3", FAILS),
-                ("c", UNDECIDED, "elsewhere"),
-            ),
-        )
-        both, fewer, more = changes.compared(before, after, ["study_a"])
-        pairs = sorted(both.select("verdict", "verdict_after").rows())
-        expected = [
-            (HOLDS, HOLDS),
-            (HOLDS, UNDECIDED),
-            (HOLDS, UNDECIDED),
-            (UNDECIDED, FAILS),
-            (FAILS, FAILS),
-        ]
-        assert pairs == sorted(expected)
-        assert (fewer, more) == (1, 2)  # a proof that the run contradicts is tested from then on
-        words = changes.described(before, after, ["study_a"])
-        assert (
-            "Every program has run again" in words
-            and "the verdicts of 3 changed, 3 of them\n" in words
-        )
-        assert "\nfrom or to undecided; 2 are new or reworded, 1 gone" in words
-        assert "code (another seed and commit) 3 of 5" in words
-        rows = re.findall(
-            r"^\| ([a-z ]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", words, re.MULTILINE
-        )
-        assert [row[0] for row in rows] == [HOLDS, CONDITION, FAILS, UNDECIDED]
-        assert [[*map(int, row[1:])] for row in rows] == [
-            [1, 0, 0, 2],
-            [0, 0, 0, 0],
-            [0, 0, 1, 0],
-            [0, 0, 1, 0],
-        ]
-
-    def test_each_change_has_one_cause(self):
-        before = self.table(*((name, HOLDS) for name in "abcd")).with_columns(commit=pl.lit("x"))
-        after = before.with_columns(
-            verdict=pl.lit(UNDECIDED),
-            paper=pl.when(pl.col("claim") == "a").then(pl.lit("qin")).otherwise("paper"),
-            above=pl.when(pl.col("claim").is_in(["a", "b"])).then(1.0).otherwise("above"),
-            commit=pl.when(pl.col("claim") == "d").then(pl.lit("x")).otherwise(pl.lit("y")),
-        )
-        causes = changes.compared(before, after, ["study_a"])[0]["cause"].to_list()
-        assert causes == ["moved", "rule", "code", "seed"] == list(changes.CAUSES)
-        unknown = before.with_columns(commit=pl.lit("unknown"))
-        same = changes.compared(unknown, unknown, ["study_a"])[0]["cause"]
-        assert set(same) == {"code"}  # tables without a commit may be of any code
-
-    def test_programs_that_did_not_run_again_do_not_count(self):
-        before, other = self.table(("a", HOLDS)), self.table(("a", HOLDS), program="study_b")
-        after = pl.concat([self.table(("a", FAILS)), other])
-        words = changes.described(pl.concat([before, other]), after, ["study_a"])
-        assert "So far 1 of 2 programs have run again" in words and "Of 1 claims" in words
-        assert "0 of 2 programs" in changes.described(
-            before, after, []
-        ) and "|" not in changes.described(before, after, [])
-
-    def test_a_folder_says_which_programs_ran_again(self, tmp_path):
-        after = pl.concat([self.table(("a", FAILS)), self.table(("a", HOLDS), program="study_b")])
-        assert changes.section(after, tmp_path) == ""
-        self.table(("a", HOLDS)).write_csv(tmp_path / changes.BEFORE)
-        for stem, seed in (("study_a", run.SEED), ("study_b", 0)):
-            (tmp_path / f"{stem}.csv").write_text(f"# seed={seed} repeats=20 quick=False\n")
-        assert "1 of 2 programs" in changes.section(after, tmp_path)
-
-    def test_the_verdicts_before_are_of_claims_that_are_there(self):
-        table = everything.table_of(committed(), ROOT / "figures")
-        before = pl.read_csv(ROOT / "figures" / changes.BEFORE)
-        both, fewer, _ = changes.compared(before, table, table["program"].unique().to_list())
-        assert len(both) > 250 and fewer < 70  # of the round that reworded rows by size and judge
 
 
 MACHADO = {
@@ -681,42 +534,13 @@ def as_seen(colour, deficiency):
 
 class TestPictures:
     @pytest.mark.parametrize("deficiency", MACHADO)
-    @pytest.mark.parametrize(
-        "looks", [overview.VERDICT_LOOKS.values(), run.STYLES, run.CLEAR], ids=len
-    )
+    @pytest.mark.parametrize("looks", [run.STYLES, run.CLEAR], ids=len)
     def test_colours_differ_for_every_kind_of_colour_vision(self, looks, deficiency):
         seen = [as_seen(look["color"], deficiency) for look in looks]
         assert (
             min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15
         )  # 2.3 is just noticeable
         assert len({look["marker"] for look in looks}) == len(looks)
-
-    @pytest.mark.parametrize(
-        ("interval_", "edges", "expected"),
-        [
-            ((1.0, 2.0, 3.0), (0.0, np.inf), 2),
-            ((1.0, 2.0, 3.0), (-np.inf, 2.5), 0.5),
-            ((1.0, 2.0, 4.0), (-np.inf, 1.0), -1),
-            ((1.0, 2.0, 4.0), (4.0, np.inf), -1),
-            ((1.0, 2.0, 4.0), (0.0, 3.0), 0.5),
-            ((2.0, 2.0, 2.0), (0.0, np.inf), overview.REACH),
-            ((2.0, 2.0, 2.0), (-np.inf, 0.0), -overview.REACH),
-        ],
-    )
-    def test_distances_are_in_half_widths_of_the_interval(self, interval_, edges, expected):
-        assert overview.distance(*interval_, *edges) == expected
-
-    def test_a_claim_is_drawn_beyond_one_half_width_where_it_is_decided(self):
-        for claim in all_rows():
-            if not claim.condition and not claim.cannot_fail and not claim.level:
-                found = claim.measured[0]
-                distance = overview.distance(
-                    found.low, found.mean, found.high, claim.low, claim.high
-                )
-                decided = {HOLDS: distance >= 1 - 1e-9, FAILS: distance <= -1 + 1e-9}.get(
-                    claim.verdict, True
-                )
-                assert decided or claim.high - claim.low < 2 * (found.high - found.low), claim.text
 
     @pytest.mark.parametrize(
         ("beginning", "column"),
@@ -756,37 +580,6 @@ class TestPictures:
         against = run.against(table, "x", "kind", "a", ["n"])
         assert against["difference"].to_list() == [0, 0, 1, 1]
         assert set(against["kind"]) == {"b"}
-
-    def test_a_leaderboard_is_drawn_from_judgements_and_runs(self, tmp_path):
-        from simulations import leaderboard
-
-        topics = range(8)
-        grades = {f"d{i}": i % 4 for i in range(12)}
-        qrels = [f"{t} 0 {doc} {grade}" for t in topics for doc, grade in grades.items()]
-        (tmp_path / "qrels").write_text("\n".join(qrels))
-        rng = np.random.default_rng(0)
-        systems = (("good", 0.5), ("middling", 2.0), ("bad", 5.0))
-        rows = [
-            (t, doc, grade + s * rng.normal(), name)
-            for (name, s), t in product(systems, topics)
-            for doc, grade in grades.items()
-        ]
-        (tmp_path / "runs").write_text(
-            "".join(f"{t} Q0 {doc} 1 {score:.4f} {name}\n" for t, doc, score, name in rows)
-        )
-        leaderboard.main(
-            [
-                str(tmp_path / "qrels"),
-                str(tmp_path / "runs"),
-                "--every",
-                "1",
-                "--folder",
-                str(tmp_path),
-            ]
-        )
-        assert all(
-            (tmp_path / name).stat().st_size > 1000 for name in ("leaderboard.png", "systems.png")
-        )
 
 
 README_ROWS = {

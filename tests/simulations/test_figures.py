@@ -15,11 +15,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-import dcglearn as dl
 import simulations.__main__
-from simulations import ranking_data, results, run
+from simulations import results, run
 from simulations.claims import HOLDS
-from tests.makers import cluster_of, refused
+from tests.makers import refused
 
 ROOT = Path(__file__).parents[2]
 KINDS = ("figure", "study", "theory", "train")
@@ -77,12 +76,13 @@ def this_round(name):
     """Return whether a committed table has this round's seed; the others are replaced when their
     programs run again.
     """
-    first = results.complete(ROOT / "figures", name) or ""
-    return first.startswith(f"# seed={run.SEED} ")
+    return results.options_of(ROOT / "figures" / f"{name}.csv").startswith(f"# seed={run.SEED} ")
 
 
 def options(folder, *more):
-    return run.parser("").parse_args(["--folder", str(folder), "--jobs", "1", *more])
+    return simulations.__main__.parser("").parse_args(
+        ["--folder", str(folder), "--jobs", "1", *more]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -141,18 +141,12 @@ def test_quick_results_agree_with_what_holds(tmp_path, name):
         results.produce(module, options(tmp_path, "--quick", "--repeats", "2")),
         results.read(tmp_path, name),
     )
-    for suffix, magic in (
-        (".png", b"\x89PNG"),
-        (".pdf", b"%PDF"),
-        (".csv", f"# seed={run.SEED} ".encode()),
-    ):
+    for suffix, magic in ((".png", b"\x89PNG"), (".csv", f"# seed={run.SEED} ".encode())):
         assert (tmp_path / f"{name}{suffix}").read_bytes().startswith(magic)
     if this_round(name):
         assert table.columns == results.read(ROOT / "figures", name).columns
-    hold = set()
-    if results.complete(ROOT / "figures", name):
-        committed = results.tested(module, ROOT / "figures")
-        hold = {claim.text for claim in committed if claim.verdicts[0] == HOLDS}
+    committed = results.tested(module, ROOT / "figures")
+    hold = {claim.text for claim in committed if claim.verdicts[0] == HOLDS}
     assert claims
     means = [(claim, claim.measured[0].mean) for claim in claims if claim.text in hold]
     agreeing = [claim for claim, value in means if claim.low - 1e-12 <= value <= claim.high + 1e-12]
@@ -226,47 +220,6 @@ def test_real_queries_come_from_the_folder_of_the_environment(tmp_path, monkeypa
     assert [part.shape[1] for part in parts] == [2, 2, 2]
 
 
-def test_without_their_folder_rows_of_real_queries_are_kept_and_said_to_be_old(tmp_path, capsys):
-    table = pl.DataFrame({"data": ["LETOR-shaped", ranking_data.REAL], "x": [1.0, 2.0]})
-    path = tmp_path / "study.csv"
-    head = "# seed=1 repeats=2 quick=False commit=abc"
-    path.write_text(f"{head}\n{table.write_csv()}")
-    new = pl.DataFrame({"data": ["LETOR-shaped"], "x": [3.0]})
-    for seed in (2, 3):  # again: the rows are still of the first run
-        line, both = results.with_real_rows(f"# seed={seed}", new, path)
-        assert line == f"# seed={seed}\n{results.KEPT}seed=1 repeats=2 quick=False commit=abc"
-        assert both["x"].to_list() == [3.0, 2.0]
-        path.write_text(f"{line}\n{both.write_csv()}")
-        assert results.read(tmp_path, "study").equals(both)
-        assert results.kept_rows(path) == "seed=1 repeats=2 quick=False commit=abc"
-    assert "are old (seed=1 repeats=2" in capsys.readouterr().err
-    assert results.with_real_rows("#", table, path) == ("#", table)
-    others = new.drop("data")
-    assert results.with_real_rows("#", others, path)[0] == "#"
-    assert results.with_real_rows("#", new, tmp_path / "none.csv") == ("#", new)
-
-
-def test_tables_of_different_commits_are_named(monkeypatch, copied):
-    module, folder = copied
-    monkeypatch.setattr(simulations.__main__, "programs", lambda kind="all": [module])
-    assert simulations.__main__.sources(folder) == []
-    other = type("Other", (), {"STEM": "other"})
-    for suffix in results.SUFFIXES:
-        shutil.copy(folder / f"figure_09{suffix}", folder / f"other{suffix}")
-    (folder / "other.csv").write_text("# seed=1 repeats=2 quick=False commit=abc\nx\n")
-    monkeypatch.setattr(simulations.__main__, "programs", lambda kind="all": [module, other])
-    lines = simulations.__main__.sources(folder)
-    assert lines[0] == "the tables are of different commits:" and "  abc: other" in lines
-
-
-def test_times_are_written_of_what_was_made(tmp_path):
-    arguments = options(tmp_path)
-    for stem, seconds in (("b", 3.4), ("a", 2.0), ("b", 5.0)):
-        simulations.__main__.record_time(stem, seconds, arguments)
-    written = (tmp_path / simulations.__main__.TIMES).read_text()
-    assert written == "program,seconds,jobs\na,2,1\nb,5,1\n"
-
-
 def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     real_logs = importlib.import_module("simulations.real_logs")
     rng = np.random.default_rng(0)
@@ -280,90 +233,16 @@ def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     printed = capsys.readouterr()
     assert "nowhere.jsonl does not exist" in printed.err
     assert "direct (default)" in printed.out and "QP + SVD" in printed.out
-    assert len(out.read_text().splitlines()) == 12
+    assert len(out.read_text().splitlines()) == 8
     real_logs.main(["nowhere.jsonl"])
     assert "nothing to compare" in capsys.readouterr().err
 
 
-def test_forms_are_compared_on_judgements_held_out(tmp_path, capsys, monkeypatch):
-    def learners_of(train):
-        dcg = dl.DCGLearner(n_starts=1).fit(train)
-        best = dl.DCGLearner(form="best", n_starts=1).fit(train, start=dcg)
-        return {"dcg": dcg, "best": best, "auto": best}
-
-    real_forms, real_logs = (
-        importlib.import_module(f"simulations.{name}") for name in ("real_forms", "real_logs")
-    )
-    monkeypatch.setattr(real_forms, "learners_of", learners_of)
-    rng = np.random.default_rng(0)
-    lists = rng.integers(0, 3, (80, 2, 3))
-    lead = np.subtract(*lists.swapaxes(0, 1).max(axis=2))
-    lines = [
-        json.dumps(
-            {
-                "query": str(i % 20),
-                "a": a.tolist(),
-                "b": b.tolist(),
-                "winner": ("tie", "a", "b")[np.sign(x)],
-            }
-        )
-        for i, ((a, b), x) in enumerate(zip(lists, lead, strict=True))
-    ]
-    (tmp_path / "pairs.jsonl").write_text("\n".join(lines))
-    out = tmp_path / "forms.csv"
-    settings = ["--judgements", "--form-auto", "--splits", "2", "-o", str(out)]
-    real_logs.main([str(tmp_path / "pairs.jsonl"), *settings])
-    chosen, forms, probabilities = capsys.readouterr().out.split("\n\n")
-    assert chosen.splitlines()[1].split()[:3] == ["pairs", "best", "2"]
-    table = pl.read_csv(out)
-    gains = table.filter(form="best")["gain"]
-    assert f"{gains.min():.1f} to {gains.max():.1f}" in forms and table.filter(form="dcg")[
-        "gain"
-    ].to_list() == [0, 0]
-    lead = table.filter(form="best")["share"] - table.filter(form="dcg")["share"]
-    assert f"{lead.mean():+.4f} ± {lead.std() / 2**0.5:.4f}" in chosen
-    assert len(probabilities.splitlines()) == 10 and "nan" not in probabilities
-
-
-def test_probabilities_of_orders_are_those_of_the_judgements():
-    real_forms = importlib.import_module("simulations.real_forms")
-    truth = dl.DCG([0, 0.5, 1], [1, 0.5])
-    train, held_out = (
-        dl.simulate.preference_pairs(truth, n, lists="free", temperature=0.3, random_state=n)
-        for n in (200, 90)
-    )
-    weighted = held_out.reweighted(np.random.default_rng(0).random(90) + 0.5)
-    learner = dl.DCGLearner().fit(train)
-    measures = real_forms.measured(learner, weighted)
-    chance, weight = learner.predict_proba(weighted)[:, 0], weighted.weight / weighted.weight.sum()
-    assert measures["brier"] == pytest.approx(weight @ (1 - chance) ** 2)
-    assert measures["log_likelihood"] == pytest.approx(weight @ np.log(chance))
-    wide, right = ([measures[f"{name}_{i}"] for i in range(5)] for name in ("wide", "right"))
-    assert sum(wide) == pytest.approx(1) and np.nansum(np.multiply(wide, right)) == pytest.approx(
-        measures["share"]
-    )
-    for i, low in enumerate((0.5, 0.6, 0.7, 0.8, 0.9)):
-        assert not measures[f"wide_{i}"] or low <= measures[f"said_{i}"] <= low + 0.1 + 1e-12
-
-
-def test_a_cluster_gives_the_same_bytes(tmp_path, monkeypatch, figure_09):
-    pytest.importorskip("distributed")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    module, local = figure_09
-    with cluster_of(1) as cluster:
-        dask = ["--quick", "--repeats", "2", "--dask", cluster.scheduler_address]
-        results.produce(module, options(tmp_path, *dask))
-    assert (tmp_path / "figure_09.csv").read_bytes() == (local / "figure_09.csv").read_bytes()
-    monkeypatch.setattr(run, "CONNECT", 0.5)
-    unknown = options(tmp_path, "--quick", "--force", "--dask", "tcp://127.0.0.1:1")
-    refused("no scheduler answers", results.produce, module, unknown)
-
-
 def test_same_seed_same_bytes_for_any_number_of_processes(tmp_path, figure_09):
     module, folder = figure_09
-    before = [(folder / f"figure_09{suffix}").read_bytes() for suffix in results.SUFFIXES]
     results.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--jobs", "2"))
-    assert [(tmp_path / f"figure_09{suffix}").read_bytes() for suffix in results.SUFFIXES] == before
+    for file in folder.iterdir():
+        assert (tmp_path / file.name).read_bytes() == file.read_bytes()
 
 
 def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(monkeypatch, copied):
@@ -381,36 +260,9 @@ def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(m
     results.produce(
         module, options(folder, "--quick", "--repeats", "2")
     )  # results exist: nothing runs
-    (folder / "figure_09.pdf").unlink()
+    (folder / "figure_09.csv").unlink()
     with pytest.raises(KeyboardInterrupt):
         results.produce(module, options(folder, "--quick", "--repeats", "2"))
-
-
-def test_a_study_of_ones_own_begins_from_the_template(tmp_path, monkeypatch, capsys):
-    template = importlib.import_module("simulations.template")
-    monkeypatch.setattr(
-        simulations.__main__,
-        "HERE",
-        shutil.copytree(ROOT / "simulations", tmp_path / "simulations"),
-    )
-    simulations.__main__.begin("cold_start")
-    written = tmp_path / "simulations" / "study_cold_start.py"
-    assert "python -m simulations.study_cold_start --quick" in capsys.readouterr().out
-    text = written.read_text()
-    assert (
-        '"study_cold_start"' in text
-        and text.startswith('"""Study cold_start: ')
-        and "--new" not in text
-    )
-    refused("exists", simulations.__main__.begin, "cold_start")
-    refused("letters, digits", simulations.__main__.begin, "cold start")
-
-    # a truth of one's own, and each claim about one truth alone
-    assert isinstance(template.TRUTHS["mine"], dl.DCG)
-    claims = results.produce(template, options(tmp_path, "--quick", "--repeats", "2"))
-    assert [claim.rows["truth"] for claim in claims] == [
-        name for name in template.TRUTHS for _ in range(2)
-    ]
 
 
 def test_results_that_are_kept_are_named(copied, capsys):
@@ -433,17 +285,16 @@ def test_a_claim_whose_rows_no_table_has_fails(monkeypatch, copied):
     refused("correct the claim's rows", results.tested, module, folder)
 
 
-def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch, copied):
+def test_a_missing_picture_is_drawn_from_the_table(monkeypatch, copied):
     module, folder = copied
-    message = r"figure_09\.csv does not exist; run without --redraw"
-    refused(message, results.produce, module, options(tmp_path, "--redraw"))
     before, claims = (
         {path.name: path.read_bytes() for path in folder.iterdir()},
         results.tested(module, folder),
     )
     (folder / "figure_09.png").unlink()
     monkeypatch.setattr(module, "simulate", None)
-    assert results.produce(module, options(folder, "--redraw")) == claims
+    again = options(folder, "--quick", "--repeats", "2")
+    assert results.produce(module, again) == claims
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -457,18 +308,6 @@ def test_results_of_other_options_are_kept_unless_forced(copied):
     assert (
         (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True commit=")
     )
-
-
-def test_an_update_keeps_results_of_these_options_and_replaces_others(copied, capsys, monkeypatch):
-    module, folder = copied
-    other = ("--quick", "--repeats", "2", "--seed", "1", "--update")
-    results.produce(module, options(folder, *other))
-    head = results.first_line(folder / "figure_09.csv")
-    assert results.options_of(head) == "# seed=1 repeats=2 quick=True"
-    assert results.commit_of(folder / "figure_09.csv") == results.commit()
-    monkeypatch.setattr(module, "simulate", None)
-    results.produce(module, options(folder, *other))
-    assert "kept: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -520,7 +359,7 @@ FEWER = {"train_trees": 6, "study_ac_calibration": 10}
 def test_committed_tables_have_full_repeats(name):
     module = importlib.import_module(f"simulations.{name}")
     assert FEWER.get(name, 20) <= module.REPEATS
-    head = results.options_of(results.first_line(ROOT / "figures" / f"{name}.csv"))
+    head = results.options_of(ROOT / "figures" / f"{name}.csv")
     if this_round(name):
         assert head == f"# seed={run.SEED} repeats={module.REPEATS} quick=False"
     repeats = int(re.fullmatch(r"# seed=\d+ repeats=(\d+) quick=False", head)[1])
@@ -531,21 +370,15 @@ def test_committed_tables_have_full_repeats(name):
 
 
 def test_simulations_import_only_public_names():
-    # worker processes, which know nothing of DCG; bounds that are kept up to date grade by grade
-    shared = {"from dcglearn.foundation.processes import in_processes\n"}
-    kept = {
-        "from dcglearn.evaluation.next_judgements import Difference, Document\n",
-        "from dcglearn.evaluation.unjudged import OpenQuery, Unjudged\n",
-    }
     # what `learn` says of its judges, which no public function returns
     judged = {
         "from dcglearn.trust.calibration import Calibration, shrunk\n",
         "from dcglearn.trust.held_out import cross_fitted\n",
     }
-    of_program = {"next_grades": kept, "study_ac_calibration": judged}
+    of_program = {"study_ac_calibration": judged}
     for path in (ROOT / "simulations").glob("*.py"):
         text = path.read_text()
-        for line in shared | of_program.get(path.stem, set()):
+        for line in of_program.get(path.stem, set()):
             text = text.replace(line, "")
         assert "from dcglearn" not in text
         assert "import dcglearn." not in text

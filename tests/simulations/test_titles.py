@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from simulations import claims_page, ranking_data, results, run
+from simulations import results, run
 from simulations.claims import FAILS, HOLDS, UNDECIDED, Claim
 from simulations.findings import AGREES, headline
 
@@ -47,8 +47,7 @@ def drawn(name, monkeypatch):
 
 
 def programs():
-    names = [name for name in PROGRAMS if (ROOT / "simulations" / f"{name}.py").is_file()]
-    return [name for name in names if name.partition("_")[0] != "next"]
+    return [name for name in PROGRAMS if (ROOT / "simulations" / f"{name}.py").is_file()]
 
 
 @pytest.mark.filterwarnings("ignore:No artists with labels")
@@ -100,12 +99,6 @@ def test_a_headline_is_neutral_unless_all_rows_named_have_the_verdict():
     ):
         title = headline(iter(claims), "finding", "neutral", *parts, verdicts=verdicts)
         assert title == ("finding" if states else "neutral"), parts
-
-
-def test_pictures_name_queries_as_the_page_does():
-    spelled = {name: word.strip("`") for name, word in claims_page.SPELLED.items()}
-    assert spelled == ranking_data.SPELLED
-    assert set(ranking_data.EXPLAINED) == set(spelled)
 
 
 def test_lines_stand_beside_each_other_and_limits_stay():
