@@ -161,11 +161,7 @@ def rows(log):
     ]
 
 
-IMPORTED = (
-    "dcglearn.estimators.utility_learner",
-    "dcglearn.estimators.dcg_learner",
-    "dcglearn.rankers.dask_trees",
-)
+IMPORTED = ("dcglearn.estimators.utility_learner", "dcglearn.estimators.dcg_learner")
 """What the workers need beyond Dask."""
 
 

@@ -24,7 +24,6 @@ from dcglearn.cli.command import (
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import (
     AsJson,
-    Cluster,
     DryRun,
     Force,
     Grades,
@@ -133,13 +132,11 @@ class ModelOptions:
         """The objective, or the model's default."""
         return self.objective or ("approx-ndcg" if self.model == "linear" else "reg-shf-sdcg")
 
-    def check(self, *, validated: bool, over_cluster: bool) -> None:
+    def check(self, *, validated: bool) -> None:
         """Raise InputError if an option does not fit the others."""
         if self.model == "linear":
-            of_trees = {"--workers": over_cluster, "--threads": self.threads is not None}
-            for option, is_given in of_trees.items():
-                if is_given:
-                    raise InputError(f"{option} is for trees: give --model trees, or leave it out")
+            if self.threads is not None:
+                raise InputError("--threads is for trees: give --model trees, or leave it out")
             return
 
         # trees
@@ -148,15 +145,13 @@ class ModelOptions:
             raise InputError(
                 f"--objective {objective} is of linear models; trees take {', '.join(LOSSES)}"
             )
-        if self.threads is not None and over_cluster:
-            raise InputError("--threads: over a cluster the workers have their own; leave it out")
         if self.patience and not validated:
             raise InputError("--patience needs validation data: give --valid, or leave it out")
 
-    def ranker(self, dcg: DCG, *, validated: bool, over_cluster: bool) -> Any:
+    def ranker(self, dcg: DCG, *, validated: bool) -> Any:
         """Return the ranker, not fitted."""
         if self.model == "trees":
-            return self._trees(dcg, validated, over_cluster)
+            return self._trees(dcg, validated)
 
         # linear models
         penalty: Fields = {} if self.l2 is None else {"l2": self.l2}
@@ -178,15 +173,13 @@ class ModelOptions:
             return dl.rankers.RankSVMRanker(metric=dcg)
         return dl.rankers.RidgeRanker(dcg, **penalty)
 
-    def _trees(self, dcg: DCG, validated: bool, over_cluster: bool) -> Any:
+    def _trees(self, dcg: DCG, validated: bool) -> Any:
         # with validation data, stop after 50 trees without a better value
         patience = self.patience or None
         if self.patience is None and validated:
             patience = 50
 
-        # boosted here, or over a cluster
-        kind: Any = dl.rankers.DaskBoostedRanker if over_cluster else dl.BoostedRanker
-        return kind(
+        return dl.BoostedRanker(
             self._loss(dcg),
             metric=dcg,
             patience=patience,
@@ -213,25 +206,21 @@ def train(
     folder: Path = first_row("Write the model here.", ..., "--folder", "-o", metavar="FOLDER"),
     options: ModelOptions,
     scale: ScaleOptions,
-    cluster: Cluster,
     resume: bool = scale_row("Resume a training that was stopped.", False),
     as_json: AsJson = False,
     dry_run: DryRun = False,
     force: Force = False,
 ) -> None:
-    """Train a ranker against a metric: a linear model or boosted trees, also on a Dask cluster."""
+    """Train a ranker against a metric: a linear model or boosted trees."""
     from dcglearn.rankers.model_files import CHECKPOINT, refuse_folder
 
     # refuse options that contradict each other
     refuse_folder(folder, force=force)
     metric_or_name(options.metric, accept=ONLY_DCG)
-    objective, engine = options.objective_name, cluster.engine
-    if resume and engine is not None:
-        raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")
+    objective, validated = options.objective_name, source.valid is not None
     if resume and objective not in LOSSES:
         raise InputError(f"--resume: {objective} trains in one piece; leave --resume out")
-    where = {"validated": source.valid is not None, "over_cluster": engine is not None}
-    options.check(**where)
+    options.check(validated=validated)
 
     # read the data
     said_now(f"reading: {source.data}", err=True)
@@ -242,7 +231,7 @@ def train(
 
     # the metric on their scale, and the ranker
     name, dcg = _on_scale(options.metric, options.metric, scale, data)
-    ranker = options.ranker(dcg, **where)
+    ranker = options.ranker(dcg, validated=validated)
     read = f"read: {queries}"
     if dry_run:
         would = [f"would train: {ranker}", f"would write: {folder}"]
@@ -252,9 +241,7 @@ def train(
     # train
     said = said_now(read, err=as_json)
     checkpoint = folder / CHECKPOINT
-    if engine is not None:
-        ranker.fit(queries, eval_set=validation, engine=engine)
-    elif objective in LOSSES:
+    if objective in LOSSES:
         _fit_with_checkpoint(ranker, queries, validation, checkpoint, resume=resume)
     elif objective == "rsrank":
         ranker.fit(queries, eval_set=validation)

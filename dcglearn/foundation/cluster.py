@@ -8,9 +8,7 @@ import platform
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.processes import SAFE_PATH, safe_import_paths
@@ -27,12 +25,6 @@ CONNECT = 10.0
 PATIENCE = 60.0
 """Seconds to wait for a new worker when none is left."""
 
-BEAT = 0.3
-"""Seconds between two looks at the workers that a watched job needs."""
-
-GRACE = 2.0
-"""Seconds that workers have to stop by themselves after an error, before they are restarted."""
-
 _RESUME = (
     "start workers and resume from a checkpoint (checkpoint=FILE, resume=True; "
     "--checkpoint FILE --resume)"
@@ -43,11 +35,11 @@ class ClusterLost(RuntimeError):
     """The scheduler is gone, or workers without which the work cannot go on."""
 
 
-def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str] = ()) -> Client:
+def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
     """Return a client from a client, a scheduler's address, or a number of local processes.
 
     `closing` closes what is started here. Raise InputError if Dask is not installed, no scheduler
-    answers, or the workers have other versions of dcglearn, Python or `packages` than this process.
+    answers, or the workers have other versions of dcglearn or Python than this process.
     """
     try:
         from distributed import Client
@@ -73,7 +65,7 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
             "engine: an asynchronous client cannot be waited for; give one without "
             "asynchronous=True"
         )
-    check_versions(client, packages)
+    check_versions(client)
     return client
 
 
@@ -133,27 +125,22 @@ def _keys_of_this_run() -> Any:
         ) from error
 
 
-def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
-    """Raise InputError unless workers have this process's dcglearn, `packages` and Python.
+def check_versions(client: Client) -> None:
+    """Raise InputError unless workers have this process's dcglearn and Python.
 
     Of Python's version, the first two numbers count.
     """
-    versions = {"dcglearn": __version__}
-    versions |= {name: import_module(name).__version__ for name in packages}
-    names = ", ".join(f"{name} {version}" for name, version in versions.items())
-    remedy = f"install {names} on every worker"
+    versions = {"dcglearn": __version__, "Python": platform.python_version()}
 
-    # every worker can unpickle a text, even one that lacks a package
-    asked = [f"__import__({name!r}).__version__" for name in versions]
-    asked.append("__import__('platform').python_version()")
-    versions["Python"] = platform.python_version()
+    # every worker can unpickle a text, even one that lacks the package
+    asked = "[__import__('dcglearn').__version__, __import__('platform').python_version()]"
     with cluster_errors(client):
-        answers = client.run(eval, f"[{', '.join(asked)}]", on_error="return")
+        answers = client.run(eval, asked, on_error="return")
 
     # compare what the workers answered
     for worker, answer in sorted(answers.items()):
         if isinstance(answer, BaseException):
-            raise _worker_failure(client, worker, answer, remedy) from answer
+            raise _worker_failure(client, worker, answer) from answer
         for (package, version), theirs in zip(versions.items(), answer, strict=True):
             parts = 2 if package == "Python" else None
             if theirs.split(".")[:parts] != version.split(".")[:parts]:
@@ -163,12 +150,11 @@ def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
                 )
 
 
-def _worker_failure(
-    client: Client, worker: str, error: BaseException, remedy: str
-) -> InputError | ClusterLost:
+def _worker_failure(client: Client, worker: str, error: BaseException) -> InputError | ClusterLost:
     """Return the error that says why a worker could not name its versions."""
     from distributed.comm import CommClosedError
 
+    remedy = f"install dcglearn {__version__} on every worker"
     if isinstance(error, ModuleNotFoundError):
         return InputError(f"worker {worker} lacks a package ({error}); {remedy}")
     gone = isinstance(error, OSError) and worker not in workers_of(client)
@@ -217,66 +203,6 @@ def awaited(client: Client, future: Future) -> Any:
                 raise ClusterLost(
                     f"no worker is left, and none came for {PATIENCE:g} seconds; {_RESUME}"
                 )
-
-
-def watched(client: Client, own: Client, workers: Sequence[str], work: Callable[[], Any]) -> Any:
-    """Return ``work()``, which runs in a thread and needs all `workers` (addresses).
-
-    `work` uses `own`, a second client of the scheduler, which is closed, with its tasks ended, if
-    it fails. Raise ClusterLost if a worker or the scheduler is lost; workers that may wait for a
-    lost one without end, in compiled code, are restarted.
-    """
-    pool = ThreadPoolExecutor(1)
-    job = pool.submit(work)
-    lost = ""
-    try:
-        # look at the workers until it is done
-        while not job.done() and not lost:
-            wait([job], timeout=BEAT)
-            lost = _lost(client, workers)
-        return job.result(timeout=0)
-    except BaseException:
-        # an error may arrive here before the loss that caused it
-        time.sleep(BEAT)
-        lost = lost or _lost(client, workers)
-        _end_tasks(client, own)
-        if lost:
-            raise ClusterLost(lost) from None
-        raise
-    finally:
-        pool.shutdown(wait=False)
-
-
-def _lost(client: Client, workers: Sequence[str]) -> str:
-    """Return what is lost, the scheduler or a worker, and what to do; "" if nothing is lost."""
-    present = scheduler_of(client).get("workers")
-    if present is None:
-        return "the scheduler was lost: start it and its workers, and run this again"
-    missing = next((worker for worker in workers if worker not in present), "")
-    if not missing:
-        return ""
-    return (
-        f"worker {missing} was lost, and the workers that waited for it were restarted: run this "
-        "again"
-    )
-
-
-def _end_tasks(client: Client, own: Client) -> None:
-    """Close `own`, and restart the workers that still run its tasks after `GRACE` seconds."""
-    with contextlib.suppress(Exception):  # there may be no cluster left
-        # give them time to end
-        end = time.monotonic() + GRACE
-        while True:
-            processing = client.processing().items()
-            busy = [worker for worker, keys in processing if own.futures.keys() & set(keys)]
-            if not busy or time.monotonic() > end:
-                break
-            time.sleep(BEAT)
-
-        # end those that go on
-        own.close()
-        if busy:
-            client.restart_workers(busy, timeout=30, raise_for_error=False)
 
 
 @contextlib.contextmanager

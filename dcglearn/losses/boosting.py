@@ -1,7 +1,5 @@
 """The gradient and the Hessian's diagonal that a booster such as LightGBM asks of an objective."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,16 +26,14 @@ def descent(
     weight: Floats | None = None,
     follow: str = "lambdas",
     curvature: str = "diagonal",
-    total: Callable[[Floats], Floats] | None = None,
 ) -> Lambdas:
     """Return minus the ascent direction, of mean size 1, and its curvature, for a booster; (n,).
 
     The trees depend neither on the size of gains, nor on the number of queries, nor on the unit of
     scores. `follow` is "lambdas", the objective's `lambdas` and their curvature, or "gradient",
     with a curvature in proportion to its size; `curvature` is "diagonal", each document's own, or
-    "constant", the objective's sharpness for all (Friedman 2001). `total` is an all-reduce: it
-    returns the sum over workers of an array, so that means are over the documents of all workers.
-    The others are as in a call of the objective.
+    "constant", the objective's sharpness for all (Friedman 2001). The others are as in a call of
+    the objective.
     """
     check_words(follow, curvature)
 
@@ -48,14 +44,13 @@ def descent(
         _, direction = objective(scores, grades, offsets, weight)
         curvatures = objective.per_score * np.abs(direction)
 
-    # means over the documents of all workers
-    sums = np.array([len(direction), np.abs(direction).sum(), curvatures.sum()])
-    n, sizes, curvature_sum = sums if total is None else total(sums)
-    if sizes == 0:
+    # the unit of both
+    size = np.abs(direction).sum() / len(direction)
+    if size == 0:
         return np.zeros_like(direction), np.ones_like(direction)
 
     # LightGBM counts documents by their curvature: at least a tenth of the mean
-    size, least = sizes / n, 0.1 * curvature_sum / n
+    least = 0.1 * curvatures.sum() / len(direction)
     if curvature == "constant":
         return -direction / size, np.full_like(direction, objective.per_score)
     return -direction / size, np.maximum(curvatures, least) / size

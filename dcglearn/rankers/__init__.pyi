@@ -1,6 +1,5 @@
 """Public names of `dcglearn.rankers`."""
 
-from dcglearn.rankers.dask_trees import DaskBoostedRanker as DaskBoostedRanker
 from dcglearn.rankers.linear import LinearRanker as LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker as RankSVMRanker
 from dcglearn.rankers.linear_model import RidgeRanker as RidgeRanker

@@ -85,20 +85,13 @@ class Slopes:
         self.n_trees, self.follow = ranker.n_trees, ranker.follow
         self.curvature, self.n_grown = ranker.curvature, n_grown
 
-    def __call__(
-        self,
-        scores: Floats,
-        grades: Any,
-        offsets: Any,
-        weight: Floats | None,
-        total: Callable[[Floats], Floats] | None = None,
-    ) -> Lambdas:
+    def __call__(self, scores: Floats, grades: Any, offsets: Any, weight: Floats | None) -> Lambdas:
         """Return slope and curvature of the next tree, shapes (n,); parameters as in `descent`."""
         self.n_grown += 1
         objective, follow = self.objective.at(self.n_grown, self.n_trees), self.follow
         if self.n_grown == 1:
             objective, follow = self.regression, "lambdas"
-        return descent(objective, scores, grades, offsets, weight, follow, self.curvature, total)
+        return descent(objective, scores, grades, offsets, weight, follow, self.curvature)
 
 
 class Growth:

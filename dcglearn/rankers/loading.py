@@ -29,12 +29,11 @@ def load_ranker(path: PathLike, metric: MetricLike | None = None) -> Ranker:
     >>> bool((again.predict(queries) == ranker.predict(queries)).all())
     True
     """
-    from dcglearn.rankers.dask_trees import DaskBoostedRanker
     from dcglearn.rankers.linear import LinearRanker
     from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
     from dcglearn.rankers.sparse import SparseRanker
     from dcglearn.rankers.trees import BoostedRanker
 
     linear = LinearRanker, SparseRanker, RidgeRanker, RankSVMRanker
-    kinds = {kind.__name__: kind for kind in (*linear, BoostedRanker, DaskBoostedRanker)}
+    kinds = {kind.__name__: kind for kind in (*linear, BoostedRanker)}
     return read_model(path, kinds, metric)

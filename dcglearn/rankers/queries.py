@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -346,16 +345,6 @@ def group_labels(sizes: ArrayLike, n: int) -> Integers:
     if counts.sum() != n:
         raise InputError(f"group sizes sum to {int(counts.sum())}, but there are {n} documents")
     return np.repeat(np.arange(1, len(counts) + 1), counts.astype(np.int64))
-
-
-def balanced(sizes: NDArray[np.integer], n: int) -> NDArray[np.int64]:
-    """Return the share, 0..n - 1, of each item: the largest first, each to the smallest share."""
-    share = np.zeros(len(sizes), dtype=np.int64)
-    load = [(0, i) for i in range(n)]
-    for item in np.argsort(-sizes, kind="stable").tolist():
-        total, share[item] = load[0]
-        heapq.heapreplace(load, (total + max(int(sizes[item]), 1), int(share[item])))
-    return share
 
 
 def _refuse_feature(row: int, column: int, value: float) -> None:

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.checkpoints import fingerprint_of, read_state, write_state
-from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
@@ -57,8 +56,6 @@ class Ranker(BaseEstimator):
     """The class of the objective, with the textbook DCG, where the parameter `loss` is None."""
     _data_file: ClassVar[str] = "weights.npz"
     """Name of the file of a saved model that holds its numbers, without the checksum."""
-    _also_reads: ClassVar[tuple[str, ...]] = ()
-    """Kinds of saved models, beside its own, that `load` reads as this class."""
 
     # Pipeline.score routes a sample_weight of None to its last step, whatever that takes.
     __metadata_request__fit: ClassVar[Fields] = {"qid": True}
@@ -89,7 +86,7 @@ class Ranker(BaseEstimator):
     def _train(self, X: Any, y: Any, qid: Any, eval_set: Any = None, **options: Any) -> Self:
         """Learn as `fit` does; `options` are those of a subclass."""
         # check data, parameters, metric and objective
-        queries = self._queries_of(X, y, qid, options)
+        queries = as_queries(X, y, qid, missing=self.takes_missing)
         self._check_parameters()
         self.metric_ = self._own_metric(queries)
         loss = self._objective(queries)
@@ -97,15 +94,9 @@ class Ranker(BaseEstimator):
 
         self.n_features_in_ = queries.shape[1]
         self._set_columns(queries.columns)
-        valid = None if eval_set is None else self._validation_set(eval_set, options)
+        valid = None if eval_set is None else self._validation_set(eval_set)
         self._fit(Training(queries, valid, loss, options))
         return self
-
-    def _queries_of(
-        self, X: Any, y: Any, qid: Any, options: Fields, n_features: int | None = None
-    ) -> Queries:
-        """Return X, y and qid as checked `Queries`; `options` and `n_features` are for files."""
-        return as_queries(X, y, qid, missing=self.takes_missing)
 
     def _check_parameters(self) -> None:
         """Raise InputError unless the parameters can be used."""
@@ -186,7 +177,7 @@ class Ranker(BaseEstimator):
     @classmethod
     def load(cls, path: PathLike, metric: MetricLike | None = None) -> Self:
         """Read what `save` wrote; see `load_ranker`, which reads every kind of model."""
-        return read_model(path, dict.fromkeys((cls.__name__, *cls._also_reads), cls), metric)
+        return read_model(path, {cls.__name__: cls}, metric)
 
     def _numbers(self) -> tuple[bytes, Fields]:
         """Return the content of `_data_file`, and further fields of ``model.json``."""
@@ -272,15 +263,14 @@ class Ranker(BaseEstimator):
         check_scale(queries, metric)
         return metric
 
-    def _validation_set(self, eval_set: Any, options: Fields) -> Queries:
+    def _validation_set(self, eval_set: Any) -> Queries:
         """Return `Queries` or (X, y, qid) as `Queries` with the features of the training set."""
         parts = eval_set if isinstance(eval_set, tuple) else (eval_set, None, None)
-        whole = isinstance(parts[0], Queries) or is_path(parts[0])
-        if len(parts) != 3 or (parts[1] is None and not whole):
+        if len(parts) != 3 or (parts[1] is None and not isinstance(parts[0], Queries)):
             raise InputError("eval_set must be Queries or (X, y, qid)")
 
         # the same features and grades as in training
-        valid = self._queries_of(*parts, options, self.n_features_in_)
+        valid = as_queries(*parts, missing=self.takes_missing)
         n_features = valid.shape[1]
         if n_features != self.n_features_in_:
             raise InputError(

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.inputs import expand_paths, read_bytes, refuse_beyond_memory
+from dcglearn.foundation.inputs import read_bytes, refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
-from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path, errors_in
+from dcglearn.foundation.validation import InputError, PathLike, as_path, errors_in
 from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, unusable_features
 
 
@@ -100,45 +100,6 @@ def _check_values(path: PathLike, data: bytes, features: Any, labels: Any, missi
         remedy = "fill it in, or train trees" if np.isnan(value) else "scale the features"
         fact = f"feature value {value:g} is not a finite number up to {LARGEST_FEATURE:g}"
         raise InputError(f"{path}, {_line(data, row)}: {fact}; {remedy}")
-
-
-def read_query_files(paths: Any, *, n_features: int | None = None, sparse: bool = False) -> Queries:
-    """Read files, which may lack values, as one, in order: a path, pattern, folder, or sequence."""
-    from scipy.sparse import vstack
-
-    files = [path for path in expand_paths(paths, "*") if not path.endswith(".query")]
-    if not files:
-        raise InputError(
-            f"{paths}: there are group sizes (.query), but no documents; name the files with "
-            "features too"
-        )
-
-    options: Fields = {"n_features": n_features, "sparse": True, "missing": True}
-    parts = [read_queries(path, **options) for path in files]
-
-    # each query is in one file; with group sizes, names count the queries of a file
-    place: dict[Any, str] = {}
-    for path, part in zip(files, parts, strict=True):
-        prefix = f"{path}:" if _group_sizes(Path(path)).exists() else ""
-        for name in part.names.tolist():
-            first = place.setdefault(f"{prefix}{name}" if prefix else name, path)
-            if first != path:
-                raise InputError(
-                    f"query {name} is in {first} and in {path}: a query must not be split; "
-                    "keep its documents in one file, and number queries of different files "
-                    "differently"
-                )
-
-    # one table of all features
-    widest = max(part.shape[1] for part in parts)
-    for part in parts:
-        part.features.resize(part.shape[0], widest)
-    features = vstack([part.features for part in parts], format="csr")
-    grades = np.concatenate([part.grades for part in parts])
-    qid = np.repeat(list(place), np.concatenate([part.sizes for part in parts]))
-    n_grades = max(part.n_grades or 1 for part in parts)
-    table = features if sparse else features.toarray()
-    return Queries(table, grades, qid, n_grades, missing=True)
 
 
 def _line(data: bytes, row: int) -> str:

@@ -108,7 +108,6 @@ class BoostedRanker(Ranker):
 
     takes_missing: ClassVar[bool] = True
     _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
-    _also_reads: ClassVar[tuple[str, ...]] = ("DaskBoostedRanker",)
     _data_file: ClassVar[str] = "trees.txt"
 
     def __init__(

@@ -18,7 +18,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.synthetic import letor_queries
-from tests.makers import COMMAND, forked_workers, write_svmlight
+from tests.makers import COMMAND, write_svmlight
 
 
 @pytest.fixture
@@ -212,38 +212,6 @@ def test_trees(dcglearn, misuse, data):
     rows = (data / "valid.svm").read_text().count("\n")
     assert dcglearn("rank", "model", "valid.svm", "--format", "trec")[1].count(" Q0 ") == rows
     misuse("of linear models", *command, "--objective", "ridge", "--folder", "other")
-
-
-def test_trees_over_a_cluster(dcglearn, misuse, data):
-    pytest.importorskip("lightgbm")
-    pytest.importorskip("distributed")
-    asked = [
-        "train",
-        "train.svm",
-        "--valid",
-        "valid.svm",
-        "--metric",
-        "dcg.json",
-        "--folder",
-        "model",
-        "--trees",
-        "5",
-    ]
-    misuse("--model trees", *asked, "--workers", "1")
-    asked += ["--model", "trees", "--workers", "1"]
-    status, out, _ = dcglearn(*asked, "--dry-run")
-    assert status == 0 and "DaskBoostedRanker" in out
-    misuse("--resume: trees over a cluster have no checkpoints", *asked, "--resume")
-    with forked_workers():
-        status, out, err = dcglearn(*asked)
-    assert status == 0, err
-    assert " trees are used" in out and "on the validation data" in out
-    assert re.fullmatch(r"model\.json trees-[0-9a-f]{16}\.txt", names_in(data / "model"))
-    queries = read_queries("valid.svm", n_features=8)
-    status, out, _ = dcglearn("rank", "model", "valid.svm")
-    assert [float(line) for line in out.splitlines()] == pytest.approx(
-        load_ranker("model").predict(queries)
-    )
 
 
 def test_show_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, data):

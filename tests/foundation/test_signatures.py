@@ -9,7 +9,7 @@ import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.mapping import TableOptions
 
-NAMED_ELSEWHERE = {"BoostedRanker", "DaskBoostedRanker"}
+NAMED_ELSEWHERE = {"BoostedRanker"}
 """Classes whose further keywords are those of LightGBM."""
 
 UNCHECKED = {"Preferences.changed", "Preferences.unchecked"}

@@ -24,7 +24,7 @@ ESTIMATORS = [
         dl.rankers.RankSVMRanker,
         dl.rankers.RidgeRanker,
     ),
-    *(dl.BoostedRanker, dl.rankers.DaskBoostedRanker),
+    dl.BoostedRanker,
 ]
 
 WRONG = {
