@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -206,20 +205,17 @@ def train(
     folder: Path = first_row("Write the model here.", ..., "--folder", "-o", metavar="FOLDER"),
     options: ModelOptions,
     scale: ScaleOptions,
-    resume: bool = scale_row("Resume a training that was stopped.", False),
     as_json: AsJson = False,
     dry_run: DryRun = False,
     force: Force = False,
 ) -> None:
     """Train a ranker against a metric: a linear model or boosted trees."""
-    from dcglearn.rankers.model_files import CHECKPOINT, refuse_folder
+    from dcglearn.rankers.model_files import refuse_folder
 
     # refuse options that contradict each other
     refuse_folder(folder, force=force)
     metric_or_name(options.metric, accept=ONLY_DCG)
     objective, validated = options.objective_name, source.valid is not None
-    if resume and objective not in LOSSES:
-        raise InputError(f"--resume: {objective} trains in one piece; leave --resume out")
     options.check(validated=validated)
 
     # read the data
@@ -240,40 +236,17 @@ def train(
 
     # train
     said = said_now(read, err=as_json)
-    checkpoint = folder / CHECKPOINT
-    if objective in LOSSES:
-        _fit_with_checkpoint(ranker, queries, validation, checkpoint, resume=resume)
-    elif objective == "rsrank":
+    if objective in (*LOSSES, "rsrank"):
         ranker.fit(queries, eval_set=validation)
     else:
         ranker.fit(queries)
 
     # write the model, and report
     ranker.save(folder, force=True)
-    checkpoint.unlink(missing_ok=True)
     if not (said or as_json):
         typer.echo(read)
     print_result(_report(ranker, queries, validation, name, objective), as_json)
     typer.echo(f"wrote: {folder}", err=as_json)
-
-
-def _fit_with_checkpoint(
-    ranker: Any, queries: Queries, validation: Queries | None, checkpoint: Path, *, resume: bool
-) -> None:
-    """Fit a ranker that keeps its stages in a folder; a refused training leaves no new folder."""
-    folder = checkpoint.parent
-    is_new = not resume and not folder.exists()
-    if is_new:
-        folder.mkdir()
-
-    # what is refused leaves nothing, unless a checkpoint was written
-    try:
-        ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume)
-    except InputError:
-        if is_new:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        raise
 
 
 @examples("dcglearn rank model test.svm --format trec --tag mine -o run.txt")

@@ -110,24 +110,14 @@ def export(
 
 def _show_model(model: Path, *, as_json: bool) -> None:
     """Print what a model or checkpoint is; raise InputError if it is damaged."""
-    from dcglearn.rankers.model_files import CHECKPOINT
-
-    # a folder may hold a model, a checkpoint, or both
-    folder = model.is_dir()
-    checkpoint = model / CHECKPOINT if folder else model
-    parts: Fields = {}
-    if folder and ((model / "model.json").exists() or not checkpoint.exists()):
-        parts["model"] = _model(model)
-    if not folder or checkpoint.exists():
-        parts["checkpoint"] = inspect_checkpoint(checkpoint)
-
-    # print what each is
+    is_model = model.is_dir()
+    kind = "model" if is_model else "checkpoint"
+    fields = _model(model) if is_model else inspect_checkpoint(model)
     if as_json:
-        print_result(parts, as_json)
+        print_result({kind: fields}, as_json)
         return
-    for kind, fields in parts.items():
-        lines = [f"  {name}: {value}" for name, value in fields.items()]
-        typer.echo("\n".join([f"{kind}: whole", *lines]))
+    lines = [f"  {name}: {value}" for name, value in fields.items()]
+    typer.echo("\n".join([f"{kind}: whole", *lines]))
 
 
 def _model(folder: Path) -> Fields:

@@ -145,19 +145,3 @@ def fingerprint_of(*arrays: Any) -> str:
     for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
-
-
-def write_state(path: PathLike, identity: Fields, state: Fields) -> None:
-    """Write a checkpoint whose only part is a state, in JSON."""
-    write_checkpoint(path, identity, json.dumps(state).encode())
-
-
-def read_state(path: PathLike, identity: Fields) -> Fields:
-    """Return the state that `write_state` wrote; see `read_checkpoint`."""
-    parts, _ = read_checkpoint(path, identity)
-    if not parts:
-        raise InputError(
-            f"{path} is damaged: its state is cut short or changed; start without resume",
-            see="damaged",
-        )
-    return json.loads(parts[0])

@@ -1,8 +1,8 @@
-"""Growth of boosted trees for any objective on LightGBM, in segments that a checkpoint can hold."""
+"""Growth of boosted trees for any objective on LightGBM."""
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,38 +52,23 @@ class Task:
         patience = self.ranker.patience
         return bool(patience and history and len(history) - 1 - int(np.argmax(history)) >= patience)
 
-    def values_of_prefixes(self, booster: Any) -> list[float]:
-        """Return the validation set's value of 1, 2, ... trees, until `patience` is exhausted."""
-        history: list[float] = []
-        if self.training.valid is None:
-            return history
-        scores = self.base_scores(self.training.valid)
-        while len(history) < booster.num_trees() and not self.is_stalled(history):
-            self.validate(booster, scores, history)
-        return history
-
-    def add_tree(self, booster: Any, tree: int, scores: Floats) -> None:
-        """Add the predictions of a tree to the scores of the validation set, if there is one."""
-        if self.training.valid is not None:
-            only = {"start_iteration": tree, "num_iteration": 1}
-            n_threads, features = threads_of(self.parameters), self.training.valid.features
-            scores += booster.predict(features, num_threads=n_threads, **only)
-
     def validate(self, booster: Any, scores: Floats, history: list[float]) -> None:
         """Add the next tree to the scores of the validation set, and the value to the history."""
-        self.add_tree(booster, len(history), scores)
         if self.training.valid is not None:
+            only = {"start_iteration": len(history), "num_iteration": 1}
+            n_threads, features = threads_of(self.parameters), self.training.valid.features
+            scores += booster.predict(features, num_threads=n_threads, **only)
             history.append(float(self.training.valid.evaluate(scores, self.ranker.metric_).mean()))
 
 
 class Slopes:
-    """Slopes and curvatures for each tree after `n_grown` ones; the first tree fits the gains."""
+    """Slopes and curvatures for each tree; the first tree fits the gains."""
 
-    def __init__(self, task: Task, n_grown: int = 0) -> None:
+    def __init__(self, task: Task) -> None:
         ranker = task.ranker
         self.objective, self.regression = task.training.loss, Regression(ranker.metric_)
         self.n_trees, self.follow = ranker.n_trees, ranker.follow
-        self.curvature, self.n_grown = ranker.curvature, n_grown
+        self.curvature, self.n_grown = ranker.curvature, 0
 
     def __call__(self, scores: Floats, grades: Any, offsets: Any, weight: Floats | None) -> Lambdas:
         """Return slope and curvature of the next tree, shapes (n,); parameters as in `descent`."""
@@ -94,86 +79,56 @@ class Slopes:
         return descent(objective, scores, grades, offsets, weight, follow, self.curvature)
 
 
-class Growth:
-    """Trees under construction, in segments of `every`, each with a seed of its own."""
+def grow(task: Task) -> tuple[Any, list[float]]:
+    """Grow all trees, or until patience ends; return the model, and the validation set's values."""
+    lightgbm, n_trees = lightgbm_itself(), task.ranker.n_trees
+    queries, valid, by_document = task.training.queries, task.training.valid, task.by_document
+    slopes, n_threads = Slopes(task), threads_of(task.parameters)
 
-    def __init__(self, task: Task, every: int) -> None:
-        self.task, self.every = task, every
-        self.history: list[float] = []
-        self.booster: Any = None
+    # scores that the trees add to
+    base = task.base_scores(queries)
+    valid_scores = np.zeros(0) if valid is None else task.base_scores(valid)
+    history: list[float] = []
 
-        # scores that the trees add to
-        queries, valid = task.training.queries, task.training.valid
-        self.base = task.base_scores(queries)
-        self.valid_scores = np.zeros(0) if valid is None else task.base_scores(valid)
+    def objective(grown_scores: Floats, _: Any) -> Lambdas:
+        scores = grown_scores + base
+        slope, curve = slopes(scores, queries.grades, queries.offsets, task.weight)
+        if by_document is None:
+            return slope, curve
+        return slope * by_document, curve * by_document
 
-        options = {"params": task.parameters, "free_raw_data": False, **task.columns}
-        self.data = lightgbm_itself().Dataset(queries.features, queries.grades, **options)
-
-    @property
-    def n_grown(self) -> int:
-        """Number of trees so far."""
-        return 0 if self.booster is None else int(self.booster.num_trees())
-
-    def grow(self, save: Callable[[Fields], None] | None) -> None:
-        """Grow all trees, or until patience ends; `save` the state after each segment."""
-        n_trees = self.task.ranker.n_trees
-        with bar(n_trees, "trees", initial=self.n_grown) as shown:
-            while self.n_grown < n_trees and not self.task.is_stalled(self.history):
-                before = self.n_grown
-                self._segment(min(self.every - before % self.every, n_trees - before), shown)
-                if save is not None:
-                    trees = self.booster.model_to_string(num_iteration=-1)
-                    save({"history": self.history, "trees": trees})
-                if self.n_grown == before:
-                    break  # no leaf can be split
-        if not self.task.is_stalled(self.history):
-            warn_of_too_few(self.n_grown, n_trees)
-
-    def restore(self, state: Fields, name: str) -> None:
-        """Continue from a saved state, whose file is called `name`."""
-        self.booster, self.history = booster_of(state["trees"], name), list(state["history"])
-        for tree in range(self.n_grown):
-            self.task.add_tree(self.booster, tree, self.valid_scores)
-
-    def _segment(self, size: int, shown: Any) -> None:
-        """Grow up to `size` trees."""
-        lightgbm, task, first = lightgbm_itself(), self.task, self.n_grown
-        slopes, n_threads = Slopes(task, first), threads_of(task.parameters)
-        queries, by_document = task.training.queries, task.by_document
-
-        def objective(grown_scores: Floats, _: Any) -> Lambdas:
-            scores = grown_scores + self.base
-            slope, curve = slopes(scores, queries.grades, queries.offsets, task.weight)
-            if by_document is None:
-                return slope, curve
-            return slope * by_document, curve * by_document
-
-        def after(env: Any) -> None:
-            task.validate(env.model, self.valid_scores, self.history)
+    def after(env: Any) -> None:
+        # the tree's value
+        is_grown = env.model.num_trees() > env.iteration
+        if is_grown:
+            task.validate(env.model, valid_scores, history)
             shown.update()
-            if self.history:
-                shown.set_postfix_str(f"validation {self.history[-1]:.4f}")
-            if task.is_stalled(self.history):
-                raise lightgbm.callback.EarlyStopException(env.iteration, [])
+        if history:
+            shown.set_postfix_str(f"validation {history[-1]:.4f}")
 
-        # the segment's own seed, and its trees on top of the last ones
-        own = {"seed": task.ranker.random_state + first // self.every, "num_threads": n_threads}
-        parameters = {**task.parameters, **own, "objective": objective}
-        options = {"num_boost_round": size, "init_model": self.booster, "callbacks": [after]}
-        with at_most(n_threads):
-            self.booster = lightgbm.train(parameters, self.data, **options)
+        if task.is_stalled(history) or not is_grown:
+            raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
+    # all trees
+    data = lightgbm.Dataset(
+        queries.features, queries.grades, params=task.parameters, **task.columns
+    )
+    own = {"seed": task.ranker.random_state, "num_threads": n_threads, "objective": objective}
+    with bar(n_trees, "trees") as shown, at_most(n_threads):
+        booster = lightgbm.train(
+            {**task.parameters, **own}, data, num_boost_round=n_trees, callbacks=[after]
+        )
 
-def warn_of_too_few(n_grown: int, n_trees: int) -> None:
-    """Warn that growth ended before `n_trees`, if it did."""
-    if n_grown < n_trees:
+    # say so where growth ended before
+    n_grown = booster.num_trees()
+    if n_grown < n_trees and not task.is_stalled(history):
         warnings.warn(
             f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown; allow "
             "smaller leaves (min_data_in_leaf)",
             UserWarning,
             stacklevel=5,
         )
+    return booster, history
 
 
 def base_scores(features: Any, base: Floats) -> Any:

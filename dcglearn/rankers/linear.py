@@ -11,15 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import (
-    Fields,
-    Floats,
-    InputError,
-    PathLike,
-    one_of,
-    whole_number,
-    within,
-)
+from dcglearn.foundation.validation import Fields, Floats, InputError, one_of, whole_number, within
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
 from dcglearn.metrics.reading import MetricLike
@@ -122,19 +114,11 @@ class LinearRanker(LinearModel):
     _default_loss: ClassVar[type[Any] | None] = ApproxNDCG
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        eval_set: Any = None,
-        *,
-        checkpoint: PathLike | None = None,
-        resume: bool = False,
+        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None
     ) -> Self:
         """Learn from documents X with grades y of queries qid, or from `Queries`.
 
-        Raises InputError as `RidgeRanker.fit`; or if the checkpoint is damaged or of another
-        training.
+        Raises InputError as `RidgeRanker.fit`.
 
         Parameters
         ----------
@@ -142,12 +126,8 @@ class LinearRanker(LinearModel):
             As in `RidgeRanker.fit`.
         eval_set : Queries, or (X, y, qid), optional
             Validation set: the stage that is best on it is used.
-        checkpoint : path, optional
-            File to which the state is written after each stage.
-        resume : bool
-            Whether to continue from the checkpoint, to the model of an uninterrupted training.
         """
-        return self._train(X, y, qid, eval_set, checkpoint=checkpoint, resume=resume)
+        return self._train(X, y, qid, eval_set)
 
     def _check_parameters(self) -> None:
         one_of(self.solver, "solver", ("lbfgs", "cg", "sgd"))
@@ -161,20 +141,11 @@ class LinearRanker(LinearModel):
         positive(learning_rate=self.learning_rate)
 
     def _solve(self, design: Design, training: Training) -> Coefficients:
-        # begin, or continue from a checkpoint
-        stages = _Stages(self, design, training)
-        before, save = self._checkpointing(training)
-        state = _State(np.zeros(self.n_features_in_)) if before is None else _State.of(before)
-
-        # run the stages that are left
-        n_stages = len(stages.sharpness)
-        done = state.restart * n_stages + state.stage
-        with bar(self.n_restarts * n_stages, "stages", initial=done) as shown:
+        stages, state = _Stages(self, design, training), _State(np.zeros(self.n_features_in_))
+        with bar(self.n_restarts * len(stages.sharpness), "stages") as shown:
             for _ in stages.run(state):
                 shown.set_postfix_str(f"{state.history[-1]['objective']:.4f}")
                 shown.update()
-                if save is not None:
-                    save(state.to_dict())
 
         self.history_, self.best_ = state.history, dict(state.choice)
         return state.best, 0.0
@@ -200,7 +171,7 @@ def stages_of(annealing: Any, loss: Any) -> list[float | None]:
 
 @dataclass
 class _State:
-    """State of a training between stages, as a checkpoint holds it."""
+    """State of a training between stages."""
 
     v: Floats
     v0: Floats = field(default_factory=lambda: np.zeros(0))
@@ -212,16 +183,6 @@ class _State:
     stage: int = 0
     stalled: int = 0
     """Stages of this restart since the last better value."""
-
-    def to_dict(self) -> Fields:
-        """Return the state as JSON."""
-        return vars(self) | {name: vars(self)[name].tolist() for name in ("v", "v0", "best")}
-
-    @classmethod
-    def of(cls, state: Fields) -> _State:
-        """Build from what `to_dict` returned."""
-        arrays = {name: np.array(state[name], dtype=np.float64) for name in ("v", "v0", "best")}
-        return cls(**state | arrays)
 
     def keep_if_better(self, v: Floats, value: float, by: str, stage: int) -> None:
         """Keep v as the best model if its value is better."""
@@ -239,21 +200,20 @@ class _Stages:
         self.sharpness = stages_of(ranker.annealing, training.loss)
 
     def run(self, state: _State) -> Iterator[None]:
-        """Run the stages that are left, changing `state`; yield after each."""
+        """Run all stages, changing `state`; yield after each."""
         patience = None if self.valid is None else self.ranker.patience
-        while state.restart < self.ranker.n_restarts:
+        for restart in range(self.ranker.n_restarts):
             # a new start
-            if state.stage == 0:
-                state.v = state.v0 = self.start(state.restart)
-                state.stalled = 0
-                self.validate(state, state.v0, 0)
+            state.restart, state.stalled = restart, 0
+            state.v = state.v0 = self.start(restart)
+            self.validate(state, state.v0, 0)
 
-            self.one_stage(state)
-            state.stage += 1
-            impatient = patience is not None and state.stalled >= patience
-            if impatient or state.stage == len(self.sharpness):
-                state.restart, state.stage = state.restart + 1, 0
-            yield
+            for stage in range(len(self.sharpness)):
+                state.stage = stage
+                self.one_stage(state)
+                yield
+                if patience is not None and state.stalled >= patience:
+                    break
 
     def start(self, restart: int) -> Floats:
         """Return the start of a restart, with a spread of 1 if sharpness is per unit of spread."""

@@ -21,17 +21,12 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns
 
-CHECKPOINT = "training.checkpoint"
-"""Name of the checkpoint that `dcglearn train` keeps in the model's folder."""
-
 _MODEL = {"format": "dcglearn.ranker", "version": 1}
 """Format of ``model.json``, and its version."""
 
 _DATA = re.compile(r"(weights|trees)-[0-9a-f]{16}\.(npz|txt)")
-_LEFTOVER = re.compile(
-    rf"{re.escape(disk.MARK)}.*|\.(checkpoint\.npz|model\.json|weights\.npz|trees\.txt)\..+"
-)
-"""Names of files that a kill left, now and in older states of dcglearn."""
+_LEFTOVER = re.compile(rf"{re.escape(disk.MARK)}.*")
+"""Names of files that a kill left."""
 
 R = TypeVar("R")
 
@@ -103,7 +98,7 @@ def refuse_folder(target: Path, *, force: bool) -> None:
 
     # of a model only
     if is_folder:
-        names = {file.name for file in target.iterdir()} - {CHECKPOINT}
+        names = {file.name for file in target.iterdir()}
         others = {
             name for name in names if not (_DATA.fullmatch(name) or _LEFTOVER.fullmatch(name))
         }

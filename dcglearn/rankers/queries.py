@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.checkpoints import fingerprint_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     MAX_GRADES,
@@ -180,12 +179,6 @@ class Queries:
     def scale(self) -> tuple[int, int]:
         """The number of grades and the longest query, at which a metric's name is taken."""
         return self.n_grades or 1, int(self.sizes.max(initial=1))
-
-    def fingerprint(self) -> str:
-        """Return a digest of features, grades and offsets."""
-        features = self.features
-        columns = (features.data, features.indices) if hasattr(features, "tocsr") else (features,)
-        return fingerprint_of(*columns, self.grades, self.offsets)
 
     def __repr__(self) -> str:
         n, d = self.shape

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.checkpoints import fingerprint_of, read_state, write_state
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
@@ -25,7 +22,7 @@ from dcglearn.losses import Objective
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
-from dcglearn.rankers.model_files import encoded, read_model, save_model
+from dcglearn.rankers.model_files import read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features, has_missing
 
 
@@ -186,33 +183,6 @@ class Ranker(BaseEstimator):
     def _set_numbers(self, content: bytes, fields: Fields) -> None:
         """Set what `_numbers` returned; `fields` are those of ``model.json``."""
         raise NotImplementedError
-
-    def _checkpointing(
-        self, training: Training, **more: Any
-    ) -> tuple[Fields | None, Callable[[Fields], None] | None]:
-        """Return the state to resume from, and a function that saves one.
-
-        States with equal parameters, data and `more` have equal fingerprints.
-        """
-        path, resume = training.options.get("checkpoint"), training.options.get("resume", False)
-        if path is None:
-            if resume:
-                raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE")
-            return None, None
-
-        # parameters, as model files hold them
-        identity = {name: encoded(value) for name, value in self.get_params(deep=False).items()}
-        identity |= {"ranker": type(self).__name__, "loss": encoded(training.loss)}
-
-        # data
-        valid = None if training.valid is None else training.valid.fingerprint()
-        more = {"data": training.queries.fingerprint(), "validation data": valid, **more}
-        for name, value in more.items():
-            is_text = isinstance(value, str | None)
-            identity[name] = (value or "none") if is_text else fingerprint_of(value)
-
-        state = read_state(path, identity) if resume else None
-        return state, partial(write_state, path, identity)
 
     def _set_columns(self, columns: FeatureColumns | None) -> None:
         """Keep the names and categories of the features, if they are known."""

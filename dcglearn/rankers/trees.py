@@ -13,7 +13,6 @@ from dcglearn.foundation.validation import (
     Fields,
     Floats,
     InputError,
-    PathLike,
     pair_values,
     whole_number,
     within,
@@ -22,7 +21,7 @@ from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import check_words
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import MetricLike
-from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names, threads_of
+from dcglearn.rankers.growth import Task, base_scores, booster_of, grow, main_names, threads_of
 from dcglearn.rankers.linear_model import coefficients_of
 from dcglearn.rankers.queries import Queries, has_missing
 from dcglearn.rankers.ranker import Ranker, Training
@@ -146,14 +145,10 @@ class BoostedRanker(Ranker):
         *,
         query_weight: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        checkpoint: PathLike | None = None,
-        checkpoint_every: int = 50,
-        resume: bool = False,
     ) -> Self:
         """Learn from documents X with grades y of queries qid, or from `Queries`.
 
-        Raises InputError as `RidgeRanker.fit`; or if the checkpoint is damaged or of another
-        training.
+        Raises InputError as `RidgeRanker.fit`.
 
         Parameters
         ----------
@@ -165,25 +160,9 @@ class BoostedRanker(Ranker):
         query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
             Weight of each query's value in the mean that is maximised; and of each document's slope
             and curvature, as in LightGBM.
-        checkpoint : path, optional
-            File to which the state is written every `checkpoint_every` trees; LightGBM's random
-            choices then start again, with another seed.
-        checkpoint_every : int
-            Number of trees between checkpoints.
-        resume : bool
-            Whether to continue from the checkpoint, to the model of an uninterrupted training.
         """
-        return self._train(
-            X,
-            y,
-            qid,
-            eval_set,
-            query_weight=query_weight,
-            sample_weight=sample_weight,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            resume=resume,
-        )
+        weights = {"query_weight": query_weight, "sample_weight": sample_weight}
+        return self._train(X, y, qid, eval_set, **weights)
 
     def get_params(self, deep: bool = True) -> Fields:
         """Return the parameters by name, LightGBM's included."""
@@ -207,25 +186,9 @@ class BoostedRanker(Ranker):
         check_words(self.follow, self.curvature)
 
     def _fit(self, training: Training) -> None:
-        every = whole_number(training.options["checkpoint_every"], "checkpoint_every")
-        task = self._task(training)
-        growth = Growth(task, every)
+        self.booster_, self.validation_ = booster, history = grow(self._task(training))
 
-        # continue from a checkpoint of the same training
-        more: Fields = {"query_weight": task.weight, "sample_weight": task.by_document}
-        more |= {"follow": self.follow, "checkpoint_every": str(every)}
-        if self.columns_ is not None:
-            more["columns"] = repr(self.columns_)
-        state, save = self._checkpointing(training, **more)
-        if state is not None:
-            growth.restore(state, str(training.options["checkpoint"]))
-
-        growth.grow(save)
-        self._keep(growth.booster, growth.history)
-
-    def _keep(self, booster: Any, history: list[float]) -> None:
-        """Keep the trees, as many as are best on the validation set."""
-        self.booster_, self.validation_ = booster, history
+        # as many trees as are best on the validation set
         self.n_trees_ = int(np.argmax(history)) + 1 if history else booster.num_trees()
         _LOG.info("%d trees grown, %d of them used", booster.num_trees(), self.n_trees_)
 

@@ -411,7 +411,6 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["show", "exponential"], "neither a file nor GAIN-DISCOUNT"),
         (["simulate", "--flips", "500"], "flips"),
         (["simulate", "--truth", "D3"], "D3"),
-        (["train", "LOG", "--folder", "m", "--objective", "ridge", "--resume"], "--resume"),
     ],
 )
 def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(

@@ -3,11 +3,7 @@ line.
 """
 
 import json
-import os
 import re
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +14,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.synthetic import letor_queries
-from tests.makers import COMMAND, write_svmlight
+from tests.makers import write_svmlight
 
 
 @pytest.fixture
@@ -110,12 +106,6 @@ def test_other_methods(dcglearn, data, method):
     )
     assert status == 0
     assert set(json.loads(out)["values"]) == {"training", "validation"}
-    assert (
-        dcglearn(
-            "train", "train.svm", "--objective", method, "--folder", "model", "--resume", "--force"
-        )[0]
-        == 2
-    )
 
 
 def test_a_model_of_other_gains_says_so(dcglearn, data):
@@ -153,10 +143,6 @@ def test_dry_run_writes_nothing(dcglearn, data):
             "wide.svm, line 1: feature 9, but there are 8",
         ),
         (
-            ("train", "train.svm", "--folder", "m", "--resume"),
-            "m/training.checkpoint: no checkpoint to resume from",
-        ),
-        (
             ("train", "train.svm", "--folder", "m", "--groups", "two.json"),
             "has qid, so its queries are known",
         ),
@@ -171,26 +157,6 @@ def test_bad_input_is_one_line(misuse, data, arguments, message):
     (data / "wide.svm").write_text("1 qid:1 9:1\n")
     (data / "bare.svm").write_text("1 1:1\n")
     assert misuse(message, *arguments).count("\n") == 1
-
-
-@pytest.mark.posix
-def test_a_killed_training_goes_on_to_the_same_model(dcglearn, misuse, data):
-    start = ("--start", "random", "--restarts", "12")
-    how = ("train", "train.svm", "--valid", "valid.svm", *start, "--metric", "dcg.json")
-    process = subprocess.Popen([*COMMAND, *how, "--folder", "model"], stdout=subprocess.DEVNULL)
-    checkpoint = data / "model" / "training.checkpoint"
-    while not checkpoint.exists():
-        assert process.poll() is None, "ended before it could be killed; give it more restarts"
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not (data / "model" / "model.json").exists()
-    misuse("checkpoint of another training", *how, "--folder", "model", "--seed", "1", "--resume")
-    assert dcglearn(*how, "--folder", "model", "--resume")[0] == 0
-    assert dcglearn(*how, "--folder", "whole")[0] == 0
-    one, other = load_ranker("model"), load_ranker("whole")
-    assert np.array_equal(one.coef_, other.coef_)
-    assert re.fullmatch(r"model\.json weights-[0-9a-f]{16}\.npz", names_in(data / "model"))
 
 
 def test_trees(dcglearn, misuse, data):

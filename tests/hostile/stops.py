@@ -86,19 +86,9 @@ TARGETS = (
     Target("learn, kept", LEARN, "dcg.json", "fit.checkpoint"),
     Target("learn, again", ("learn", "log.jsonl", "-o", "dcg.json"), "dcg.json", replaces=True),
     Target("qp", (*LEARN, "--method", "qp"), "dcg.json", "fit.checkpoint"),
-    Target(
-        "train",
-        (*TRAIN, "--start", "random", "--restarts", "2"),
-        "model",
-        "model/training.checkpoint",
-    ),
+    Target("train", (*TRAIN, "--start", "random", "--restarts", "2"), "model"),
     Target("train, again", (*TRAIN, "--objective", "ridge"), "model", replaces=True),
-    Target(
-        "trees",
-        (*TRAIN, "--model", "trees", "--trees", "120"),
-        "model",
-        "model/training.checkpoint",
-    ),
+    Target("trees", (*TRAIN, "--model", "trees", "--trees", "120"), "model"),
     Target(
         "ask",
         ("ask", "--log", "log.jsonl", "--generate", "20", "-o", "ask.jsonl"),

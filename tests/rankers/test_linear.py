@@ -2,7 +2,6 @@
 model.
 """
 
-import contextlib
 import dataclasses
 
 import numpy as np
@@ -232,77 +231,6 @@ class TestTraining:
 
         quick(loss=Watched(MINE), annealing=[2.0, 4.0]).fit(small(6))
         assert list(dict.fromkeys(seen)) == [0.25, 0.0625]
-
-
-class Stopped(Exception):
-    pass
-
-
-class TestResuming:
-    @pytest.mark.parametrize("calls", [1, 40, 90])
-    @pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
-    def test_a_stopped_training_ends_in_the_same_model(self, tmp_path, monkeypatch, solver, calls):
-        queries = small(40)
-        train, valid = queries[:20], queries[20:]
-        how = {"solver": solver, "n_restarts": 2, "max_iter": 3, "annealing": [1.0, 3.0, 9.0]}
-        whole = quick(**how).fit(train, eval_set=valid)
-        path, left = tmp_path / "checkpoint.npz", [calls * (20 if solver == "sgd" else 1)]
-        first = quick(**how).fit(train, eval_set=valid, checkpoint=path)
-        assert np.array_equal(first.coef_, whole.coef_)
-        path.unlink()
-        plain = ApproxNDCG.__call__
-
-        def stopping(self, *arguments):
-            left[0] -= 1
-            if left[0] < 0:
-                raise Stopped
-            return plain(self, *arguments)
-
-        monkeypatch.setattr(ApproxNDCG, "__call__", stopping)
-        with contextlib.suppress(Stopped):
-            quick(**how).fit(train, eval_set=valid, checkpoint=path)
-        monkeypatch.undo()
-        if not path.exists():  # stopped within the first stage
-            quick(**how).fit(train, eval_set=valid, checkpoint=path)
-        again = quick(**how).fit(train, eval_set=valid, checkpoint=path, resume=True)
-        assert np.array_equal(again.coef_, whole.coef_)
-        assert again.history_ == whole.history_
-        assert again.best_ == whole.best_
-
-    def test_only_the_same_training_goes_on(self, tmp_path):
-        queries, path = small(), tmp_path / "checkpoint.npz"
-        quick().fit(queries, checkpoint=path)
-        for other, data, name in (
-            (quick(loss=ApproxNDCG(TEXTBOOK)), queries, "loss"),
-            (quick(l2=0.2), queries, "l2"),
-            (quick(), small(9), "data"),
-        ):
-            refused(
-                f"checkpoint of another training: its {name} is",
-                other.fit,
-                data,
-                checkpoint=path,
-                resume=True,
-            )
-        path.write_bytes(path.read_bytes()[:-1])
-        refused(
-            "is damaged: its state is cut short", quick().fit, queries, checkpoint=path, resume=True
-        )
-        path.write_bytes(path.read_bytes()[:100])
-        refused(
-            "is not a dcglearn checkpoint, or damaged",
-            quick().fit,
-            queries,
-            checkpoint=path,
-            resume=True,
-        )
-        refused(
-            "no checkpoint to resume from",
-            quick().fit,
-            queries,
-            checkpoint=tmp_path / "none.npz",
-            resume=True,
-        )
 
 
 def test_listnet_agrees_with_a_twin():

@@ -116,12 +116,10 @@ class TestFiles:
     def test_what_a_killed_process_leaves_does_not_lock_the_folder(self, tmp_path):
         model = tmp_path / "model"
         model.mkdir()
-        of_older = (".checkpoint.npz.a1", ".model.json.b2", ".weights.npz.c3", ".trees.txt.d4")
         for name in (
-            ".dcglearn-x1.training.checkpoint",
+            ".dcglearn-x1.trees-0123456789abcdef.txt",
             ".dcglearn-y.model.json",
             "weights-0123456789abcdef.npz",
-            *of_older,
         ):
             (model / name).write_text("half")
         ranker = RidgeRanker().fit(small())

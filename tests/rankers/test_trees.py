@@ -1,4 +1,4 @@
-"""Boosted trees against any loss: parameters, schedules, weights, checkpoints, files, bad input."""
+"""Boosted trees against any loss: parameters, schedules, weights, files, bad input."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ from dcglearn.losses import (
 )
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metrics.dcg import DCG
-from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
@@ -89,7 +89,7 @@ def test_the_schedule_is_told_tree_and_total():
             seen.append((iteration, total))
             return super().at(iteration, total)
 
-    small(Told(STEEP), n_trees=7).fit(TRAIN, checkpoint_every=3)
+    small(Told(STEEP), n_trees=7).fit(TRAIN)
     assert seen == [(m, 7) for m in range(1, 8)]
 
 
@@ -151,39 +151,6 @@ def test_parameters_pass_through_by_name():
         refused("n_trees= instead", BoostedRanker, **{name: 10})
     refused("loss= instead", again.set_params, objective="lambdarank")
     refused("neither a parameter", BoostedRanker, number_of_leafs=10)
-
-
-def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
-    settings = {"feature_fraction": 0.5, "bagging_fraction": 0.7, "bagging_freq": 1}
-    whole = small(RegSHFSDCG(STEEP), **settings).fit(TRAIN, eval_set=TEST, checkpoint_every=10)
-    path = tmp_path / "checkpoint"
-
-    class Killed(Exception):
-        pass
-
-    class Loss(RegSHFSDCG):
-        def at(self, iteration, total):
-            if iteration == 27:
-                raise Killed
-            return super().at(iteration, total)
-
-    broken = small(Loss(STEEP), **settings)
-    with pytest.raises(Killed):
-        broken.fit(TRAIN, eval_set=TEST, checkpoint=path, checkpoint_every=10)
-    resumed = small(Loss(STEEP), **settings)
-    Loss.at = RegSHFSDCG.at
-    again = {"checkpoint": path, "checkpoint_every": 10, "resume": True}
-    resumed.fit(TRAIN, eval_set=TEST, **again)
-    assert resumed.booster_.model_to_string() == whole.booster_.model_to_string()
-    assert resumed.validation_ == whole.validation_
-    refused("another training: its loss is", small(Loss(TOP), **settings).fit, TRAIN, **again)
-    refused("give checkpoint=FILE", small(Loss(STEEP)).fit, TRAIN, resume=True)
-    refused(
-        "another training: its validation data is",
-        small(Loss(STEEP), **settings).fit,
-        TRAIN,
-        **again,
-    )
 
 
 def test_files(tmp_path):
@@ -288,18 +255,12 @@ class TestTreesWithAStart:
         ranker = self.ranker(start, metric=OF_LETOR).fit(train, eval_set=vali)
         assert ranker.score(vali) == pytest.approx(max(ranker.validation_))
 
-    def test_files_and_checkpoints(self, tmp_path):
+    def test_files(self, tmp_path):
         train, vali = tiny(20), tiny(10, seed=5)
         start = RidgeRanker(OF_LETOR).fit(train)
-        whole = self.ranker(start).fit(train, eval_set=vali, checkpoint_every=10)
+        whole = self.ranker(start).fit(train, eval_set=vali)
         whole.save(tmp_path / "model")
         assert np.array_equal(load_ranker(tmp_path / "model").predict(vali), whole.predict(vali))
-        how = {"eval_set": vali, "checkpoint": tmp_path / "state", "checkpoint_every": 10}
-        assert len(self.ranker(start, n_trees=25).fit(train, **how).validation_) == 25
-        again = self.ranker(start).fit(train, **how, resume=True)
-        assert np.array_equal(again.predict(vali), whole.predict(vali))
-        other = self.ranker(RankSVMRanker().fit(train))
-        refused("of another training: its start is", other.fit, train, **how, resume=True)
 
     def test_a_start_of_other_features(self):
         refused(
