@@ -1,9 +1,8 @@
-"""Time of a fit by numbers of pairs, partitions and workers, and of trees by number of workers.
+"""Time of a fit by numbers of pairs, partitions and workers.
 
 One JSON line per setting: the better of two runs after one that compiles. The fit is
 UtilityLearner's on a log in memory with a tenth of its pairs flipped; a part has a quarter of a
-million pairs by default, and a worker one thread. DaskBoostedRanker is compared with BoostedRanker
-on one thread and on all threads, in time and in NDCG of test queries.
+million pairs by default, and a worker one thread.
 
 With --cost, what a log in Parquet parts costs instead: processor time, memory of the workers, and
 bytes over the loopback interface, only this program's in a network of its own (Linux: unshare --net
@@ -16,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,15 +22,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Import it before the workers fork, so that its output does not mix with theirs.
-import lightgbm  # noqa: F401
 import psutil
 from distributed import Client, LocalCluster
 
 import dcglearn as dl
 
 TRUTH = dl.simulate.ground_truth("D1")
-METRIC = dl.DCG([0, 1, 4, 30, 100], [1, 0.95, 0.9, 0.85, 0.8])
 
 
 @contextmanager
@@ -41,7 +36,6 @@ def cluster(n_workers: int):
         LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as here,
         Client(here) as client,
     ):
-        client.run(os.dup2, 2, 1)  # standard output is for JSON lines, not for what LightGBM prints
         yield client
 
 
@@ -88,49 +82,6 @@ def fits(sizes: tuple[int, ...], workers: tuple[int, ...], partitions: tuple[int
             pairs=n,
             times_first_per_pair=round(seconds / per_pair[sizes[0]], 3),
         )
-
-
-def trees(n_queries: int, n_trees: int) -> None:
-    data = dl.simulate.nonlinear_queries(n_queries, 50, n_features=30, random_state=0)
-    shape: dict[str, Any] = {"n_trees": n_trees, "num_leaves": 31}
-    for threads in sorted({1, os.cpu_count() or 1}):
-        ranker = dl.BoostedRanker(dl.losses.SHFSDCG(METRIC), num_threads=threads, **shape)
-        seconds = best(lambda r=ranker: r.fit(data))  # type: ignore[misc]
-        row(
-            "trees",
-            seconds,
-            workers=f"none: {threads} threads",
-            documents=data.shape[0],
-            trees=n_trees,
-        )
-    for n_workers in (1, 2):
-        with cluster(n_workers) as client:
-            distributed = dl.rankers.DaskBoostedRanker(dl.losses.SHFSDCG(METRIC), **shape)
-            seconds = best(lambda r=distributed, c=client: r.fit(data, engine=c))  # type: ignore[misc]
-        row("trees", seconds, workers=str(n_workers), documents=data.shape[0], trees=n_trees)
-
-
-def compare_ndcg(n_queries: int, n_trees: int, repeats: int) -> None:
-    with cluster(2) as client:
-        for seed in range(repeats):
-            data = dl.simulate.nonlinear_queries(n_queries, 30, random_state=seed)
-            train, test = data[: n_queries * 2 // 5], data[n_queries * 2 // 5 :]
-            shape: dict[str, Any] = {"n_trees": n_trees, "num_leaves": 15}
-            local = dl.BoostedRanker(dl.losses.RegSHFSDCG(METRIC), **shape).fit(train)
-            distributed = dl.rankers.DaskBoostedRanker(dl.losses.RegSHFSDCG(METRIC), **shape).fit(
-                train, engine=client
-            )
-            ahead = test.evaluate(distributed.predict(test), METRIC) - test.evaluate(
-                local.predict(test), METRIC
-            )
-            error = ahead.std(ddof=1) / len(ahead) ** 0.5
-            setting = {"question": "test queries", "seed": seed, "trees": n_trees}
-            row_of_seed = {
-                **setting,
-                "ndcg_ahead_of_local": round(ahead.mean(), 4),
-                "error": round(error, 4),
-            }
-            print(json.dumps(row_of_seed), flush=True)
 
 
 def used(client: Client) -> tuple[float, float]:
@@ -195,8 +146,6 @@ def main() -> None:
         fits((2000, 4000), (1,), (1, 7))
     else:
         fits((1_000_000, 4_000_000, 16_000_000), (1, 2, 4), (1, 2, 7, 20, 100))
-    trees(*((60, 5) if quick else (10_000, 50)))
-    compare_ndcg(*((50, 5, 1) if quick else (500, 100, 4)))
 
 
 if __name__ == "__main__":
