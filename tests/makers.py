@@ -17,6 +17,7 @@ from dcglearn.cli.app import main
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
+from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 TRUTH = DCG(np.arange(1.0, 6), 1 / np.log(np.arange(10) + 2))
@@ -44,6 +45,14 @@ def random_log(
     both = np.stack([first, second], axis=1)
     both[swap] = both[swap, ::-1]
     return Preferences(both, n_grades=5, **columns)
+
+
+def simulated_log(
+    n: int, lists: str = "free", *, machine: bool = False, **options: object
+) -> Preferences:
+    """Return n pairs that simulated people, or a simulated machine, judge by D1."""
+    judge = machine_verdicts if machine else preference_pairs
+    return judge(ground_truth("D1"), n, lists=lists, random_state=0, **options)
 
 
 def rich_log(n: int, seed: int = 0) -> Preferences:

@@ -6,22 +6,12 @@ from dcglearn.cli.command import program
 from dcglearn.cli.evaluate import ask_grades, compare, evaluate, gate
 from dcglearn.cli.judge import judge, prompts
 from dcglearn.cli.learn import learn, learn_answers, learn_experiments
-from dcglearn.cli.logs import ask, convert, simulate
+from dcglearn.cli.logs import ask, convert
 from dcglearn.cli.rankers import rank, train
 from dcglearn.cli.saved import export, show
 
 COMMANDS = {
-    "Learn a DCG": (
-        learn,
-        learn_answers,
-        learn_experiments,
-        convert,
-        ask,
-        judge,
-        prompts,
-        show,
-        simulate,
-    ),
+    "Learn a DCG": (learn, learn_answers, learn_experiments, convert, ask, judge, prompts, show),
     "Evaluate with it": (audit, evaluate, compare, gate, ask_grades, systems, coherence, export),
     "Train rankers against it": (train, rank),
 }

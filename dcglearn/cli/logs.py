@@ -1,24 +1,16 @@
-"""Commands that write logs: ``dcglearn convert``, ``dcglearn ask``, ``dcglearn simulate``."""
+"""Commands that write logs: ``dcglearn convert``, ``dcglearn ask``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike
 
 import dcglearn as dl
-from dcglearn.cli.command import (
-    argument_row,
-    examples,
-    first_row,
-    input_row,
-    model_row,
-    option_name,
-    output_row,
-)
+from dcglearn.cli.command import argument_row, examples, first_row, input_row, output_row
 from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, say, write_lines, write_log
 from dcglearn.cli.reading import (
     JoinOptions,
@@ -32,7 +24,7 @@ from dcglearn.cli.reading import (
 )
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES
-from dcglearn.foundation.validation import Fields, InputError, suffix_among
+from dcglearn.foundation.validation import InputError, suffix_among
 
 if TYPE_CHECKING:
     from dcglearn.readers.mapping import LogMapping
@@ -262,85 +254,3 @@ def ask(
     questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, random_state=seed)
     contents = f"{number_of(len(questions), 'questions')}; fill in winner and append to the log"
     write_log(questions.to_polars(), output, contents, force=force)
-
-
-@dataclass(frozen=True)
-class LLMOptions:
-    """Who judges: people, or an LLM with its taste, errors and side."""
-
-    judge: Literal["people", "llm"] = first_row(
-        "People, or a language model that sees each pair in both orders.", "people"
-    )
-    taste: str | None = model_row("llm: its metric; else the truth.", metavar="METRIC")
-    error: float = model_row(
-        "llm: share of pairs that it gets wrong, by its taste.", 0.1, metavar="SHARE"
-    )
-    side: float = model_row(
-        "llm: share of verdicts that name the first list unread.", 0.1, metavar="SHARE"
-    )
-    consistency: float = model_row(
-        "llm: share of repeated pairs on which it repeats its verdict.", 0.9, metavar="SHARE"
-    )
-
-    def refuse(self, **of_people: Any) -> None:
-        """Raise InputError for an option of the other kind of judge."""
-        other, options = "people", of_people
-        defaults: Fields = {}
-        if self.judge == "people":
-            other, options, defaults = "llm", vars(self), vars(LLMOptions())
-        for name, value in options.items():
-            if (value or None) != (defaults.get(name) or None):
-                raise InputError(f"{option_name(name)} goes with --judge {other}")
-
-
-@examples(
-    "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-out truth.json",
-    "dcglearn simulate --judge llm --taste exponential-log2 --side 0.3 --pairs 1000 -o llm.jsonl",
-)
-def simulate(
-    *,
-    llm: LLMOptions,
-    output: OutputLog = None,
-    truth: str = first_row(
-        "D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.",
-        "D1",
-        metavar="METRIC",
-    ),
-    pairs: int = first_row("Number of pairs.", 200, min=1),
-    lists: Literal["permutations", "free"] = model_row(
-        "Permutations of one multiset of grades, or free lists.", "permutations"
-    ),
-    flips: int = first_row("Number of pairs whose verdict is flipped.", 0, min=0),
-    temperature: float = model_row("Logistic noise of the judge, in units of DCG.", 0.0, min=0.0),
-    tie_below: float = model_row("Differences up to this become ties.", 0.0, min=0.0),
-    raters: int | None = first_row("Distribute the pairs over this many raters.", min=1),
-    queries: int | None = model_row("Distribute the pairs over this many queries.", min=1),
-    seed: Seed = 0,
-    truth_out: Path | None = output_row("Write the true DCG here."),
-    force: Force = False,
-) -> None:
-    """Write a log of preferences whose true DCG is known."""
-    check_outputs(truth_out, force=force, log=output)
-    from dcglearn.metrics.reading import read_metric
-    from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
-
-    # options of one kind of judge refuse the other
-    dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
-    noise: Fields = {"temperature": temperature, "tie_below": tie_below}
-    llm.refuse(**noise, flips=flips, raters=raters, queries=queries)
-
-    # simulate verdicts
-    if llm.judge == "llm":
-        taste = dcg
-        if llm.taste is not None:
-            taste = read_metric(llm.taste, dcg.n_grades, dcg.depth, name="taste")
-        shares = {name: getattr(llm, name) for name in ("error", "side", "consistency")}
-        log = machine_verdicts(taste, pairs, lists=lists, **shares, random_state=seed)
-    else:
-        noise |= {"n_flips": flips, "n_raters": raters, "n_queries": queries}
-        log = preference_pairs(dcg, pairs, lists=lists, random_state=seed, **noise)
-
-    # write the truth and the log
-    if truth_out is not None:
-        dcg.save(truth_out, force=force)
-    write_log(log.to_polars(), output, str(log), force=force)

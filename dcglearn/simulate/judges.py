@@ -210,7 +210,7 @@ def preference_pairs(
     random_state: Seed = None,
     **judge_options: Unpack[JudgeOptions],
 ) -> Preferences:
-    """Draw pairs of lists and judge them, as ``dcglearn simulate`` does.
+    """Draw pairs of lists and judge them.
 
     Zhou et al. 2008, sections 6.1, 6.4 and 6.5. Raises InputError if a setting is impossible, or
     the truth ties all such lists.

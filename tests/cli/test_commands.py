@@ -13,7 +13,7 @@ import pytest
 from dcglearn.cli.options import refuse_overwriting
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from tests.makers import random_log, refused, write_lines, write_trec
+from tests.makers import random_log, refused, simulated_log, write_lines, write_trec
 
 GOOD = (
     '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "a"}\n'
@@ -29,14 +29,9 @@ def run(command, **options):
 
 
 @pytest.fixture
-def log(tmp_path, dcglearn):
+def log(tmp_path):
     path = tmp_path / "log.jsonl"
-    assert (
-        dcglearn(
-            "simulate", "--pairs", 300, "--lists", "free", "--flips", 15, "--raters", 5, "-o", path
-        )[0]
-        == 0
-    )
+    simulated_log(300, n_flips=15, n_raters=5).save(path)
     return path
 
 
@@ -325,20 +320,6 @@ def test_show_prints_tables_json_and_pictures(dcglearn, log, tmp_path):
     assert rows[0]["gains"] == [0, 1, 2]
 
 
-def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
-    first, second = (
-        dcglearn("simulate", "--pairs", 20, "--seed", 4, "--queries", 3)[1] for _ in range(2)
-    )
-    assert first == second
-    assert len(first.splitlines()) == 20
-    assert "query" in json.loads(first.splitlines()[0])
-    truth = tmp_path / "truth.json"
-    dcglearn("simulate", "--truth", "D2", "--truth-out", truth, "-o", tmp_path / "log.parquet")
-    assert DCG.load(truth).gains[-1] == 31
-    assert dcglearn("simulate", "--truth", truth, "--pairs", 5)[0] == 0
-    assert dcglearn("simulate", "--truth", "linear-sqrt@4", "--pairs", 5, "--lists", "free")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -409,8 +390,6 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["learn", "LOG", "--method", "qp", "--margin", "log"], "margins or strengths"),
         (["show", "nothing.json"], "nothing.json does not exist; check the name"),
         (["show", "exponential"], "neither a file nor GAIN-DISCOUNT"),
-        (["simulate", "--flips", "500"], "flips"),
-        (["simulate", "--truth", "D3"], "D3"),
     ],
 )
 def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(
@@ -456,8 +435,9 @@ class TestAsAProcess:
         assert json.loads(done.stdout)["format"] == "dcglearn.dcg"
 
     @pytest.mark.posix
-    def test_a_closed_pipe_is_no_error(self):
-        done = run(f"{DCGLEARN} simulate --pairs 20000 | head -n 1")
+    def test_a_closed_pipe_is_no_error(self, tmp_path):
+        simulated_log(20000).save(tmp_path / "log.jsonl")
+        done = run(f"{DCGLEARN} convert {tmp_path / 'log.jsonl'} | head -n 1")
         assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
 
     @pytest.mark.posix
@@ -653,7 +633,7 @@ JARGON = re.compile(
 )
 def test_learn_reports_without_jargon(dcglearn, log, tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
-    dcglearn("simulate", "--judge", "llm", "--pairs", 100, "--lists", "free", "-o", "llm.jsonl")
+    simulated_log(100, machine=True).save("llm.jsonl")
     dry = "--dry-run" in options
     full = [] if dry else ["-v"]
     status, out, _ = dcglearn("learn", log, "-o", "dcg.json", *options.split(), *full)
@@ -696,8 +676,7 @@ def test_learn_says_how_much_repeated_lists_tell(dcglearn, ratings, tmp_path):
 
 
 def test_learn_says_how_often_the_list_shown_first_wins(dcglearn, tmp_path):
-    words = ("--judge", "llm", "--side", 0.3, "--pairs", 100, "--lists", "free")
-    dcglearn("simulate", *words, "-o", tmp_path / "sided.jsonl")
+    simulated_log(100, machine=True, side=0.3).save(tmp_path / "sided.jsonl")
     out, report = (dcglearn("learn", tmp_path / "sided.jsonl", "--json", "-v")[i] for i in (2, 1))
     won = 1 / (1 + np.exp(-json.loads(report)["position_bias"]))
     assert (
@@ -708,14 +687,14 @@ def test_learn_says_how_often_the_list_shown_first_wins(dcglearn, tmp_path):
 
 def test_learn_says_why_there_is_no_ceiling(dcglearn, tmp_path):
     log = tmp_path / "log.jsonl"
-    dcglearn("simulate", "--pairs", 100, "--lists", "free", "-o", log)
+    simulated_log(100).save(log)
     status, out, _ = dcglearn("learn", log, "--holdout", 0.3, "-o", tmp_path / "dcg.json", "-v")
     assert status == 0 and "o noise ceiling: no list has several judgements" in out
 
 
 def test_the_audit_and_learn_print_the_same_bands(dcglearn, tmp_path):
     log = tmp_path / "log.jsonl"
-    dcglearn("simulate", "--pairs", 40, "--lists", "free", "-o", log)
+    simulated_log(40).save(log)
     words = ("learn", log, "-o", tmp_path / "dcg.json", "--bands", 200, "--json")
     learned = json.loads(dcglearn(*words)[1])["bands"]
     assert json.loads(dcglearn("audit", log, "--json")[1])["curves"]["bands"] == learned

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import dcglearn as dl
-from tests.makers import columns, write, write_lines
+from tests.makers import columns, simulated_log, write, write_lines
 
 ROWS = "q1;2;1;0;1;Left\nq2;0;0;1;2;Right\nq3;1;1;1;1;Both\nq4;1;0;0;0;open\n"
 WIDE = f"query;left_1;left_2;right_1;right_2;verdict\n{ROWS}"
@@ -49,18 +49,18 @@ def test_ids_are_kept_by_which_lines_repeat_others(dcglearn, tmp_path):
     assert read.recognised.notes == dl.read_preferences(path).recognised.notes != ()
 
 
-@pytest.mark.parametrize("command", ["convert", "simulate", "ask"])
+@pytest.mark.parametrize("command", ["convert", "ask"])
 @pytest.mark.parametrize("name", ["log.xlsx", "log.TXT", "log.csv", "log.jsonl.gz", "log.feather"])
 def test_a_log_is_not_written_by_a_name_that_it_could_not_be_read_by(
     misuse, tmp_path, command, name
 ):
-    inputs = {"convert": ["missing.jsonl"], "simulate": [], "ask": ["missing.jsonl"]}[command]
-    misuse("give .jsonl, .ndjson, .json, .parquet", command, *inputs, "-o", tmp_path / name)
+    words = (command, "missing.jsonl", "-o", tmp_path / name)
+    misuse("give .jsonl, .ndjson, .json, .parquet", *words)
     assert not (tmp_path / name).exists()
 
 
 def test_the_suffix_of_an_output_may_be_in_upper_case(dcglearn, tmp_path):
-    dcglearn("simulate", "--pairs", 20, "-o", tmp_path / "LOG.PARQUET")
+    simulated_log(20).save(tmp_path / "LOG.PARQUET")
     dcglearn("convert", tmp_path / "LOG.PARQUET", "-o", tmp_path / "LOG.JSONL")
     first, second = (
         dl.read_preferences(tmp_path / f"LOG.{suffix}") for suffix in ("PARQUET", "JSONL")

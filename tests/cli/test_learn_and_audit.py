@@ -8,12 +8,13 @@ import pytest
 import dcglearn as dl
 from dcglearn.audits.inputs import Inputs
 from dcglearn.cli import learn_report
+from tests.makers import simulated_log
 from tests.test_matrix import LOGS
 
 
 def test_one_log_has_the_same_bands_and_sentences_in_both(dcglearn, tmp_path):
     log = tmp_path / "log.jsonl"
-    dcglearn("simulate", "--pairs", 200, "--lists", "free", "-o", log)
+    simulated_log(200).save(log)
     learned = json.loads(dcglearn("learn", log, "--bands", 200, "--json")[1])
     audited = json.loads(dcglearn("audit", log, "--json")[1])
 
@@ -73,7 +74,7 @@ def test_a_sample_stands_for_a_long_log_unless_calibration_is_asked_for(
     dcglearn, tmp_path, monkeypatch
 ):
     log = tmp_path / "log.jsonl"
-    dcglearn("simulate", "--pairs", 120, "--lists", "free", "-o", log)
+    simulated_log(120).save(log)
     monkeypatch.setattr(learn_report, "MEASURED", 60)
     for options, n in ((), 60), (("--calibrate",), 120):
         learned = json.loads(dcglearn("learn", log, *options, "--json")[1])
@@ -90,14 +91,14 @@ def test_what_was_not_measured_is_told_with_options_that_are_taken(dcglearn, tmp
 
     # of a log in parts, neither is measured
     log = tmp_path / "log.parquet"
-    dcglearn("simulate", "--pairs", 60, "-o", log)
+    simulated_log(60, "permutations").save(log)
     learned = json.loads(dcglearn("learn", log, "--memory", "500MB", "--json")[1])
     parts = (learned["sentences"][name] for name in ("how sure", "new judgements"))
     assert {*parts} == {"not measured; that takes one file, without --memory and --workers"}
 
 
 def test_what_the_quadratic_programme_learned_is_told_on_the_scale_of_other_gains(dcglearn, here):
-    dcglearn("simulate", "--pairs", 60, "-o", "log.jsonl")
+    simulated_log(60, "permutations").save("log.jsonl")
     options = ("learn", "log.jsonl", "--method", "qp", "--holdout", "0.3")
     learned = json.loads(dcglearn(*options, "--json")[1])
     gains = learned["dcg"]["gains"]
@@ -126,7 +127,7 @@ def test_numbers_bear_the_names_of_grades_everywhere(dcglearn, here):
 def test_of_fewer_judgements_than_numbers_no_share_is_told(dcglearn, here):
     texts = []
     for n in (5, 60):
-        dcglearn("simulate", "--pairs", n, "-o", "log.jsonl", "--force")
+        simulated_log(n, "permutations").save("log.jsonl", force=True)
         texts.append(dcglearn("learn", "log.jsonl", "-o", "dcg.json", "--force", "-v")[1])
     for words in ("% of the verdicts name the worse list", "% of it is"):
         assert [words in text for text in texts] == [False, True]

@@ -149,7 +149,6 @@ def test_the_depth_used_is_printed(dcglearn, files):
         (("show", "nDCG"), "write nDCG@10"),
         (("export", "linear-log2", "--to", "lightgbm"), "write linear-log2@10"),
         (("coherence", "linear-log2", "nDCG"), "write linear-log2@10"),
-        (("simulate", "--truth", "linear-log2"), "write linear-log2@10"),
         (
             ("learn", "log.jsonl", "--prior", "MAP"),
             "; AP is a measure of ir_measures: evaluate and",

@@ -96,12 +96,6 @@ TARGETS = (
         replaces=True,
     ),
     Target(
-        "simulate",
-        ("simulate", "--pairs", "500", "-o", "log.parquet"),
-        "log.parquet",
-        replaces=True,
-    ),
-    Target(
         "evaluate",
         ("evaluate", "qrels.txt", "run.txt", "--output", "means.txt"),
         "means.txt",

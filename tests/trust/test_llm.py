@@ -10,16 +10,7 @@ import pytest
 import sklearn
 from sklearn.model_selection import cross_val_score
 
-from dcglearn import (
-    DCG,
-    DCGLearner,
-    InputError,
-    Preferences,
-    bands,
-    read_preferences,
-    read_questions,
-    suggest_pairs,
-)
+from dcglearn import DCG, DCGLearner, InputError, Preferences, bands, read_questions, suggest_pairs
 from dcglearn.estimators import dcg_learner
 from dcglearn.simulate import free_lists, ground_truth, judge, preference_pairs
 from dcglearn.trust.blend import NEAR_MACHINE
@@ -319,25 +310,3 @@ def wide(folder):
     """Return a log with a grade beyond people's scale."""
     (folder / "wide.jsonl").write_text(json.dumps({"a": [6, 0], "b": [0, 1], "winner": "a"}) + "\n")
     return "wide.jsonl"
-
-
-def test_simulated_machines_are_written_by_the_command(here, dcglearn, misuse):
-    words = (
-        "simulate",
-        "--judge",
-        "llm",
-        "--taste",
-        "exponential-log2",
-        "--side",
-        "1",
-        "--pairs",
-        "20",
-        "--seed",
-        "1",
-    )
-    assert dcglearn(*words, "-o", "machine.jsonl")[0] == 0
-    log = read_preferences("machine.jsonl")
-    assert len(log) == 40 and not log.swapped.any()
-    misuse("--side goes with --judge llm", "simulate", "--side", "0.5")
-    misuse("--raters goes with --judge people", *words, "--raters", "3")
-    misuse("taste 'D9' is neither a file", "simulate", "--judge", "llm", "--taste", "D9")
