@@ -75,8 +75,8 @@ fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), ki
 	$(BIN)/python -m tests.hostile.stops --kills $(KILLS) --full-disks $(DISKS)
 	$(BIN)/python -m tests.hostile.raters
 
-peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, CatBoost, ranx, cwl_eval, ppi-python, PyTorch (CPU), sentence-transformers; none may be missing
-	$(PIP) ranx cwl-eval ppi-python catboost
+peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, cwl_eval, ppi-python, PyTorch (CPU), sentence-transformers; none may be missing
+	$(PIP) cwl-eval ppi-python
 	$(PIP) --no-deps xgboost  # NCCL is for GPUs
 	$(PIP) torch --index-url https://download.pytorch.org/whl/cpu \
 	  || $(PIP) $(TORCH)

@@ -419,7 +419,7 @@ def test_gallery_has_a_title_and_words_for_every_script():
 
 
 PARTS = {"Answers", "Experiments", "RankEval", "Witness", "Swaps", "Judgements", "Run"}
-PARTS |= {"Objective", "soft_ranks", "is_log2", "exported", "integer_gains"}
+PARTS |= {"Objective", "soft_ranks", "exported"}
 PUBLIC = sorted(
     name
     for name, value in OBJECTS.items()

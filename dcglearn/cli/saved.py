@@ -70,7 +70,7 @@ def show(
 
 @examples(
     "dcglearn export dcg.json --to quepid -o scorer.js",
-    "dcglearn export dcg.json --to trec-eval --lossy",
+    "dcglearn export dcg.json --to lightgbm --lossy",
     "dcglearn export --list",
 )
 def export(
@@ -80,7 +80,6 @@ def export(
     ),
     to: str | None = first_row("The tool; --list shows all.", metavar="TARGET"),
     lossy: bool = first_row("Leave the discounts out where a tool has none.", False),
-    scale: int | None = input_row("trec-eval, ranx: what the best grade becomes.", min=1),
     grades: int | None = input_row("Number of grades of a textbook metric.", min=1, metavar="L"),
     listed: bool = first_row("Show the targets and what each can hold.", False, "--list"),
     output: Output = None,
@@ -103,7 +102,7 @@ def export(
     target = target_of(to)
     check_outputs(output, force=force, inputs=[metric])
     dcg = carried(metric, target, grades or 5)
-    made = exported(dcg, metric, target, lossy=lossy, scale=scale)
+    made = exported(dcg, metric, target, lossy=lossy)
     text = json.dumps(made.settings, indent=1) if made.text is None else made.text.rstrip("\n")
     write_text(text, output, force=force)
 

@@ -8,13 +8,7 @@ from dcglearn.exports.programs import to_python as to_python
 from dcglearn.exports.programs import to_quepid as to_quepid
 from dcglearn.exports.programs import to_sentence_transformers as to_sentence_transformers
 from dcglearn.exports.programs import to_sql as to_sql
-from dcglearn.exports.settings import cwl_continuation as cwl_continuation
-from dcglearn.exports.settings import cwl_gains as cwl_gains
-from dcglearn.exports.settings import integer_gains as integer_gains
-from dcglearn.exports.settings import is_log2 as is_log2
-from dcglearn.exports.settings import to_catboost as to_catboost
 from dcglearn.exports.settings import to_lightgbm as to_lightgbm
-from dcglearn.exports.settings import to_trec_eval as to_trec_eval
 from dcglearn.exports.targets import TARGETS as TARGETS
 from dcglearn.exports.targets import exported as exported
 

@@ -82,7 +82,7 @@ def to_sentence_transformers(dcg: MetricLike, name: str = "the metric") -> str:
 
     See Also
     --------
-    exports.to_catboost : For trees.
+    exports.lightgbm_callables : For trees.
 
     Examples
     --------

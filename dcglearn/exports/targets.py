@@ -6,15 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dcglearn.exports.programs import to_python, to_quepid, to_sentence_transformers, to_sql
-from dcglearn.exports.settings import (
-    carried,
-    cwl_continuation,
-    cwl_gains,
-    lost_in_settings,
-    to_catboost,
-    to_lightgbm,
-    to_trec_eval,
-)
+from dcglearn.exports.settings import carried, lost_in_settings, to_lightgbm
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import aligned, nearest
 from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
@@ -30,13 +22,8 @@ TARGETS = {
     "lightgbm": "label_gain if the discounts are log2 and the worst grade gains 0; "
     "else callables: any DCG",
     "xgboost": "callables: any DCG",
-    "catboost": "objective, metric and labels: log2 or 1 / rank discounts, gains of 0 or more",
     "scikit-learn": "a scorer: any DCG",
     "ir-measures": "a measure, also for PyTerrier: any DCG or list utility",
-    "trec-eval": "whole grades for the judgements, also for pytrec_eval: log2 discounts, "
-    "gains that do not fall",
-    "ranx": "whole grades for the judgements: log2 discounts, gains that do not fall",
-    "cwl-eval": "gains from 0 to 1, and discounts that never rise as continuation probabilities",
 }
 """Each target by its name, with the metrics that it can hold."""
 
@@ -87,12 +74,7 @@ class Export(Finding):
 def target_of(word: str) -> str:
     """Return a target by name, with hyphens or underscores, or raise InputError."""
     # other names of the same tools
-    aliases = {
-        "torch": "pytorch",
-        "sklearn": "scikit-learn",
-        "pyterrier": "ir-measures",
-        "pytrec-eval": "trec-eval",
-    }
+    aliases = {"torch": "pytorch", "sklearn": "scikit-learn", "pyterrier": "ir-measures"}
     name = word.strip().lower().replace("_", "-").replace(" ", "-")
     name = aliases.get(name, name)
     if name in TARGETS:
@@ -114,13 +96,11 @@ def target_of(word: str) -> str:
     raise InputError(f"there is no target {word!r}; the targets are {', '.join(TARGETS)}{guess}")
 
 
-def exported(
-    dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: int | None = None
-) -> Export:
+def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False) -> Export:
     """Return what is written for a target; raise InputError if it cannot hold the metric.
 
-    `name` is the metric's file or name, by which lines of code load it. For `target`, `lossy` and
-    `scale` see `target_of` and `to_trec_eval`.
+    `name` is the metric's file or name, by which lines of code load it. For `target` and
+    `lossy` see `target_of` and `to_lightgbm`.
 
     See Also
     --------
@@ -146,13 +126,6 @@ def exported(
     lost = lost_in_settings(dcg)
     if target == "lightgbm" and (lossy or not lost):
         settings = {"params": to_lightgbm(dcg, lossy=lossy), "lost": lost}
-    elif target in ("trec-eval", "ranx"):
-        tool = target.replace("-", "_")
-        settings = {**to_trec_eval(dcg, scale, lossy=lossy, tool=tool), "lost": lost}
-    elif target == "catboost":
-        settings = to_catboost(dcg)
-    elif target == "cwl-eval":
-        settings = {"gains": cwl_gains(dcg), "continuation": cwl_continuation(dcg)}
 
     # else lines of Python
     if settings is None:

@@ -146,76 +146,6 @@ def test_ir_measures():
     refused("another measure", exports.ir_measure, STEEP, "nDCG")
 
 
-def test_trec_eval():
-    peer = pytest.importorskip("pytrec_eval")
-    judged, run = nested()
-    gains = DCG([0, 0.2, 0.5, 0.9], DCG.standard(4, 5).discounts)
-    told = exports.to_trec_eval(gains)
-    written = {
-        q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()
-    }
-    theirs = peer.RelevanceEvaluator(written, {"ndcg_cut.5"}).evaluate(run)
-    ours = evaluate(judged, run, gains)
-    assert told["measure"] == "ndcg_cut.5"
-    for query, value in zip(ours.queries, ours.values[0, 0], strict=True):
-        assert theirs[query]["ndcg_cut_5"] == pytest.approx(value, abs=1e-3)
-
-
-def test_ranx():
-    ranx = pytest.importorskip("ranx")
-    judged, run = nested()
-    exponential = DCG.standard(4, 5, "exponential")
-    theirs = ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), "ndcg_burges@5")
-    assert theirs == pytest.approx(evaluate(judged, run, exponential).means[0, 0], abs=1e-9)
-    told = exports.to_trec_eval(exponential)
-    written = {
-        q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()
-    }
-    assert ranx.evaluate(ranx.Qrels(written), ranx.Run(run), told["ranx"]) == pytest.approx(
-        theirs, abs=1e-9
-    )
-
-
-def test_cwl_eval():
-    falls = exports.cwl_continuation(STEEP)
-    np.testing.assert_allclose(falls, [0.9, 0.8 / 0.9, 0.25, 0.0])
-    weights = np.cumprod([1, *falls[:-1]])  # how likely each position is seen
-    np.testing.assert_allclose(weights, STEEP.discounts)
-    assert exports.cwl_gains(STEEP)[-1] == 1.0
-    for discounts in ([1, 1.2], [1, 0.0], [1, -0.5]):
-        refused("never rise", exports.cwl_continuation, DCG([0, 1], discounts))
-
-
-def test_cwl_eval_itself():
-    rankings = pytest.importorskip("cwl.ruler.ranking")
-    measures = pytest.importorskip("cwl.ruler.measures.cwl_metrics")
-
-    class Learned(measures.CWLMetric):
-        def name(self):
-            return "learned"
-
-        def c_vector(self, ranking, worse_case=True):
-            size = len(ranking.get_gain_vector(worse_case))
-            told = exports.cwl_continuation(STEEP)
-            return np.array((told + [0.0] * size)[:size])
-
-    grades = [3, 0, 2, 1, 3]
-    gains = np.array(exports.cwl_gains(STEEP))[grades]
-    found = Learned()
-    found.measure(rankings.Ranking("q", gains.tolist(), [1.0] * len(grades)))
-    assert found.expected_utility * STEEP.discounts.sum() == pytest.approx(
-        STEEP.normalised().score(grades), rel=1e-6
-    )
-
-
-def test_whole_gains():
-    assert exports.integer_gains(DCG.standard(5, 3)) == [0, 1, 3, 7, 15]
-    assert exports.integer_gains(DCG([1, 1.5, 3], [1])) == [0, 250, 1000]
-    assert exports.integer_gains(DCG([1, 1.5, 3], [1]), scale=4) == [0, 1, 4]
-    refused("makes different gains equal", exports.integer_gains, DCG([0, 1e-9, 0.4], [1]))
-    refused("fall", exports.integer_gains, DCG([0, 2, 1], [1]))
-
-
 def test_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 8))
@@ -351,46 +281,6 @@ class TestTorch:
             optimiser.step()
             values.append(value.item())
         assert values[-1] < values[0] - 0.1
-
-
-@pytest.mark.parametrize(
-    "dcg",
-    [
-        DCG.standard(4, 5),
-        DCG.standard(4, 5, discount="reciprocal"),
-        DCG([0.2, 0.3, 0.35, 1], DCG.standard(4, 7).discounts),
-        DCG([0, 5, 0.35, 1], 2 * DCG.standard(4, 20, discount="reciprocal").discounts),
-    ],
-)
-def test_catboost(dcg):
-    catboost, utils = map(pytest.importorskip, ("catboost", "catboost.utils"))
-    made = exports.to_catboost(dcg)
-    features, grades, sizes = data(size=20)
-    labels = np.array([made["label_of_grade"][grade] for grade in grades])
-    queries = np.repeat(np.arange(len(sizes)), sizes)
-    by_query = grades.reshape(len(sizes), -1)
-
-    # its metric has the values of evaluate, its labels are 32 bits
-    scores = np.random.default_rng(1).normal(size=len(grades))
-    (value,) = utils.eval_metric(labels, scores, made["eval_metric"], group_id=queries)
-    expected = evaluate_arrays(by_query, scores.reshape(by_query.shape), metrics=dcg).mean()
-    assert value == pytest.approx(expected, abs=1e-6)
-
-    # its objective raises it
-    tree = {"iterations": 20, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
-    told = {"loss_function": made["loss_function"], "eval_metric": made["eval_metric"]}
-    ranker = catboost.CatBoostRanker(**told, **tree).fit(features, labels, group_id=queries)
-    trained = evaluate_arrays(
-        by_query, ranker.predict(features).reshape(by_query.shape), metrics=dcg
-    )
-    assert trained.mean() > expected + 0.2
-
-
-def test_what_catboost_cannot_hold():
-    refused("has no discounts but 1 / log2.* 1 / rank", exports.to_catboost, STEEP)
-    below = DCG([-0.1, 0, 1], DCG.standard(3, 5).discounts)
-    refused("no gains below 0, but grade 0 has the gain -0.1", exports.to_catboost, below)
-    assert exports.to_catboost(DCG.standard(3, 1))["eval_metric"].endswith("LogPosition")
 
 
 def scheme_of(dcg):

@@ -18,7 +18,7 @@ SATURATION = ListUtility([0, 0.4, 1], [1, 0.5], stops=[0, 0.2, 0.9])
 def test_names_of_targets_and_the_nearest_of_an_unknown_one():
     for word, name in (("ir_measures", "ir-measures"), ("SQL", "sql"), ("sklearn", "scikit-learn")):
         assert target_of(word) == name
-    for word, near in (("quepit", "quepid"), ("trec", "trec-eval"), ("light_gbm", "lightgbm")):
+    for word, near in (("quepit", "quepid"), ("ir", "ir-measures"), ("light_gbm", "lightgbm")):
         refused(f"nearest is {near}", target_of, word)
     refused(r"'xyz'; the targets are quepid, sql", target_of, "xyz")
     refused("--rank-eval", target_of, "OpenSearch")
@@ -71,7 +71,7 @@ def test_every_target_refuses_what_is_no_dcg_or_has_a_worthless_best_grade(targe
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_plain_metric_is_refused_where_values_are_divided_by_the_ideal(target):
     plain = DCG([0, 0.5, 1], DCG.standard(3, 5).discounts, plain=True)
-    if target in ("ir-measures", "cwl-eval"):
+    if target == "ir-measures":
         divided = DCG(plain.gains, plain.discounts)
         assert exports.exported(plain, "dcg.json", target) == exports.exported(
             divided, "dcg.json", target
@@ -86,38 +86,11 @@ def test_a_plain_metric_is_refused_where_values_are_divided_by_the_ideal(target)
         )
 
 
-@pytest.mark.parametrize(
-    "call", [exports.to_lightgbm, exports.to_trec_eval, exports.integer_gains, exports.cwl_gains]
-)
-def test_gains_below_0_are_refused_where_the_target_has_none(call):
-    refused(
-        r"no gains below 0, but grade 1 has the gain -0\.5",
-        call,
-        DCG([0, -0.5, 2], DCG.standard(3, 3).discounts),
-    )
-    if call is not exports.integer_gains:
-        refused(
-            r"grade 1 gains less|gains that fall",
-            call,
-            DCG([1, 0.5, 2], DCG.standard(3, 3).discounts),
-        )
-
-
-@pytest.mark.parametrize(
-    "target, name", [("ranx", "ranx"), ("trec-eval", "trec_eval"), ("cwl-eval", "cwl_eval")]
-)
-def test_refusals_name_the_tool_that_was_asked_for(target, name):
-    rising = DCG([0, 0.5, 1], [0.5, 1])
-    refused(
-        rf"^{name} (has no discounts|needs positive discounts)",
-        exports.exported,
-        rising,
-        "dcg.json",
-        target,
-    )
-    if target != "cwl-eval":
-        falling = DCG([0, 0.5, 0.3], DCG.standard(3, 3).discounts)
-        refused(f"fall .* for {name}$", exports.exported, falling, "dcg.json", target)
+def test_gains_below_0_are_refused_where_the_target_has_none():
+    discounts = DCG.standard(3, 3).discounts
+    below, falling = DCG([0, -0.5, 2], discounts), DCG([1, 0.5, 2], discounts)
+    refused(r"no gains below 0, but grade 1 has the gain -0\.5", exports.to_lightgbm, below)
+    refused("grade 1 gains less", exports.to_lightgbm, falling)
 
 
 class TestOnTheCommandLine:
@@ -127,23 +100,18 @@ class TestOnTheCommandLine:
         SATURATION.save(here / "sat.json")
         return here
 
-    def test_settings(self, dcglearn, misuse):
-        status, out, _ = dcglearn("export", "dcg.json", "--to", "cwl_eval")
-        assert status == 0 and json.loads(out)["continuation"][-1] == 0
-        assert "rank 2" in misuse("--lossy", "export", "dcg.json", "--to", "trec-eval")
-        status, out, _ = dcglearn("export", "dcg.json", "--to", "trec-eval", "--lossy")
+    def test_settings(self, dcglearn):
+        _, out, _ = dcglearn("export", "dcg.json", "--to", "lightgbm", "--lossy")
         told = json.loads(out)
-        assert (
-            told["relevance_of_grade"] == {"0": 0, "1": 222, "2": 556, "3": 1000} and told["lost"]
-        )
+        assert told["params"]["label_gain"] == [0, 0.2, 0.5, 0.9] and told["lost"]
         assert "lightgbm_callables" in dcglearn("export", "dcg.json", "--to", "lightgbm")[1]
-        status, out, _ = dcglearn("export", "exponential-log2@10", "--to", "lightgbm")
+        _, out, _ = dcglearn("export", "exponential-log2@10", "--to", "lightgbm")
         assert (
             json.loads(out)["params"]["label_gain"] == [0, 1, 3, 7, 15]
             and json.loads(out)["lost"] == []
         )
         DCG([1, 2, 3], DCG.standard(3, 3).discounts).save("above.json")
-        told = json.loads(dcglearn("export", "above.json", "--to", "ranx")[1])
+        told = json.loads(dcglearn("export", "above.json", "--to", "lightgbm", "--lossy")[1])
         assert told["lost"] == [
             "the worst grade's gain, 1, which is subtracted from all: NDCG differs"
         ]

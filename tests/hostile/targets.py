@@ -352,7 +352,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
         {"q.csv": CSV, "run.txt": RUN},
     ),
     "show": (["show", "m.json"], {"m.json": METRIC}),
-    "export": (["export", "m.json", "--to", "trec-eval", "--lossy"], {"m.json": METRIC}),
+    "export": (["export", "m.json", "--to", "lightgbm", "--lossy"], {"m.json": METRIC}),
     "coherence": (
         ["coherence", "m.json", "linear-log2@3", "--documents", "2,1,0"],
         {"m.json": METRIC},

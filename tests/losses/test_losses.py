@@ -500,11 +500,6 @@ def test_arrays_and_exports_take_files(tmp_path):
         grades, scores, metrics={"file": tmp_path / "dcg.json", "name": "linear-log2"}
     )
     assert several["file"] == several["name"]
-    for export in (
-        dl.exports.to_lightgbm,
-        dl.exports.to_trec_eval,
-        dl.exports.cwl_gains,
-        dl.exports.cwl_continuation,
-    ):
+    for export in (dl.exports.to_lightgbm, dl.exports.to_sql):
         assert export(tmp_path / "dcg.json") == export(dcg)
         refused("how many grades", export, "linear-log2@3")

@@ -385,14 +385,7 @@ def of_lists() -> dict[str, Any]:
 def exported() -> dict[str, Any]:
     """Return what other tools are told."""
     metric = dl.DCG([0, 1, 3, 7], 1 / np.log2(np.arange(5) + 2))
-    found = {
-        "LightGBM": dl.exports.to_lightgbm(metric, lossy=True),
-        "trec_eval": dl.exports.to_trec_eval(metric, lossy=True),
-        "CatBoost": dl.exports.to_catboost(dl.DCG([0, 1, 3, 7], metric.discounts)),
-        "integers": dl.exports.integer_gains(dl.DCG([0, 0.5, 1.25, 3], metric.discounts)),
-        "continuation": dl.exports.cwl_continuation(metric),
-        "gains of cwl": dl.exports.cwl_gains(metric),
-    }
+    found = {"LightGBM": dl.exports.to_lightgbm(metric, lossy=True)}
     return numbers({name: _only_numbers(value) for name, value in found.items()})
 
 
