@@ -6,13 +6,9 @@ from dcglearn.evaluation.tool_files import RankEval as RankEval
 from dcglearn.evaluation.tool_files import read_rank_eval as read_rank_eval
 from dcglearn.evaluation.trec import Judgements as Judgements
 from dcglearn.evaluation.trec import Run as Run
-from dcglearn.joins.interleaving import (
-    preferences_from_interleaving as preferences_from_interleaving,
-)
 from dcglearn.joins.join_judgements import join_judgements as join_judgements
 from dcglearn.joins.join_judgements import preferences_from_runs as preferences_from_runs
 from dcglearn.joins.read_answers import read_answers as read_answers
-from dcglearn.joins.ubi_events import preferences_from_ubi as preferences_from_ubi
 from dcglearn.logs.preference_pairs import Agreement as Agreement
 from dcglearn.logs.preference_pairs import encode as encode
 from dcglearn.logs.visibility import Visibility as Visibility

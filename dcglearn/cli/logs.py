@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     "dcglearn convert vendor.csv --columns winner=Verdict --mapping-out vendor.toml -o log.jsonl",
     "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
     "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
-    "dcglearn convert --ubi events.ndjson --qrels judgments.json -o log.jsonl",
     "dcglearn convert --ratings rated.csv -o log.parquet",
     "dcglearn convert answers.jsonl --prompts prompts.jsonl -o llm.jsonl",
     "dcglearn convert verdicts-*.jsonl --verdicts -o verdicts.jsonl",

@@ -214,15 +214,6 @@ class JoinOptions:
     )
     run_a: str | None = input_row("With --run-b: LOG holds query and winner.", metavar="RUN")
     run_b: str | None = input_row("The other run.", metavar="RUN")
-    interleaving: Literal["team-draft", "balanced"] | None = input_row(
-        "LOG holds clicks on rankings that were interleaved this way."
-    )
-    ubi: bool = input_row(
-        "LOG holds OpenSearch's UBI events of an interleaved test; give --qrels.", False, "--ubi"
-    )
-    action: str = input_row(
-        "With --ubi: the action to credit, such as add_to_cart.", "click", metavar="NAME"
-    )
     unjudged: str = input_row(
         "With --qrels: the grade of an unjudged document.",
         "worst",
@@ -236,14 +227,10 @@ class JoinOptions:
         "error",
     )
 
-    def __post_init__(self) -> None:
-        if self.action != "click" and not self.ubi:
-            raise InputError(f"--action {self.action} goes with --ubi")
-
     @property
     def asked(self) -> list[str]:
-        """The options given that read a log with other files, or as clicks."""
-        names = ("ubi", "qrels", "run_a", "run_b", "interleaving")
+        """The options given that read a log with other files."""
+        names = ("qrels", "run_a", "run_b")
         return [option_name(name) for name in names if getattr(self, name)]
 
     @property
@@ -267,24 +254,8 @@ class JoinOptions:
         if self.asked == ["--qrels"]:
             return dl.io.join_judgements(log, qrels, skip_bad=skip_bad, **options)
 
-        # clicks on interleaved rankings
-        method, runs = self.interleaving, (self.run_a, self.run_b)
-        if self.ubi:
-            if self.asked != ["--ubi", "--qrels"]:
-                raise InputError(
-                    "--ubi needs --qrels FILE, judgements of what was shown, and no other join"
-                )
-            options |= {"action": self.action, "skip_bad": skip_bad}
-            return dl.io.preferences_from_ubi(log, qrels, **options)
-        if method is not None:
-            if runs != (None, None):
-                raise InputError(
-                    "--interleaving reads both rankings from LOG: leave --run-a and --run-b out"
-                )
-            options |= {"method": method, "skip_bad": skip_bad}
-            return dl.io.preferences_from_interleaving(log, qrels, **options)
-
         # verdicts on two runs
+        runs = (self.run_a, self.run_b)
         if skip_bad:
             raise InputError("--skip-bad does not go with runs")
         if qrels is None or None in runs:

@@ -1,1 +1,1 @@
-"""Logs made of runs, judgements and clicks."""
+"""Logs made of runs and judgements."""

@@ -120,15 +120,6 @@ ANSWER = {
 }
 """The columns of a log of answers."""
 
-IMPRESSION = {
-    "query": PREFERENCE["query"],
-    "weight": Role("positive", (*PREFERENCE["weight"].names, "impressions")),
-    "teams": named_role("documents", "teams"),
-    "merged": named_role("documents", "merged"),
-    "clicks": named_role("grades", "clicks", required=True),
-}
-"""The columns of impressions of interleaved rankings besides the rankings, `a` and `b`."""
-
 EXPERIMENT = {
     "experiment": named_role("label", "experiment,experiment_id,test", required=True),
     "outcome": named_role("label", "outcome", required=True),
@@ -161,7 +152,7 @@ LONG = {
 """The columns of tables with a row for each document; pairs have `side` and `pair`."""
 
 
-NAMED = {**SYSTEMS, **LONG, **ANSWER, **IMPRESSION, **EXPERIMENT, **PREFERENCE, **OUTCOMES, **VOTES}
+NAMED = {**SYSTEMS, **LONG, **ANSWER, **EXPERIMENT, **PREFERENCE, **OUTCOMES, **VOTES}
 NAMED |= {**PROBABILITY, **LOGPROBS, **RATING}
 """The columns that a log may name in its own way."""
 

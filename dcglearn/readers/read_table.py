@@ -190,10 +190,10 @@ def read_columns(
     with finding_columns(open_with, roles, mapping):
         with errors_in(name):
             source = open_shaped(open_with, roles, mapping)
-        return columns_on_scale(name, source, mapping, skip_bad)
+        return _columns_on_scale(name, source, mapping, skip_bad)
 
 
-def columns_on_scale(
+def _columns_on_scale(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, Counts, Recognised]:
     """Return what `read_columns` does of a source, whose grades have to be a scale."""

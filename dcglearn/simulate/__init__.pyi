@@ -2,8 +2,6 @@
 
 from dcglearn.rankers.synthetic import letor_queries as letor_queries
 from dcglearn.rankers.synthetic import nonlinear_queries as nonlinear_queries
-from dcglearn.simulate.clicks import ClickModel as ClickModel
-from dcglearn.simulate.clicks import click_log as click_log
 from dcglearn.simulate.judges import LIST_PAIRS as LIST_PAIRS
 from dcglearn.simulate.judges import ground_truth as ground_truth
 from dcglearn.simulate.judges import judge as judge

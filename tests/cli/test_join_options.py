@@ -1,4 +1,4 @@
-"""Judgements, runs, clicks and sides on the command line."""
+"""Judgements, runs and sides on the command line."""
 
 import json
 
@@ -25,14 +25,6 @@ def folder(here):
     (here / "old.txt").write_text("q Q0 d1 1 2 old\nq Q0 d2 2 1 old\n")
     (here / "new.txt").write_text("q Q0 d3 1 2 new\nq Q0 d1 2 1 new\n")
     (here / "verdicts.csv").write_text("query,winner,rater\nq,old,ann\nq,old,bob\n")
-    impression = {
-        "query": "q",
-        "a": ["d1", "d2"],
-        "b": ["d3", "d1"],
-        "teams": ["a", "b"],
-        "clicks": [1],
-    }
-    write_lines(here / "clicks.jsonl", [impression])
     return here
 
 
@@ -46,10 +38,6 @@ def folder(here):
         ),
         (["log.jsonl", "--qrels", "qrels.txt", "--depth", "1"], [[[2], [1]], [[2], [0]]]),
         (["verdicts.csv", "--qrels", "qrels.txt", *RUNS, "--depth", "2"], [[[2, 1], [0, 2]]] * 2),
-        (
-            ["clicks.jsonl", "--qrels", "qrels.txt", "--interleaving", "team-draft"],
-            [[[2, 1], [0, 2]]],
-        ),
     ],
 )
 def test_convert_joins(dcglearn, folder, options, expected):
@@ -68,23 +56,12 @@ def test_convert_joins(dcglearn, folder, options, expected):
         (["log.jsonl"], "a holds 'd1', which is no grade; for names of documents, give judgements"),
         (["log.jsonl", "--run-a", "old.txt"], "--run-a, --run-b and --qrels go together"),
         (
-            ["log.jsonl", "--interleaving", "balanced", "--run-a", "old.txt"],
-            "leave --run-a and --run-b out",
-        ),
-        (
             ["log.jsonl", "--qrels", "qrels.txt", "--ratings"],
             "--qrels is for pairs: leave it out with --ratings",
         ),
         (
             ["log.jsonl", "--qrels", "qrels.txt", "--scale", "Bad,Good"],
             "line 1: grade holds the grade 2, outside -2..1; the scale is Bad, Good: name more",
-        ),
-        *(
-            (
-                ["clicks.jsonl", "--interleaving", "balanced", option, value],
-                f"({option}) does not go with clicks",
-            )
-            for option, value in (("--positive", "a"), ("--sides", "shown"), ("--leave-out", "no"))
         ),
         (
             [

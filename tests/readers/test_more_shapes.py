@@ -437,9 +437,6 @@ def test_lists_of_objects_and_others_are_refused():
 
 def test_documents_that_are_objects_are_read_where_their_names_have_no_column(tmp_path):
     lists = {"a": [{"doc": "x", "grade": 1}], "b": [{"doc": "z", "grade": 2}]}
-    clicks = {**lists, "teams": ["a"], "clicks": [1]}
-    log = dl.io.preferences_from_interleaving([clicks], as_is=True)
-    assert log.preferred.tolist() == [[1]]
     answer = {"selected": "left"}
     result = [{"type": "pairwise", "from_name": "w", "value": answer}]
     task = {"id": 1, "data": lists, "annotations": [{"completed_by": 1, "result": result}]}

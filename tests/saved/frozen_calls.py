@@ -412,33 +412,18 @@ def programs() -> dict[str, Any]:
 
 
 def joined() -> dict[str, Any]:
-    """Make logs of runs with verdicts, of interleaving, and of lists of documents."""
+    """Make logs of runs with verdicts, and of lists of documents."""
     queries = sorted(judged())[:6]
     verdicts = [{"query": q, "winner": "ab"[i % 2]} for i, q in enumerate(queries)]
     few = {name: {q: runs()[name][q] for q in queries} for name in ("best", "plain")}
     by_runs = dl.io.preferences_from_runs(
         judged(), {"best": few["best"]}, {"plain": few["plain"]}, verdicts, as_is=True, depth=5
     )
-    shown = [
-        {
-            "query": q,
-            "a": ["d01", "d02", "d03"],
-            "b": ["d02", "d04", "d05"],
-            "teams": ["a", "b", "a"],
-            "shown": ["d01", "d02", "d03"],
-            "clicks": [1 + i % 3],
-        }
-        for i, q in enumerate(queries)
-    ]
     lists = [
         {"query": q, "a": ["d01", "d03"], "b": ["d02", "d05"], "winner": "ab"[i % 2]}
         for i, q in enumerate(queries)
     ]
-    logs_of = {
-        "runs": by_runs,
-        "interleaving": dl.io.preferences_from_interleaving(shown, judged(), as_is=True),
-        "documents": dl.io.join_judgements(lists, judged(), as_is=True),
-    }
+    logs_of = {"runs": by_runs, "documents": dl.io.join_judgements(lists, judged(), as_is=True)}
     columns = ("preferred", "other", "tie", "weight", "strength")
     return {
         f"{name}, {column}": _plain(getattr(log, column))
