@@ -11,7 +11,6 @@ from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import cautions_of
-from dcglearn.logs.triads import intransitive_triads
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.parted_log import contents, differing_pairs
 from dcglearn.parts.usable_pairs import NO_SIGNAL, REASON, one_sided_raters
@@ -36,11 +35,10 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         width = np.ptp(np.concatenate([bands.gain_band, bands.discount_band], axis=1), axis=0)
     much = any((np.abs(move) > width / 2 + 1e-9).any() for move in [*moves.values()][:1])
 
-    # lists that recur, and intransitive triads (ratings are numbers, which have an order)
+    # lists that recur
     sides = list_numbers(log.preferred, log.other)
     times = np.bincount(np.concatenate(sides))
     often = np.stack([times[lists] > 1 for lists in sides])
-    circular, triples = (0, 0) if rated else intransitive_triads(log)
 
     numbers: Fields = {
         "rated": rated,
@@ -48,7 +46,6 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "contradicted": log.n_contradicted(),
         "lists": len(times),
         "recurring": float(often.all(axis=0).mean()),
-        "circles": {"circular": circular, "triples": triples},
         # who judged
         "error_rate": inputs.fit.error_rate,
         "influence": {rater: float(np.abs(move).max()) for rater, move in moves.items()},
@@ -118,7 +115,7 @@ def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[s
             )
     notes += [line for line in numbers["as_read"] if line]
 
-    # which lists recur, and go in a circle
+    # which lists recur
     recurring = "no pair is"
     if numbers["recurring"]:
         recurring = f"{100 * numbers['recurring']:.0f}% of the pairs are"
@@ -126,12 +123,6 @@ def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[s
         f"{numbers['lists']:,} different lists were compared; {recurring} between two that each "
         "occur in several pairs"
     )
-    circular, triples = numbers["circles"].values()
-    if triples:
-        (striking if circular > triples / 8 else notes).append(
-            f"{100 * circular / triples:.1f}% of {triples:,} triples of lists go in a circle, "
-            "a over b, b over c, c over a (25% by chance)"
-        )
     if numbers["over_time"]:
         days = numbers["over_time"]["days"]
         notes.append(f"verdicts were given from {days[0]} to {days[-1]}")

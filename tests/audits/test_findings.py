@@ -16,7 +16,6 @@ from dcglearn.audits.of_metric import (
     verdict_section,
 )
 from dcglearn.foundation.validation import UpsideDownError
-from dcglearn.logs.triads import intransitive_triads
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
@@ -110,43 +109,6 @@ def test_judges_who_favour_a_side(bias, words):
     assert (
         (f"one side is favoured, that {words}" in finding) if words else ("favoured" not in finding)
     )
-
-
-def test_circles_of_preferences():
-    log = judged(40)
-    a, b, c = [3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 3, 0]
-    circle = Preferences(
-        [*log.preferred.tolist(), a, b, c], [*log.other.tolist(), b, c, a], n_grades=4
-    )
-    assert intransitive_triads(circle) == (1, 1)
-    assert intransitive_triads(Preferences([[1, 0], [1, 0], [0, 1]], [[0, 1], [0, 0], [0, 0]])) == (
-        0,
-        1,
-    )
-    assert "100.0% of 1 triples of lists go in a circle" in log_section(known_of(circle)).sentence
-    assert "circle" not in said(log_section(known_of(log)))
-
-
-def test_circles_are_counted_as_by_hand():
-    rng = np.random.default_rng(0)
-    lists = np.array([[i // 4, i % 4] for i in range(9)])
-    first, second = rng.integers(0, 9, (2, 60))
-    tie = rng.random(60) < 0.1
-    ahead = np.zeros((9, 9))
-    np.add.at(ahead, (first[~tie], second[~tie]), 1)
-    wins = ahead > ahead.T
-    triples = circles = 0
-    for i in range(9):
-        for j in range(i):
-            for k in range(j):
-                sides = ((i, j), (j, k), (k, i))
-                triples += all(wins[x, y] or wins[y, x] for x, y in sides)
-                circles += all(wins[x, y] for x, y in sides) + all(wins[y, x] for x, y in sides)
-    assert intransitive_triads(Preferences(lists[first], lists[second], tie=tie)) == (
-        circles,
-        triples,
-    )
-    assert triples > circles > 0
 
 
 def test_a_metric_outside_the_bands_and_one_within(steep):
