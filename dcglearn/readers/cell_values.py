@@ -48,8 +48,6 @@ def value_of(cell: Any, kind: str, texts: bool) -> Any:
         return cell.tolist()
     if isinstance(cell, str) and (texts or kind in ("grades", "documents")):
         cell = from_text(kind, cell)
-    elif texts and kind == "winner":
-        return answer_of(cell)
     if kind == "grades":
         with contextlib.suppress(InputError):  # which the rule of the kind raises
             return grades_of_objects(cell)
@@ -68,11 +66,6 @@ def from_text(kind: str, text: str) -> Any:
         return _token(text)
     if kind in ("number", "positive", "share", "score"):
         return _number(text)
-
-    # an annotation tool writes its answer as JSON
-    if kind == "winner" and text[0] in "[{":
-        with contextlib.suppress(ValueError, RecursionError):
-            return answer_of(json.loads(text))
     return text
 
 
@@ -133,33 +126,6 @@ def checked_score(value: Any, role: str) -> float:
 def words_of(text: str) -> list[str]:
     """Return the words of a text, which `BLANK` characters separate."""
     return re.findall(f"[^{BLANK}]+", text)
-
-
-def answer_of(value: Any) -> Any:
-    """Return the answer in what annotation tools write for it, or the value itself.
-
-    Label Studio writes ``[{"selected": "left"}]`` or ``{"choices": ["left"]}``, and Argilla a
-    ranking of the two sides, ``[{"value": "a", "rank": 1}, {"value": "b", "rank": 2}]``, in which
-    equal ranks are a tie.
-    """
-    while isinstance(value, list | Mapping):
-        before = value
-        if isinstance(value, Mapping):
-            value = value.get("selected", value.get("choices", value))
-        else:
-            value = value[0] if len(value) == 1 else _first_of_two(value)
-        if value is before:
-            break
-    return value
-
-
-def _first_of_two(ranking: list[Any]) -> Any:
-    """Return the better of two ranked options, "tie" if they have one rank; else the value."""
-    ranked = [option for option in ranking if isinstance(option, Mapping) and "value" in option]
-    if len(ranking) != 2 or [type(option.get("rank")) for option in ranked] != [int, int]:
-        return ranking
-    first, second = sorted(ranking, key=lambda option: option["rank"])
-    return "tie" if first["rank"] == second["rank"] else first["value"]
 
 
 DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "docno", "id")

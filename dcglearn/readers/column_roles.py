@@ -66,7 +66,7 @@ PREFERENCE = {
     "a": named_role("grades", "a,left,list_a,grades_a", required=True, marks="a,left,l"),
     "b": named_role("grades", "b,right,list_b,grades_b", required=True, marks="b,right,r"),
     "winner": named_role(
-        "winner", "winner,preferred,preference,label,choice,verdict,pw", required=True
+        "winner", "winner,preferred,preference,label,choice,verdict", required=True
     ),
     "supersedes": named_role("identity", "supersedes"),
     **dict(_roles_of_columns()),

@@ -36,7 +36,6 @@ from dcglearn.foundation.validation import (
     is_records,
 )
 from dcglearn.foundation.zip_files import is_hidden
-from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.column_roles import Record, Roles
 from dcglearn.readers.line_formats import (
     FrameRows,
@@ -290,10 +289,10 @@ def opener_of(log: Any, roles: Roles, mapping: LogMapping | None = None) -> tupl
     if isinstance(log, tuple) and len(log) == 2 and callable(log[1]):
         return log
     if is_frame(log):
-        return "data frame", annotated(_of_frame(polars_frame(log)))
+        return "data frame", partial(FrameRows, polars_frame(log))
     if is_records(log):
         records = named(log, PAIR_NAMES if "a" in roles else ("list", "rating"))
-        return "records", annotated(partial(Records, records))
+        return "records", partial(Records, records)
 
     # files
     if not is_path(log):
@@ -309,11 +308,11 @@ def opener_of(log: Any, roles: Roles, mapping: LogMapping | None = None) -> tupl
     # one file, or several as one log
     if len(files) == 1:
         name, data = files.popitem()
-        return name, annotated(opener_of_bytes(name, data, mapping))
+        return name, opener_of_bytes(name, data, mapping)
     needed = sum(PARSED.get(_form_of(name, data), 0.0) * len(data) for name, data in files.items())
     refuse_beyond_memory(needed, f"{name_of(log)}: reading {len(files):,} files", PARTS)
     openers = {name: opener_of_bytes(name, data, mapping) for name, data in files.items()}
-    return name_of(log), Files({name: annotated(one) for name, one in openers.items()})
+    return name_of(log), Files(openers)
 
 
 def records_of(
@@ -337,7 +336,7 @@ def opener_of_bytes(name: str, data: bytes, mapping: LogMapping | None = None) -
     if header is not None and kind != "text":
         raise InputError(f"{name}: header= (--header) is for text, such as CSV; leave it out")
     if kind == "parquet":
-        return _of_frame(parquet_rows(name, data))
+        return partial(FrameRows, parquet_rows(name, data))
 
     # JSON and text
     form = _form_of(name, data)
@@ -373,9 +372,3 @@ def _refuse_long_line(name: str, data: bytes) -> None:
                 "give one judgement a line"
             )
         start = end + 1
-
-
-def _of_frame(frame: PolarsFrame) -> Opener:
-    if is_export(frame.columns):
-        return partial(Records, frame.to_dicts())
-    return partial(FrameRows, frame)

@@ -63,8 +63,7 @@ def read_preferences(
       `Preferences.save` writes it; numbers in the lists are then grades, 0 = worst.
 
     The lists may be called chosen and rejected, without a winner; or the winner has a column of 0
-    and 1 for each outcome, winner_model_a, winner_model_b and winner_tie. Exports of Label Studio
-    and Argilla are recognised.
+    and 1 for each outcome, winner_model_a, winner_model_b and winner_tie.
 
     In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a
     line supersedes is left out, and an id counts once. Case does not matter, and other columns are

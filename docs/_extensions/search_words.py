@@ -13,7 +13,7 @@ WORDS = {
     "tutorials/experiments": "a/b test; ab test; online experiments; retention",
     "logs": "google forms; microsoft forms; surveymonkey; my grades are stars; star ratings; "
     "likert; excel; spreadsheet; csv; import data",
-    "recipes": "clicks; click log; interleaving; ubi; opensearch; polars",
+    "recipes": "clicks; click log; interleaving; ubi; label studio; argilla; polars",
     "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
     "audit": "audit my metric; is my metric right; metric validation",
     "evaluation": "significance test; compare two runs; qrels; unjudged documents; my own values "

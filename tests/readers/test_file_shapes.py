@@ -607,46 +607,6 @@ SAID = ["left", "right", "Same"]
 DATA = [{"query": q, "left": a, "right": b} for q, a, b in zip(QUERY, A, B, strict=True)]
 
 
-def task(data, rater, result, **annotation):
-    """Return a task of Label Studio with one annotation, and one that was skipped."""
-    given = {
-        "id": 7,
-        "completed_by": rater,
-        "result": result,
-        "was_cancelled": False,
-        "lead_time": 1.5,
-        **annotation,
-    }
-    skipped = {**given, "id": 8, "result": [], "was_cancelled": True}
-    return {
-        "id": 1,
-        "data": data,
-        "annotations": [given, skipped],
-        "predictions": [{"result": result}],
-        "project": 3,
-    }
-
-
-def result(said, name="better"):
-    value = {"choices": [said]} if name == "better" else {"selected": said}
-    return {
-        "id": "x",
-        "from_name": name,
-        "to_name": "lists",
-        "type": "choices" if name == "better" else "pairwise",
-    } | {"value": value}
-
-
-COMMENT = {
-    "from_name": "why",
-    "to_name": "lists",
-    "type": "textarea",
-    "value": {"text": ["no reason"]},
-}
-TASKS = [
-    task(data, rater, [result(said), COMMENT])
-    for data, rater, said in zip(DATA, RATER, SAID, strict=True)
-]
 MINIMAL = [
     {
         "id": 1,
@@ -662,103 +622,14 @@ MINIMAL_CSV = '"annotation_id","annotator","better","left","query","right"\n' + 
     f'7,"{x["annotator"]}","{x["better"]}","{json.dumps(x["left"])}","{x["query"]}","{x["right"]}"\n'
     for x in MINIMAL
 )
-ARGILLA = [
-    {
-        "id": data["query"],
-        "fields": {"a": " ".join(map(str, data["left"])), "b": " ".join(map(str, data["right"]))},
-        "metadata": {"query": data["query"]},
-        "suggestions": {"preference": {"value": "right", "score": 0.9, "agent": "model"}},
-        "responses": {"preference": [{"value": said, "user_id": rater}]},
-        "vectors": {},
-        "_server_id": None,
-    }
-    for data, rater, said in zip(DATA, RATER, SAID, strict=True)
-]
-RANKS = [(1, 2), (2, 1), (1, 1)]
-RANKED = [
-    {
-        **x,
-        "responses": {
-            "order": [
-                {
-                    "value": [{"value": s, "rank": r} for s, r in zip("ab", ranks, strict=True)],
-                    "user_id": u,
-                }
-            ]
-        },
-    }
-    for x, ranks, u in zip(ARGILLA, RANKS, RATER, strict=True)
-]
-FLAT = [
-    {
-        **x["fields"],
-        **x["metadata"],
-        "_server_id": "7",
-        "best.responses": [said, "right"],
-        "best.responses.users": [rater, "draft@x"],
-        "best.responses.status": ["submitted", "draft"],
-        "best.suggestion": "right",
-    }
-    for x, rater, said in zip(ARGILLA, RATER, SAID, strict=True)
-]
 ARENA = {"model_a": ["old"] * 3, "model_b": ["new"] * 3}
 HOT = {"winner_model_a": [1, 0, 0], "winner_model_b": [0, 1, 0], "winner_tie": [0, 0, 1]}
 HOT_REST = {name: marks for name, marks in HOT.items() if name != "winner_model_a"}
 BETTER = {"mapping": LogMapping(columns={"winner": "better"})}
 
 FOREIGN = {
-    "Label Studio, JSON": Shape("x.json", json.dumps(TASKS, indent=2), carries=("rater", "query")),
-    "Label Studio, JSON, raters in full": Shape(
-        "x.json",
-        json.dumps(
-            [
-                task(d, {"id": 4, "email": r}, [result(s)])
-                for d, r, s in zip(DATA, RATER, SAID, strict=True)
-            ]
-        ),
-        carries=("rater", "query"),
-    ),
-    "Label Studio, JSON, two questions": Shape(
-        "x.json",
-        json.dumps(
-            [
-                task(d, 4, [result(s), result("left", "clarity")])
-                for d, s in zip(DATA, SAID, strict=True)
-            ]
-        ),
-        BETTER,
-        carries=("query",),
-    ),
-    "Label Studio, JSON, two questions, none named": Shape(
-        "x.json",
-        json.dumps(
-            [
-                task(d, 4, [result(s), result("left", "clarity")])
-                for d, s in zip(DATA, SAID, strict=True)
-            ]
-        ),
-        refused="no 'winner' .*found query, left, right, better, clarity, rater",
-    ),
     "Label Studio, JSON-min": Shape("x.json", json.dumps(MINIMAL), BETTER, ("rater", "query")),
     "Label Studio, CSV": Shape("x.csv", MINIMAL_CSV, BETTER, ("rater", "query")),
-    "Label Studio, damaged": Shape(
-        "x.json",
-        json.dumps([*TASKS[:2], {**TASKS[2], "annotations": [3]}]),
-        refused="record 3: .*no 'a'",
-    ),
-    "Argilla, JSON": Shape("x.json", json.dumps(ARGILLA), carries=("rater", "query")),
-    "Argilla, JSON, a ranking": Shape("x.json", json.dumps(RANKED), carries=("rater", "query")),
-    "Argilla, JSON, damaged": Shape(
-        "x.json",
-        json.dumps([*ARGILLA[:2], {**ARGILLA[2], "responses": {"preference": 3}}]),
-        refused="record 3: no 'a'",
-    ),
-    "Argilla, JSON lines of a dataset": Shape(
-        "x.jsonl", json_lines(FLAT), carries=("rater", "query")
-    ),
-    "Argilla, Parquet of a dataset": Shape(
-        "x.parquet", pl.DataFrame(FLAT), carries=("rater", "query")
-    ),
     "Arena, a column for each outcome": Shape(
         "x.csv",
         table(HOT["winner_model_a"], "response_a,response_b,winner_model_a", **HOT_REST, **ARENA),
@@ -817,30 +688,6 @@ def judgements(log, carries):
     """
     values = [getattr(log, name).tolist() for name in ("preferred", "other", "tie", *carries)]
     return sorted(zip(*values, strict=True), key=str)
-
-
-def test_a_pairwise_control_tells_two_sides_and_leaves_other_tasks_open(tmp_path):
-    tasks = [
-        task(data, 4, [result(said, "sides")]) for data, said in zip(DATA, SAID[:2], strict=False)
-    ]
-    tasks.append({"id": 3, "data": DATA[2], "annotations": []})
-    log = dl.read_preferences(write(tmp_path, "x.json", json.dumps(tasks)))
-    assert (log.preferred.tolist(), log.other.tolist()) == (PREFERRED[:2], OTHER[:2])
-    assert log.dropped == {"open questions": 1}
-    assert log.recognised.columns["winner"] == "sides"
-    minimal = [
-        {**x["data"], "pw": [{"selected": said}]} for x, said in zip(tasks, SAID[:2], strict=False)
-    ]
-    of_minimal = dl.read_preferences(write(tmp_path, "m.json", json.dumps(minimal)))
-    rows = [
-        f'"[{{""selected"":""{said}""}}]","{d["left"]}","{d["right"]}"'
-        for d, said in zip(DATA, SAID[:2], strict=False)
-    ]
-    of_csv = dl.read_preferences(
-        write(tmp_path, "m.csv", "\n".join(['"pw","left","right"', *rows]))
-    )
-    for other in (of_minimal, of_csv):
-        assert (other.preferred.tolist(), other.other.tolist()) == (PREFERRED[:2], OTHER[:2])
 
 
 def test_chosen_lists_are_preferred_to_rejected_ones(tmp_path):

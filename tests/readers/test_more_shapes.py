@@ -343,14 +343,10 @@ def test_columns_by_a_path(tmp_path):
     assert read.other.tolist() == [[0, 1], [1, 1]]
     assert columns(read_preferences([nested], columns=names)) == columns(read[:1])
 
-    # in tables, and in the tasks of Label Studio
+    # in tables
     pl.DataFrame([nested]).write_parquet(tmp_path / "log.parquet")
     for table in (tmp_path / "log.parquet", pl.DataFrame([nested]).to_pandas()):
         assert columns(read_preferences(table, columns=names)) == columns(read[:1])
-    question = {"from_name": "best", "type": "choices", "value": {"choices": ["left"]}}
-    task = {"data": nested, "annotations": [{"completed_by": "ann", "result": [question]}]}
-    lists = {"a": "left.grades", "b": "right.grades"}
-    assert read_preferences([task], columns=lists).preferred.tolist() == [[2, 0]]
 
     # a path that some lines lack
     with pytest.raises(InputError, match="line 3: no 'b'"):
@@ -433,16 +429,6 @@ def test_lists_of_objects_and_others_are_refused():
     mixed = [{"doc": "x", "grade": 1}, 2]
     log = [{"a": mixed, "b": [{"doc": "z", "grade": 1}], "winner": "a"}]
     refused("record 1: a holds {'doc': 'x'", read_preferences, log)
-
-
-def test_documents_that_are_objects_are_read_where_their_names_have_no_column(tmp_path):
-    lists = {"a": [{"doc": "x", "grade": 1}], "b": [{"doc": "z", "grade": 2}]}
-    answer = {"selected": "left"}
-    result = [{"type": "pairwise", "from_name": "w", "value": answer}]
-    task = {"id": 1, "data": lists, "annotations": [{"completed_by": 1, "result": result}]}
-    path = write(tmp_path, "tasks.json", json.dumps([task]))
-    assert read_preferences(path, as_is=True).preferred.tolist() == [[1]]
-    refused("no 'list'", dl.read_ratings, path)
 
 
 @pytest.mark.parametrize(
