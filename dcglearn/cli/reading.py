@@ -131,7 +131,7 @@ class LogOptions(CheckedReading):
     """The paths of a log, how it is read, and how much of it may be in memory."""
 
     log: list[str] = argument_row(
-        "JSON lines or array, delimited text or Parquet, also .gz, .zst and .zip; "
+        "JSON lines or array, delimited text or Parquet, also .gz and .zst; "
         "- reads standard input. Or several files, or a folder.",
         ...,
         metavar="LOG...",
@@ -159,7 +159,7 @@ class LogOptions(CheckedReading):
         if not self.several:
             return False
         files = expand_paths(self.log, "**/*")
-        if {suffix_of(file) for file in files} & {*FORMATS, ".zip"} != {".parquet"}:
+        if {suffix_of(file) for file in files} & {*FORMATS} != {".parquet"}:
             return False
         from dcglearn.parts.parquet_pieces import are_plain
 

@@ -33,7 +33,7 @@ from dcglearn.evaluation.trec import (
     without_ranks,
 )
 from dcglearn.foundation.inputs import is_path, refuse_constant
-from dcglearn.foundation.sources import FORMATS, contents, kind_of, suffix_of
+from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
 from dcglearn.foundation.validation import (
     InputError,
     InputTypeError,
@@ -112,9 +112,9 @@ def read_judgements(
         doc_id, relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or
         any with ``columns``; dictionaries are ``{query: {document: grade}}``, as in pytrec_eval.
         Paths ending in .jsonl, .json, .csv, .tsv, .xlsx or .parquet are read as tables, all others
-        as TREC files; exports of Quepid and OpenSearch are recognised. A list of paths, a folder, a
-        pattern or a zip file may hold several, which are read as one. OpenSearch's ratings of ESCI
-        labels, 100, 10, 1 and 0, become the grades 3, 2, 1 and 0 unless `scale` says otherwise.
+        as TREC files; exports of Quepid and OpenSearch are recognised. A list of paths, a folder
+        or a pattern may hold several, which are read as one. OpenSearch's ratings of ESCI labels,
+        100, 10, 1 and 0, become the grades 3, 2, 1 and 0 unless `scale` says otherwise.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document judged twice for one query. Take "last" where later lines correct
         earlier ones, and one of the others where raters differ: means and medians are rounded to a
@@ -348,7 +348,7 @@ def _tables(
 
     # files
     if is_path(source):
-        files = [file for path in log_files(source) for file in contents(path, expected)]
+        files = [content(path, expected) for path in log_files(source)]
         return [_of_file(*file, roles, duplicates, mapping) for file in files]
 
     # nested dictionaries

@@ -15,8 +15,7 @@ from typing import Any
 
 from dcglearn.foundation.inputs import most_bytes, read_bytes, read_within, refuse_beyond_memory
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, listed
-from dcglearn.foundation.workbooks import sheet_text
-from dcglearn.foundation.zip_files import ZIP, TooLongError, files_inside
+from dcglearn.foundation.workbooks import ZIP, sheet_text
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -50,24 +49,7 @@ def content(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> tuple[str, bytes]:
-    """Return the name and bytes of one file as `contents` does.
-
-    Raise InputError if a zip file holds several.
-    """
-    files = contents(path, expected, encoding, sheet)
-    if len(files) > 1:
-        names = listed(name.removeprefix(f"{path}/") for name, _ in files)
-        raise InputError(f"{path} holds several files: {names}; unpack it, and name one")
-    return files[0]
-
-
-def contents(
-    path: PathLike,
-    expected: str = "one judgement a line",
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-) -> list[tuple[str, bytes]]:
-    """Return the name for messages and the decompressed bytes of a file, or of each one in a zip.
+    """Return the name for messages and the decompressed bytes of a file.
 
     Text becomes UTF-8 without a byte-order mark. The path ``-`` is standard input. Text is taken as
     UTF-8 unless an `encoding` is given. A `sheet` of an Excel workbook, by default the first,
@@ -85,25 +67,12 @@ def contents(
     else:
         name = str(path)
         packed = read_bytes(path)
-    data = decompressed(name, packed)
-
-    # the files inside a zip file
-    files = [(name, data)]
-    if data.startswith(ZIP):
-        with _bounded(name, data) as most:
-            files = files_inside(name, data, most)
-
-        for inside in files:
-            _refuse_others(*inside)
-        if len(files) > 1:
-            refuse_unknown(name, (inside.removeprefix(f"{name}/") for inside, _ in files))
-
-    return [(inside, _plain(inside, data, expected, encoding, sheet)) for inside, data in files]
+    return name, _plain(name, decompressed(name, packed), expected, encoding, sheet)
 
 
 def refuse_unknown(place: str, names: Iterable[str]) -> None:
-    """Raise InputError if files in a folder or a zip file have the suffix of no known format."""
-    unknown = [name for name in names if suffix_of(name) not in (*FORMATS, ".zip")]
+    """Raise InputError if files in a folder have the suffix of no known format."""
+    unknown = [name for name in names if suffix_of(name) not in FORMATS]
     if unknown:
         raise InputError(
             f"{place} holds files of no known suffix: {listed(unknown)}; take them out, or name "
@@ -115,7 +84,7 @@ def _plain(
     name: str, data: bytes, expected: str, encoding: str | None, sheet: str | int | None
 ) -> bytes:
     """Return the bytes of one file, text as UTF-8; raise InputError if it is empty."""
-    if data.startswith(ZIP):  # an Excel workbook
+    if data.startswith(ZIP):  # an Excel workbook, or a zip file that is refused
         data = sheet_text(name, data, sheet)
     elif sheet is not None:
         raise InputError(f"{name} is no workbook: leave out sheet={sheet!r} (--sheet)")
@@ -148,6 +117,10 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
         raise InputError(
             f"{name}: not text in {encoding} ({error}); give its encoding, or save it as UTF-8"
         ) from error
+
+
+class _TooLongError(Exception):
+    """Data inflate to more bytes than are allowed."""
 
 
 def decompressed(name: str, data: bytes) -> bytes:
@@ -183,7 +156,7 @@ def _bounded(name: str, data: bytes) -> Iterator[int]:
     most = min(by_memory, by_ratio)
     try:
         yield most
-    except TooLongError:
+    except _TooLongError:
         bound = f"more than {RATIO} times as much"
         if most == by_memory:
             bound = "half of the memory that is free"
@@ -255,7 +228,7 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
         parts.append(member.decompress(data, most + 1 - size))
         size += len(parts[-1])
         if size > most:
-            raise TooLongError
+            raise _TooLongError
         if not member.eof:
             raise EOFError("the end is missing")
 

@@ -1,51 +1,70 @@
-"""A sheet of an Excel workbook as text; cells are counted before they are read."""
+"""A sheet of an Excel workbook as text; sheets that span too many cells are refused unread."""
 
+import html
 import importlib.util
 import io
 import re
 import zipfile
-from collections import Counter
 from typing import Any
-from xml.parsers import expat
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import InputError, listed
-from dcglearn.foundation.zip_files import archive_of
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+"""First bytes of a zip file, as workbooks are, with files inside and without."""
 
 ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
 """Polars' engines for workbooks, by preference, and the packages that they need."""
 
-SPLIT = "split the sheet, or save it as CSV (UTF-8)"
+MOST_CELLS = 10_000_000
+"""Largest number of cells that a sheet may span, from A1 to its last row and column.
 
-_CELL = re.compile(r"\$?([A-Z]+)\$?([0-9]+)")
+Engines make a table of them all, and end the process where the memory does not hold it.
+"""
+
+_PLACE = re.compile(
+    rb"<(?:\w+:)?(row|c|mergeCell|hyperlink)\b"  # an element, its column and its row
+    rb"""(?:[^>]*?\s(?:r|ref)=["'](?:[^"':]*:)?\$?([A-Z]*)\$?([0-9]+)["'])?"""
+)
+
+_SHEET = re.compile(r"""<(?:\w+:)?sheet\s[^>]*?\bname=["']([^"']*)""")
 
 
 def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
     """Return a sheet of an Excel workbook, by default the first, as tab-separated text.
 
     `sheet` is a name or a number from 1. Raise InputError if there is no such sheet, if
-    the file is damaged, if no engine is installed, or if its sheets span more cells than the
-    memory holds, or four million and 20 times those that they hold.
+    the file is damaged or another zip file, if no engine is installed, or if a sheet spans more
+    than `MOST_CELLS` cells.
     """
     import polars as pl
+
+    # a workbook, and no other zip file
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except Exception as error:  # the module raises errors of several kinds for what is damaged
+        raise InputError(
+            f"{name}: a zip file or workbook that is damaged ({error}); make or copy it again"
+        ) from error
+    if not {"[Content_Types].xml", "mimetype"} & {*archive.namelist()}:
+        raise InputError(f"{name} is a zip file; unpack it, and name the files or their folder")
 
     # the first engine that is installed
     engines = (engine for engine, package in ENGINES.items() if importlib.util.find_spec(package))
     engine: Any = next(engines, None)
-    archive = archive_of(name, data)
     if engine is None:
         raise InputError(
             f"{name} is an Excel workbook; save the sheet as CSV (UTF-8). Workbooks are read where "
             "openpyxl is installed (pip install openpyxl)"
         )
 
-    # count the memory before anything is inflated
+    # its size before it is read
     inflated = sum(part.file_size for part in archive.infolist())
-    refuse_beyond_memory(4.0 * inflated, f"{name}: the workbook", SPLIT)
+    refuse_beyond_memory(4.0 * inflated, f"{name}: the workbook", "save the sheet as CSV (UTF-8)")
 
     try:
-        names = _refuse_wide(name, archive)
-        which = None if sheet is None else _sheet_among(name, sheet, names)
+        _refuse_far_cells(name, archive)
+        which = None if sheet is None else _sheet_among(name, sheet, archive)
 
         # as text, since a type that is inferred turns other cells into nulls or numbers; without a
         # header, since columns without a name, as below merged cells, would be left out
@@ -63,14 +82,15 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
         raise
     except Exception as error:
         raise InputError(
-            f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV"
+            f"{name} is an Excel file that cannot be read ({error}); save it as CSV"
         ) from error
     text = table.with_columns(pl.all().replace("", None))
     return text.write_csv(separator="\t", include_header=False).encode()
 
 
-def _sheet_among(name: str, sheet: str | int, names: list[str]) -> str:
+def _sheet_among(name: str, sheet: str | int, archive: zipfile.ZipFile) -> str:
     """Return the name of a sheet, given it or its number; raise InputError if there is none."""
+    names = [html.unescape(one) for one in _SHEET.findall(archive.read("xl/workbook.xml").decode())]
     if sheet in names:
         return str(sheet)
     if str(sheet).isdecimal() and 0 < int(sheet) <= len(names):
@@ -81,121 +101,29 @@ def _sheet_among(name: str, sheet: str | int, names: list[str]) -> str:
     )
 
 
-def _refuse_wide(name: str, archive: zipfile.ZipFile) -> list[str]:
-    """Return the names of the sheets; raise InputError if their cells are too many for the memory.
-
-    One cell far from the others spans a whole sheet, and cells that share a text each get a copy of
-    it.
-    """
-    # sheets are known by their content, since a workbook may give its parts any name
-    cells = _Cells()
+def _refuse_far_cells(name: str, archive: zipfile.ZipFile) -> None:
+    """Raise InputError if a sheet spans more than `MOST_CELLS` cells."""
+    # any part may be a sheet, whatever its name
     for part in archive.infolist():
-        with archive.open(part) as file:
-            cells.read(file)
+        row = column = last_row = last_column = 0
+        for element, letters, number in map(re.Match.groups, _PLACE.finditer(archive.read(part))):
+            # a place that is not written is the next one
+            if element == b"row":
+                row, column = int(number or row + 1), 0
+                continue
+            row, column = int(number or row), _column(letters) or column + 1
+            last_row, last_column = max(last_row, row), max(last_column, column)
 
-    # cells
-    spanned, held = cells.spanned, cells.held
-    if spanned > max(20 * held, 1 << 22):
-        raise InputError(
-            f"{name}: spans {spanned:,} cells, up to {cells.last}, and {held:,} are in it; delete "
-            "the rows and columns beyond the table, or save the sheet as CSV (UTF-8)"
-        )
-
-    # and characters; a cell takes up to 300 bytes with openpyxl, less with calamine
-    text = sum(n * cells.texts[i] for i, n in cells.uses.items() if i < len(cells.texts))
-    sheet = f"{name}: a sheet of {spanned:,} cells with {text:,} characters"
-    refuse_beyond_memory(300.0 * spanned + 4.0 * text, sheet, SPLIT)
-    return cells.sheets
+        if last_row * last_column > MOST_CELLS:
+            raise InputError(
+                f"{name}: a sheet spans {last_row:,} rows and {last_column:,} columns; delete "
+                "those beyond the table, or save the sheet as CSV (UTF-8)"
+            )
 
 
-class _Cells:
-    """What the parts of a workbook hold, counted as they are read.
-
-    `held` is the number of cells. `spanned` counts all from A1 to the last one of each sheet, and
-    those that merged cells, links and tables name, which are made one by one even where they are
-    empty; `last` names the farthest. `texts` has the lengths of the texts that cells share, and
-    `uses` how many cells show each. `sheets` are the names of the sheets, in order.
-    """
-
-    def __init__(self) -> None:
-        self.held = self.spanned = self._farthest = 0
-        self.last = ""
-        self.texts: list[int] = []
-        self.sheets: list[str] = []
-        self.uses: Counter[int] = Counter()
-
-    def read(self, file: Any) -> None:
-        """Read a part; nothing is counted in one that is no XML."""
-        self._row = self._column = self._rows = self._columns = 0
-        self._root, self._shared = "", False
-        self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.buffer_text = True
-        self._parser.StartElementHandler = self._begin
-        try:
-            self._parser.ParseFile(file)
-        except expat.ExpatError:
-            if self._root in ("worksheet", "sst"):
-                raise
-        self._count(self._rows, self._columns)
-
-    def _begin(self, tag: str, attributes: dict[str, str]) -> None:
-        kind, place = tag.rpartition(" ")[2], attributes.get("r", "")
-        self._root = self._root or kind
-        self._parser.CharacterDataHandler = None
-
-        # rows and cells, whose places may be left out
-        if kind == "row":
-            self._row, self._column = int(place) if place.isdecimal() else self._row + 1, 0
-        elif kind == "c":
-            cell = _CELL.fullmatch(place)
-            self._row, self._column = _place(cell) if cell else (self._row, self._column + 1)
-            self.held += 1
-            self._shared = attributes.get("t") == "s"
-            self._reach(self._row, self._column)
-
-        # texts that cells share
-        elif kind == "v" and self._shared:
-            self._parser.CharacterDataHandler = self._use
-        elif kind == "si":
-            self.texts.append(0)
-        elif kind == "t" and self._root == "sst" and self.texts:
-            self._parser.CharacterDataHandler = self._lengthen
-
-        # names and ranges
-        elif kind == "sheet" and self._root == "workbook":
-            self.sheets.append(attributes.get("name", ""))
-        elif kind in ("mergeCell", "hyperlink", "table"):
-            self._name(attributes.get("ref", ""))
-
-    def _use(self, index: str) -> None:
-        if index.isdecimal():
-            self.uses[int(index)] += 1
-
-    def _lengthen(self, text: str) -> None:
-        self.texts[-1] += len(text)
-
-    def _name(self, ref: str) -> None:
-        """Count the cells of a range such as A1:C3."""
-        corners = [_place(cell) for cell in _CELL.finditer(ref)]
-        if corners:
-            (top, left), (bottom, right) = corners[0], corners[-1]
-            self._count(abs(bottom - top) + 1, abs(right - left) + 1)
-            self._reach(max(top, bottom), max(left, right))
-
-    def _reach(self, row: int, column: int) -> None:
-        self._rows = max(self._rows, row)
-        self._columns = max(self._columns, column)
-
-    def _count(self, rows: int, columns: int) -> None:
-        self.spanned += rows * columns
-        if rows * columns > self._farthest:
-            self._farthest = rows * columns
-            self.last = f"row {rows:,} and column {columns:,}"
-
-
-def _place(cell: re.Match[str]) -> tuple[int, int]:
-    """Return the row and the column of a cell, both from 1."""
+def _column(letters: bytes | None) -> int:
+    """Return the number of a column, from 1; 0 without letters."""
     column = 0
-    for letter in cell[1]:
-        column = 26 * column + ord(letter) - ord("A") + 1
-    return int(cell[2]), column
+    for letter in letters or b"":
+        column = 26 * column + letter - ord("A") + 1
+    return column

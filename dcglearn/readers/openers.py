@@ -18,7 +18,7 @@ import numpy as np
 from dcglearn.foundation.inputs import Paths, is_path, refuse_beyond_memory
 from dcglearn.foundation.sources import (
     PARTS,
-    contents,
+    content,
     kind_of,
     parquet_rows,
     plain_types,
@@ -35,7 +35,6 @@ from dcglearn.foundation.validation import (
     is_frame,
     is_records,
 )
-from dcglearn.foundation.zip_files import is_hidden
 from dcglearn.readers.column_roles import Record, Roles
 from dcglearn.readers.line_formats import (
     FrameRows,
@@ -176,10 +175,16 @@ def log_files(log: Paths) -> list[PathLike]:
     return list({str(Path(file)): file for file in files}.values())
 
 
+def _is_hidden(name: str) -> bool:
+    """Return whether a file is no data: it begins with a point, or a system keeps it."""
+    of_system = r"__MACOSX(/|$)|_SUCCESS$|Thumbs\.db$|desktop\.ini$"
+    return re.search(rf"(^|/)(\.|~\$|{of_system})", name, re.IGNORECASE) is not None
+
+
 def _inside(folder: Path) -> list[PathLike]:
     """Return the files in a folder and in the folders below it, but not in those that are links."""
     entries = (entry for entry in folder.rglob("*") if entry.is_symlink() or not entry.is_dir())
-    shown = (entry for entry in entries if not is_hidden(entry.relative_to(folder).as_posix()))
+    shown = (entry for entry in entries if not _is_hidden(entry.relative_to(folder).as_posix()))
     files = sorted(islice(shown, MOST_FILES + 1))
     if not files:
         raise InputError(f"{folder} is a folder without a file; check the name")
@@ -258,7 +263,7 @@ class Joined(Reshaped):
         if not self._one_header:
             raise InputError(
                 "the files have different headers, so bad lines of all have no one file: read "
-                "each alone, those of a zip file after unpacking it"
+                "each alone"
             )
         source, inside = item
         return source.raw(inside)
@@ -303,7 +308,8 @@ def opener_of(log: Any, roles: Roles, mapping: LogMapping | None = None) -> tupl
         )
     files: dict[str, bytes] = {}
     for path in log_files(log):
-        files |= dict(contents(path, encoding=mapping.encoding, sheet=mapping.sheet))
+        name, data = content(path, encoding=mapping.encoding, sheet=mapping.sheet)
+        files[name] = data
 
     # one file, or several as one log
     if len(files) == 1:

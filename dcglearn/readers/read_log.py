@@ -38,9 +38,9 @@ def read_preferences(
     separated by tabs, commas, semicolons or ``|``, and lists as ``3 2 0``, ``3|2|0`` or ``[3, 2,
     0]`` (in quotes where commas separate); cells in quotes may hold line breaks. Parquet has list
     columns or such text. Of an Excel workbook (.xlsx) one sheet is read, where openpyxl or
-    fastexcel is installed. Gzip, bzip2, xz, zstd and zip are recognised by content. Several files,
-    the files in a folder, in the order of their names, and those in a zip file are one log,
-    in the same form or not; hidden ones are left out. Columns may also be called
+    fastexcel is installed. Gzip, bzip2, xz and zstd are recognised by content. Several files, and
+    the files in a folder, in the order of their names, are one log, in the same form or not; hidden
+    ones are left out. Columns may also be called
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
     - winner: preferred, preference, label, choice, verdict, holding a or left or first, b or right

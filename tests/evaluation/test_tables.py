@@ -3,10 +3,8 @@ refused with the place.
 """
 
 import gzip
-import io
 import json
 import lzma
-import zipfile
 
 import numpy as np
 import polars as pl
@@ -82,17 +80,10 @@ def test_any_white_space_separates_columns(tmp_path, first):
 ROWS = [("1", "D1", 2.0), ("1", "D2", 79.5), ("2", "D1", 1.0)]
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zip"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
 @pytest.mark.parametrize("kind", ["run.csv", "run.TSV", "run.jsonl", "run.json"])
 def test_tables_are_read_by_their_name_compressed_too(tmp_path, kind, suffix):
-
-    def zipped(data):
-        file = io.BytesIO()
-        with zipfile.ZipFile(file, "w") as packed:
-            packed.writestr(kind, data)
-        return file.getvalue()
-
-    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zip": zipped}[suffix]
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[suffix]
     separator = "\t" if kind.endswith("TSV") else ","
     if kind.endswith("jsonl"):
         text = "".join(
@@ -275,14 +266,11 @@ SPLIT = {
 }
 
 
-@pytest.mark.parametrize("by", ["list", "folder", "pattern", "zip"])
+@pytest.mark.parametrize("by", ["list", "folder", "pattern"])
 def test_several_files_of_judgements_are_one(tmp_path, by):
     paths = [written(tmp_path, name, text) for name, text in SPLIT.items()]
-    with zipfile.ZipFile(tmp_path.parent / f"{tmp_path.name}.zip", "w") as packed:
-        for name, text in SPLIT.items():
-            packed.writestr(name, text)
     sources = {"list": paths, "folder": tmp_path, "pattern": f"{tmp_path}/*.*"}
-    read = read_judgements(sources.get(by, f"{tmp_path}.zip"))
+    read = read_judgements(sources[by])
     assert sorted(read.frame.rows()) == [(q.replace(" j", "_j"), d, g) for q, d, g in EXPECTED]
 
 

@@ -4,11 +4,9 @@ them.
 
 import bz2
 import gzip
-import io
 import json
 import lzma
 import re
-import zipfile
 from collections.abc import Callable
 
 import numpy as np
@@ -221,34 +219,10 @@ def odd_value(rng: Random, data: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
-    """Return a zip file that holds these files, by name."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
-    return packed.getvalue()
-
-
-class _Zip:
-    """A zip file of one file, with the functions of the other compressions."""
-
-    @staticmethod
-    def decompress(data: bytes) -> bytes:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return archive.read(archive.namelist()[0])
-
-    @staticmethod
-    def compress(data: bytes) -> bytes:
-        return zipped({"l.jsonl": data})
-
-
 def bomb(rng: Random, data: bytes) -> bytes:
     """Put up to a million blanks or lines into a file, or up to a hundred million into a packed
     one."""
-    pack = {b"\x1f\x8b": gzip, b"BZ": bz2, b"PK": _Zip, b"\xfd7": lzma, b"\x28\xb5": zstd}.get(
-        data[:2]
-    )
+    pack = {b"\x1f\x8b": gzip, b"BZ": bz2, b"\xfd7": lzma, b"\x28\xb5": zstd}.get(data[:2])
     inside = data
     if pack is not None:
         try:

@@ -45,7 +45,6 @@ from dcglearn.readers.read_log import read_preferences, read_ratings
 from dcglearn.readers.read_table import columns_of
 from dcglearn.readers.shown_order import with_lists
 from tests.hostile import referees
-from tests.hostile.damage import zipped
 from tests.hostile.referees import Refused
 from tests.judge.makers import answer, candidates, verdict
 from tests.readers.line_by_line import read_carefully
@@ -220,8 +219,6 @@ LOG_WIDE = (
     "left_1;left_2;right_1;right_2;winner\n"
     + "".join(f"{i % 3};2;1;{i % 4};{i % 2 + 1}\n" for i in range(12))
 ).encode()
-ZIPPED = zipped({"l.jsonl": LOG})
-ZIPPED_LOGS = zipped({"l.jsonl": LOG, "l.csv": LOG_CSV})
 LOG_LONG = "query,side,position,grade,winner\n" + "".join(
     f"q{i},{side},{k},{(i * k + len(side)) % 4},left\n"
     for i in range(3)
@@ -316,7 +313,6 @@ LOGS = {
     "preferences in zstd": Target(
         {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)}, read_preferences
     ),
-    "preferences in zip": Target({"l.zip": ZIPPED, "several.zip": ZIPPED_LOGS}, read_preferences),
     "visible directions": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, _visible),
     "logs of verdicts": Target({"v.jsonl": VERDICTS}, _verdicts),
     "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),

@@ -1,4 +1,4 @@
-"""Several files, a folder or a zip file of them as one log: read as their lines in one file are."""
+"""Several files, or a folder of them, as one log: read as their lines in one file are."""
 
 import gzip
 import io
@@ -12,7 +12,6 @@ import dcglearn as dl
 from dcglearn.readers import openers as joined_files
 from dcglearn.readers.line_formats import Source
 from dcglearn.readers.openers import Joined
-from tests.foundation.test_zip_files import zipped
 from tests.makers import refused
 
 LINES = [
@@ -90,8 +89,6 @@ def test_files_are_read_as_one_file_of_their_lines(logs, monkeypatch, first, sec
         if first == second or "*" not in str(log):
             read = dl.read_preferences(log)
             assert same(read, whole) and (read.depth, read.n_grades) == (3, 3)
-    Path("log.zip").write_bytes(zipped(files))
-    assert same(dl.read_preferences("log.zip"), whole)
 
 
 def test_each_file_has_a_shape_of_its_own(logs):
@@ -149,7 +146,7 @@ def test_bad_lines_of_files_of_one_form_are_set_aside(logs):
     )
     logs(**{"c.csv": csv_lines(LINES)})
     refused(
-        "the files have different headers, .*: read each alone, those of a zip file after",
+        "the files have different headers, .*: read each alone",
         dl.read_preferences,
         folder,
         skip_bad="bad.jsonl",

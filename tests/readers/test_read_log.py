@@ -61,7 +61,7 @@ def test_saved_log_reads_back(tmp_path, monkeypatch, name):
     )
 
 
-SUFFIXES = [*FORMATS, *WRITTEN, ".html", ".feather", ".zip", ".bz2", ".data"]
+SUFFIXES = [*FORMATS, *WRITTEN, ".html", ".feather", ".bz2", ".data"]
 
 
 @pytest.mark.parametrize("case", [str.lower, str.upper, str.title])
