@@ -37,7 +37,7 @@ FINE = {
         "study_m_noise_ceiling",
     ),
     "study_q_gate",
-    *("study_r_interleaving", "study_s_proxy", "study_u_experiments", "study_w_intervals"),
+    *("study_s_proxy", "study_u_experiments", "study_w_intervals"),
     *("study_x_free_discounts", "study_z_truths_and_judges", "train_trees"),
 }
 """Programs whose claims are of rates and narrow ranges, which two quick repeats cannot show."""
@@ -109,7 +109,6 @@ LONG = (
     "study_i_active",
     "study_k_bands",
     "study_n_forms",
-    "study_r_interleaving",
     "study_s_proxy",
     "study_y_always_left",
     "study_t_answers",
