@@ -7,7 +7,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir wheels .
 
 FROM python:3.13-slim
 COPY --from=build /opt/build/wheels /opt/wheels
-RUN pip install --no-cache-dir "$(echo /opt/wheels/*.whl)[judge]"
+RUN pip install --no-cache-dir /opt/wheels/*.whl
 RUN useradd --create-home --uid 1000 dcglearn
 USER dcglearn
 RUN dcglearn --version

@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
-EXTRAS := ir,trees,dask,judge,cvxpy
+EXTRAS := ir,trees,dask,cvxpy
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FILES  ?= 20000
 KILLS  ?= 500
@@ -16,7 +16,7 @@ PLATFORMS := linux-x86_64 linux-aarch64 macos-x86_64 macos-arm64 windows-x86_64 
 RESOLVE-oldest := --resolution lowest-direct
 RESOLVE-newest := --prerelease allow
 
-.PHONY: demo judge kernels test long processors fuzz browser check peers oldest newest dist wheels image docs bench figures studies theory clean help
+.PHONY: demo kernels test long processors fuzz browser check peers oldest newest dist wheels image docs bench figures studies theory clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -49,10 +49,6 @@ demo: $(INSTALLED) ## learn a DCG from the log that ships with the project, draw
 	$(BIN)/dcglearn audit examples/side_by_side.jsonl -o build/audit.html --force
 	@echo "the audit of the usual metric: open build/audit.html in a browser"
 
-judge: $(READY)  ## judge the example's pairs of lists in the browser, and see what your verdicts teach
-	@mkdir -p build
-	$(BIN)/dcglearn judge examples/lists_to_judge.jsonl --log build/verdicts.jsonl
-
 kernels: $(READY) ## compile the C kernels in place, as an import of a clone does where their C has changed
 	$(BIN)/python dcglearn/kernels/build.py
 
@@ -68,12 +64,11 @@ processors: $(READY) ## run the tests that compute under other processors, threa
 browser: docs    ## test the judging page, an audit and the site in Chromium (CHROMIUM=path), and write their pictures to build
 	$(PIP) playwright
 	$(PIP) --no-deps axe-playwright-python
-	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py tests/judge/test_exported_in_browser.py tests/audits/test_page_in_browser.py tests/test_site_in_browser.py -s --durations=5
+	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_page_in_browser.py tests/audits/test_page_in_browser.py tests/test_site_in_browser.py -s --durations=5
 
-fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), kills and full disks (KILLS=500 DISKS=200), raters; seed: the date
+fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), kills and full disks (KILLS=500 DISKS=200); seed: the date
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)
 	$(BIN)/python -m tests.hostile.stops --kills $(KILLS) --full-disks $(DISKS)
-	$(BIN)/python -m tests.hostile.raters
 
 peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, cwl_eval, ppi-python, PyTorch (CPU), sentence-transformers; none may be missing
 	$(PIP) cwl-eval ppi-python

@@ -1,4 +1,4 @@
-"""Print 240 pairs of result lists, to try `dcglearn judge` with.
+"""Print 240 pairs of result lists, to try `dcglearn ask` with.
 
 The queries are the 40 made-up ones of `topics.txt`. Grades are 0 (beside the point), 1 (touches the
 query), 2 (answers it among other things) and 3 (answers it).

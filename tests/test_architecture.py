@@ -27,7 +27,7 @@ WINGS = {
     "audits": (
         "coherence exports raters trust learning evaluation parts readers logs metrics foundation"
     ),
-    "judge": "plots estimators raters trust learning evaluation readers logs metrics foundation",
+    "judge": "evaluation readers logs metrics foundation",
     "simulate": "rankers readers logs metrics foundation",
     "plots": "coherence raters trust learning evaluation metrics foundation",
     "rankers": "losses metrics foundation",

@@ -479,7 +479,7 @@ def test_pages_written_from_the_code_name_every_command(monkeypatch):
     from pages_from_code import changes_page, commands_page, reading_options
 
     page = commands_page()
-    assert {"learn", "judge", "export", "train"} <= {
+    assert {"learn", "ask", "export", "train"} <= {
         *re.findall(r"^### (\w+)$", page, flags=re.MULTILINE)
     }
     assert "dcglearn learn" in page and "--holdout" in page

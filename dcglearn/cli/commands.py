@@ -1,17 +1,17 @@
 """The program `app` and its commands: this file names the file of each."""
 
+from dcglearn.cli.ask import ask
 from dcglearn.cli.audit import audit
 from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import program
 from dcglearn.cli.evaluate import ask_grades, compare, evaluate, gate
-from dcglearn.cli.judge import judge, prompts
 from dcglearn.cli.learn import learn, learn_answers, learn_experiments
-from dcglearn.cli.logs import ask, convert
+from dcglearn.cli.logs import convert
 from dcglearn.cli.rankers import rank, train
 from dcglearn.cli.saved import export, show
 
 COMMANDS = {
-    "Learn a DCG": (learn, learn_answers, learn_experiments, convert, ask, judge, prompts, show),
+    "Learn a DCG": (learn, learn_answers, learn_experiments, convert, ask, show),
     "Evaluate with it": (audit, evaluate, compare, gate, ask_grades, systems, coherence, export),
     "Train rankers against it": (train, rank),
 }

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, TypeVar
 
 import typer
 
+from dcglearn.cli.ask import RequestOptions
 from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
-from dcglearn.cli.judge import RequestOptions
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import (
     Force,

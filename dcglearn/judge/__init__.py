@@ -1,5 +1,4 @@
-"""The judging page: pairs of lists in a browser, verdicts kept safely, and the DCG learned so far.
+"""Questions to people and models: pairs of lists as a page that needs no server, or as prompts.
 
-Read `study.py` first: it says what is asked of whom. `server.py` is the server, `exported.py`
-writes pages that need none, and `page/` is the page.
+Read `pages.py` first: it says which pairs a page asks about. `page/` is the page.
 """

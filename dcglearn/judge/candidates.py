@@ -32,7 +32,7 @@ from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.openers import records_of
 from dcglearn.readers.read_table import read_columns
 
-TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000, "image": 2000}
+TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000}
 """The fields of an item that are shown, and the most characters of each."""
 
 DOCUMENT = {
@@ -40,7 +40,6 @@ DOCUMENT = {
     "title": ("title", "headline", "name"),
     "snippet": ("snippet", "text", "body", "abstract", "contents"),
     "url": ("url",),
-    "image": ("image",),
 }
 """The keys of a document in a collection, by what they hold."""
 
@@ -85,12 +84,11 @@ def pair_key(
 class Candidates:
     """Distinct pairs that could be judged, of one depth.
 
-    With them stand the names of the two systems and of the grades, and what was left out.
+    With them stand the names of the grades, and what was left out.
     """
 
     pairs: tuple[Pair, ...]
     n_grades: int
-    systems: tuple[str, str] | None = None
     dropped: Counts = field(default_factory=dict)
     grade_names: list[str] | None = None
 
@@ -99,21 +97,10 @@ class Candidates:
         """The grades, int8 of shape (m, 2, K)."""
         return np.array([(pair.a, pair.b) for pair in self.pairs], np.int8)
 
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """The number of each pair by its key."""
-        return {pair.key: number for number, pair in enumerate(self.pairs)}
-
     @property
     def depth(self) -> int:
         """K."""
         return int(self.lists.shape[2])
-
-    @property
-    def image_hosts(self) -> list[str]:
-        """The origins, such as ``https://images.example.org``, of the items' pictures."""
-        images = (item.get("image", "") for pair in self.pairs for item in pair.items)
-        return sorted({origin for image in images if (origin := web_origin(image))})
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -133,15 +120,13 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
         pairs.append(replace(pair, a=a, b=b, items_a=items_a, items_b=items_b))
 
     # those of unequal grades that are no candidates
-    new = (pair for pair in pairs if pair.a != pair.b and pair.key not in candidates.index)
+    asked = {pair.key for pair in candidates.pairs}
+    new = (pair for pair in pairs if pair.a != pair.b and pair.key not in asked)
     return sorted(new, key=lambda pair: (pair.b[0] - pair.a[0], pair.key))
 
 
 def distinct(
-    pairs: Iterable[Pair],
-    n_grades: int | None = None,
-    systems: tuple[str, str] | None = None,
-    lacking: Mapping[str, int] | None = None,
+    pairs: Iterable[Pair], n_grades: int | None = None, lacking: Mapping[str, int] | None = None
 ) -> Candidates:
     """Return informative pairs, each once, and count others; raise InputError if none is left.
 
@@ -166,7 +151,7 @@ def distinct(
         )
     top = max(max(pair.a + pair.b) for pair in kept.values())
     size = max(n_grades or 0, top + 1, 2)
-    return Candidates(tuple(kept.values()), size, systems, {**dropped, **(lacking or {})})
+    return Candidates(tuple(kept.values()), size, {**dropped, **(lacking or {})})
 
 
 @spelled_out(TableOptions)
@@ -188,9 +173,7 @@ def read_candidates(
     """
     most_bytes = 256 << 20
     if str(path) == "-":
-        raise InputError(
-            "candidates are read from a file, so that a restart finds them again; name one"
-        )
+        raise InputError("candidates for a page or prompts are read from a file; name one")
     if Path(path).exists() and Path(path).stat().st_size > most_bytes:
         raise InputError(f"{path} is larger than {most_bytes >> 20} MB; give a sample of its pairs")
 
@@ -312,29 +295,21 @@ def _text(value: Any, role: str, most: int) -> str:
     return value
 
 
-def web_origin(url: str) -> str | None:
-    """Return the scheme and host that a page may use; None unless the address is plain http(s)."""
+def is_web_address(url: str) -> bool:
+    """Return whether a page may link to an address: plain http or https."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
+        host, _ = parts.hostname or "", parts.port
     except ValueError:
-        return None
+        return False
     plain = host.isascii() and all(mark.isalnum() or mark in ".-:" for mark in host)
-    if parts.scheme not in ("http", "https") or not host or not plain:
-        return None
-    host = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{host}:{port}" if port else f"{parts.scheme}://{host}"
+    return parts.scheme in ("http", "https") and host != "" and plain
 
 
-def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item]:
-    """Return the items as a page may show them: http(s) addresses, pictures only if allowed."""
-    links = {"url", "image"} if images else {"url"}
-
-    def is_seen(name: str, text: str) -> bool:
-        return name in ("title", "snippet") or (name in links and web_origin(text) is not None)
-
+def seen_items(items: Sequence[Mapping[str, str]]) -> list[Item]:
+    """Return the items as a page may show them: with http(s) addresses only."""
     return [
-        {name: item[name] for name in TEXT_LIMITS if name in item and is_seen(name, item[name])}
+        {name: text for name, text in item.items() if name != "url" or is_web_address(text)}
         for item in items
     ]
 
@@ -390,7 +365,7 @@ def candidates_from_runs(
 
     of_one = len(first.keys() ^ second.keys())
     lacking = ({"queries of one run only": of_one} if of_one else {}) | _look_up(pairs, documents)
-    return distinct(pairs, max(n_grades or 0, top + 1), names, lacking)
+    return distinct(pairs, max(n_grades or 0, top + 1), lacking)
 
 
 def _top(

@@ -1,15 +1,16 @@
 """Prompts that ask a language model which list of a pair is better; nothing is sent from here."""
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from string import Template
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.inputs import read_bytes
-from dcglearn.foundation.validation import Fields, InputError, errors_in
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.candidates import Candidates, Item
-from dcglearn.readers.line_formats import decoded
+
+TEMPLATE = "two-lists"
+"""Name of the prompt's template, with which the id of each request begins."""
 
 
 def pairs_beside(prompts: str | Path) -> Path:
@@ -18,32 +19,12 @@ def pairs_beside(prompts: str | Path) -> Path:
 
 
 def write_prompts(
-    candidates: Candidates,
-    path: Path,
-    *,
-    template: Path | None,
-    shape: str,
-    model: str | None,
-    force: bool,
+    candidates: Candidates, path: Path, *, shape: str, model: str, force: bool
 ) -> None:
     """Write two requests a pair, in both orders, by key, and the pairs beside them.
 
-    The name of the template's file is its name, by default "two-lists". Raises InputError if a pair
-    has no texts, or the template lacks a list.
+    Raises InputError if a pair has no texts.
     """
-    template = template or Path(__file__).parent / "templates" / "two-lists.txt"
-    with errors_in(str(template)):
-        text = decoded(read_bytes(template))
-    name = re.sub(r"[^A-Za-z0-9_-]", "-", template.stem)[:40]
-
-    # what the template and the pairs must hold
-    places = re.compile(r"\{(query|intent|first|second)\}")
-    if not {"first", "second"} <= {*places.findall(text)}:
-        raise InputError(
-            f"{template}: a template has {{query}}, {{intent}}, and the lists as {{first}} and "
-            "{second}"
-        )
-
     # texts that a model can read
     if bare := sum(pair.items_a is None for pair in candidates.pairs):
         raise InputError(
@@ -52,16 +33,18 @@ def write_prompts(
         )
 
     # requests in both orders
+    text = (Path(__file__).parent / "templates" / f"{TEMPLATE}.txt").read_text(encoding="utf-8")
+    template = Template(text)
     requests, questions = [], []
     for pair in candidates.pairs:
-        key, a, b = f"{name}-{pair.key}", _as_text(pair.items_a or ()), _as_text(pair.items_b or ())
+        key = f"{TEMPLATE}-{pair.key}"
+        a, b = _as_text(pair.items_a or ()), _as_text(pair.items_b or ())
         asked = {"query": pair.text or pair.query, "intent": pair.intent}
         questions.append(
             {"id": key, "query": pair.query, "a": pair.a, "b": pair.b, "winner": "open"}
         )
         for order, first, second in (("ab", a, b), ("ba", b, a)):
-            texts = {**asked, "first": first, "second": second}
-            prompt = places.sub(lambda place, texts=texts: texts[place[1]], text)  # type: ignore[misc]
+            prompt = template.substitute(asked, first=first, second=second)
             requests.append(request(f"{key}-{order}", prompt, shape, model))
 
     # the pairs beside them

@@ -34,7 +34,7 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
     """
     beside = pairs_beside(prompts)
     if not beside.exists():
-        raise InputError(f"{beside} does not exist: `dcglearn prompts` writes it beside {prompts}")
+        raise InputError(f"{beside} does not exist: `dcglearn ask` writes it beside {prompts}")
     pairs = {pair.pop("id", ""): pair for _, pair in records_of(str(beside), PREFERENCE)}
     codes = {word: WINNERS[word] for word in ("a", "b", "tie")} | mapping.own_words.codes
     names = {*mapping.roles(PREFERENCE)["winner"].names, "answer"}

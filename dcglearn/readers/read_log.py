@@ -65,10 +65,10 @@ def read_preferences(
     The lists may be called chosen and rejected, without a winner; or the winner has a column of 0
     and 1 for each outcome, winner_model_a, winner_model_b and winner_tie.
 
-    In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a
-    line supersedes is left out, and an id counts once. Case does not matter, and other columns are
-    ignored. A missing weight or strength is 1, a missing query or rater the empty text, unless a
-    table seems to have merged cells; either every line has a margin or none.
+    In a log with a column `supersedes`, as pages of ``dcglearn ask`` give it, a verdict whose `id`
+    a line supersedes is left out, and an id counts once. Case does not matter, and other columns
+    are ignored. A missing weight or strength is 1, a missing query or rater the empty text, unless
+    a table seems to have merged cells; either every line has a margin or none.
 
     A list may have a column for each position: ``left_1 .. left_10, right_1 .. right_10``, ``a1,
     a2``, ``grade_a_01`` and so on; blank cells end a list, and NA is an unknown grade. Or each

@@ -163,15 +163,10 @@ def suggest_pairs(
     pairs = _candidate_pairs(candidates, random_state)
     top = int(pairs.max(initial=0)) + 1
     n_grades = max(top, n_grades or 0, 2 if judged is None else judged.n_grades)
-    asked = None if judged is None else _candidate_pairs(judged, random_state)
-    pairs = _open(pairs, asked)
+    pairs = _open(pairs, _asked(judged, pairs))
 
     # choose one after the other
-    metric = _present_metric(judged, learner, n_grades, pairs.shape[2])
-    with one_blas_thread():
-        directions = _directions(pairs, asked, metric)
-        doubt = _doubt(pairs, fit_of(learner))
-        chosen, value = _greedy(*directions, doubt, min(n, len(pairs)))
+    metric, chosen, value = most_informative(judged, pairs, n, learner, n_grades)
     if len(pairs) < n:
         left = number_of(len(pairs), "pairs")
         warnings.warn(f"only {left} left to ask, of the {n} wanted", UserWarning, stacklevel=2)
@@ -179,16 +174,20 @@ def suggest_pairs(
     return Questions(best, metric.score(best[:, 0]) - metric.score(best[:, 1]), value)
 
 
-def values_of(
-    pairs: Grades, asked: Grades | None, metric: DCG | ListUtility, fit: DirectFit | None = None
-) -> Floats:
-    """Return how informative each pair is after the pairs asked so far, shape (m,).
+def most_informative(
+    log: Preferences | None, pairs: Grades, n: int, learner: DirectLearner | None, n_grades: int
+) -> tuple[DCG | ListUtility, list[int], Floats]:
+    """Return the present metric, and the numbers and values of n pairs, the first to ask first.
 
-    `pairs` has shape (m, 2, K), `asked` (n, 2, K).
+    `pairs` has shape (m, 2, K); fewer are returned if m is less than n. Each pair is chosen as if
+    those before it were answered. Raises InputError as `suggest_pairs` does.
     """
-    rows, information, weights = _directions(pairs, asked, metric)
-    variance = _variances(rows, np.linalg.inv(information))
-    return _values(variance, np.abs(rows @ weights.astype(np.float32))) * _doubt(pairs, fit)
+    asked = _asked(log, pairs)
+    metric = _present_metric(log, learner, n_grades, pairs.shape[2])
+    with one_blas_thread():
+        directions = _directions(pairs, asked, metric)
+        doubt = _doubt(pairs, fit_of(learner))
+        return metric, *_greedy(*directions, doubt, min(n, len(pairs)))
 
 
 def generated_lists(log: Preferences, n: int, *, random_state: int = 0) -> Grades:
@@ -232,18 +231,22 @@ def _candidate_pairs(candidates: Preferences | ArrayLike, random_state: int) -> 
     return np.stack([lists[first], lists[second]], axis=1)
 
 
-def _open(pairs: Grades, asked: Grades | None) -> Grades:
+def _asked(log: Preferences | None, pairs: Grades) -> Grades:
+    """Return the pairs of a log, shape (n, 2, K), none without one; refuse those of other depth."""
+    if log is None:
+        return pairs[:0]
+    if log.depth != pairs.shape[2]:
+        raise InputError(
+            f"candidates have {pairs.shape[2]} positions, the log {log.depth}: cut or pad by depth="
+        )
+    return np.stack([log.preferred, log.other], axis=1)
+
+
+def _open(pairs: Grades, asked: Grades) -> Grades:
     """Return the distinct pairs of different lists, but for those asked in either order.
 
-    Raise InputError if none is left, or the depths differ.
+    Raise InputError if none is left.
     """
-    asked = pairs[:0] if asked is None else asked
-    if asked.shape[2] != pairs.shape[2]:
-        raise InputError(
-            f"candidates have {pairs.shape[2]} positions, the log {asked.shape[2]}: cut or pad by "
-            "depth="
-        )
-
     # the first occurrence of each pair, after those asked
     both = np.concatenate([asked, pairs])
     numbers = pair_numbers(*list_numbers(both[:, 0], both[:, 1]))
@@ -290,7 +293,7 @@ def _present_metric(
 
 
 def _directions(
-    pairs: Grades, asked: Grades | None, metric: DCG | ListUtility
+    pairs: Grades, asked: Grades, metric: DCG | ListUtility
 ) -> tuple[NDArray[np.float32], Floats, Floats]:
     """Return the rows of all pairs, the information of those asked, and the parameters.
 
@@ -299,7 +302,6 @@ def _directions(
     ``d d'`` over the pairs asked, and the parameters, (p,), are those of the present metric.
     """
     refuse_too_deep(metric.depth, metric.n_grades)
-    asked = np.zeros((0, *pairs.shape[1:]), np.int8) if asked is None else asked
     shape = metric.depth, metric.n_grades
 
     # the parameters of a DCG are its weights: d says which grades differ at which positions

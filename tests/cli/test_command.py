@@ -96,11 +96,11 @@ def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        ("simulate --lists foo", "'--lists': 'foo' is not one of"),
+        ("ask c.jsonl --model m --for foo", "'--for': 'foo' is not one of"),
         ("learn log.jsonl --holdout half", "'--holdout': 'half' is not a "),
         ("learn log.jsonl --bands many", "'--bands': 'many' is not a "),
-        ("simulate --pairs 0", "'--pairs': 0 is "),
-        ("judge log.jsonl --log verdicts.jsonl --port 99999", "'--port': 99999 is "),
+        ("ask c.jsonl -n 0", "'-n': 0 is "),
+        ("ask log.jsonl -o page.html --checks 0.9", "'--checks': 0.9 is "),
     ],
 )
 def test_a_value_of_another_kind_is_named_in_a_plain_sentence(misuse, words, refusal):
@@ -126,12 +126,12 @@ def test_an_unknown_option_or_choice_is_answered_with_the_nearest(misuse, words,
 
 
 def test_help_says_values_in_words(helped):
-    page = " ".join((helped("judge", "-h") + helped("learn", "-h")).split())
+    page = " ".join((helped("ask", "-h") + helped("learn", "-h")).split())
     for row in (
-        "--port N ",
-        "8765; 1 to 65535]",
+        "--pages N ",
+        "0.05; 0 to 0.5]",
         "--ridge NUMBER ",
         "--plot FILE ",
-        "--host ADDRESS ",
+        "--checks SHARE ",
     ):
         assert row in page

@@ -89,12 +89,7 @@ TARGETS = (
     Target("train", (*TRAIN, "--start", "random", "--restarts", "2"), "model"),
     Target("train, again", (*TRAIN, "--objective", "ridge"), "model", replaces=True),
     Target("trees", (*TRAIN, "--model", "trees", "--trees", "120"), "model"),
-    Target(
-        "ask",
-        ("ask", "--log", "log.jsonl", "--generate", "20", "-o", "ask.jsonl"),
-        "ask.jsonl",
-        replaces=True,
-    ),
+    Target("ask", ("ask", "--log", "log.jsonl", "-o", "ask.jsonl"), "ask.jsonl", replaces=True),
     Target(
         "evaluate",
         ("evaluate", "qrels.txt", "run.txt", "--output", "means.txt"),
@@ -384,7 +379,7 @@ def warm_up() -> None:
     left.
     """
     for module in pkgutil.walk_packages(dl.__path__, "dcglearn."):
-        if not module.name.endswith(("__main__", "torch_losses")) and ".judge" not in module.name:
+        if not module.name.endswith(("__main__", "torch_losses")):
             with contextlib.suppress(ImportError, dl.InputError):
                 importlib.import_module(module.name)
     for name in (

@@ -27,8 +27,8 @@ from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.sources import zstd
 from dcglearn.foundation.validation import InputError
 from dcglearn.joins.read_answers import read_answers
-from dcglearn.judge.progress import Progress
-from dcglearn.judge.study import Study
+from dcglearn.judge.candidates import read_candidates
+from dcglearn.judge.pages import asked_by_page, page_of
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.loading import load_ranker
@@ -46,7 +46,6 @@ from dcglearn.readers.read_table import columns_of
 from dcglearn.readers.shown_order import with_lists
 from tests.hostile import referees
 from tests.hostile.referees import Refused
-from tests.judge.makers import answer, candidates, verdict
 from tests.readers.line_by_line import read_carefully
 
 
@@ -173,18 +172,11 @@ def _visible(path: Path) -> int:
     return read_preferences(path, pad=True, as_is=True).visible().rank
 
 
-def _verdicts(path: Path) -> list[str]:
-    """Go on with a log of verdicts, as the judging page does; return the ids that count."""
-    study = Study(CANDIDATES, path)
-    study.learned.close()
-    try:
-        for pair in study.next_pairs("ann", "tab", []):
-            study.save("ann", "tab", [answer(pair, "left", 77)])
-        Progress(study).report()
-        study.nothing_left("ann")
-        return [verdict["id"] for verdict in study.standing]
-    finally:
-        study.close()
+def _candidates(path: Path) -> bytes:
+    """Write a page about candidates, as ``dcglearn ask`` does."""
+    pairs = read_candidates(path)
+    (asked,) = asked_by_page(pairs, np.arange(len(pairs)), [1] * len(pairs))
+    return page_of(pairs, asked, "page")
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -261,12 +253,16 @@ SVM = "".join(
 METRIC = json.dumps(
     DCG([0, 1, 3.5], [1, 0.6, 0.5], ("bad", "fair", "good"), ("a note",)).to_dict()
 ).encode()
-CANDIDATES = candidates(6)
-VERDICTS = "".join(
-    json.dumps(verdict(i, winner=w, supersedes=s)) + "\n"
-    for i, (w, s) in enumerate(
-        [("a", None), ("tie", None), ("open", "verdict-000000"), ("b", None), ("open", None)]
+CANDIDATES = "".join(
+    json.dumps(
+        {
+            **{"query": f"q{i}", "intent": "why", "a": [i % 3, 2], "b": [1, i % 4]},
+            **{"items_a": [{"title": "One", "url": "https://example.org/1"}, None]},
+            **{"items_b": ["Two", {"title": "Three", "snippet": "s"}]},
+        }
     )
+    + "\n"
+    for i in range(6)
 ).encode()
 PAIRS = pl.DataFrame(
     {"a": [[1, 0], [2, 1]] * 8, "b": [[0, 1], [1, 2]] * 8, "winner": ["a", "b"] * 8}
@@ -314,7 +310,7 @@ LOGS = {
         {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)}, read_preferences
     ),
     "visible directions": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, _visible),
-    "logs of verdicts": Target({"v.jsonl": VERDICTS}, _verdicts),
+    "candidates": Target({"c.jsonl": CANDIDATES}, _candidates),
     "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
     "ratings": Target({"r.jsonl": RATINGS}, *_log(RATING)),
     "answers": Target({"a.jsonl": ANSWERS}, read_answers),

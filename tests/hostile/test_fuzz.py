@@ -56,17 +56,6 @@ def test_what_a_stop_leaves_is_old_or_new_and_goes_on():
     assert counts["leftovers after a second run"] == 0
 
 
-@pytest.mark.posix
-def test_no_verdict_is_lost_or_doubled_by_kills_duplicated_tabs_and_half_open_connections():
-    pytest.importorskip("uvicorn")
-    from tests.hostile import raters
-
-    counts = raters.run(1, seed=1)
-    print(counts)
-    assert counts["failures"] == 0
-    assert counts["kills"] == 1 and counts["verdicts"] >= len(raters.RATERS)
-
-
 def test_files_that_were_faults_once_are_none():
     kept = json.loads(fuzz.KEPT.read_text())
     assert not [

@@ -1,4 +1,4 @@
-"""Small studies, and answers to their pairs."""
+"""Small candidates, and lines of logs."""
 
 import json
 
@@ -30,36 +30,6 @@ def candidates(n=30, depth=5, n_grades=5, seed=0, n_queries=6, items=True):
         shown = shown if items else [None, None]
         pairs.append(Pair(f"query {i % n_queries}", a, b, *shown))
     return distinct(pairs, n_grades)
-
-
-def answer(pair, choice="left", number=0, **more):
-    fields = {
-        "id": f"verdict-{number:06}",
-        "pair": pair["pair"],
-        "choice": choice,
-        "shown_left": pair["shown_left"],
-    }
-    return {**fields, "seconds": 1.5, **more}
-
-
-def verdict(number=0, a=(4, 0, 0, 0, 0), b=(0, 0, 0, 0, 1), winner="a", **more):
-    line = {
-        "id": f"verdict-{number:06}",
-        "query": "q",
-        "a": list(a),
-        "b": list(b),
-        "winner": winner,
-        "rater": "ann",
-    }
-    return {
-        **line,
-        "items_a": None,
-        "items_b": None,
-        "supersedes": None,
-        "strength": None,
-        "shown_left": "a",
-        **more,
-    }
 
 
 def lines(path):

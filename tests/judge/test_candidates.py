@@ -4,17 +4,17 @@ import bz2
 import gzip
 import lzma
 import runpy
-import socket
-from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from dcglearn.judge.candidates import candidates_from_runs, read_candidates, seen_items, web_origin
-from dcglearn.judge.study import Rules, Study
-from dcglearn.readers.read_log import read_preferences
-from tests.judge.makers import answer
+from dcglearn.judge.candidates import (
+    candidates_from_runs,
+    is_web_address,
+    read_candidates,
+    seen_items,
+)
 from tests.makers import refused, write_lines
 
 ITEMS = [{"title": "One", "snippet": "s", "url": "https://example.org/1"}, {"title": "Two"}]
@@ -78,13 +78,8 @@ def test_bad_candidates_are_named(tmp_path, change, words):
 
 def test_only_web_addresses_are_shown():
     urls = ("javascript:alert(1)", "https://a.example/x", "data:x")
-    items = [{"title": "t", "url": url, "image": url} for url in urls]
-    assert [set(item) for item in seen_items(items, images=True)] == [
-        {"title"},
-        {"title", "url", "image"},
-        {"title"},
-    ]
-    assert "image" not in seen_items(items, images=False)[1]
+    items = [{"title": "t", "url": url} for url in urls]
+    assert [set(item) for item in seen_items(items)] == [{"title"}, {"title", "url"}, {"title"}]
     bad = (
         "http://[",
         "https:///x",
@@ -93,8 +88,8 @@ def test_only_web_addresses_are_shown():
         "https://a.example;script-src *",
         "http://a b",
     )
-    assert [web_origin(url) for url in bad] == [None] * len(bad)
-    assert web_origin("https://user:pw@a.example:8443/x") == "https://a.example:8443"
+    assert not any(map(is_web_address, bad))
+    assert is_web_address("https://user:pw@a.example:8443/x")
 
 
 @pytest.fixture
@@ -125,7 +120,7 @@ def test_runs_become_pairs(trec):
     first, second = found.pairs
     assert (first.query, first.text, first.a, first.b) == ("1", "first query", (2, 0), (0, 0))
     assert (second.a, second.b) == ((1, -1), (3, -1))
-    assert (found.systems, found.n_grades) == (("old", "new"), 4)
+    assert found.n_grades == 4
     assert first.items_a[0]["title"] == "One"
     assert len(first.items_a[0]["snippet"]) <= 300
     assert first.items_b == ({"title": "d2"}, {"title": "d9"})
@@ -159,66 +154,30 @@ def test_runs_that_do_not_fit_are_refused(trec):
     refused("cannot be read", of_runs, trec, topics=trec / "none.tsv")
 
 
-def test_the_command_checks_before_it_serves(trec, dcglearn, misuse):
+def test_the_command_takes_a_file_or_two_runs(trec, dcglearn, misuse, here):
     pairs = written(trec, LINE)
-    log = trec / "verdicts.jsonl"
-    status, out, err = dcglearn("judge", pairs, "--log", log, "--dry-run")
-    assert (status, out) == (0, "")
+    err = dcglearn("ask", pairs, "-o", "page.html")[2]
     assert "1 pair, 1 query; 2 positions, 3 grades" in err
-    runs = (
-        "--runs",
-        trec / "old.txt",
-        trec / "new.txt",
-        "--qrels",
-        trec / "qrels.txt",
-        "--depth",
-        2,
-    )
-    assert "2 pairs, 2 queries" in dcglearn("judge", *runs, "--log", log, "--dry-run")[2]
+    runs, qrels = (trec / "old.txt", trec / "new.txt"), ("--qrels", trec / "qrels.txt")
+    topics = "--topics", trec / "topics.tsv"
+    err = dcglearn("ask", *runs, *qrels, *topics, "-o", "runs.html")[2]
+    assert "2 pairs, 2 queries; 10 positions, 4 grades" in err
+    assert '"text":"first query"' in (here / "runs.html").read_text()
+    status, out, _ = dcglearn("ask", *runs, *qrels, "-n", 2)
+    assert status == 0 and out.count('"winner":"open"') == 2
     for arguments, words in [
-        ((pairs, *runs), "give a file of CANDIDATES, or --runs"),
-        ((), "give a file of CANDIDATES, or --runs"),
-        (runs[:3], "--runs needs --qrels"),
-        ((pairs, "--width", 2), "width=2.0"),
-        (("-",), "candidates are read from a file"),
+        ((pairs, *runs, *qrels), "give a file of CANDIDATES, or two runs"),
+        ((), "give a file of CANDIDATES, or two runs"),
+        (runs, "give a file of CANDIDATES, or two runs and --qrels"),
+        (("-",), "candidates for a page or prompts are read from a file"),
         ((trec / "none.jsonl",), "does not exist"),
-        ((pairs, "--token", "short"), "the token keeps strangers out"),
-        ((pairs, "--host", "192.0.2.1"), "192.0.2.1"),
     ]:
-        misuse(words, "judge", *arguments, "--log", log, "--no-browser")
-    assert not log.exists() or not log.read_text()
-
-
-def test_the_next_free_port_is_taken():
-    pytest.importorskip("uvicorn")
-    from dcglearn.judge.server import Place, listen
-
-    with listen(Place(port=20_000)) as first, listen(Place(port=first.getsockname()[1])) as second:
-        assert second.getsockname()[1] > first.getsockname()[1]
-        assert isinstance(first, socket.socket)
-
-
-def test_rules_are_checked():
-    for wrong in ({"redundancy": 0}, {"strengths": 6}, {"width": 0}):
-        refused(next(iter(wrong)), Rules, **wrong)
+        misuse(words, "ask", *arguments, "-o", "other.html")
+    assert not (here / "other.html").exists()
 
 
 @pytest.mark.parametrize("scale", [["bad", "fair", "good", "great"], ["0", "1", "10", "100"]])
-def test_the_names_of_grades_come_with_the_candidates_and_stand_in_the_log(tmp_path, scale):
+def test_the_names_of_grades_come_with_the_candidates(tmp_path, scale):
     line = {"a": [scale[2], scale[0]], "b": [scale[0], scale[1]]}
-    path = write_lines(tmp_path / "c.jsonl", [line])
-    log = tmp_path / "v.jsonl"
-    pairs = read_candidates(path, scale=scale)
-    with closing(Study(pairs, log)) as study:
-        (pair,) = study.next_pairs("ann", "tab", [])
-        assert len(study.save("ann", "tab", [answer(pair)])[0]) == 1
-        assert "--grades" not in study.next_command(log)
-    read = read_preferences(log)
-    assert (read.grade_names, read.n_grades) == (tuple(scale), 4)
-    with closing(Study(pairs, log)) as study:
-        assert study.n_verdicts == 1
-    if scale[0] == "bad":
-        other = read_candidates(path, scale=[*scale[:3], "best"])
-        refused("that of the candidates", Study, other, log)
-    with closing(Study(read_candidates(write_lines(path, [{"a": [3, 0], "b": [0, 1]}])), log)):
-        assert read_preferences(log).n_grades == 4
+    found = read_candidates(write_lines(tmp_path / "c.jsonl", [line]), scale=scale)
+    assert (found.grade_names, found.n_grades, found.pairs[0].a) == (scale, 4, (2, 0))

@@ -22,7 +22,7 @@ def asked(dcglearn, tmp_path):
     pairs = [
         {
             **asdict(pair),
-            "intent": "{first} in braces",
+            "intent": "$first in braces",
             "items_a": pair.items_a,
             "items_b": pair.items_b,
         }
@@ -32,7 +32,8 @@ def asked(dcglearn, tmp_path):
 
     def prompts(*options):
         status, out, err = dcglearn(
-            "prompts", tmp_path / "candidates.jsonl", "-o", tmp_path / "p.jsonl", *options
+            *("ask", tmp_path / "candidates.jsonl", "-o", tmp_path / "p.jsonl"),
+            *("--model", "m", *options),
         )
         assert (status, out) == (0, ""), err
         return lines(tmp_path / "p.jsonl")
@@ -98,14 +99,14 @@ def honest(text):
 
 @pytest.mark.parametrize("shape", PROVIDERS)
 def test_both_orders_are_asked_and_read_back_as_verdicts_on_lists(dcglearn, asked, tmp_path, shape):
-    requests = asked("--for", shape, "--model", "m")
+    requests = asked("--for", shape)
     assert len(requests) == 24 and len({text_in(request)[0] for request in requests}) == 24
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text_in(request)[0]) for request in requests)
     assert shape == "gemini" or all('"model": "m"' in json.dumps(request) for request in requests)
     key, text = text_in(requests[1])
     assert (
         key.endswith("-ba")
-        and "Someone searched for: query 0\n{first} in braces" in text
+        and "Someone searched for: query 0\n$first in braces" in text
         and "grade" in text
     )
     answers = [
@@ -256,18 +257,16 @@ def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(
         "convert", other, "--prompts", prompts
     )
     bare = write_lines(tmp_path / "bare.jsonl", [{"a": [1], "b": [0]}])
-    out = tmp_path / "out.jsonl"
-    assert "1 of 1 pairs have no texts that a model could read" in words("prompts", bare, "-o", out)
-    template = tmp_path / "mine.txt"
-    template.write_text("Which? {first}")
+    out, model = tmp_path / "out.jsonl", ("--model", "m")
+    assert "1 of 1 pairs have no texts that a model could read" in words(
+        "ask", bare, "-o", out, *model
+    )
     here = tmp_path / "candidates.jsonl"
-    latin = tmp_path / "latin.txt"
-    latin.write_bytes(b"\xff{first}{second}")
-    assert "latin.txt: byte 0xff is not UTF-8" in words(
-        "prompts", here, "--template", latin, "-o", out
-    )
-    assert "the lists as {first} and {second}" in words(
-        "prompts", here, "--template", template, "-o", out
-    )
-    assert "p.jsonl exists" in words("prompts", here, "-o", prompts)
+    assert "p.jsonl exists" in words("ask", here, "-o", prompts, *model)
     assert not out.exists()
+
+
+def test_the_pairs_that_tell_most_may_be_asked_alone(asked):
+    everything = [text_in(request)[0] for request in asked()]
+    few = [text_in(request)[0] for request in asked("-n", 3, "--force")]
+    assert len(few) == 6 and {*few} < {*everything}

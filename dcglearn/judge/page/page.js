@@ -1,35 +1,26 @@
+// The page of a rater: its pairs are in the file, and verdicts in the browser until they are handed over.
+
 const $ = (id) => document.getElementById(id);
 const KEYS = {
   f: "left", ArrowLeft: "left", j: "right", ArrowRight: "right", g: "both good", b: "both bad",
   s: "skip", u: "undo", n: "note", "?": "help",
 };
-const HELD = 4;        // pairs that this page holds at most
-const SPARE = 20;      // pairs for the time without a server
-const UNDONE = 50;     // verdicts that can be taken back
-const file = globalThis.exported;  // the pairs of a page without a server: exported.js
+const WINNERS = {
+  left: (left) => left, right: (left) => (left === "a" ? "b" : "a"), "both good": () => "tie", "both bad": () => "tie",
+  skip: () => "open", undo: () => "open",
+};
+const data = JSON.parse($("data").textContent);
+const pairs = new Map(data.pairs.map((pair) => [pair.pair, pair]));
 
-let session, rater = "", shownAt = 0, sending = false, retry = 0, choosing = null;
-let queue = [];        // pairs: the one shown, then those fetched ahead
-let spare = [];
-const judged = new Set();  // pairs judged on this page
-let last = null;       // the last word of the server on progress
-let trouble = "";
+let rater = "", current = null, shownAt = 0;
+let offered = false;   // whether the file was offered because the store is full
 
-// A duplicated tab copies sessionStorage while the first is open, and is another tab; a reload is the same one.
+const counted = (n, things) => `${n.toLocaleString("en")} ${n === 1 ? things.slice(0, -1) : things}`;
+
+// The browser's store. Where the browser blocks it, or it is full, entries are in the page's memory until there is
+// room. A reload of a tab goes on under its rater's name.
+
 const perTab = opened("sessionStorage") || {};
-const tab = perTab.open || !perTab.tab ? newId() : perTab.tab;
-markTab("tab", tab);
-markTab("open", "yes");
-window.addEventListener("pagehide", () => delete perTab.open);
-window.addEventListener("pageshow", () => markTab("open", "yes"));
-
-function markTab(name, value) {
-  try { perTab[name] = value; } catch { /* full: a reload is taken for another tab */ }
-}
-
-// The browser's store: one entry a verdict, so that two pages do not overwrite each other's. Where the browser
-// blocks it, or it is full, entries are in the page's memory until there is room.
-
 const local = opened("localStorage"), memory = new Map();
 
 function opened(name) {
@@ -40,7 +31,7 @@ function newId() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 function stored(kind) {
-  const prefix = `dcglearn.${session.study}.${kind}.`, keys = [...Object.keys(local || {}), ...memory.keys()];
+  const prefix = `dcglearn.${data.study}.${kind}.`, keys = [...Object.keys(local || {}), ...memory.keys()];
   return [...new Set(keys)].filter((key) => key.startsWith(prefix)).sort();
 }
 function read(key, otherwise) {
@@ -52,87 +43,57 @@ function put(key, value) {
     try { local.setItem(name, text); memory.delete(name); } catch { /* it stays in memory */ }
   }
 }
-function store(key, value) { put(`dcglearn.${session.study}.${key}`, value); }
-function remove(key) {
-  memory.delete(key);
-  if (local) local.removeItem(key);
-}
+function store(key, value) { put(`dcglearn.${data.study}.${key}`, value); }
 let counter = 0;
 function inOrder() {
   return `${String(Date.now()).padStart(15, "0")}.${String(counter++).padStart(6, "0")}`;
 }
+
+// Verdicts, one entry each, under the rater's name: no tab and no rater overwrites another's. What another page
+// clears is put back.
+
+const answers = new Map();
+const inKey = (name) => encodeURIComponent(name).replaceAll(".", "%2E");
+
+function keysOf(name) {
+  const there = new Set(stored("answer"));
+  for (const key of there) if (!answers.has(key)) answers.set(key, read(key, null));
+  for (const [key, answer] of answers) if (!there.has(key)) put(key, answer);
+  const prefix = `dcglearn.${data.study}.answer.${inKey(name)}.`;
+  return [...answers.keys()].filter((key) => key.startsWith(prefix)).sort();
+}
+
+const answersOf = (name) => keysOf(name).map((key) => answers.get(key)).filter(Boolean);
+const handed = (name) => read(`dcglearn.${data.study}.handed.${inKey(name)}`, 0);
+const open = (name) => answersOf(name).length - handed(name);
+
+function raters() {
+  return [...new Set([...stored("answer"), ...answers.keys()].map((key) => decodeURIComponent(key.split(".")[3])))];
+}
+
+// How many are in the page alone: neither in the browser's store nor handed over.
+function atRisk() {
+  if (!memory.size) return 0;
+  return raters().reduce((n, name) => {
+    const inMemory = keysOf(name).filter((key) => memory.has(key)).length;
+    return n + Math.max(Math.min(inMemory, open(name)), 0);
+  }, 0);
+}
+
+function standing(name) {
+  const all = answersOf(name), undone = new Set(all.map((answer) => answer.supersedes));
+  return all.filter((answer) => answer.choice !== "undo" && !undone.has(answer.id));
+}
+
 function keep(answer) {
-  if (file) return file.keep(rater, answer);
-  return store(`outbox.${inOrder()}.${answer.id}`, { rater, answer });
-}
-const past = file ? file.past : {
-  get key() { return `history.${rater}`; },
-  all() { return read(`dcglearn.${session.study}.${this.key}`, []); },
-  push(entry) { store(this.key, [...this.all(), entry].slice(-UNDONE)); },
-  pop() { const all = this.all(), entry = all.pop(); store(this.key, all); return entry; },
-};
-
-// The server.
-
-async function ask(path, body) {
-  const options = { headers: {}, signal: AbortSignal.timeout(15000) };
-  if (body) {
-    options.method = "POST";
-    options.headers["Content-Type"] = "application/json";
-    options.body = JSON.stringify(body);
+  // read again, since another tab may have been quicker
+  if (answer.choice !== "undo" && standing(rater).some((other) => other.pair === answer.pair)) {
+    return "Judged in another tab already: that verdict stands";
   }
-  const response = await fetch(path, options);
-  if (response.status === 403) throw new Error("This page is from an earlier start of the server. Open the address "
-    + "that it printed last: what is kept here will then be saved.");
-  const value = await response.json();
-  if (!response.ok) throw new Error(value.error);
-  return value;
-}
-
-async function send() {
-  if (file) { take(file.next(rater, queue.map((pair) => pair.pair))); return status(); }
-  if (sending) return;
-  sending = true;
-  clearTimeout(retry);
-  try {
-    do {
-      const waiting = stored("outbox").slice(0, 100).map((key) => ({ key, ...read(key, {}) }));
-      const first = waiting.length ? waiting[0].rater : rater;
-      const batch = waiting.filter((entry) => entry.rater === first);
-      const holding = first === rater ? queue.map((pair) => pair.pair) : [];
-      const body = { rater: first, tab, holding, spare: first === rater ? SPARE - spare.length : 0 };
-      const answer = batch.length
-        ? await ask("/api/verdicts", { ...body, verdicts: batch.map((entry) => entry.answer) })
-        : await ask("/api/next", body);
-      const refused = new Map((answer.refused || []).map((item) => [item.id, item.reason]));
-      for (const { key, answer: verdict } of batch) {
-        if (refused.has(verdict.id)) store(`refused.${verdict.id}`, { verdict, reason: refused.get(verdict.id) });
-        remove(key);
-      }
-      trouble = refused.size ? `Refused by the server, kept in this browser: ${[...refused.values()][0]}` : "";
-      if (first === rater) take(answer);
-    } while (stored("outbox").length);
-  } catch (error) {
-    trouble = error.name === "TypeError" || error.name === "TimeoutError" ? "The server does not answer." : error.message;
-    retry = setTimeout(send, 1000);
-  } finally {
-    sending = false;
-    status();
-  }
-  if (!queue.length && !trouble) retry = setTimeout(send, 2000);  // other raters may give pairs back
-}
-
-function take(answer) {
-  last = answer;
-  const first = queue[0];
-  queue = queue.filter((pair, i) => (!i && !file) || !answer.dropped.includes(pair.pair));
-  const held = new Set(queue.map((pair) => pair.pair));
-  const unsent = new Set(stored("outbox").map((key) => read(key, {}).answer).filter((a) => a && a.choice !== "undo")
-    .map((a) => a.pair));
-  queue.push(...answer.pairs.filter((pair) => !held.has(pair.pair) && !unsent.has(pair.pair)));
-  const there = new Set([...judged, ...unsent, ...queue.map((pair) => pair.pair)]);
-  spare = answer.done ? [] : [...spare, ...answer.spare].filter((pair) => !there.has(pair.pair));
-  if (!first || queue[0] !== first) show();
+  const time = new Date().toISOString().replace(/\.\d+Z$/, "+00:00");
+  store(`answer.${inKey(rater)}.${inOrder()}.${answer.id}`, { ...answer, time });
+  if (local && memory.size && !offered) { offered = true; setTimeout(handOver); }
+  return "";
 }
 
 // What is shown.
@@ -144,30 +105,33 @@ function element(name, className, text) {
   return node;
 }
 
-function offerVerdicts() {
-  choosing = null;
-  $("strengths").hidden = true;
-  $("verdicts").hidden = false;
+// The side of the better list of a pair for practice.
+function better(pair) {
+  return pair.left === "a" ? "left" : "right";
+}
+
+function nextPair() {
+  const done = new Set(standing(rater).map((answer) => answer.pair));
+  return data.pairs.find((pair) => !done.has(pair.pair)) ?? null;
 }
 
 function show() {
-  if (!queue.length && spare.length) queue.push(spare.shift());
-  const pair = queue[0], done = last && last.done;
-  offerVerdicts();
+  current = nextPair();
+  const pair = current;
   $("note-text").value = "";
   $("lists").hidden = !pair;
   $("empty").hidden = Boolean(pair);
   for (const button of document.querySelectorAll("#bar button[data-choice]")) {
     button.disabled = !pair && ![ "undo", "help" ].includes(button.dataset.choice);
   }
-  $("kind").hidden = !(pair && pair.practice);
-  $("query").textContent = pair ? pair.query || "Which list is better?" : done ? "Thank you" : "One moment";
+  $("kind").hidden = !(pair && pair.known === "practice");
+  $("query").textContent = pair ? pair.text || pair.query || "Which list is better?" : "Thank you";
   $("intent").textContent = pair ? pair.intent : "";
   if (!pair) {
-    $("empty").textContent = done || "The next pair is on its way.";
+    $("empty").textContent = "Every pair of this page is judged. Please hand your verdicts over now, by the button above.";
   } else {
-    fill($("left"), pair.left);
-    fill($("right"), pair.right);
+    fill($("left"), pair, pair.left);
+    fill($("right"), pair, WINNERS.right(pair.left));
     scrollTo(0, 0);
     if ($("motion").checked && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
       $("lists").animate([{ opacity: 0.4 }, { opacity: 1 }], { duration: 140, easing: "ease-out" });
@@ -178,20 +142,21 @@ function show() {
   status();
 }
 
-function fill(list, side) {
-  list.replaceChildren(...(side.items ? side.items.map(item) : side.grades.map(graded)));
+// Follow what another tab has judged.
+function refresh() {
+  if (!rater) return;
+  if (nextPair() !== current) show();
+  else status();
+}
+
+function fill(list, pair, side) {
+  const items = pair[`items_${side}`];
+  list.replaceChildren(...(items ? items.map((number) => item(data.items[number])) : pair[side].map(graded)));
 }
 
 function item(content) {
   const node = element("li");
   const safe = /^https?:\/\//i.test(content.url || "");
-  if (content.image) {
-    const image = element("img");
-    image.alt = "";
-    image.referrerPolicy = "no-referrer";
-    image.src = content.image;
-    node.append(image);
-  }
   const title = element(safe ? "a" : "div", "title");
   title.append(element("span", "name", content.title || content.url || "(no title)"));
   if (content.url) title.append(element("span", "address", content.url.replace(/^https?:\/\//i, "")));
@@ -207,33 +172,28 @@ function item(content) {
 
 function graded(grade, position) {
   const node = element("li", "graded"), track = element("span", "track"), bar = element("span", "fill");
-  bar.style.width = `${100 * Math.max(grade, 0) / (session.n_grades - 1)}%`;
+  bar.style.width = `${100 * Math.max(grade, 0) / (data.n_grades - 1)}%`;
   track.append(bar);
   const words = element("span", "grade", grade < 0 ? "no grade" : String(grade));
-  if (grade >= 0) words.append(element("span", "of", ` of ${session.n_grades - 1}`));
+  if (grade >= 0) words.append(element("span", "of", ` of ${data.n_grades - 1}`));
   node.append(element("span", "position", position + 1), track, words);
   return node;
 }
 
 function status() {
-  const waiting = file ? file.atRisk() : stored("outbox").length, progress = last && last.progress;
-  let kept = trouble ? "" : "All verdicts saved";
-  if (waiting) kept = `${waiting} not saved yet`;
-  if (file) kept = file.kept(rater);
-  $("saved").textContent = [kept, trouble].filter(Boolean).join(". ");
-  $("saved").className = waiting || trouble ? "waiting" : "";
-  if (!progress) return;
-  const { judged: own, all, goal, enough, changes } = progress;
-  const about = file ? "" : "about ";
-  const wanted = goal ? ` of ${about}${goal[0] === goal[1] ? goal[0] : `${goal[0]} to ${goal[1]}`}` : "";
-  const parts = all === own ? [`${own}${wanted} judged`] : [`${own} judged by you`, `${all}${wanted} by all`];
-  if (enough) parts.push("the goal is reached; more still helps");
-  if (changes) parts.push("the log was changed by another program and read again");
-  $("count").textContent = [rater, ...parts].join(" · ");
-  $("meter").hidden = !goal;
-  if (!goal) return;
-  $("meter").max = Math.max(goal[1], 1);
-  $("meter").value = Math.min(all, goal[1]);
+  const n = atRisk(), left = open(rater);
+  $("saved").textContent = kept(n, left);
+  $("saved").className = n ? "waiting" : "";
+  $("hand").className = n || (!current && left > 0) ? "urgent" : "";
+
+  // how far the rater is, without practice, checks and what was skipped
+  const given = standing(rater).filter((answer) => pairs.has(answer.pair) && !pairs.get(answer.pair).known);
+  const skipped = given.filter((answer) => answer.choice === "skip").length, own = given.length - skipped;
+  const all = data.pairs.filter((pair) => !pair.known).length - skipped;
+  $("count").textContent = `${rater} · ${own} of ${all} judged`;
+  $("meter").hidden = false;
+  $("meter").max = Math.max(all, 1);
+  $("meter").value = own;
 }
 
 function say(words) { $("live").textContent = words; }
@@ -247,169 +207,205 @@ function confirm(words, more = "", seconds = 1.2) {
   saidUntil = setTimeout(() => { $("said").className = ""; }, 1000 * seconds);
 }
 
-const STRENGTHS = ["slightly", "clearly", "much", "very much", "beyond compare"];
-const SAID = { "both good": "Both are good", "both bad": "Both are bad", skip: "Skipped" };
-function inWords(choice, strength) {
-  if (SAID[choice]) return SAID[choice];
-  const side = choice === "left" ? "Left" : "Right";
-  return `${side} is ${strength ? `${STRENGTHS[strength - 1]} ` : ""}better`;
-}
+const SAID = {
+  left: "Left is better", right: "Right is better", "both good": "Both are good", "both bad": "Both are bad",
+  skip: "Skipped",
+};
 
 // What the rater does.
 
 function act(choice) {
   if (choice === "help") return $("help").showModal();
   if (choice === "undo") return undo();
-  const pair = queue[0];
-  if (!pair) return undefined;
+  if (!current) return undefined;
   if (choice === "note") return $("note").showModal();
-  if (session.strengths > 1 && (choice === "left" || choice === "right")) return offerStrengths(choice);
-  return judge(choice, null);
+  return judge(choice);
 }
 
-function offerStrengths(choice) {
-  choosing = choice;
-  $("strengths").replaceChildren(...Array.from({ length: session.strengths }, (_, i) => {
-    const button = element("button", "", `${choice}: ${STRENGTHS[i]} better `);
-    button.type = "button";
-    button.append(element("kbd", "", i + 1));
-    button.addEventListener("click", (event) => event.detail < 2 && judge(choice, i + 1));
-    return button;
-  }));
-  $("strengths").hidden = false;
-  $("verdicts").hidden = true;
-  $("strengths").firstChild.focus();
-  say(`How much better is the ${choice} list? 1 to ${session.strengths}, Escape to go back`);
-}
-
-function judge(choice, strength) {
-  const pair = queue.shift(), seconds = Math.round((performance.now() - shownAt) / 10) / 100;
+function judge(choice) {
+  const pair = current, seconds = Math.round((performance.now() - shownAt) / 10) / 100;
   // Read here, since a dialog's close event can come after the next key.
   const note = $("note-text").value.trim();
-  const answer = { id: newId(), pair: pair.pair, choice, strength, shown_left: pair.shown_left, seconds, note };
-  const refused = keep(answer), words = refused || inWords(choice, strength);
-  if (!refused) past.push({ id: answer.id, pair });
-  judged.add(pair.pair);
+  const refused = keep({ id: newId(), pair: pair.pair, choice, shown_left: pair.left, seconds, note });
+  const words = refused || SAID[choice];
   if (refused) {
     confirm(words, "", 3);
-  } else if (pair.practice) {
-    const fits = choice === pair.practice ? "That fits" : `The ${pair.practice} list is better`;
+  } else if (pair.known === "practice") {
+    const fits = choice === better(pair) ? "That fits" : `The ${better(pair)} list is better`;
     confirm(`${fits}: it has the same results, with the best first.`, "", 3);
   } else {
     confirm(words, " · undo with U");
   }
   show();
-  say(`${words}. ${queue.length ? "Next pair." : ""}`);
-  send();
+  say(`${words}. ${current ? "Next pair." : ""}`);
 }
 
 function undo() {
-  const entry = past.pop();
-  if (!entry) {
+  const last = standing(rater).filter(({ pair }) => pairs.has(pair)).at(-1);
+  if (!last) {
     confirm("There is no verdict to undo");
     return say("There is no verdict to undo");
   }
-  judged.delete(entry.pair.pair);
-  keep({ id: newId(), pair: entry.pair.pair, choice: "undo", supersedes: entry.id, shown_left: entry.pair.shown_left });
-  queue = [entry.pair, ...queue.filter((pair) => pair.pair !== entry.pair.pair)].slice(0, HELD);
+  keep({ id: newId(), pair: last.pair, choice: "undo", supersedes: last.id, shown_left: last.shown_left });
   say("Undone. Judge this pair again.");
   confirm("Undone: judge this pair again");
-  show();
-  return send();
+  return show();
 }
 
 function onKey(event) {
-  if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || !session || !rater) return;
-  if (document.querySelector("dialog[open]") || /^(input|textarea|select)$/i.test(event.target.tagName)) return;
+  if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || !rater) return;
+  if (document.querySelector("dialog[open]") || /^(input|textarea)$/i.test(event.target.tagName)) return;
   if (event.key === "?") { event.preventDefault(); return act("help"); }
   if (!$("keys").checked) return;
-  if (choosing) {
-    if (event.key === "Escape") { offerVerdicts(); $("query").focus(); }
-    const strength = Number(event.key);
-    if (strength >= 1 && strength <= session.strengths) judge(choosing, strength);
-    return;
-  }
   const choice = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (choice) { event.preventDefault(); act(choice); }
 }
 
-// What is learned.
+// The file that is handed over: native lines of a log.
 
-async function report() {
-  try {
-    draw(await ask("/api/progress"));
-    $("saved").textContent = "";
-  } catch (error) {
-    $("saved").textContent = error.name === "TypeError" ? "The server does not answer." : error.message;
-  }
-  setTimeout(report, 1000);
+function line(answer, name) {
+  const { query, a, b, known, ...pair } = pairs.get(answer.pair);
+  const items = (numbers) => numbers && numbers.map((number) => data.whole[number] || data.items[number]);
+  const winner = WINNERS[answer.choice](answer.shown_left), counts = !known;
+  const check = known ? `${known} ${winner === "a" ? "right" : "wrong"}` : null;
+  const fields = {
+    id: answer.id, query: query || null, a, b, items_a: items(pair.items_a), items_b: items(pair.items_b),
+    winner: counts ? winner : "open", tie: counts && winner === "tie" ? answer.choice : null,
+    shown_left: answer.shown_left, rater: name, time: answer.time, seconds: answer.seconds ?? null,
+    note: answer.note || null, supersedes: answer.supersedes ?? null, check, scale: data.scale,
+  };
+  const escaped = (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return `${JSON.stringify(fields).replace(/[\u0085\u2028\u2029]/g, escaped)}\n`;
 }
 
-let drawn = "";
-function draw(found) {
-  $("count").textContent = found.count;
-  // The server escapes all names. What has not changed stays, with what is marked in it.
-  if (found.html !== drawn) $("found").innerHTML = found.html;
-  drawn = found.html;
+const lines = (name) => answersOf(name).filter(({ pair }) => pairs.has(pair)).map((answer) => line(answer, name));
+const fileOf = (name) => `verdicts-${data.name}-${name.replace(/[^\p{L}\p{N}_-]+/gu, "-")}.jsonl`;
+
+function setHanded(name, n) {
+  store(`handed.${inKey(name)}`, Math.max(n, handed(name)));
+  tell();
+  status();
+}
+
+function linkTo(name) {
+  const text = lines(name), row = element("p"), link = element("a", name === rater ? "button first" : "button", "");
+  link.textContent = `Save ${fileOf(name)}`;
+  link.href = URL.createObjectURL(new Blob(text, { type: "application/x-ndjson" }));
+  link.download = fileOf(name);
+  link.addEventListener("click", () => setHanded(name, text.length));
+  row.append(link, element("span", "hint", ""));
+  row.dataset.rater = name;
+  return row;
+}
+
+function tell() {
+  const n = answersOf(rater).length, left = open(rater);
+  $("hand-words").textContent = n === 0 ? "There is nothing to hand over yet."
+    : left > 0 ? "Save the file, and give it to whoever sent you this page. It holds all that you have said so far, "
+      + "so hand it over again whenever there is more."
+      : "All that you have said is in a file that was saved or copied. Give it to whoever sent you this page.";
+  for (const row of $("hand-files").children) {
+    const name = row.dataset.rater, more = Math.max(open(name), 0);
+    row.lastChild.textContent = `${name}: ${counted(standing(name).length, "answers")}, `
+      + (more ? `${counted(more, "lines")} to hand over` : "all handed over");
+  }
+}
+
+function handOver() {
+  const names = [rater, ...raters().filter((name) => name !== rater)].filter((name) => answersOf(name).length);
+  for (const link of $("hand-files").querySelectorAll("a")) URL.revokeObjectURL(link.href);
+  $("hand-files").replaceChildren(...names.map(linkTo));
+  $("hand-by-text").open = false;
+  $("hand-by-text").hidden = answersOf(rater).length === 0;
+  $("hand-store").textContent = atRisk() ? danger(atRisk()) : "";
+  tell();
+  if (!document.querySelector("dialog[open]")) $("hand-over").showModal();
+}
+
+let inText = 0;   // how many lines the text has
+
+function fillText() {
+  const text = $("hand-by-text").open ? lines(rater) : [];
+  inText = text.length;
+  $("hand-text").value = text.join("");
+  $("hand-copied").textContent = "";
+}
+
+async function copy() {
+  const text = $("hand-text");
+  try {
+    await navigator.clipboard.writeText(text.value);
+  } catch {
+    text.select();
+    if (!document.execCommand("copy")) {
+      $("hand-copied").textContent = "The text is marked: copy it by Ctrl-C.";
+      return;
+    }
+  }
+  $("hand-copied").textContent = "Copied.";
+  setHanded(rater, inText);
+}
+
+// What is said of the store.
+
+const reason = () => (local ? "the browser's store for this page is full" : "the browser blocks its store for this page");
+const danger = (n) => `${counted(n, "verdicts")} not kept, since ${reason()}. Hand over before you close the page.`;
+
+// Of n verdicts at risk, and those that are left to hand over.
+function kept(n, left) {
+  const none = answersOf(rater).length === 0;
+  if (n) return danger(n);
+  if (left > 0) return `Kept in this browser, ${left} to hand over`;
+  if (!local && none) return `Nothing is kept: ${reason()}`;
+  return none ? "" : "All handed over";
 }
 
 // The beginning.
 
 function begin(name) {
-  [rater, queue, spare, last] = [name, [], [], null];
+  rater = name;
   store("rater", name);
   show();
-  send();
 }
 
-function askName(anew = false) {
-  const names = session.raters, listed = names.length > 0;
-  if (names.length === 1) return begin(names[0]);
-  const known = read(`dcglearn.${session.study}.rater`, perTab.begun || "");
-  $("names").replaceChildren(...names.map((name) => element("option", "", name)));
-  $("names").hidden = !listed;
-  $("name").hidden = listed;
-  $("name").required = !listed;
-  if (names.includes(known)) $("names").value = known;
+function askName(again = false) {
+  const known = read(`dcglearn.${data.study}.rater`, perTab.begun || "");
   $("name").value = known;
-  if (!anew && known && perTab.begun === known && (!listed || names.includes(known))) return begin(known);
-  if (file) file.begins();
+  if (!again && known && perTab.begun === known) return begin(known);
+  const names = raters().map((name) => `${name} (${answersOf(name).length})`);
+  const blocked = `Nothing is kept here: ${reason()}. Hand your verdicts over before you close or reload the page.`;
+  const there = names.length ? `Kept in this browser, under the name of: ${names.join(", ")}.` : "";
+  $("start-note").textContent = local ? there : blocked;
+  $("start-note").className = local ? "hint" : "warning";
   return $("start").showModal();
 }
 
 function onName() {
-  const name = $(session.raters.length ? "names" : "name").value.replace(/\p{C}/gu, "").trim();
+  const name = $("name").value.replace(/\p{C}/gu, "").trim();
   if (!name) return $("start").showModal();
-  markTab("begun", name);
+  try { perTab.begun = name; } catch { /* full: a reload asks for the name again */ }
   return begin(name);
 }
 
-async function main() {
-  const progress = !file && location.pathname === "/progress";
-  if (!file && location.search) window.history.replaceState(null, "", location.pathname);
-  try {
-    session = file ? file.session : await ask("/api/session");
-  } catch (error) {
-    $("count").textContent = error.name === "TypeError" ? "The server does not answer." : error.message;
-    return setTimeout(main, 1000);
-  }
-  $(progress ? "learned" : "judging").hidden = false;
-  if (progress) {
-    document.title = "Progress of the study - dcglearn";
-    return report();
-  }
+function main() {
   $("start").addEventListener("cancel", (event) => event.preventDefault());
   $("start").addEventListener("close", onName);
   document.addEventListener("keydown", onKey);
   for (const button of document.querySelectorAll("#bar button[data-choice]")) {
     button.addEventListener("click", (event) => event.detail < 2 && act(button.dataset.choice));
   }
-  for (const dialog of ["note", "help"]) $(dialog).addEventListener("close", () => choosing || $("query").focus());
+  for (const dialog of ["note", "help", "hand-over"]) $(dialog).addEventListener("close", () => $("query").focus());
   $("motion").checked = read("dcglearn.motion", true);
   $("motion").addEventListener("change", () => put("dcglearn.motion", $("motion").checked));
-  window.addEventListener("online", () => rater && send());
-  window.addEventListener("storage", () => (file && rater ? send() : status()));
-  if (file) file.start();
+  $("hand").addEventListener("click", handOver);
+  $("rater").addEventListener("click", () => askName(true));
+  $("hand-copy").addEventListener("click", copy);
+  $("hand-by-text").addEventListener("toggle", fillText);
+  window.addEventListener("storage", refresh);
+  window.addEventListener("pageshow", (event) => event.persisted && refresh());
+  window.addEventListener("beforeunload", (event) => {
+    if (atRisk()) event.preventDefault();
+  });
   return askName();
 }
 

@@ -1,7 +1,8 @@
-"""Pages for raters without a server, in a real browser: from the disk, with the network off, with
-a store that is blocked or full, in two tabs, by two raters, with texts that would be code.
+"""The judging page in a real browser: from the disk, with the network off, with a store that is
+blocked or full, in two tabs, by two raters, with texts that would be code, on narrow screens.
 
-`make browser` runs these tests; see ``test_browser.py`` for what they need.
+`make browser` runs these tests. They need Chromium (``/usr/bin/chromium``, or the path in CHROMIUM)
+and playwright, and the test of accessibility needs axe-core, which axe-playwright-python ships.
 """
 
 import functools
@@ -9,15 +10,13 @@ import http.server
 import importlib.util
 import json
 import threading
-from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from dcglearn.judge.candidates import read_candidates
-from dcglearn.judge.exported import asked_by_file, page_of
-from dcglearn.judge.study import Rules, Study
-from dcglearn.judge.verdict_log import FIELDS
+from dcglearn.judge.candidates import known_pairs, read_candidates
+from dcglearn.judge.pages import asked_by_page, page_of
 from dcglearn.readers.read_log import read_preferences
 from tests.browsers import IN_BROWSER, chromium
 from tests.judge.makers import candidates, lines
@@ -49,14 +48,15 @@ def context(browser):
 
 @pytest.fixture
 def written(tmp_path):
-    """Write a page of few pairs, and return its path."""
+    """Write a page of few pairs, without practice unless asked for, and return its path."""
 
-    def write(pairs=None, name="page", **rules):
-        rules = {"seed": 1, **rules}
-        study = Study(pairs or candidates(6), tmp_path / "none.jsonl", Rules(**rules))
-        with closing(study):
-            path = tmp_path / f"{name}.html"
-            path.write_bytes(page_of(study, asked_by_file(study, 1)[0], name))
+    def write(pairs=None, name="page", practice=False, checks=0.0):
+        pairs = pairs or candidates(6)
+        n = len(pairs)
+        (asked,) = asked_by_page(pairs, np.arange(n), [1] * n, checks=checks, random_state=1)
+        asked = [one for one in asked if practice or one.known != "practice"]
+        path = tmp_path / f"{name}.html"
+        path.write_bytes(page_of(pairs, asked, name))
         return path
 
     return write
@@ -118,36 +118,38 @@ def test_a_page_from_the_disk_survives_a_reload_and_hands_its_verdicts_over(
     context, dcglearn, tmp_path
 ):
     path = tmp_path / "page.html"
-    assert dcglearn("judge", EXAMPLE, "--export", path, "--seed", 1)[0] == 0
+    assert dcglearn("ask", EXAMPLE, "-o", path, "--checks", 0)[0] == 0
     page = enter(context, path)
     assert words(page, "#kind").startswith("Practice")
-    give(page, "fff" + "fjg")
+    give(page, "fff" + "fjgfjfjf")
     before = page.evaluate(SHOWN)
     page.reload()
     page.wait_for_selector("#left li")
     assert page.evaluate(SHOWN) == before
-    assert words(page, "#count") == "ann · 3 of 240 judged"
+    assert words(page, "#count") == "ann · 8 of 20 judged"
     give(page, "bsu")
-    page.keyboard.press("f")
-    assert words(page) == "Kept in this browser, 10 to hand over"
+    give(page, "fjf")
+    assert words(page, "#count") == "ann · 12 of 20 judged"
+    assert words(page) == "Kept in this browser, 17 to hand over"
     log = handed(page, tmp_path)
     assert log.name == "verdicts-page-ann.jsonl"
     assert words(page) == "All handed over"
     assert context.requested == [path.as_uri()] * 2 and page.faults == []
 
-    # learn, convert and the server's log take it
+    # learn, convert and the next page take it
     assert [line["winner"] for line in lines(log)].count("open") == 3 + 2
     judged = read_preferences(log)
-    assert len(judged) == 5 and judged.tie.sum() == 2
-    assert dcglearn("convert", log)[0] == 0
-    with closing(Study(read_candidates(EXAMPLE), log, Rules(practice=True))) as study:
-        assert study.n_verdicts == 5
-        assert len(study._done["ann"]) == 8
-        assert {v["check"].split()[0] for v in study.checks} == {"practice"}
+    assert len(judged) == 12 and judged.tie.sum() == 2
+    assert dcglearn("convert", log, "-o", tmp_path / "all.jsonl")[0] == 0
+    dcg = tmp_path / "dcg.json"
+    assert dcglearn("learn", tmp_path / "all.jsonl", "--grades", 4, "-o", dcg)[0] == 0
+    assert len(json.loads(dcg.read_text())["gains"]) == 4
+    further = tmp_path / "next.html"
+    assert dcglearn("ask", EXAMPLE, "--log", log, "--grades", 4, "-o", further)[0] == 0
 
 
-def test_lines_are_those_of_the_server(context, written, tmp_path):
-    item = {"title": "\u2028 t", "url": "javascript:alert(1)", "image": "https://x.example/i.png"}
+def test_lines_are_those_of_a_log(context, written, tmp_path):
+    item = {"title": "\u2028 t", "url": "javascript:alert(1)"}
     given = [
         {
             **{"query": f"q {i}", "a": [2, i % 2], "b": [0, 1], "items_b": ["two", None]},
@@ -156,9 +158,8 @@ def test_lines_are_those_of_the_server(context, written, tmp_path):
         for i in range(12)
     ]
     pairs = read_candidates(write_lines(tmp_path / "pairs.jsonl", given), scale="bad,fair,good")
-    rules = {"practice": True, "checks": 0.5, "strengths": 3}
-    page = enter(context, written(pairs, **rules))
-    keys = ["f2", "j1", "g", "b", "s", "f3", "u", "j2", "f1", "j3", "g", "f2"]
+    page = enter(context, written(pairs, practice=True, checks=0.5))
+    keys = "fjgbsfujfjgf"
     for number, key in enumerate(keys):
         if number == 3:
             page.keyboard.press("n")
@@ -167,22 +168,35 @@ def test_lines_are_those_of_the_server(context, written, tmp_path):
         give(page, key)
     own = lines(handed(page, tmp_path))
 
-    # the same answers, taken by the server
+    # the answers in the browser, and the pairs that they are about
     answers = page.evaluate(
         """() => Object.keys(localStorage).filter((key) => key.includes(".answer.")).sort()
              .map((key) => JSON.parse(localStorage[key]))"""
     )
-    with closing(Study(pairs, tmp_path / "server.jsonl", Rules(**rules))) as study:
-        saved, refused = study.save("ann", "tab", answers)
-    assert len(saved) == len(own) == len(keys) and refused == []
-    of_server = lines(tmp_path / "server.jsonl")
-    assert list(own[0]) == list(of_server[0]) == list(FIELDS)
+    asked = {pair.key: pair for pair in (*pairs.pairs, *known_pairs(pairs))}
+    assert len(own) == len(answers) == len(keys)
+    for line, answer in zip(own, answers, strict=True):
+        pair, left, choice = asked[answer["pair"]], answer["shown_left"], answer["choice"]
+        sides = {"left": left, "right": "ba"["ab".index(left)]}
+        winner = sides.get(choice, "tie" if choice.startswith("both") else "open")
+        known = line["check"] is not None
+        if known:
+            assert line["check"].split()[1] == ("right" if winner == "a" else "wrong")
+        assert line == {
+            **{"id": answer["id"], "query": pair.query, "a": [*pair.a], "b": [*pair.b]},
+            **{"items_a": [*pair.items_a], "items_b": [*pair.items_b]},
+            "winner": "open" if known else winner,
+            "tie": choice if winner == "tie" and not known else None,
+            **{"shown_left": left, "rater": "ann", "time": answer["time"]},
+            **{"seconds": answer.get("seconds"), "note": answer.get("note") or None},
+            **{"supersedes": answer.get("supersedes"), "check": line["check"]},
+            "scale": ["bad", "fair", "good"],
+        }
     assert {line["check"] and line["check"].split()[0] for line in own} == {
         *(None, "practice", "check")
     }
-    for line, other in zip(own, of_server, strict=True):
-        assert {**line, "time": ""} == {**other, "time": ""}
-    assert page.evaluate("document.querySelectorAll('#lists img').length") == 0
+    assert [line["note"] for line in own].count("why") == 1
+    assert read_preferences(own).grade_names == ("bad", "fair", "good")
 
 
 def test_a_blocked_store_is_said_at_once_and_nothing_is_lost(context, written, tmp_path):
@@ -361,14 +375,11 @@ def test_texts_are_never_code(context, written, tmp_path, dcglearn):
     ]  # fmt: skip
     write_lines(tmp_path / "hostile.jsonl", pairs)
     path = tmp_path / "p&<b>.html"
-    script = "--raters", "</script><img src=x onerror='window.hit=1'>,bob", "--no-practice"
-    assert dcglearn("judge", tmp_path / "hostile.jsonl", "--export", path, *script)[0] == 0
-    page = opened(context, path)
-    page.wait_for_selector("#start[open]")
-    page.click("#begin")
-    page.wait_for_selector("#left li")
-    assert page.is_visible("#rater")
-    seen = set()
+    options = "--seed", 1, "--checks", 0
+    assert dcglearn("ask", tmp_path / "hostile.jsonl", "-o", path, *options)[0] == 0
+    page = enter(context, path, "</script><img src=x onerror='window.hit=1'>")
+    seen, n_practice = set(), 3
+    give(page, "f" * n_practice)
     for _ in HOSTILE:
         seen.add(page.text_content("#query"))
         links = page.eval_on_selector_all("a.title", "all => all.map((a) => a.protocol)")
@@ -377,7 +388,7 @@ def test_texts_are_never_code(context, written, tmp_path, dcglearn):
     assert seen == {*HOSTILE}
     log = handed(page, tmp_path)
     assert {line["query"] for line in lines(log)} == {*HOSTILE}
-    assert len(log.read_text().splitlines()) == len(log.read_bytes().split(b"\n")) - 1 == 4
+    assert len(log.read_text().splitlines()) == len(log.read_bytes().split(b"\n")) - 1 == 7
     assert page.evaluate("window.hit") is None
     assert context.requested == [path.as_uri()] and page.faults == []
 
@@ -400,7 +411,7 @@ def test_texts_are_never_code(context, written, tmp_path, dcglearn):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_phones_and_the_dark(browser, dcglearn, tmp_path, scheme, width):
     path = tmp_path / "page.html"
-    dcglearn("judge", EXAMPLE, "--export", path, "--seed", 1)
+    dcglearn("ask", EXAMPLE, "-o", path)
     phone = {"has_touch": True, "is_mobile": True} if width == 390 else {}
     context = browser.new_context(
         viewport={"width": width, "height": 844}, color_scheme=scheme, **phone
@@ -434,7 +445,7 @@ def test_phones_and_the_dark(browser, dcglearn, tmp_path, scheme, width):
 
 def test_any_static_host_will_do(browser, written, tmp_path):
     path = written()
-    path.with_name("progress").write_bytes(path.read_bytes())  # as hosts that hide suffixes
+    path.with_name("page").write_bytes(path.read_bytes())  # as hosts that hide suffixes
 
     class Host(http.server.SimpleHTTPRequestHandler):
         extensions_map = dict.fromkeys(("", ".html"), "text/html; charset=iso-8859-1")  # wrong
@@ -444,7 +455,7 @@ def test_any_static_host_will_do(browser, written, tmp_path):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
         threading.Thread(target=host.serve_forever, daemon=True).start()
         at = f"http://127.0.0.1:{host.server_port}"
-        for address in (f"{at}/page.html?x=1#y", f"{at}/progress", f"{path.as_uri()}?x=1#y"):
+        for address in (f"{at}/page.html?x=1#y", f"{at}/page", f"{path.as_uri()}?x=1#y"):
             context = browser.new_context()
             page = context.new_page()
             page.goto(address)
@@ -454,6 +465,101 @@ def test_any_static_host_will_do(browser, written, tmp_path):
             assert len(lines(handed(page, tmp_path))) == 6
             context.close()
         host.shutdown()
+
+
+def test_a_verdict_and_an_undo_are_confirmed_for_a_second(context, written):
+    page = enter(context, written())
+    for key, said in (
+        ("f", "Left is better · undo with U"),
+        ("u", "Undone: judge this pair again"),
+        ("s", "Skipped"),
+    ):
+        page.keyboard.press(key)
+        page.wait_for_selector("#said.shown")
+        assert page.text_content("#said").startswith(said)
+        page.wait_for_selector("#said:not(.shown)", state="attached", timeout=3000)
+    give(page, "uu")
+    page.wait_for_function(
+        "() => document.querySelector('#said').innerText.includes('no verdict to undo')"
+    )
+
+
+def test_practice_tells_the_answer_and_does_not_count(context, written):
+    page = enter(context, written(practice=True))
+    for _ in range(3):
+        assert page.is_visible("#kind")
+        give(page, "f")
+        assert "with the best first" in page.text_content("#said")
+    assert not page.is_visible("#kind")
+    give(page, "f")
+    assert words(page, "#count") == "ann · 1 of 6 judged"
+
+
+def test_help_and_notes_by_keyboard(context, written, tmp_path):
+    page = enter(context, written())
+    page.keyboard.press("?")
+    page.wait_for_selector("#help[open]")
+    picture(page, "keys")
+    # A dialog's close event may come after the next keys: the note is kept without it.
+    page.evaluate("document.addEventListener('close', (event) => event.stopPropagation(), true)")
+    for key in ("f", "Escape", "n"):  # the first gives no verdict while a dialog is open
+        page.keyboard.press(key)
+    page.keyboard.type("fj: why")
+    for key in ("Escape", "j"):
+        page.keyboard.press(key)
+    (line,) = lines(handed(page, tmp_path))
+    assert line["note"] == "fj: why"
+    assert line["winner"] == ("b" if line["shown_left"] == "a" else "a")
+
+
+def test_a_double_click_gives_one_verdict(context, written):
+    page = enter(context, written())
+    page.dblclick("button[data-choice=left]")
+    assert words(page, "#count") == "ann · 1 of 6 judged"
+
+
+def test_screen_readers_are_told(context, written):
+    page = enter(context, written())
+    assert page.evaluate("document.activeElement.id") == "query"
+    page.keyboard.press("f")
+    assert words(page, "#live") == "Left is better. Next pair."
+    order = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        order.append(
+            page.evaluate(
+                "document.activeElement.dataset.choice || document.activeElement.className"
+            )
+        )
+        if order[-1] == "help":
+            break
+    choices = [name for name in order if name not in ("title", "")]
+    assert choices == ["left", "both good", "both bad", "right", "skip", "undo", "note", "help"]
+    assert order[:10] == ["title"] * 10
+
+
+def test_a_narrow_screen_has_large_buttons(browser, written):
+    context = browser.new_context(
+        viewport={"width": 390, "height": 800}, color_scheme="dark", has_touch=True, is_mobile=True
+    )
+    page = enter(context, written())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert (
+        min(page.query_selector(side).bounding_box()["width"] for side in ("#left", "#right")) > 130
+    )
+    for box in (button.bounding_box() for button in page.query_selector_all("#verdicts button")):
+        assert box["height"] >= 44 and box["width"] >= 44 and box["y"] + box["height"] <= 800
+    assert page.query_selector("#verdicts").bounding_box()["height"] <= 0.12 * 800
+    assert not any(key.is_visible() for key in page.query_selector_all("kbd"))
+    targets = [
+        target
+        for target in page.query_selector_all("#judging button, #judging a")
+        if target.is_visible()
+    ]
+    assert min(target.bounding_box()["height"] for target in targets) >= 44 and len(targets) > 10
+    page.tap("button[data-choice=right]")
+    assert words(page, "#count") == "ann · 1 of 6 judged"
+    context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
