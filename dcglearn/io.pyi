@@ -2,8 +2,6 @@
 
 from dcglearn.evaluation.tables import read_judgements as read_judgements
 from dcglearn.evaluation.tables import read_runs as read_runs
-from dcglearn.evaluation.tool_files import RankEval as RankEval
-from dcglearn.evaluation.tool_files import read_rank_eval as read_rank_eval
 from dcglearn.evaluation.trec import Judgements as Judgements
 from dcglearn.evaluation.trec import Run as Run
 from dcglearn.joins.join_judgements import join_judgements as join_judgements

@@ -1,6 +1,6 @@
 """Commands that evaluate runs: ``evaluate``, ``compare``, ``gate`` and ``ask-grades``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -37,18 +37,14 @@ from dcglearn.evaluation.next_judgements import (
 )
 from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
 from dcglearn.evaluation.ranked import NoOverlapError
-from dcglearn.evaluation.recall_paired import companion_of
-from dcglearn.evaluation.run_values import Ideal, Missing, as_metrics
+from dcglearn.evaluation.run_values import Ideal, Missing
 from dcglearn.evaluation.run_values import evaluate as evaluated
 from dcglearn.evaluation.system_tests import SystemComparison, Topics, compare_systems
 from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
-from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
-from dcglearn.evaluation.trec import Duplicates, Judgements, Run
+from dcglearn.evaluation.trec import Duplicates, Judgements
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import number_of, spreadsheet
 from dcglearn.foundation.validation import InputError, PolarsFrame
-from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.plots import forest_figure
 
 Result = TypeVar("Result")
@@ -63,12 +59,6 @@ class EvaluationOptions:
     )
     runs: list[str] | None = argument_row(
         "TREC runs or such tables; one may hold several.", metavar="RUN..."
-    )
-    rank_eval: list[str] | None = input_row(
-        "Instead of JUDGEMENTS and RUN: saved responses of _rank_eval, a run each.", metavar="FILE"
-    )
-    qrels: str | None = input_row(
-        "Judgements of --rank-eval, or the request itself.", metavar="FILE"
     )
     metric: list[str] | None = first_row(
         "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also "
@@ -99,40 +89,30 @@ class EvaluationOptions:
     @property
     def inputs(self) -> list[str]:
         """The files that are read."""
-        several = [*(self.runs or []), *(self.rank_eval or []), *(self.metric or [])]
-        files = (self.judgements, self.qrels, self.graded, *several)
+        files = (self.judgements, self.graded, *(self.runs or []), *(self.metric or []))
         return [file for file in files if file is not None]
 
     def evaluated(self, scales: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
         """Read the files and return the result of `evaluate`, or of a function called alike."""
         metrics = files_and_names(self.metric or ["nDCG@10"], scales)
-        judged, runs = self._of_responses(metrics) if self.rank_eval else self._of_files()
+        if self.judgements is None or not self.runs:
+            raise InputError("name the judgements and a run, JUDGEMENTS RUN...")
+        with judgements_first(self.judgements, self.runs, "JUDGEMENTS RUN..."):
+            judged = self.read_judgements(self.judgements)
+            runs = read_runs(self.runs, duplicates=self.duplicates)
 
-        # responses without the request's judgements have no ideal ranking
         with scales.watched():
             return evaluation(
                 judged,
                 runs,
                 metrics,
-                normalise=not self.raw and (self.rank_eval is None or self.qrels is not None),
+                normalise=not self.raw,
                 ties=self.ties,
                 unjudged=_gain(self.unjudged),
                 missing=self.missing,
                 ideal=self.ideal,
                 bounds=self.bounds,
                 unseen=self.unseen,
-            )
-
-    def _of_files(self) -> tuple[Judgements, list[Run]]:
-        if self.judgements is None or not self.runs:
-            remedy = "JUDGEMENTS RUN..., or a response by --rank-eval"
-            raise InputError(f"name the judgements and a run, {remedy}")
-        if self.qrels is not None:
-            remedy = "runs have their judgements first, JUDGEMENTS RUN..."
-            raise InputError(f"--qrels goes with --rank-eval; {remedy}")
-        with judgements_first(self.judgements, self.runs, "JUDGEMENTS RUN..."):
-            return self.read_judgements(self.judgements), read_runs(
-                self.runs, duplicates=self.duplicates
             )
 
     def read_judgements(self, path: str) -> Judgements:
@@ -145,56 +125,6 @@ class EvaluationOptions:
             cutoffs=self.cutoffs,
         )
         return judged if self.graded is None else with_grades(judged, self.graded)
-
-    def _of_responses(
-        self, metrics: Mapping[str, DCG | ListUtility | str]
-    ) -> tuple[Judgements, list[Run]]:
-        """Return hits of responses as runs, with all judgements or the hits' own; print notes."""
-        if self.judgements is not None:
-            raise InputError(
-                f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels"
-            )
-        responses = [read_rank_eval(path) for path in self.rank_eval or []]
-        runs = read_runs([response.run for response in responses])
-        dcgs = [metric for metric in metrics.values() if not isinstance(metric, str)]
-
-        # the judgements of the request, or those of the hits
-        if self.qrels is not None:
-            judged = self.read_judgements(self.qrels)
-        else:
-            # which are not all
-            judged = judgements_of_hits(responses, self.grades)
-            self._refuse_incomplete(metrics, judged, runs)
-            if self.grades is None:  # the top grade may be missing among the hits
-                sizes = [dcg.n_grades for dcg in dcgs]
-                judged = replace(judged, n_grades=max([judged.n_grades, *sizes]))
-
-            # so there is no ideal ranking
-            say(
-                "note: DCG, since a response does not hold all judgements; NDCG needs --qrels "
-                "REQUEST"
-            )
-
-        # what the responses leave open
-        deepest = max((dcg.depth for dcg in dcgs), default=1)
-        for note in notes_of_responses(responses, judged, deepest):
-            say(f"note: {note}")
-        return judged, runs
-
-    @staticmethod
-    def _refuse_incomplete(
-        metrics: Mapping[str, DCG | ListUtility | str], judged: Judgements, runs: list[Run]
-    ) -> None:
-        """Raise InputError for a measure that needs more judgements than those of the hits."""
-        others = [name for name in metrics if companion_of(name)]
-        own = {name: metric for name, metric in metrics.items() if name not in others}
-        if own:
-            resolved = as_metrics(own, judged, runs)
-            others += [name for name, metric in resolved.items() if isinstance(metric, str)]
-        if others:
-            raise InputError(
-                f"{others[0]} needs all judgements; a response has those of its hits: give --qrels"
-            )
 
 
 @dataclass(frozen=True)
@@ -239,8 +169,6 @@ class ComparisonOptions:
         """Return the comparison; raise InputError first if an output cannot be written."""
         inputs = [*source.inputs, self.llm_qrels]
         check_outputs(self.output, *outputs, force=self.force, picture=self.plot, inputs=inputs)
-        if self.llm_qrels and source.rank_eval:
-            raise InputError("--llm-qrels goes with JUDGEMENTS RUN..., not with --rank-eval")
 
         # an LLM's judgements, on the scale of people's where these are cut
         people, llm = source, None
@@ -282,7 +210,6 @@ class ComparisonOptions:
     "dcglearn evaluate qrels.txt run.txt --metric dcg.json --metric nDCG@10",
     "dcglearn evaluate qrels.txt runs/*.gz --metric nDCG@10 -q --format jsonl -o values.jsonl",
     "dcglearn evaluate qrels.txt run.txt --metric nDCG@10 --against values.csv",
-    "dcglearn evaluate --rank-eval response.json --qrels request.json --metric dcg.json",
 )
 def evaluate(
     *,

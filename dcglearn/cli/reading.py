@@ -223,8 +223,7 @@ class JoinOptions:
         "With --qrels: refuse queries without judgements, or skip their pairs.", "error"
     )
     duplicates: Literal["error", "first", "last", "mean", "median", "majority"] = input_row(
-        "With --qrels: what to do with a document judged twice, as in a book of several raters.",
-        "error",
+        "With --qrels: what to do with a document judged twice, as by several raters.", "error"
     )
 
     @property

@@ -154,7 +154,7 @@ def read_judgements(
 
     # files, tables, nested dictionaries
     try:
-        tables = _tables(judgements, "judgements", JUDGEMENT, duplicates, mapping)
+        tables = _tables(judgements, "judgements", JUDGEMENT, mapping)
         one = tables[0] if len(tables) == 1 else _joined(name_of(judgements), tables)
         frame = grades_of_labels(one.name, one.frame) if one.has_labels else one.frame
         return judgements_of(frame, one.name, duplicates, mapping, one.place)
@@ -339,7 +339,6 @@ def _tables(
     source: Any,
     name: str,
     roles: Roles,
-    duplicates: Duplicates = "error",
     mapping: LogMapping | None = None,
     expected: str = "one judgement a line",
 ) -> list[_Placed]:
@@ -349,7 +348,7 @@ def _tables(
     # files
     if is_path(source):
         files = [content(path, expected) for path in log_files(source)]
-        return [_of_file(*file, roles, duplicates, mapping) for file in files]
+        return [_of_file(*file, roles, mapping) for file in files]
 
     # nested dictionaries
     number = "grade" if "grade" in roles else "score"
@@ -368,9 +367,7 @@ def _tables(
     return [_by_columns(name, open_with, roles, mapping)]
 
 
-def _of_file(
-    name: str, data: bytes, roles: Roles, duplicates: Duplicates, mapping: LogMapping
-) -> _Placed:
+def _of_file(name: str, data: bytes, roles: Roles, mapping: LogMapping) -> _Placed:
     """Return the table in a file, of TREC, of another tool, of nested JSON, or with columns."""
     kind = kind_of(name, data)
     if kind != "parquet":
@@ -388,7 +385,7 @@ def _of_file(
         return _of_ranks(name, data)
     has_labels = False
     if "grade" in roles:
-        frame, has_labels = table_of_tool(name, data, duplicates)
+        frame, has_labels = table_of_tool(name, data)
     else:
         frame = rankings_of_lines(name, data)
     if frame is None and kind == "json":

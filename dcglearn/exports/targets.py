@@ -84,8 +84,8 @@ def target_of(word: str) -> str:
     if name in FIXED:
         raise InputError(
             f"{name} has one DCG, 2^rating - 1 over log2(rank + 1), and takes no other gains or "
-            "discounts; save the response of its _rank_eval and rescore it: "
-            "dcglearn evaluate --rank-eval response.json --metric dcg.json"
+            "discounts; write its results as a run: "
+            "dcglearn evaluate JUDGEMENTS RUN --metric dcg.json"
         )
 
     # a beginning of a name is nearer than a likeness
@@ -143,7 +143,7 @@ def list_of_targets() -> str:
     return "\n".join(
         [
             *aligned([*TARGETS.items()], 2),
-            f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate --rank-eval "
-            "rescores their responses",
+            f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate takes their "
+            "results as a run",
         ]
     )

@@ -214,26 +214,15 @@ OPENSEARCH = {
         {"query": "blue jeans", "ratings": [{"docId": "B1", "rating": "1"}]},
     ],
 }
-RRE = {
-    "id_field": "id",
-    "queries": [
-        {"placeholders": {"$query": "red dress"}, "relevant_documents": {"0": ["B1"], "3": ["B2"]}},
-        {"placeholders": {"$query": "blue jeans"}, "relevant_documents": {"B1": {"gain": "1"}}},
-    ],
-}
 FILES = {
     "opensearch.json": json.dumps(OPENSEARCH, indent=2),
     "ratings.json": json.dumps(OPENSEARCH["judgmentRatings"]),
     "answer.json": json.dumps({"hits": {"hits": [{"_id": "x", "_source": OPENSEARCH}]}}),
-    "rre.json": json.dumps(RRE, indent=2),
     "quepid.csv": (
         "query,docid,rating\r\nunrated\r\nred dress,B1,0\r\nred dress,B2,3\r\nblue jeans,B1,1\r\n"
     ),
     "quoted.csv": (
         'query,docid,rating\n"red, un""rated"\nred dress,B1,0\nred dress,B2,3\nblue jeans,B1,1\n'
-    ),
-    "book.csv": (
-        'query,docid,"Ann, A.",Bob\nred dress,B1,0,0\nred dress,B2,,3\nblue jeans,B1,1.0,\n'
     ),
     "detailed.csv": (
         "Case Name,Query Text,Doc ID,Title,Rating\n"
@@ -244,7 +233,7 @@ FILES = {
 }
 FILES |= {
     "semicolons.csv": FILES["quepid.csv"].replace(",", ";"),
-    "tabs.csv": FILES["book.csv"].replace('"', "").replace("n, A", "n A").replace(",", "\t"),
+    "tabs.csv": FILES["quepid.csv"].replace(",", "\t"),
     "bars.csv": FILES["plain.csv"].replace(",", "|"),
 }
 EXPECTED = [("blue jeans", "B1", 1), ("red dress", "B1", 0), ("red dress", "B2", 3)]
@@ -327,31 +316,8 @@ def test_a_byte_order_mark_at_the_beginning_of_a_line_is_refused(tmp_path, name,
         ),
         ("qrels.dev.tsv", "1\t0\tx\t2\n1\t0\ty\t0\n"),
         ("esci.csv", "query,query_id,product_id,esci_label\npan,1,x,2\npan,1,y,0\n"),
-        (
-            "request.ndjson",
-            '{"requests": [{"id": "1", "ratings": [{"_id": "x", "rating": 2}, '
-            '{"_id": "y", "rating": 0}]}]}',
-        ),
         ("quepid.csv", "query,docid,rating\n1,x,2\n1,y,0\n1,z,\n"),
         ("commas.csv", "query;docid;rating\n1;x;2,0\n1;y;0,0\nunrated\n"),
-        ("book.csv", "query;docid;Ann;Bob\n1;x;2,0;\n1;y;;0,0\n"),
-        (
-            "rre.json",
-            json.dumps(
-                {
-                    "topics": [
-                        {
-                            "query_groups": [
-                                {
-                                    "queries": [{"placeholders": {"$query": "1"}}],
-                                    "relevant_documents": {"x": {"gain": 2}, "y": {"gain": 0}},
-                                }
-                            ]
-                        }
-                    ]
-                }
-            ),
-        ),
     ],
 )
 def test_judgements_as_benchmarks_and_tools_write_them(tmp_path, name, content):
@@ -401,7 +367,7 @@ def test_a_document_without_a_name_is_missing(tmp_path):
 
 
 def test_blanks_around_a_name_are_taken_away(tmp_path):
-    path = written(tmp_path, "book.csv", "query,docid,Ann\n -1 offers,D,2\n two,D,1\n")
+    path = written(tmp_path, "q.csv", "query,docid,rating\n -1 offers,D,2\n two,D,1\nalone\n")
     assert sorted(read_judgements(path).frame["query"]) == ["-1 offers", "two"]
 
 
@@ -421,27 +387,21 @@ def test_blanks_around_a_name_are_taken_away(tmp_path):
             r"another form \('docId'\); export it again",
         ),
         (
-            "rre.json",
-            '"0"',
+            "opensearch.json",
+            '"0.000"',
             '"good"',
             "query 1, document 'B1': grade is 'good', which is not a number; scale=",
         ),
         ("quepid.csv", "B2,3", "B2,1e308", "line 4, document 'B2': grade 1e.308 is above 126"),
-        ("book.csv", "B2,,3", "B2,x,3", "line 3, document 'B2': grade is 'x'"),
-        ("book.csv", "B2,,3", "B2,3", "line 3: 3 fields where the header has 4"),
-        (
-            "book.csv",
-            "B1,0,0",
-            "B1,0,2",
-            "red dress B1 occurs more than once, grade 0 in row 1 and grade 2 in row 2",
-        ),
+        ("quepid.csv", "B2,3", "B2,x", "line 4, document 'B2': grade is 'x'"),
+        ("quepid.csv", "B2,3", "B2,3,3", "line 4: 4 fields where the header has 3"),
         (
             "quepid.csv",
             "dress,B2,3",
             "dress,B1,3",
             "B1 occurs more than once, grade 0 in line 3, document 'B1' and grade 3 in line 4",
         ),
-        ("book.csv", "B1,0,0\nred dress,B2,,3\nblue jeans,B1,1.0,", "B1,,", "holds no rating"),
+        ("detailed.csv", FILES["detailed.csv"].partition("\n")[2], "S,q,d,,\n", "holds no rating"),
     ],
 )
 def test_a_bad_rating_is_named(tmp_path, name, old, new, message):
@@ -578,7 +538,10 @@ def test_damaged_runs_of_tools_are_refused(tmp_path, name, content, words):
     refused(words, read_runs, written(tmp_path, name, content))
 
 
-BOOK = "query,docid,Ann,Bob,Cy,Di\nq,a,3,0,0,0\nq,b,1,2,,\nq,c,0,2,3,3\nq,d,1,,,\n"
+RATED = {"a": (3, 0, 0, 0), "b": (1, 2), "c": (0, 2, 3, 3), "d": (1,)}
+RATED_TEXT = "query,docid,rating\n" + "".join(
+    f"q,{document},{grade}\n" for document, grades in RATED.items() for grade in grades
+)
 
 
 @pytest.mark.parametrize(
@@ -590,20 +553,20 @@ BOOK = "query,docid,Ann,Bob,Cy,Di\nq,a,3,0,0,0\nq,b,1,2,,\nq,c,0,2,3,3\nq,d,1,,,
         ("first", [3, 1, 0, 1]),
     ],
 )
-def test_raters_of_a_book_who_differ_are_combined(tmp_path, duplicates, grades):
-    judged = read_judgements(written(tmp_path, "book.csv", BOOK), duplicates=duplicates)
+def test_raters_who_differ_are_combined(tmp_path, duplicates, grades):
+    judged = read_judgements(written(tmp_path, "q.csv", RATED_TEXT), duplicates=duplicates)
     assert judged.frame.rows() == [
         ("q", document, grade) for document, grade in zip("abcd", grades, strict=True)
     ]
 
 
 def test_ways_to_combine_raters_are_named_and_not_for_runs(tmp_path):
-    book = written(tmp_path, "book.csv", BOOK)
-    refused('or combine them by "mean", "median" or "majority"', read_judgements, book)
+    rated = written(tmp_path, "q.csv", RATED_TEXT)
+    refused('or combine them by "mean", "median" or "majority"', read_judgements, rated)
     refused(
         "duplicates='average': give one of error, first, last, mean",
         read_judgements,
-        book,
+        rated,
         duplicates="average",
     )
     run = written(tmp_path, "run.txt", "q Q0 a 1 2.0 r\nq Q0 a 2 1.0 r\n")
@@ -706,7 +669,7 @@ SCALES = {
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("form", ["txt", "csv", "json", "jsonl", "book.csv", "opensearch", "dict"])
+@pytest.mark.parametrize("form", ["txt", "csv", "json", "jsonl", "quepid", "opensearch", "dict"])
 def test_grades_are_read_on_a_scale_in_every_form(tmp_path, form, scale):
     grades = [grade for grade in SCALES[scale] if " " not in str(grade) or form != "txt"]
     names = [f"d{i}" for i in range(len(grades))]
@@ -715,8 +678,8 @@ def test_grades_are_read_on_a_scale_in_every_form(tmp_path, form, scale):
     if form == "txt":
         text = "".join(f"q 0 {d} {g}\n" for d, g in source["q"].items())
         source = written(tmp_path, "qrels.txt", text)
-    elif form in ("csv", "book.csv"):
-        text = pl.DataFrame(columns).write_csv() + "alone\n" * (form == "book.csv")
+    elif form in ("csv", "quepid"):
+        text = pl.DataFrame(columns).write_csv() + "alone\n" * (form == "quepid")
         source = written(tmp_path, "judged.csv", text)
     elif form == "json":
         source = written(tmp_path, "judged.json", json.dumps(source))
