@@ -17,7 +17,6 @@ from dcglearn.losses.boosting import descent
 from dcglearn.losses.objective import Lambdas
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
-from dcglearn.rankers.tree_text import check_trees
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,6 @@ def main_names(parameters: Fields, own: Iterable[str] = ()) -> Fields:
 def booster_of(text: str, name: str) -> Any:
     """Return the model in the text of a file called `name`; raise InputError if it is damaged."""
     lightgbm = lightgbm_itself()
-    check_trees(text, name)
     try:
         return lightgbm.Booster(model_str=text)
     except (lightgbm.basic.LightGBMError, ValueError, TypeError, RecursionError) as error:

@@ -5,7 +5,6 @@ several files.
 import bz2
 import contextlib
 import gzip
-import hashlib
 import io
 import json
 import lzma
@@ -156,16 +155,6 @@ def _checkpoint(path: Path) -> int:
 
 def _model(path: Path) -> None:
     assert np.isfinite(load_ranker(path.parent).predict(FEATURES)).all(), "a score is not finite"
-
-
-def _trees(path: Path) -> None:
-    """Load a boosted model whose trees were changed by somebody who wrote their checksum too."""
-    about = path.parent / "model.json"
-    if path.suffix == ".txt":
-        fields = json.loads(about.read_text())
-        fields["files"] = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
-        about.write_text(json.dumps(fields))
-    load_ranker(path.parent).predict(FEATURES)
 
 
 def _visible(path: Path) -> int:
@@ -330,10 +319,10 @@ def targets(folder: Path) -> dict[str, Target]:
 
     # models, each in a folder
     trees = BoostedRanker(n_trees=3, min_samples_leaf=1)
-    for name, ranker, read in (("models", RidgeRanker(), _model), ("trees", trees, _trees)):
+    for name, ranker in (("models", RidgeRanker()), ("trees", trees)):
         ranker.fit(queries).save(folder / name)
         files = (folder / name).iterdir()
-        made[name] = Target({f"model/{file.name}": file.read_bytes() for file in files}, read)
+        made[name] = Target({f"model/{file.name}": file.read_bytes() for file in files}, _model)
     return TABLES | LOGS | FILES | made
 
 
