@@ -24,8 +24,7 @@ class Task:
     """A checked training of trees.
 
     `weight`, shape (m,), and `by_document`, shape (n,), are weights of queries and documents.
-    `parameters` are LightGBM's, except seed and objective, and `categorical` the indices of
-    features that are split by sets of categories.
+    `parameters` are LightGBM's, except seed and objective.
     """
 
     training: Training
@@ -33,13 +32,11 @@ class Task:
     weight: Floats | None
     by_document: Floats | None
     parameters: Fields
-    categorical: list[int]
 
     @property
-    def columns(self) -> Fields:
-        """Names and categorical features, as LightGBM's data sets take them."""
-        names = "auto" if self.ranker.columns_ is None else self.ranker.columns_.for_lightgbm()
-        return {"feature_name": names, "categorical_feature": self.categorical}
+    def feature_names(self) -> Any:
+        """Names of features, as LightGBM's data sets take them."""
+        return "auto" if self.ranker.columns_ is None else self.ranker.columns_.for_lightgbm()
 
     def base_scores(self, queries: Queries) -> Floats:
         """Return the scores that the trees add to, shape (n,)."""
@@ -109,13 +106,16 @@ def grow(task: Task) -> tuple[Any, list[float]]:
             raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
     # all trees
-    data = lightgbm.Dataset(
-        queries.features, queries.grades, params=task.parameters, **task.columns
-    )
+    parameters = dict(task.parameters)
+    columns = {
+        "feature_name": task.feature_names,
+        "categorical_feature": parameters.pop("categorical_feature", "auto"),
+    }
+    data = lightgbm.Dataset(queries.features, queries.grades, params=parameters, **columns)
     own = {"seed": task.ranker.random_state, "num_threads": n_threads, "objective": objective}
     with bar(n_trees, "trees") as shown, at_most(n_threads):
         booster = lightgbm.train(
-            {**task.parameters, **own}, data, num_boost_round=n_trees, callbacks=[after]
+            {**parameters, **own}, data, num_boost_round=n_trees, callbacks=[after]
         )
 
     # say so where growth ended before

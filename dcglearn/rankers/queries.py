@@ -47,8 +47,7 @@ class Queries:
     Parameters
     ----------
     features : array_like, scipy.sparse matrix or data frame, shape (n, d)
-        Finite floats; sparse ones become CSR. A frame of pandas or polars brings names and
-        categories.
+        Finite floats; sparse ones become CSR. A frame of pandas or polars brings names.
     grades : array_like of int, shape (n,)
         0 = worst.
     qid : array_like, shape (n,)
@@ -59,7 +58,7 @@ class Queries:
         Whether features may be NaN, which stands for a missing value; trees take these, linear
         models do not.
     columns : FeatureColumns, optional
-        Names and categories of the features; those of a frame.
+        Names of the features; those of a frame.
 
     Attributes
     ----------
@@ -90,7 +89,7 @@ class Queries:
     names: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        # features, names and categories
+        # features and their names
         features, columns = self.features, self.columns
         if is_table(features):
             features, columns = from_frame(features)

@@ -45,10 +45,10 @@ class Ranker(BaseEstimator):
     metric_: DCG
     n_features_in_: int
     columns_: FeatureColumns | None = None
-    """Names and categories of the features that the model was trained on, if they are known."""
+    """Names of the features that the model was trained on, if they are known."""
 
     takes_missing: ClassVar[bool] = False
-    """True if the model takes NaN as a missing value, and categories."""
+    """True if the model takes NaN as a missing value."""
     _default_loss: ClassVar[type[Any] | None] = None
     """The class of the objective, with the textbook DCG, where the parameter `loss` is None."""
     _data_file: ClassVar[str] = "weights.npz"
@@ -61,7 +61,7 @@ class Ranker(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse, tags.input_tags.allow_nan = True, self.takes_missing
-        tags.input_tags.categorical, tags.target_tags.required = self.takes_missing, True
+        tags.target_tags.required = True
         return tags
 
     def fit(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> Self:
@@ -74,7 +74,7 @@ class Ranker(BaseEstimator):
         ----------
         X : array_like, CSR or data frame, shape (n, d), or Queries
             Features; `Queries` bring y and qid with them. Names of a data frame's columns are kept.
-            Trees take NaN as a missing value, and split columns of categories by sets.
+            Trees take NaN as a missing value.
         y, qid : array_like, shape (n,)
             Grades (0 = worst), and the query of each document, the rows of a query together.
         """
@@ -185,7 +185,7 @@ class Ranker(BaseEstimator):
         raise NotImplementedError
 
     def _set_columns(self, columns: FeatureColumns | None) -> None:
-        """Keep the names and categories of the features, if they are known."""
+        """Keep the names of the features, if they are known."""
         self.columns_ = columns
         if columns is not None:
             self.feature_names_in_ = np.array(columns.names, dtype=object)
@@ -201,16 +201,11 @@ class Ranker(BaseEstimator):
             features, columns = from_frame(X) if is_table(X) else (X, None)
             features = checked_features(features, missing=self.takes_missing)
         if not self.takes_missing:
-            refuse_what_trees_take(features, columns)
+            refuse_missing(features)
 
         # columns in the order of the training set
         if self.columns_ is not None and columns is not None:
             features = self.columns_.aligned(features, columns)
-        elif self.columns_ is not None and self.columns_.categories:
-            name = next(iter(self.columns_.categories))
-            raise InputError(
-                f"the model was trained on categories of {name!r}: give X as a data frame"
-            )
         if features.shape[1] != self.n_features_in_:
             raise InputError(
                 f"X has {features.shape[1]} features, but {type(self).__name__} is expecting "
@@ -256,10 +251,7 @@ class Ranker(BaseEstimator):
 def as_queries(
     X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: bool = False
 ) -> Queries:
-    """Return X, y and qid, or `Queries` X, as `Queries`.
-
-    Missing values and categories are refused unless `missing`.
-    """
+    """Return X, y and qid, or `Queries` X, as `Queries`; missing values only if `missing`."""
     queries = X
     if not isinstance(X, Queries):
         # arrays need y and qid
@@ -282,17 +274,12 @@ def as_queries(
         raise InputError("X is Queries, which have grades and qid: leave y and qid out")
 
     if not missing:
-        refuse_what_trees_take(queries.features, queries.columns)
+        refuse_missing(queries.features)
     return queries
 
 
-def refuse_what_trees_take(features: Any, columns: FeatureColumns | None) -> None:
-    """Raise InputError if a feature is missing or categorical."""
-    if columns is not None and columns.categories:
-        raise InputError(
-            f"column {next(iter(columns.categories))!r} is categorical: make it numbers, or train "
-            "a BoostedRanker, which takes it"
-        )
+def refuse_missing(features: Any) -> None:
+    """Raise InputError if a feature is missing."""
     if has_missing(features):
         raise InputError(
             "a feature is missing (NaN): fill it in, or train a BoostedRanker, which takes missing "

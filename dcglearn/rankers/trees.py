@@ -75,9 +75,8 @@ class BoostedRanker(Ranker):
         linear model.
     **lightgbm
         LightGBM's parameters by their names, such as ``min_data_in_leaf=50`` or
-        ``feature_fraction=0.8``. ``categorical_feature`` lists columns of codes 0, 1, 2, ... by
-        index (or by name, for a data frame); ``num_threads`` is by default the number of processors
-        that are free, or ``OMP_NUM_THREADS``.
+        ``feature_fraction=0.8``. ``num_threads`` is by default the number of processors that are
+        free, or ``OMP_NUM_THREADS``.
 
     Attributes
     ----------
@@ -153,8 +152,7 @@ class BoostedRanker(Ranker):
         Parameters
         ----------
         X, y, qid
-            As in `RidgeRanker.fit`. NaN is a missing value; categories of a data frame are split by
-            sets.
+            As in `RidgeRanker.fit`. NaN is a missing value.
         eval_set : Queries, or (X, y, qid), optional
             Validation set: the number of trees that is best on it is used.
         query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
@@ -202,50 +200,22 @@ class BoostedRanker(Ranker):
                 weights[i] = pair_values(training.options[name], name, n, positive=True)
 
         # the linear model that the trees add to
-        categorical, self.base_ = self._categorical(queries), None
+        self.base_ = None
         if self.start is not None:
-            if categorical or has_missing(queries.features):
-                raise InputError(
-                    "start: a linear model takes neither missing values nor categories; leave "
-                    "start out"
-                )
+            if has_missing(queries.features):
+                raise InputError("start: a linear model takes no missing values; leave start out")
             self.base_ = start_of(self.start, queries, self.metric_)
-        by_query, by_document = weights
-        parameters = self._parameters()
-        return Task(training, self, by_query, by_document, parameters, categorical)
+        return Task(training, self, *weights, self._parameters())
 
     def _parameters(self) -> Fields:
         """Return LightGBM's parameters; the trees are the same with any number of threads."""
         # defaults that differ from LightGBM's
         own = main_names(self._lightgbm)
-        own.pop("categorical_feature", None)
         defaults: Fields = {"verbosity": -1, "feature_pre_filter": False, "deterministic": True}
         defaults |= {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
         if "force_row_wise" not in own:
             defaults["force_col_wise"] = True
         return {**defaults, **own, "metric": "none", "boost_from_average": False}
-
-    def _categorical(self, queries: Queries) -> list[int]:
-        """Return the indices of categorical features: a frame's, and those that parameters name."""
-        columns = self.columns_
-        chosen = set() if columns is None else set(columns.unordered)
-        named = main_names(self._lightgbm).get("categorical_feature")
-
-        # by name or by index
-        for one in () if named in ("auto", "", None) else named:
-            if isinstance(one, str) and columns is not None:
-                chosen.add(columns.index_of(one))
-            elif isinstance(one, int | np.integer) and 0 <= one < queries.shape[1]:
-                chosen.add(int(one))
-            else:
-                raise InputError(
-                    f"categorical_feature={one!r}: give indices of columns from 0 to "
-                    f"{queries.shape[1] - 1}, or names of a data frame's columns"
-                )
-
-        for column in chosen:
-            check_codes(queries.features, column)
-        return sorted(chosen)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -298,24 +268,6 @@ class BoostedRanker(Ranker):
 def main_name(name: str, own: Iterable[str] = ()) -> str:
     """Return the main name of one of LightGBM's parameters; see `main_names`."""
     return next(iter(main_names({name: None}, own)))
-
-
-def check_codes(features: Any, column: int) -> None:
-    """Raise InputError unless a column holds codes of categories, 0, 1, 2, ..., or NaN."""
-    values = features[:, [column]]
-    values = (values.toarray() if hasattr(features, "tocsr") else values).ravel()
-
-    # LightGBM holds codes as 32-bit integers
-    most = 1 << 31
-    codes = (values >= 0) & (values < most) & (values == np.floor(values))
-    wrong = ~(codes | np.isnan(values))
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(
-            f"features[{row}, {column}] = {values[row]:g} is not a category: categorical features "
-            f"hold whole numbers from 0 to {most - 1}, or NaN; "
-            "give a data frame with a categorical column for others"
-        )
 
 
 def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:

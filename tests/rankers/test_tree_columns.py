@@ -1,6 +1,4 @@
-"""What trees take beside numbers: missing values, categories, data frames, threads; and what they
-refuse.
-"""
+"""What trees take beside numbers: missing values, data frames, threads; and what they refuse."""
 
 import dataclasses
 import json
@@ -24,13 +22,12 @@ pytest.importorskip("lightgbm")
 pd = pytest.importorskip("pandas")
 MINE = DCG([0, 1, 9], [1, 0.8, 0.5, 0.3])
 SHAPE = {"n_trees": 15, "num_leaves": 6, "min_data_in_leaf": 5, "num_threads": 1}
-CITIES = np.array(["Oslo", "Rome", "Lima", "Bonn", "Kyiv", "Riga"])
 WORTH = np.array([0.0, 2.0, 0.2, 1.8, 0.1, 1.9])  # no order of the codes is that of the worths
 
 
 def made(n_queries=40, size=15, seed=0):
-    """Return a frame with a category that matters, a column whose absence matters, and noise;
-    grades; queries.
+    """Return a frame with codes that matter, a column whose absence matters, and noise; grades;
+    queries.
     """
     rng = np.random.default_rng(seed)
     n = n_queries * size
@@ -40,16 +37,12 @@ def made(n_queries=40, size=15, seed=0):
     frame = pd.DataFrame(
         {"title, score": rng.normal(size=n), "price": np.where(gone, np.nan, price)}
     )
-    frame["city"] = pd.Categorical(CITIES[city], categories=CITIES)
+    frame["city"] = city
     return frame, np.digitize(worth, [1.5, 3.0]), np.repeat(np.arange(n_queries), size)
 
 
 FRAME, GRADES, QID = made()
 TEST = made(seed=1)
-
-
-def codes(frame):
-    return np.column_stack([frame.iloc[:, 0], frame.price, frame.city.cat.codes])
 
 
 def fitted(**settings):
@@ -73,21 +66,6 @@ def test_a_missing_value_is_a_value_of_its_own(of_frame):
     refused(r"features\[0, 0\] = inf is not a finite number", array.predict, [[np.inf]])
 
 
-def test_categories_are_split_by_sets(of_frame):
-    text = of_frame.booster_.model_to_string()
-    assert " num_cat=0" not in text and "num_cat=1" in text
-    by_code = fitted(categorical_feature=[2]).fit(codes(FRAME), GRADES, QID)
-    np.testing.assert_array_equal(
-        by_code.predict(codes(TEST[0])), fitted().fit(FRAME, GRADES, QID).predict(TEST[0])
-    )
-    as_numbers = fitted().fit(codes(FRAME), GRADES, QID)
-    assert not (as_numbers.predict(codes(TEST[0])) == by_code.predict(codes(TEST[0]))).all()
-    ordered = FRAME.assign(city=FRAME.city.cat.as_ordered())
-    np.testing.assert_array_equal(
-        fitted().fit(ordered, GRADES, QID).predict(ordered), as_numbers.predict(codes(FRAME))
-    )
-
-
 def test_names_are_kept_saved_and_shown(of_frame, tmp_path, dcglearn):
     of_frame.save(tmp_path / "model")
     again = load_ranker(tmp_path / "model")
@@ -102,25 +80,19 @@ def test_names_are_kept_saved_and_shown(of_frame, tmp_path, dcglearn):
     assert facts["important"].startswith(("city ", "price ")) and facts["important"].count("%") == 3
 
 
-def test_a_frame_is_matched_by_name_and_by_category(of_frame):
+def test_a_frame_is_matched_by_name(of_frame):
     wanted = of_frame.predict(TEST[0])
     turned = TEST[0][["city", "price", "title, score"]]
-    recoded = turned.assign(city=pd.Categorical(turned.city.astype(str), categories=CITIES[::-1]))
-    for frame in (turned, recoded, Queries(recoded, *TEST[1:], missing=True)):
+    for frame in (turned, Queries(turned, *TEST[1:], missing=True)):
         np.testing.assert_array_equal(of_frame.predict(frame), wanted)
-    moved = fitted().fit(FRAME, GRADES, QID, eval_set=(recoded, *TEST[1:]))
+    moved = fitted().fit(FRAME, GRADES, QID, eval_set=(turned, *TEST[1:]))
     assert moved.validation_ == of_frame.validation_
-    new = TEST[0].assign(
-        city=pd.Categorical(np.where(TEST[0].city == "Rome", "Paris", TEST[0].city.astype(str)))
-    )
-    lost = int((TEST[0].city == "Rome").sum())
-    with pytest.warns(
-        UserWarning,
-        match=rf"'city': {lost} values, such as 'Paris', are none of the model's categories",
-    ):
-        scores = of_frame.predict(new)
-    absent = TEST[0].assign(city=TEST[0].city.where(TEST[0].city != "Rome"))
-    np.testing.assert_array_equal(scores, of_frame.predict(absent))
+
+
+def test_codes_of_categories_are_split_by_sets_as_lightgbm_does(of_frame):
+    ranker = fitted(categorical_feature=[2]).fit(FRAME, GRADES, QID)
+    assert "num_cat=1" in ranker.booster_.model_to_string()
+    assert "num_cat=1" not in of_frame.booster_.model_to_string()
 
 
 def test_frames_of_polars(of_frame):
@@ -130,10 +102,10 @@ def test_frames_of_polars(of_frame):
             {
                 "title, score": frame["title, score"].to_numpy(),
                 "price": pl.Series(frame.price.to_numpy()).fill_nan(None),
-                "city": pl.Series(frame.city.astype(str).tolist(), dtype=kind),
+                "city": frame.city.to_numpy(),
             }
         )
-        for frame, kind in ((FRAME, pl.Enum(CITIES)), (TEST[0], pl.Categorical))
+        for frame in (FRAME, TEST[0])
     ]
     ranker = fitted().fit(frames[0], GRADES, QID, eval_set=TEST)
     np.testing.assert_array_equal(ranker.predict(frames[1]), of_frame.predict(TEST[0]))
@@ -148,19 +120,14 @@ def test_frames_of_polars(of_frame):
         ),
         (lambda f: f.assign(more=1), "X has a column 'more', on which the model was not trained"),
         (
-            lambda f: f.assign(city=1),
-            "'city' is a column of numbers, but it was categorical when the model",
-        ),
-        (
             lambda f: f.assign(city=f.city.astype(str)),
-            "column 'city' holds (str|object).*; features are num",
+            "column 'city' holds (str|object).*; features are numbers: leave it out",
         ),
         (
             lambda f: f.assign(price=pd.cut(f.price, 3)),
-            "categories are texts or numbers, not Interval",
+            "column 'price' holds category; features are numbers",
         ),
         (lambda f: f.set_axis(["a", "a", "city"], axis=1), "column 'a' occurs twice"),
-        (codes, "trained on categories of 'city': give X as a data frame"),
     ],
 )
 def test_frames_that_do_not_fit(of_frame, change, message):
@@ -170,13 +137,7 @@ def test_frames_that_do_not_fit(of_frame, change, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"categorical_feature": [0]}, r"features\[0, 0\] = .* is not a category"),
-        ({"categorical_feature": [3]}, "indices of columns from 0 to 2"),
-        ({"categorical_feature": ["citty"]}, "no column 'citty'; the nearest is city"),
-        (
-            {"start": np.ones(3)},
-            "start: a linear model takes neither missing values nor categories",
-        ),
+        ({"start": np.ones(3)}, "start: a linear model takes no missing values"),
         (
             {"loss": MINE},
             r"loss=DCG\(.*is no loss; give one of dcglearn.losses, such as RegSHFSDCG\(dcg\)",
@@ -190,11 +151,8 @@ def test_settings_that_do_not_fit(settings, message):
 def test_linear_rankers_refuse_what_trees_take():
     numbers = FRAME[["title, score"]]
     assert LinearRanker(LambdaRank(MINE), max_iter=2).fit(numbers, GRADES, QID).coef_.shape == (1,)
-    for X, message in (
-        (FRAME[["city"]], "'city' is categorical: make it numbers, or train a BoostedRanker"),
-        (FRAME[["price"]], r"features\[.*\] = nan is not a finite number"),
-    ):
-        refused(message, LinearRanker(LambdaRank(MINE)).fit, X, GRADES, QID)
+    message = r"features\[.*\] = nan is not a finite number"
+    refused(message, LinearRanker(LambdaRank(MINE)).fit, FRAME[["price"]], GRADES, QID)
     refused(
         "a feature is missing",
         RidgeRanker(MINE).fit,
@@ -219,7 +177,7 @@ def test_columns_of_one_name_for_lightgbm():
 
 
 def test_missing_values_in_svmlight(dcglearn, misuse, here):
-    price, city = FRAME.price.to_numpy(), FRAME.city.cat.codes
+    price, city = FRAME.price.to_numpy(), FRAME.city
     text = [
         f"{g} qid:{q} 1:{x:.3f} 2:{c}\n"
         for g, q, x, c in zip(GRADES, QID, price, city, strict=True)
