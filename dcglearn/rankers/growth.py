@@ -135,6 +135,17 @@ def base_scores(features: Any, base: Floats) -> Any:
     return features @ base[:-1] + base[-1]
 
 
+OWN_NAMES = {
+    "num_iterations": "n_trees",
+    "early_stopping_round": "patience",
+    "seed": "random_state",
+    "eval_at": "metric",
+    "objective": "loss",
+    "label_gain": "loss",
+}
+"""LightGBM's parameters that have another name here."""
+
+
 _FORKED: list[int] = []
 """The processes that were forked since this module was imported, up to this one."""
 
@@ -158,21 +169,17 @@ def lightgbm_itself() -> Any:
     return lightgbm
 
 
-def main_names(parameters: Fields, own: Iterable[str] = ()) -> Fields:
-    """Return LightGBM's parameters under their main names; of several aliases the last counts.
-
-    Raise InputError for an unknown one, with the nearest of LightGBM's names and `own`.
-    """
-    # main name of every alias
-    aliases = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
-    main = {alias: name for name, others in aliases.items() for alias in (name, *others)}
-    unknown = sorted(parameters.keys() - main.keys())
-    if unknown:
-        near = nearest(unknown[0], [*own, *main])
-        raise InputTypeError(
-            f"{unknown[0]} is neither a parameter of BoostedRanker nor of LightGBM{near}"
-        )
-    return {main[name]: value for name, value in parameters.items()}
+def check_names(parameters: Iterable[str]) -> None:
+    """Raise InputError unless all are names of LightGBM's parameters; aliases are not taken."""
+    known = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
+    for name in parameters:
+        if name in OWN_NAMES:
+            raise InputError(f"{name}: give {OWN_NAMES[name]}= instead")
+        if name not in known:
+            raise InputTypeError(
+                f"{name} is neither a parameter of BoostedRanker nor the main name of one of "
+                f"LightGBM{nearest(name, known)}"
+            )
 
 
 def booster_of(text: str, name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,21 +20,12 @@ from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import check_words
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import MetricLike
-from dcglearn.rankers.growth import Task, base_scores, booster_of, grow, main_names, threads_of
+from dcglearn.rankers.growth import Task, base_scores, booster_of, check_names, grow, threads_of
 from dcglearn.rankers.linear_model import coefficients_of
 from dcglearn.rankers.queries import Queries, has_missing
 from dcglearn.rankers.ranker import Ranker, Training
 
 _LOG = logging.getLogger(__name__)
-
-OWN_NAMES = {
-    "num_iterations": "n_trees",
-    "early_stopping_round": "patience",
-    "seed": "random_state",
-}
-OWN_NAMES |= dict.fromkeys(("metric", "eval_at"), "metric")
-OWN_NAMES |= dict.fromkeys(("objective", "label_gain", "init_score"), "loss")
-"""LightGBM's parameters, and the names that they have here."""
 
 
 class BoostedRanker(Ranker):
@@ -74,7 +64,7 @@ class BoostedRanker(Ranker):
         scores. Take one for fewer than about a hundred queries, where trees alone stay below a
         linear model.
     **lightgbm
-        LightGBM's parameters by their names, such as ``min_data_in_leaf=50`` or
+        LightGBM's parameters by their main names, such as ``min_data_in_leaf=50`` or
         ``feature_fraction=0.8``. ``num_threads`` is by default the number of processors that are
         free, or ``OMP_NUM_THREADS``.
 
@@ -132,7 +122,7 @@ class BoostedRanker(Ranker):
         self.patience = patience
         self.random_state = random_state
         self.start = start
-        self._check_names(lightgbm)
+        check_names(lightgbm)
         self._lightgbm = lightgbm
 
     def fit(
@@ -170,7 +160,7 @@ class BoostedRanker(Ranker):
         """Set parameters by name, LightGBM's included."""
         own = set(self._get_param_names())
         others = {name: value for name, value in params.items() if name not in own}
-        self._check_names(others)
+        check_names(others)
         super().set_params(**{name: value for name, value in params.items() if name in own})
         self._lightgbm = {**self._lightgbm, **others}
         return self
@@ -210,12 +200,11 @@ class BoostedRanker(Ranker):
     def _parameters(self) -> Fields:
         """Return LightGBM's parameters; the trees are the same with any number of threads."""
         # defaults that differ from LightGBM's
-        own = main_names(self._lightgbm)
         defaults: Fields = {"verbosity": -1, "feature_pre_filter": False, "deterministic": True}
         defaults |= {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
-        if "force_row_wise" not in own:
+        if "force_row_wise" not in self._lightgbm:
             defaults["force_col_wise"] = True
-        return {**defaults, **own, "metric": "none", "boost_from_average": False}
+        return {**defaults, **self._lightgbm, "metric": "none", "boost_from_average": False}
 
     @property
     def feature_importances_(self) -> Floats:
@@ -234,18 +223,10 @@ class BoostedRanker(Ranker):
         return [(f"{names[i]}", float(gains[i] / total)) for i in first if gains[i] > 0]
 
     def _scores(self, features: Any) -> Floats:
-        n_threads = threads_of(main_names(self._lightgbm)) if features.size > 1 << 16 else 1
+        n_threads = threads_of(self._lightgbm) if features.size > 1 << 16 else 1
         options = {"num_iteration": self.n_trees_, "num_threads": n_threads}
         scores = self.booster_.predict(features, **options)
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
-
-    @classmethod
-    def _check_names(cls, lightgbm: Fields) -> None:
-        """Raise InputError for a parameter that LightGBM does not know, or of another name here."""
-        for name in lightgbm:
-            own_name = OWN_NAMES.get(name) or OWN_NAMES.get(main_name(name, cls._get_param_names()))
-            if own_name:
-                raise InputError(f"{name}: give {own_name}= instead")
 
     def _numbers(self) -> tuple[bytes, Fields]:
         base = None if self.base_ is None else self.base_.tolist()
@@ -263,11 +244,6 @@ class BoostedRanker(Ranker):
         n_features, n_trees = self.booster_.num_feature(), self.booster_.num_trees()
         if n_features != self.n_features_in_ or not 0 < self.n_trees_ <= n_trees:
             raise InputError("trees.txt does not belong to model.json, or is damaged")
-
-
-def main_name(name: str, own: Iterable[str] = ()) -> str:
-    """Return the main name of one of LightGBM's parameters; see `main_names`."""
-    return next(iter(main_names({name: None}, own)))
 
 
 def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:

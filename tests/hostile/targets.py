@@ -318,7 +318,7 @@ def targets(folder: Path) -> dict[str, Target]:
     made = {"checkpoints": Target({"c.checkpoint": checkpoint.read_bytes()}, _checkpoint)}
 
     # models, each in a folder
-    trees = BoostedRanker(n_trees=3, min_samples_leaf=1)
+    trees = BoostedRanker(n_trees=3, min_data_in_leaf=1)
     for name, ranker in (("models", RidgeRanker()), ("trees", trees)):
         ranker.fit(queries).save(folder / name)
         files = (folder / name).iterdir()

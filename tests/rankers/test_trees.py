@@ -147,8 +147,8 @@ def test_parameters_pass_through_by_name():
     assert again.get_params() == {**ranker.get_params(), "num_leaves": 3, "lambda_l2": 2.0}
     assert "feature_fraction=0.5" in repr(again)
     assert "[min_data_in_leaf: 7]" in again.fit(TRAIN).booster_.model_to_string()
-    for name in ("n_estimators", "num_boost_round", "num_iterations"):
-        refused("n_trees= instead", BoostedRanker, **{name: 10})
+    refused("n_trees= instead", BoostedRanker, num_iterations=10)
+    refused("n_estimators is neither a parameter of BoostedRanker", BoostedRanker, n_estimators=10)
     refused("loss= instead", again.set_params, objective="lambdarank")
     refused("neither a parameter", BoostedRanker, number_of_leafs=10)
 
