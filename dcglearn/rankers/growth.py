@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,8 +168,10 @@ def lightgbm_itself() -> Any:
     return lightgbm
 
 
-def check_names(parameters: Iterable[str]) -> None:
+def check_names(parameters: Fields) -> None:
     """Raise InputError unless all are names of LightGBM's parameters; aliases are not taken."""
+    if not parameters:
+        return
     known = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
     for name in parameters:
         if name in OWN_NAMES:

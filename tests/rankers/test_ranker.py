@@ -105,23 +105,6 @@ class TestScikitLearn:
             assert (search.predict(X) == best.predict(scaled)).all()
         assert search.cv_results_["mean_test_score"].tolist() == by_hand.mean(axis=1).tolist()
 
-    def test_a_pipeline_ranks_pairs_within_queries(self):
-        queries = small(6)
-        arguments, scaled = (
-            (queries.features, queries.grades),
-            StandardScaler().fit_transform(queries.features),
-        )
-        by_hand = PairwiseRanker(n_rounds=1).fit(scaled, queries.grades, queries.qid)
-        with sklearn.config_context(enable_metadata_routing=True):
-            pipeline = make_pipeline(StandardScaler(), PairwiseRanker(n_rounds=1)).fit(
-                *arguments, qid=queries.qid
-            )
-            positions = pipeline.predict(queries.features, qid=queries.qid)
-            assert pipeline.score(*arguments, qid=queries.qid) == by_hand.score(
-                scaled, queries.grades, queries.qid
-            )
-        assert (positions == by_hand.predict(scaled, queries.qid)).all()
-
     def test_weights_of_documents_have_no_meaning_in_score(self):
         queries = small(6)
         arguments = queries.features, queries.grades
