@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -393,6 +393,39 @@ def _room(claim: Claim) -> float:
     if claim.level:
         return claim.level - claim.measured[0].low
     return min(claim.measured[0].low - claim.low, claim.high - claim.measured[0].high)
+
+
+AGREES = (HOLDS, CONDITION, PROVED, CONSTRUCTED)
+"""Verdicts of a claim that bear out what it says."""
+
+
+def headline(
+    claims: Iterable[Claim],
+    finding: str,
+    neutral: str,
+    *rests_on: str,
+    verdicts: Sequence[str] = AGREES,
+) -> str:
+    """Return a panel's title: a finding if the claims bear it out, and a neutral title otherwise.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        The claims of the panel's program.
+    finding, neutral : str
+        The title that states what was found, and the one that only says what is shown.
+    rests_on : str
+        Parts of claims' texts. Each part must occur, and every claim in which it occurs must have
+        one of `verdicts`.
+    verdicts : sequence of str
+        ``(FAILS,)`` for a finding that contradicts the claims.
+    """
+    claims = list(claims)
+    for part in rests_on:
+        named = [claim for claim in claims if part in claim.text]
+        if not named or any(not c.testable or c.verdict not in verdicts for c in named):
+            return neutral
+    return finding
 
 
 def summary_table(claims: Mapping[str, Sequence[Claim]]) -> pl.DataFrame:

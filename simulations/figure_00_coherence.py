@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CONSTRUCTED, PROVED, Claim
-from simulations.findings import headline
-from simulations.run import curves, legend, main, repeated
+from simulations.claims import CONSTRUCTED, PROVED, Claim, headline
+from simulations.run import curves, legend, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_00_coherence", 50, 1, (4.6, 3.4)
 DEPTH = 5
@@ -104,7 +103,3 @@ def claims(table):
     )
     rows = {"n_grades": more, "discounts": SAME}
     yield claim("section 4.2", text, "different", rows, low=0.0, cannot_fail=CONSTRUCTED)
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -5,9 +5,8 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import CLOSE, CONSTRUCTED, FAILS, Claim
-from simulations.findings import headline
-from simulations.run import TRUTHS, draw_measures, main, recovery, repeated
+from simulations.claims import CLOSE, CONSTRUCTED, FAILS, Claim, headline
+from simulations.run import TRUTHS, draw_measures, recovery, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 100, 3, (9.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
@@ -101,7 +100,3 @@ def claims(table):
         {"n": 100},
         low=0.0,
     )
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -4,9 +4,8 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import FAILS, Claim
-from simulations.findings import headline
-from simulations.run import TRUTH_STYLES, TRUTHS, draw_means, legend, main, repeated, summary
+from simulations.claims import FAILS, Claim, headline
+from simulations.run import TRUTH_STYLES, TRUTHS, draw_means, legend, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_03_04", 100, (2, 2), (7.5, 6.0)
 LEVEL_GAINS = 0.05
@@ -129,7 +128,3 @@ def claims(table):
             yield Claim(distances, *whose, text, "absolute", *sides, **ends_at)
         text = f"{words} {part}s have a smaller relative error than the last"
         yield Claim(distances, "ours", figure, text, "relative", rows, minus, high=0.0)
-
-
-if __name__ == "__main__":
-    main(__name__)

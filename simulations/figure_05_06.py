@@ -3,9 +3,8 @@
 from functools import partial
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.findings import headline
-from simulations.run import TRUTHS, draw_measures, main, recovery, repeated, validated
+from simulations.claims import Claim, headline
+from simulations.run import TRUTHS, draw_measures, recovery, repeated, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_05_06", 50, 3, (9.5, 3.2)
 FLIPS = (0, 5, 10, 15, 20, 25, 30, 35, 40)
@@ -72,7 +71,3 @@ def claims(table):
     )
     text = f"similarity still falls from 30 to {most} flipped pairs"
     yield claim("figure 6", text, "similarity", half, all_, low=0.0)
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -4,9 +4,8 @@ The wrong grades are those of training and validation documents.
 """
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.findings import headline
-from simulations.run import TRUTHS, draw_measures, main, recovery, repeated, validated, wrong_grades
+from simulations.claims import Claim, headline
+from simulations.run import TRUTHS, draw_measures, recovery, repeated, validated, wrong_grades
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_07_08", 50, 3, (9.5, 3.2)
 DOCUMENTS = (0, 100, 200, 400, 600, 800, 1000)
@@ -53,7 +52,3 @@ def claims(table):
     for figure, measure in (("figure 7", "precision"), ("figure 8", "similarity")):
         text = f"{measure} falls from 0 to {most:,} wrong grades among 4,000"
         yield Claim(table, "zhou", figure, text, measure, clean, noisy, low=0.0)
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -6,9 +6,8 @@ Each pair holds the optimal list and a permutation of it.
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CLOSE, Claim
-from simulations.findings import headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, recovery, repeated
+from simulations.claims import CLOSE, Claim, headline
+from simulations.run import MEASURES, TRUTHS, curves, legend, recovery, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_09", 50, 1, (4.4, 3.4)
 SIZES = tuple(range(20, 201, 20))
@@ -66,7 +65,3 @@ def claims(table):
     yield Claim(
         table, "zhou", "figure 9", text, "precision", {"n": last}, low=0.5 - CLOSE, high=0.5 + CLOSE
     )
-
-
-if __name__ == "__main__":
-    main(__name__)

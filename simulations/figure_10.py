@@ -6,9 +6,8 @@ Each pair holds the optimal list and a list of other grades.
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CONDITION, Claim
-from simulations.findings import headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
+from simulations.claims import CONDITION, Claim, headline
+from simulations.run import MEASURES, TRUTHS, curves, legend, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_10", 50, 2, (8.0, 3.4)
 SIZES = tuple(range(20, 201, 20))
@@ -86,7 +85,3 @@ def claims(table):
         condition="if tested on permutations, not on free lists",
         otherwise=tuple({**of, "tested": "precision_free"} for of in (optimal, random)),
     )
-
-
-if __name__ == "__main__":
-    main(__name__)

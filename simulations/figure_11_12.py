@@ -4,14 +4,12 @@ The paper finds no significant difference in similarity or precision.
 """
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim
-from simulations.findings import headline
+from simulations.claims import NEGLIGIBLE, Claim, headline
 from simulations.run import (
     TRUTHS,
     against,
     curves,
     legend,
-    main,
     recovery,
     repeated,
     share_scale,
@@ -65,7 +63,3 @@ def claims(table):
     for figure, measure in (("figure 11", "similarity"), ("figure 12", "precision")):
         text = f"the Hamming margin does not improve {measure}, 100 to {sizes[-1]} pairs"
         yield Claim(table, "zhou", figure, text, measure, rows, minus, high=NEGLIGIBLE)
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -5,9 +5,8 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import CLOSE, Claim
-from simulations.findings import headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated
+from simulations.claims import CLOSE, Claim, headline
+from simulations.run import MEASURES, TRUTHS, curves, legend, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_13", 50, 1, (4.4, 3.4)
 SIZES = (20, 60, 100, 200, 400, 700, 1000, 2000)
@@ -65,7 +64,3 @@ def claims(table):
         "correlation with the true gains above .95, 1,000 pairs"
     )
     yield claim("section 8", text, "relevance", many, low=0.95)
-
-
-if __name__ == "__main__":
-    main(__name__)

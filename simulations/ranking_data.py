@@ -13,24 +13,26 @@ import numpy as np
 
 import dcglearn as dl
 
+CONFLICT, NO_CONFLICT = "LETOR-shaped", "LETOR-shaped, no conflict"
 REAL = "LightGBM example"
-"""Name of the real queries in tables."""
-DATA, NO_CONFLICT = ("LETOR-shaped", REAL), "LETOR-shaped, no conflict"
-SPELLED = {DATA[0]: "conflict=1", NO_CONFLICT: "conflict=0", REAL: "LightGBM"}
-"""Names of the queries on pictures and on the page of claims, by those in tables."""
+"""Names of the queries in tables and claims, synthetic and real."""
+
+DATA = (CONFLICT, REAL)
+"""Queries of programs that train on real ones too."""
+
+SPELLED = {CONFLICT: "conflict=1", NO_CONFLICT: "conflict=0", REAL: "LightGBM"}
+"""Names of the queries on pictures, by those in tables."""
 EXPLAINED = {
-    DATA[0]: "simulated queries on which metrics conflict",
+    CONFLICT: "simulated queries on which metrics conflict",
     NO_CONFLICT: "simulated queries on which they agree",
     REAL: "its example's 251 queries, split anew",
 }
 """What the names mean, as pictures say it."""
 PARTS = ("train", "vali", "test")
-RATIOS = {"test": 0.2 / 0.6, "validation and test": 0.4 / 0.6, "train": 0.6 / 0.4}
+RATIOS = {"test": 0.2 / 0.6, "validation and test": 0.4 / 0.6}
 """Queries on which a value is measured, per query of the others, by the part of `split` that they
 make up.
 """
-WAYS = {"gradient": ("gradient", "constant"), "exchange": ("lambdas", "diagonal")}
-"""Parameters `follow` and `curvature` of boosted trees, by their name in tables."""
 
 
 def lambdarank_folder():
@@ -49,6 +51,8 @@ def lambdarank():
             f"{folder} holds no file with train, vali or test in its name (DCGLEARN_LAMBDARANK)"
         )
     parts = [dl.read_queries(file) for file in files]
+
+    # as many features in every part
     width = max(part.shape[1] for part in parts)
     features = np.vstack(
         [np.pad(part.features, ((0, 0), (0, width - part.shape[1]))) for part in parts]
@@ -59,7 +63,7 @@ def lambdarank():
 
 def available(quick):
     """Return the names of the available data sets; quick runs use the synthetic one alone."""
-    return [name for name in DATA if name == "LETOR-shaped" or (lambdarank_folder() and not quick)]
+    return [CONFLICT, REAL] if lambdarank_folder() and not quick else [CONFLICT]
 
 
 def split(rng, data, quick, **options):
@@ -67,8 +71,10 @@ def split(rng, data, quick, **options):
 
     Options go to `dcglearn.simulate.letor_queries`.
     """
-    if data == "LETOR-shaped":
+    if data != REAL:
         sizes, counts = ((10, 30), (20, 10, 20)) if quick else ((35, 120), (60, 20, 100))
+        if data == NO_CONFLICT:
+            options = {"conflict": 0.0, **options}
         queries = dl.simulate.letor_queries(
             sum(counts), **{"sizes": sizes, "random_state": rng, **options}
         )
@@ -79,35 +85,13 @@ def split(rng, data, quick, **options):
     return tuple(queries[np.sort(part)] for part in np.split(order, ends))
 
 
-def rows(table, axes):
-    """Yield the name, the part of the table and the row of axes of each available data set."""
-    for line, data in zip(axes, DATA, strict=True):
-        part = table.filter(data=data)
-        if len(part):
-            yield data, part, line
-        else:
-            for ax in line:
-                leave_empty(ax, data)
-
-
 def overlap(data, part="test"):
     """Return Nadeau and Bengio's ratio of test to training queries.
 
     It is the number of queries that a value is measured on for each other query, where repeats
-    split the same queries. A value of the training queries themselves recurs with all of them. The
-    ratio is 0 for synthetic queries, which each repeat draws.
+    split the same queries. The ratio is 0 for synthetic queries, which each repeat draws.
     """
     return RATIOS[part] if data == REAL else 0.0
-
-
-def whose(data, place):
-    """Return the paper and the place of a claim of Chapelle and Wu, tested on a data set.
-
-    On queries made so that metrics conflict it is ours: their collections are not.
-    """
-    if data == DATA[0]:
-        return "ours", f"Chapelle and Wu, {place}"
-    return "chapelle-wu", place
 
 
 def leave_empty(ax, data):

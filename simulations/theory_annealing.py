@@ -6,12 +6,11 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.findings import headline
-from simulations.ranking_data import DATA, SPELLED, available, explain, overlap, rows, split
-from simulations.run import STYLES, bars, curves, legend, main, repeated, summary
+from simulations.claims import Claim, headline
+from simulations.ranking_data import CONFLICT, split
+from simulations.run import STYLES, bars, curves, legend, repeated, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, (2, 3), (11.5, 6.6)
+STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, 3, (11.5, 3.6)
 POWERS = tuple(range(6, -11, -1))
 LINES = {"sigma = 2^6": 6, "sigma = 2^0": 0, "sigma = 2^-4": -4, "sigma = 2^-8": -8, "NDCG": None}
 POINTS, REACH, DEPTH = 201, 1.5, 50
@@ -33,32 +32,34 @@ def along_a_line(rng, queries, w, dcg, n_points):
     t = np.linspace(-REACH, REACH, n_points)
     scores = [queries.features @ (w + x * direction) for x in t]
     for line, power in LINES.items():
+        # the objective, or the metric itself
         if power is None:
             values = np.array([queries.evaluate(f, dcg).mean() for f in scores])
         else:
             loss = dl.losses.SmoothNDCG(dcg, sigma=2.0**power)
-            values = np.array([loss(f, queries.grades, queries.offsets)[0] for f in scores]) / len(
-                queries
-            )
+            sums = [loss(f, queries.grades, queries.offsets)[0] for f in scores]
+            values = np.array(sums) / len(queries)
+
+        # its peaks
         steps = np.diff(values)
         steps = steps[steps != 0]
         peaks = int(((steps[:-1] > 0) & (steps[1:] < 0)).sum())
         yield {"what": "peaks", "line": line, "x": 0.0, "value": float(peaks)}
-        yield from (
-            {"what": "line", "line": line, "x": float(x), "value": v}
-            for x, v in zip(t, values, strict=True)
-        )
+        for x, value in zip(t, values, strict=True):
+            yield {"what": "line", "line": line, "x": float(x), "value": value}
 
 
-def trial(rng, data, quick):
+def trial(rng, quick):
     """Anneal on training queries and evaluate on test queries.
 
     Then evaluate the objective along a random line through a model.
     """
-    train, _, test = split(rng, data, quick)
+    train, _, test = split(rng, CONFLICT, quick)
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
     powers, n_points = (POWERS[::4], 51) if quick else (POWERS, POINTS)
     options = {"loss": dl.losses.SmoothNDCG(dcg), "l2": 0.01, "max_iter": 20}
+
+    # NDCG by stage
     annealing = [2.0 ** (-power / 2) for power in powers]
     history = dl.LinearRanker(annealing=annealing, **options).fit(train, eval_set=test).history_
     records = [
@@ -66,22 +67,15 @@ def trial(rng, data, quick):
         for power, stage in zip(powers, history, strict=True)
         for part, key in (("train", "train"), ("test", "valid"))
     ]
-    start = dl.rankers.RidgeRanker(dcg, reweighted=False).fit(train)
-    for part, queries in (("train", train), ("test", test)):
-        records.append(
-            {"what": f"{part}, start", "line": "", "x": 0.0, "value": start.score(queries)}
-        )
+
+    # the line through a model half-way
     best = dl.LinearRanker(annealing=annealing[: 1 + len(powers) // 2], **options).fit(train).coef_
     return records + list(along_a_line(rng, train, best, dcg, n_points))
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each data set and repeat.
-
-    Only the first repeat keeps the points of the lines.
-    """
-    settings = [{"data": data, "quick": quick} for data in available(quick)]
-    for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs):
+    """Yield the records of each repeat; only the first keeps the points of the lines."""
+    for record in repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs):
         if record["what"] != "line" or record["repeat"] == 0:
             yield record
 
@@ -93,81 +87,51 @@ def math(power_name):
 
 
 def plot(table, axes):
-    """Draw the objective along a line, its number of peaks, and annealing, one row per data set."""
-    claimed = list(claims(table))
-    for data, part, (line, peaks, path) in rows(table, axes):
-        queries = SPELLED[data]
-        for style, name in zip(STYLES, LINES, strict=False):
-            points = part.filter(what="line", line=name)
-            shades = (
-                {"color": "0.35", "lw": 0.8}
-                if name == "NDCG"
-                else {"color": style["color"], "lw": 1.4}
-            )
-            line.plot(points["x"], points["value"], label=math(name), **shades)
-        line.set(xlabel="t, along $w^* + t\\,w_{rand}$", ylabel="objective, training queries")
-        words, of = f"{queries}: a small $\\sigma$ is rough", f"{data}: more local maxima"
-        words = headline(claimed, words, f"{queries}: the objective on a line", of)
-        line.set_title(f"{words} (figure 1)")
-        low, high = line.get_ylim()
-        line.set_ylim(low, high + 0.28 * (high - low))
-        line.legend(fontsize=7, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.5)
-        means = summary(part.filter(what="peaks"), ["line"], ["value"], overlap(data, "train"))
-        counts = pl.concat(means.filter(line=name) for name in LINES)
-        reach = bars(counts, "value")
-        colours = [style["color"] for style in STYLES[: len(LINES) - 1]] + ["0.35"]
-        peaks.bar(
-            range(len(LINES)), counts["value"], yerr=reach, color=colours, width=0.6, capsize=2
-        )
-        peaks.set_xticks(
-            range(len(LINES)), [math(name).replace("\\sigma = ", "") for name in LINES]
-        )
-        peaks.set(
-            xlabel="$\\sigma$",
-            ylabel=f"local maxima on {POINTS} points",
-            title=f"{queries}: roughness (ours)",
-        )
-        labels = {"train": "training queries", "test": "test queries"}
-        stages, again = part.filter(pl.col("what").is_in(list(labels))), overlap(data, "train")
-        curves(stages, path, "x", "value", lines="what", labels=labels, overlap=again)
-        for style, name in zip(STYLES, labels, strict=False):
-            start = part.filter(what=f"{name}, start")["value"].mean()
-            path.axhline(start, color=style["color"], lw=0.9, ls=(0, (2, 2)), alpha=0.7)
-        path.plot([], [], color="0.4", lw=0.9, ls=(0, (2, 2)), label="least squares")
-        path.invert_xaxis()
-        path.set_xticks(POWERS[::4], [f"$2^{{{power}}}$" for power in POWERS[::4]])
-        path.set(xlabel="$\\sigma$, annealed from left to right", ylabel=f"NDCG@{DEPTH}")
-        of = f"{data}: training NDCG rises"
-        words = headline(claimed, f"{queries}: training rises", f"{queries}: annealing", of)
-        path.set_title(f"{words} (figure 2)")
-        if data == DATA[0]:
-            legend(path, fontsize=7)
-    explain(table["data"], axes)
+    """Draw the objective along a line, its number of peaks, and annealing."""
+    claimed, (line, peaks, path) = list(claims(table)), axes
+    colours = [*(style["color"] for style in STYLES[: len(LINES) - 1]), "0.35"]
+    for name, color in zip(LINES, colours, strict=True):
+        points = table.filter(what="line", line=name)
+        line.plot(points["x"], points["value"], label=math(name), color=color, lw=1.2)
+    line.set(xlabel="t, along $w^* + t\\,w_{rand}$", ylabel="objective, training queries")
+    finding, of = "A small $\\sigma$ is rough", "more local maxima"
+    words = headline(claimed, finding, "The objective on a line", of)
+    line.set_title(f"{words} (figure 1)")
+    line.legend(fontsize=7)
+
+    # peaks
+    means = summary(table.filter(what="peaks"), ["line"], ["value"])
+    counts = pl.concat(means.filter(line=name) for name in LINES)
+    look = {"color": colours, "width": 0.6, "capsize": 2}
+    peaks.bar(range(len(LINES)), counts["value"], yerr=bars(counts, "value"), **look)
+    labels = [math(name).replace("\\sigma = ", "") for name in LINES]
+    peaks.set_xticks(range(len(LINES)), labels)
+    peaks.set(xlabel="$\\sigma$", ylabel=f"local maxima on {POINTS} points", title="Roughness")
+
+    # annealing
+    labels = {"train": "training queries", "test": "test queries"}
+    stages = table.filter(pl.col("what").is_in(list(labels)))
+    curves(stages, path, "x", "value", lines="what", labels=labels)
+    path.invert_xaxis()
+    path.set_xticks(POWERS[::4], [f"$2^{{{power}}}$" for power in POWERS[::4]])
+    path.set(xlabel="$\\sigma$, annealed from left to right", ylabel=f"NDCG@{DEPTH}")
+    words = headline(claimed, "Training rises", "Annealing", "training NDCG rises")
+    path.set_title(f"{words} (figure 2)")
+    legend(path, fontsize=7)
 
 
 def claims(table):
-    """Yield the claims for each data set."""
+    """Yield the claims on peaks and on annealing."""
     powers = table.filter(what="train")["x"]
     first, last = powers.max(), powers.min()
-    for data in table["data"].unique(maintain_order=True):
-        claim = partial(Claim, table.filter(data=data), "chapelle-wu", value="value")
-        rough, smooth = (
-            {"what": "peaks", "line": line} for line in ("sigma = 2^-8", "sigma = 2^6")
-        )
-        text = f"{data}: more local maxima for sigma = 2^-8 than 2^6"
-        yield claim(
-            "figure 1", text, rows=rough, minus=smooth, low=0.0, overlap=overlap(data, "train")
-        )
-        for part, start, words, edge in (
-            ("train", first, "training NDCG rises", {"low": 0.0}),
-            ("test", -2.0, "test NDCG falls slightly", {"high": 0.0}),
-        ):
-            rows, minus = ({"what": part, "x": float(power)} for power in (last, start))
-            text = f"{data}: {words} as sigma falls from 2^{start:.0f} to 2^{last:.0f}"
-            yield claim(
-                "figure 2", text, rows=rows, minus=minus, overlap=overlap(data, part), **edge
-            )
-
-
-if __name__ == "__main__":
-    main(__name__)
+    claim = partial(Claim, table, "chapelle-wu", value="value")
+    rough, smooth = ({"what": "peaks", "line": f"sigma = 2^{power}"} for power in (-8, 6))
+    text = "more local maxima for sigma = 2^-8 than 2^6"
+    yield claim("figure 1", text, rows=rough, minus=smooth, low=0.0)
+    for part, start, words, edge in (
+        ("train", first, "training NDCG rises", {"low": 0.0}),
+        ("test", -2.0, "test NDCG falls slightly", {"high": 0.0}),
+    ):
+        rows, minus = ({"what": part, "x": float(power)} for power in (last, start))
+        text = f"{words} as sigma falls from 2^{start:.0f} to 2^{last:.0f}"
+        yield claim("figure 2", text, rows=rows, minus=minus, **edge)

@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CONSTRUCTED, Claim
-from simulations.findings import headline
-from simulations.run import STYLES, curves, legend, main, repeated
+from simulations.claims import CONSTRUCTED, Claim, headline
+from simulations.run import STYLES, curves, legend, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_hinge_ranks", 20, (2, 2), (9.0, 6.6)
 ALPHA, LENGTH, DEPTH, RATE = 1.0, 60, 10, 3.0
@@ -45,44 +44,15 @@ def functions(x):
     }
 
 
-def by_formula(x):
-    """Return the same functions by the paper's formulas, with the sign in A corrected."""
-    x = ALPHA * np.asarray(x)
-    g, mirrored = 1 / (1 + np.exp(x)), 1 / (1 + np.exp(-x))
-    return {
-        "G": g,
-        "A": np.where(x >= 0, g, 0.5 - x / 4),
-        "B": 1 + np.where(x <= 0, mirrored, 0.5 + x / 4),
-    }
-
-
 def function_records(rng):
-    """Return values, slopes and errors of the functions at random points of [-8, 8].
-
-    The errors are deviations from the paper's formulas.
-    """
+    """Yield values and slopes of the functions at random points of [-8, 8]."""
     x = np.sort(rng.uniform(-8, 8, 25))
     step = 1e-5
-    values, ahead, behind, formula = (
-        functions(x),
-        functions(x + step),
-        functions(x - step),
-        by_formula(x),
-    )
-    return [
-        {
-            "what": "function",
-            "line": name,
-            "x": at_x,
-            "value": value,
-            "slope": (after - before) / (2 * step),
-            "apart": abs(value - written),
-        }
-        for name in values
-        for at_x, value, after, before, written in zip(
-            x, values[name], ahead[name], behind[name], formula[name], strict=True
-        )
-    ]
+    values, ahead, behind = functions(x), functions(x + step), functions(x - step)
+    for name, of in values.items():
+        slopes = (ahead[name] - behind[name]) / (2 * step)
+        for point, value, slope in zip(x, of, slopes, strict=True):
+            yield {"what": "function", "line": name, "x": point, "value": value, "slope": slope}
 
 
 def gradient_steps(rng, gap):
@@ -105,7 +75,8 @@ def gradient_steps(rng, gap):
 
 def trial(rng, quick):
     """Return the functions at random points, and gradient steps from a random and a bad start."""
-    return function_records(rng) + [record for gap in GAPS for record in gradient_steps(rng, gap)]
+    records = list(function_records(rng))
+    return records + [record for gap in GAPS for record in gradient_steps(rng, gap)]
 
 
 def simulate(seed, repeats, quick, jobs):
@@ -201,7 +172,3 @@ def claims(table):
         yield claim("section 3.2", text, minus=fixed, low=0.0)
     text = "SHF-SDCG corrects scores in reverse order: NDCG above .99"
     yield claim("section 3.1", text, low=0.99)
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -9,10 +9,9 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import Claim, in_every_cell
-from simulations.findings import headline
-from simulations.ranking_data import DATA, NO_CONFLICT, SPELLED, explain, split
-from simulations.run import forest, main, repeated
+from simulations.claims import Claim, headline, in_every_cell
+from simulations.ranking_data import CONFLICT, NO_CONFLICT, SPELLED, explain, split
+from simulations.run import forest, repeated
 from simulations.theory_approximation import average_precision, by_query
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_methods", 100, (2, 2), (8.5, 5.2)
@@ -29,8 +28,7 @@ MEASURED = (
 
 def trial(rng, data, quick):
     """Train all methods on the same queries; return test NDCG and average precision of each."""
-    options = {"conflict": 0.0} if data == NO_CONFLICT else {}
-    train, valid, test = split(rng, DATA[0], quick, **options)
+    train, valid, test = split(rng, data, quick)
     dcg, both = dl.DCG.standard(train.n_grades, DEPTH), {"eval_set": valid}
     steps = 5 if quick else 20
     rankers = {
@@ -52,14 +50,14 @@ def trial(rng, data, quick):
 
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per data set, method and repeat."""
-    settings = [{"data": data, "quick": quick} for data in (DATA[0], NO_CONFLICT)]
+    settings = [{"data": data, "quick": quick} for data in (CONFLICT, NO_CONFLICT)]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
     """Draw the leads of RSRank and SmoothAP; each data set has a row of panels."""
     claimed = list(claims(table))
-    for line, data in zip(axes, (DATA[0], NO_CONFLICT), strict=True):
+    for line, data in zip(axes, (CONFLICT, NO_CONFLICT), strict=True):
         part = table.filter(data=data).sort("repeat")
         for ax, (name, value, words) in zip(line, MEASURED, strict=True):
             own = part.filter(method=name)[value]
@@ -87,10 +85,6 @@ def claims(table):
                     text.format(data),
                     **{side: {"data": data, "method": of} for side, of in sides.items()},
                 )
-                for data in (DATA[0], NO_CONFLICT)
+                for data in (CONFLICT, NO_CONFLICT)
             ]
             yield in_every_cell(each)
-
-
-if __name__ == "__main__":
-    main(__name__)

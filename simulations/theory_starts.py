@@ -9,9 +9,8 @@ from functools import partial
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim
-from simulations.findings import headline
-from simulations.run import curves, forest, legend, main, repeated
+from simulations.claims import NEGLIGIBLE, Claim, headline
+from simulations.run import curves, forest, legend, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_starts", 20, 2, (9.0, 3.6)
 ALPHAS, SHARPNESS = (50.0, 100.0, 300.0), (1.0, 3.0, 10.0)
@@ -105,7 +104,3 @@ def claims(table):
         text = f"20 documents: ApproxNDCG beats SoftRank, {name} NDCG@{DEPTH}"
         sides = ({"method": method} for method in ("ApproxNDCG", "SoftRank"))
         yield Claim(best(table), "qin", "section 5.5.2", text, part, *sides, low=0.0)
-
-
-if __name__ == "__main__":
-    main(__name__)

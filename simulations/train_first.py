@@ -6,7 +6,7 @@ the paper.
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import forest, main, repeated
+from simulations.run import forest, repeated
 from simulations.train_trees import LEADS, QUICK_TREES, SHAPE, losses, metric_of, queries
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_first", 20, 1, (5.2, 3.6)
@@ -17,7 +17,7 @@ METHODS = tuple(dict.fromkeys(name for pair in LEADS for name in pair))
 
 def trial(rng, quick):
     """Grow the trees of every method; return test NDCG@1."""
-    train, test = queries(rng, "needs trees", quick)
+    train, test = queries(rng, quick)
     dcg = metric_of("exponential gains, log2", train.n_grades)
     first, records = dl.DCG(dcg.gains, dcg.discounts[:1]), []
     for name in METHODS:
@@ -58,7 +58,3 @@ def claims(table):
         rows, minus = ({"method": name} for name in (better, worse))
         text = f"Nonlinear queries, NDCG@1: {better} beats {worse}, gradients"
         yield Claim(table, "wu", "figure 2", text, "ndcg", rows, minus, low=0.0)
-
-
-if __name__ == "__main__":
-    main(__name__)

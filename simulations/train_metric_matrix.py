@@ -15,7 +15,7 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, interval
 from simulations.ranking_data import DATA, SPELLED, available, explain, leave_empty, overlap, split
-from simulations.run import forest, main, repeated
+from simulations.run import forest, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, (2, 2), (8.5, 6.4)
 TEXTBOOK = ("exponential-log2", "linear-log2", "binary1-log2")
@@ -145,7 +145,3 @@ def claims(table):
         )
         text = f"{data}: by each textbook DCG, it beats the others"
         yield claim(own, text=text, value="ndcg", rows=rows, minus=minus)
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -1,44 +1,20 @@
-"""Boosted trees trained on a metric: test NDCG@5 against the number of trees (Wu et al., figure 2).
+"""Boosted trees trained on a metric: test NDCG@5 after all trees (Wu et al., figure 2).
 
 Every method grows equally many trees of equal size, once on its gradient with constant curvature,
-as in the paper, and once on lambdas, the default. LightGBM's lambdarank takes the metric's gains as
-its label_gain. The synthetic queries have a known truth that needs trees; if DCGLEARN_LAMBDARANK
-names a folder, each repeat splits its queries anew.
+as in the paper, and once on lambdas, the default. The synthetic queries have a known truth that
+needs trees.
 """
 
 from functools import partial
 
-import lightgbm
 import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim, interval
-from simulations.ranking_data import (
-    REAL,
-    SPELLED,
-    WAYS,
-    explain,
-    lambdarank_folder,
-    leave_empty,
-    overlap,
-    split,
-)
-from simulations.run import (
-    STYLES,
-    beside,
-    draw_means,
-    forest,
-    legend,
-    main,
-    repeated,
-    share_scale,
-    summary,
-)
+from simulations.claims import HOLDS, NEGLIGIBLE, Claim
+from simulations.run import forest, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (13.0, 7.6)
-DATA = {"needs trees": "Nonlinear queries", REAL: REAL}
-"""Labels of the data sets, by their names in the table."""
+STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, 2, (9.0, 3.6)
 SHAPES = {
     "exponential gains, log2": (lambda g: 2.0**g - 1, 1 / np.log2(np.arange(2, 7))),
     "steep gains, flat discounts": (
@@ -59,21 +35,10 @@ LEADS = (
 )
 """Pairs of methods of which Wu et al. find the first better."""
 PAIRED = ("REG-SHF-SDCG", "SHF-SDCG", "SDCG")
-CURVES = {
-    "REG-SHF-SDCG": "REG-SHF-SDCG",
-    "SDCG": "SDCG",
-    "GBRank": "GBRank",
-    "regression": "regression",
-    "LambdaRank": "LambdaRank",
-    "lambdarank": "LightGBM's lambdarank",
-}
-"""Legend entries of the learning curves, by the names in the table.
-
-SHF-SDCG has no curve: it would lie on REG-SHF-SDCG.
-"""
+WAYS = {"gradient": ("gradient", "constant"), "exchange": ("lambdas", "diagonal")}
+"""Parameters `follow` and `curvature` of boosted trees, by their name in tables."""
 SHAPE = {"num_leaves": 15, "learning_rate": 0.1, "min_data_in_leaf": 20}
 TREES, QUICK_TREES = 300, 20
-STOPS = 12
 
 
 def metric_of(shape, n_grades):
@@ -94,16 +59,8 @@ def losses(dcg):
     }
 
 
-def queries(rng, data, quick):
-    """Return training and test queries."""
-    if data == REAL:
-        train, valid, test = split(rng, data, quick)
-        return train, dl.Queries(
-            np.vstack([valid.features, test.features]),
-            np.concatenate([valid.grades, test.grades]),
-            np.concatenate([valid.qid, test.qid]),
-            train.n_grades,
-        )
+def queries(rng, quick):
+    """Return training and test queries that need trees."""
     synthetic = dl.simulate.nonlinear_queries(
         *((40, 15) if quick else (1600, 30)), random_state=rng
     )
@@ -111,33 +68,11 @@ def queries(rng, data, quick):
     return synthetic[:n_train], synthetic[n_train:]
 
 
-def lambdarank(train, test, dcg, n_trees, stops):
-    """Return NDCG@5 of LightGBM's lambdarank after each number of trees in `stops`.
-
-    LightGBM's label_gain holds the metric's gains.
-    """
-    settings = {
-        **SHAPE,
-        "objective": "lambdarank",
-        "label_gain": list(dcg.gains),
-        "verbose": -1,
-        "num_threads": 1,
-    }
-    model = lightgbm.train(
-        settings, lightgbm.Dataset(train.features, train.grades, group=train.sizes), n_trees
-    )
-    return [
-        test.evaluate(model.predict(test.features, num_iteration=stop), dcg).mean()
-        for stop in stops
-    ]
-
-
-def trial(rng, data, shape, quick):
+def trial(rng, shape, quick):
     """Grow the trees of every method, and evaluate them by their training metric."""
-    train, test = queries(rng, data, quick)
+    train, test = queries(rng, quick)
     dcg, n_trees = metric_of(shape, train.n_grades), QUICK_TREES if quick else TREES
-    stops = np.unique(np.round(np.geomspace(1, n_trees, STOPS)).astype(int))
-    ndcg = {("lambdarank", "LightGBM"): lambdarank(train, test, dcg, n_trees, stops)}
+    records = []
     for name, loss in losses(dcg).items():
         for way, (follow, curvature) in WAYS.items():
             ranker = dl.BoostedRanker(
@@ -148,115 +83,52 @@ def trial(rng, data, shape, quick):
                 curvature=curvature,
                 num_threads=1,
                 **SHAPE,
-            ).fit(train, eval_set=test)
-            values = np.array(ranker.validation_)
-            ndcg[name, way] = values[np.minimum(stops, len(values)) - 1]
-    return [
-        {"method": name, "follow": way, "trees": int(stop), "ndcg": float(value)}
-        for (name, way), values in ndcg.items()
-        for stop, value in zip(stops, values, strict=True)
-    ]
+            ).fit(train)
+            ndcg = test.evaluate(ranker.predict(test), dcg).mean()
+            records.append({"method": name, "follow": way, "ndcg": float(ndcg)})
+    return records
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per data set, metric, method, way, number of trees and repeat."""
-    names = list(DATA) if lambdarank_folder() and not quick else ["needs trees"]
-    settings = [
-        {"data": data, "shape": shape, "quick": quick} for data in names for shape in SHAPES
-    ]
+    """Yield one record per metric, method, way and repeat."""
+    settings = [{"shape": shape, "quick": quick} for shape in SHAPES]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
-    """Draw differences between methods after the last tree, then learning curves.
-
-    Each data set has a row of panels.
-    """
-    last, drawn = table["trees"].max(), []
-    for line, (data, label) in zip(axes, DATA.items(), strict=True):
-        part = table.filter(data=data)
-        if not len(part):
-            for ax in line:
-                leave_empty(ax, label)
-            continue
-        again = overlap(data, "validation and test")
-        final = part.filter(trees=last).group_by("method", "follow", "repeat").agg(pl.mean("ndcg"))
-
-        def values(method, follow, final=final):
-            return final.filter(method=method, follow=follow).sort("repeat")["ndcg"].to_numpy()
-
-        ways = ("gradient", "gradients", "figure 2"), ("exchange", "lambdas", "ours")
-        for ax, (follow, words, whose) in zip(line[:2], ways, strict=True):
-            leads = [values(better, follow) - values(worse, follow) for better, worse in LEADS]
-            forest(ax, [f"{better}\nminus {worse}" for better, worse in LEADS], leads, again)
-            ax.locator_params(axis="x", nbins=5)
-            drawn.append(ax)
-            hold = sum(interval(lead, again).low > 0 for lead in leads)
-            title = f"{SPELLED.get(label, label)}, {words}"
-            if whose != "ours":
-                title += f": {hold} of {len(leads)} leads hold"
-            title += f" ({whose})"
-            ax.set(xlabel=f"NDCG@5 after {last} trees", title=title)
-        for i, (style, name) in enumerate(zip(STYLES, CURVES, strict=True)):
-            of = part.filter(pl.col("method") == name, pl.col("follow") != "gradient")
-            curve = summary(
-                of.group_by("trees", "repeat").agg(pl.mean("ndcg")), ["trees"], ["ndcg"], again
-            )
-            look, place = {**style, "markersize": 3}, beside(line[2], i, len(CURVES))
-            draw_means(line[2], curve, "trees", "ndcg", look, place, label=CURVES[name])
-        line[2].set(
-            xscale="log",
-            xlabel="number of trees",
-            ylabel="NDCG@5 of test queries, mean of 3 metrics",
-        )
-        line[2].set_title(f"{SPELLED.get(label, label)}: trees needed (ours)")
-    ends = np.array([ax.get_xlim() for ax in drawn])
-    for ax in drawn:
+    """Draw the differences between methods, on gradients and on lambdas."""
+    means = table.group_by("method", "follow", "repeat").agg(pl.mean("ndcg")).sort("repeat")
+    titles = {"gradient": "Gradients (figure 2)", "exchange": "Lambdas (ours)"}
+    for ax, (follow, title) in zip(axes, titles.items(), strict=True):
+        values = {
+            name: rows["ndcg"].to_numpy()
+            for (name,), rows in means.filter(follow=follow).group_by("method")
+        }
+        leads = [values[better] - values[worse] for better, worse in LEADS]
+        forest(ax, [f"{better}\nminus {worse}" for better, worse in LEADS], leads)
+        ax.locator_params(axis="x", nbins=5)
+        ax.set(xlabel=f"NDCG@5 after {TREES} trees", title=title)
+    held = [claim.verdict == HOLDS for claim in claims(table) if ", gradients" in claim.text]
+    axes[0].set_title(f"Nonlinear queries, gradients: {sum(held)} of {len(held)} leads hold")
+    ends = np.array([ax.get_xlim() for ax in axes])
+    for ax in axes:
         ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
-    share_scale(line[2] for line in axes if line[2].axison)
-    legend(
-        next(line[2] for line in axes if line[2].lines or line[2].containers),
-        "trees follow lambdas",
-        fontsize=7,
-    )
-    explain(table["data"], axes)
 
 
 def claims(table):
-    """Yield the claims for each data set, on the three metrics together."""
-    stops = sorted(table["trees"].unique())
-    last, quarter = stops[-1], max(stop for stop in stops if stop <= stops[-1] / 4)
-    for data in table["data"].unique(maintain_order=True):
-        of, label = {"data": data, "trees": last}, DATA[data]
-        claim = partial(
-            Claim, table, value="ndcg", low=0.0, overlap=overlap(data, "validation and test")
-        )
-        for better, worse in LEADS:
-            rows, minus = ({**of, "method": name, "follow": "gradient"} for name in (better, worse))
-            text = f"{label}: {better} beats {worse}, gradients"
-            yield claim(paper="wu", place="figure 2", text=text, rows=rows, minus=minus)
-        for one, other in LEADS[:2]:
-            rows, minus = ({**of, "method": name, "follow": "exchange"} for name in (one, other))
-            text, edges = (
-                f"{label}: {one} ends level with {other}, lambdas",
-                {"low": -NEGLIGIBLE, "high": NEGLIGIBLE},
-            )
-            yield claim(paper="ours", place="trees", text=text, rows=rows, minus=minus, **edges)
-        lightgbm = {**of, "method": "lambdarank"}
-        ours = {**of, "method": (*PAIRED, "LambdaRank"), "follow": "exchange"}
-        for trees in (last, quarter):
-            text = (
-                f"{label}: {', '.join(PAIRED)} and LambdaRank together beat "
-                f"LightGBM's lambdarank, {trees} trees"
-            )
-            sides = ({**side, "trees": trees} for side in (ours, lightgbm))
-            yield claim(paper="ours", place="trees", text=text, rows=next(sides), minus=next(sides))
-        lambdas, gradients = (
-            {**ours, "trees": last, "follow": follow} for follow in ("exchange", "gradient")
-        )
-        text = f"{label}: lambdas beat gradients, {last} trees"
-        yield claim(paper="ours", place="trees", text=text, rows=lambdas, minus=gradients)
-
-
-if __name__ == "__main__":
-    main(__name__)
+    """Yield the claims, on the three metrics together."""
+    claim = partial(Claim, table, value="ndcg", low=0.0)
+    for better, worse in LEADS:
+        rows, minus = ({"method": name, "follow": "gradient"} for name in (better, worse))
+        text = f"Nonlinear queries: {better} beats {worse}, gradients"
+        yield claim("wu", "figure 2", text, rows=rows, minus=minus)
+    for one, other in LEADS[:2]:
+        rows, minus = ({"method": name, "follow": "exchange"} for name in (one, other))
+        text, near = f"{one} ends level with {other}, lambdas", {"low": -NEGLIGIBLE}
+        near["high"] = NEGLIGIBLE
+        yield claim("ours", "trees", text, rows=rows, minus=minus, **near)
+    lambdas, gradients = (
+        {"method": (*PAIRED, "LambdaRank"), "follow": way} for way in ("exchange", "gradient")
+    )
+    text = f"lambdas beat gradients, {TREES} trees"
+    yield claim("ours", "trees", text, rows=lambdas, minus=gradients)

@@ -25,7 +25,7 @@ KINDS = ("figure", "study", "theory", "train")
 PROGRAMS = sorted(
     path.stem for kind in KINDS for path in (ROOT / "simulations").glob(f"{kind}_*.py")
 )
-OF_TREES = {"study_p_trees_against_lambdarank", "train_transition", "train_trees"}
+OF_TREES = {"study_p_trees_against_lambdarank", "train_first", "train_trees"}
 FINE = {
     "study_ac_calibration",
     "study_ae_unequal_weights",
@@ -61,13 +61,7 @@ ROWS = {
     "study_z_truths_and_judges": pl.col("covered").is_between(0, 1)
     & pl.col("error_rate").is_between(0, pl.col("wrong_share")),
     "study_w_intervals": pl.col("value").is_between("low", "high"),
-    "theory_bounds": (pl.col("kept") == 1) & (pl.col("measured") <= pl.col("printed") + 1e-12),
-    "theory_hinge_ranks": pl.col("apart") < 1e-12,
-    "theory_incoherence": pl.col("value").is_between(0, 1),
-    "theory_reduction": (pl.col("share") == 1) | pl.col("kind").is_in(["regret", "classifier"]),
     "theory_schedules": pl.all_horizontal(pl.col("train", "test").is_between(0, 1)),
-    "theory_smoothing": pl.col("value") >= 0,
-    "theory_limits": (pl.col("line") != "steps, sigma = 2^2") | (pl.col("value") < 1e-12),
 }
 """What is true of every row of a program's table, however few its repeats, beside its claims."""
 
@@ -185,23 +179,6 @@ DERIVED = {
     "study_p_trees_against_lambdarank": of_trees_against_lambdarank,
 }
 """What programs derive from their tables, against the same by hand."""
-
-
-def test_the_mixture_crosses_between_recorded_trees():
-    module = importlib.import_module("simulations.train_transition")
-    sizes = {
-        (0, "gradient"): (0.01, 0.1, 10, 1),
-        (1, "gradient"): (0.25, 0.5, 4, 8),
-        (0, "exchange"): (2, 3, 4, 5),
-    }
-    shared = {"loss": "REG-SHF-SDCG", "regression": 1.0}
-    rows = [
-        {**shared, "follow": follow, "repeat": repeat, "tree": tree, "listwise": size}
-        for (repeat, follow), all_sizes in sizes.items()
-        for tree, size in zip((1, 10, 20, 40), all_sizes, strict=True)
-    ]
-    crossed = module.crossings(pl.DataFrame(rows[::-1], strict=False)).sort("follow", "repeat")
-    np.testing.assert_allclose(crossed["crossing"] * 40, [1, 15, 10 + 10 / 3])
 
 
 def test_real_queries_come_from_the_folder_of_the_environment(tmp_path, monkeypatch):
