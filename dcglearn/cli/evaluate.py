@@ -1,4 +1,4 @@
-"""Commands that evaluate runs: ``evaluate``, ``compare``, ``gate`` and ``ask-grades``."""
+"""Commands that evaluate runs: ``evaluate``, ``compare`` and ``gate``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,7 +8,6 @@ from typing import Annotated, Literal, TypeVar
 
 import typer
 
-from dcglearn.cli.ask import RequestOptions
 from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import (
@@ -29,12 +28,6 @@ from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw, drawn
 from dcglearn.evaluation.conventions import explain_values
 from dcglearn.evaluation.gate import STATUS, Gate
-from dcglearn.evaluation.next_judgements import (
-    OpenGrades,
-    read_open_grades,
-    suggest_judgements,
-    with_grades,
-)
 from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
 from dcglearn.evaluation.ranked import NoOverlapError
 from dcglearn.evaluation.run_values import Ideal, Missing
@@ -43,8 +36,8 @@ from dcglearn.evaluation.system_tests import SystemComparison, Topics, compare_s
 from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.plain_text import number_of, spreadsheet
-from dcglearn.foundation.validation import InputError, PolarsFrame
+from dcglearn.foundation.plain_text import spreadsheet
+from dcglearn.foundation.validation import InputError
 from dcglearn.plots import forest_figure
 
 Result = TypeVar("Result")
@@ -54,11 +47,13 @@ Result = TypeVar("Result")
 class EvaluationOptions:
     """The judgements, the runs, and how each run is evaluated."""
 
-    judgements: str | None = argument_row(
-        "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.", metavar="JUDGEMENTS"
+    judgements: str = argument_row(
+        "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
+        ...,
+        metavar="JUDGEMENTS",
     )
-    runs: list[str] | None = argument_row(
-        "TREC runs or such tables; one may hold several.", metavar="RUN..."
+    runs: list[str] = argument_row(
+        "TREC runs or such tables; one may hold several.", ..., metavar="RUN..."
     )
     metric: list[str] | None = first_row(
         "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also "
@@ -79,9 +74,6 @@ class EvaluationOptions:
     )
     bounds: bool = first_row("Also what a value and a difference can be once all is judged.", False)
     unseen: int = model_row("Documents of each query that no run shows, for --bounds.", 0, min=0)
-    graded: str | None = input_row(
-        "Further grades: a file of `ask-grades`, filled in.", metavar="FILE"
-    )
     grades: Grades = None
     scale: Annotated[str | None, option_of("scale")] = None
     cutoffs: Cutoffs = None
@@ -89,14 +81,11 @@ class EvaluationOptions:
     @property
     def inputs(self) -> list[str]:
         """The files that are read."""
-        files = (self.judgements, self.graded, *(self.runs or []), *(self.metric or []))
-        return [file for file in files if file is not None]
+        return [self.judgements, *self.runs, *(self.metric or [])]
 
     def evaluated(self, scales: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
         """Read the files and return the result of `evaluate`, or of a function called alike."""
         metrics = files_and_names(self.metric or ["nDCG@10"], scales)
-        if self.judgements is None or not self.runs:
-            raise InputError("name the judgements and a run, JUDGEMENTS RUN...")
         with judgements_first(self.judgements, self.runs, "JUDGEMENTS RUN..."):
             judged = self.read_judgements(self.judgements)
             runs = read_runs(self.runs, duplicates=self.duplicates)
@@ -116,24 +105,23 @@ class EvaluationOptions:
             )
 
     def read_judgements(self, path: str) -> Judgements:
-        """Return judgements, read as the options say, with further grades."""
-        judged = read_judgements(
+        """Return judgements, read as the options say."""
+        return read_judgements(
             path,
             duplicates=self.duplicates,
             n_grades=self.grades,
             scale=self.scale,
             cutoffs=self.cutoffs,
         )
-        return judged if self.graded is None else with_grades(judged, self.graded)
 
 
 @dataclass(frozen=True)
 class GatedRuns(EvaluationOptions):
     """The judgements, and two runs of which the second may replace the first."""
 
-    judgements: str | None = argument_row("Judgements, as of `evaluate`.", metavar="JUDGEMENTS")
-    runs: list[str] | None = argument_row(
-        "The run in use, and the one that may replace it; or several.", metavar="OLD NEW..."
+    judgements: str = argument_row("Judgements, as of `evaluate`.", ..., metavar="JUDGEMENTS")
+    runs: list[str] = argument_row(
+        "The run in use, and the one that may replace it; or several.", ..., metavar="OLD NEW..."
     )
 
 
@@ -173,9 +161,9 @@ class ComparisonOptions:
         # an LLM's judgements, on the scale of people's where these are cut
         people, llm = source, None
         if self.llm_qrels:
-            people, of_llm = replace(source, cutoffs=None), replace(source, graded=None)
+            people, of_llm = replace(source, cutoffs=None), source
             if source.cutoffs is not None:
-                of_llm = replace(of_llm, scale=None)
+                of_llm = replace(source, scale=None)
             llm = of_llm.read_judgements(self.llm_qrels)
 
         # people's alone, or with an LLM's corrected by them
@@ -335,80 +323,3 @@ def _as_text(comparison: SystemComparison, decision: Gate | None, form: str) -> 
         table = table.with_columns(decision.table["verdict"])
     text = table.write_ndjson() if form == "jsonl" else spreadsheet(table)
     return text.rstrip("\n")
-
-
-@dataclass(frozen=True)
-class PromptOptions:
-    """Requests to a language model for the grades."""
-
-    prompts: Path | None = output_row("Also write a request to a language model for each grade.")
-    documents: Path | None = input_row("With --prompts: JSON lines with docno, title and text.")
-    topics: Path | None = input_row("With --prompts: texts of the queries: name, tab, text.")
-
-    def write(self, asked: OpenGrades, form: RequestOptions, *, force: bool) -> None:
-        """Write the requests, if they are asked for."""
-        if self.prompts is None or self.documents is None:
-            return
-        from dcglearn.judge.grade_prompts import write_grade_prompts
-
-        write_grade_prompts(
-            asked, self.prompts, self.documents, self.topics, **vars(form), force=force
-        )
-        say(f"wrote: {self.prompts} ({number_of(len(asked.table), 'prompts')})")
-
-
-@examples(
-    "dcglearn ask-grades qrels.txt old.txt new.txt --metric dcg.json -n 50 -o to_grade.csv",
-    "dcglearn ask-grades --fill to_grade.csv --answers answers.jsonl -o graded.csv",
-)
-def ask_grades(
-    *,
-    source: GatedRuns,
-    scales: ScaleOptions,
-    n: int = first_row("How many documents to ask for.", 20, "-n", "--documents-to-grade", min=1),
-    baseline: str | None = first_row(
-        "Compare the others with this run; by default the first.", metavar="RUN"
-    ),
-    fill: Path | None = input_row("Instead: a file of this command, to fill in by --answers."),
-    answers: str | None = input_row(
-        "With --fill: a language model's answers to the prompts.", metavar="FILE"
-    ),
-    prompting: PromptOptions,
-    form: RequestOptions,
-    output: Output = None,
-    force: Force = False,
-) -> None:
-    """Ask which documents to grade next: those that narrow the bounds of a difference most.
-
-    Fill in grade, and evaluate by --graded FILE; lines left open do not count.
-    """
-    inputs = [*source.inputs, prompting.documents, prompting.topics, fill, answers]
-    check_outputs(output, prompting.prompts, force=force, inputs=inputs)
-    if prompting.prompts is not None and prompting.documents is None:
-        raise InputError("--prompts needs --documents: a model grades texts")
-    if (fill is None) != (answers is None):
-        raise InputError("--fill FILE goes with --answers FILE: the questions, and their answers")
-
-    # new questions
-    if fill is None or answers is None:
-        asked = source.evaluated(scales, partial(suggest_judgements, n=n, baseline=baseline))
-        prompting.write(asked, form, force=force)
-        _write(asked.table, output, force=force)
-        say("\n".join([asked.sentence, *asked.notes]))
-        return
-
-    # or a language model's answers
-    if source.judgements is not None or prompting.prompts is not None:
-        raise InputError("--fill takes no judgements, runs or --prompts: leave them out")
-    from dcglearn.judge.grade_prompts import filled_in
-
-    table, lines = filled_in(read_open_grades(fill, source.grades), answers, source.grades)
-    _write(table, output, force=force)
-    say("\n".join(lines))
-
-
-def _write(table: PolarsFrame, output: Path | None, *, force: bool) -> None:
-    """Write the questions as JSON lines or, by default, as CSV."""
-    is_lines = output is not None and output.suffix == ".jsonl"
-    text = table.write_ndjson() if is_lines else spreadsheet(table)
-    write_lines([text], output, force=force)

@@ -4,9 +4,6 @@ from dcglearn.evaluation.arrays import evaluate_arrays as evaluate_arrays
 from dcglearn.evaluation.conventions import ExplainedValues as ExplainedValues
 from dcglearn.evaluation.conventions import explain_values as explain_values
 from dcglearn.evaluation.gate import Gate as Gate
-from dcglearn.evaluation.next_judgements import OpenGrades as OpenGrades
-from dcglearn.evaluation.next_judgements import suggest_judgements as suggest_judgements
-from dcglearn.evaluation.next_judgements import with_grades as with_grades
 from dcglearn.evaluation.people import People as People
 from dcglearn.evaluation.recall_paired import lexi_precision as lexi_precision
 from dcglearn.evaluation.recall_paired import lexi_recall as lexi_recall

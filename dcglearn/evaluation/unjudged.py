@@ -75,14 +75,10 @@ class Unjudged:
         if m not in self.metrics:
             return np.full((len(self.counts), 2), np.nan)
         queries = self._queries(m, self.known[m][r], self.documents[r], ("rank",))
-        return np.array([self.ends(query, m, self.empty) for query, _ in queries])
+        return np.array([self._ends(query, m, self.empty) for query in queries])
 
     def differences(self, r: int, b: int, m: int) -> Floats:
         """Return the least and the most of the values of run r less those of run b, (Q, 2)."""
-        return np.array([self.ends(query, m) for query, _ in self.pairs(r, b, m)])
-
-    def pairs(self, r: int, b: int, m: int) -> Iterator[tuple[OpenQuery, Any]]:
-        """Yield each query of the difference of two runs, and a column of its documents' names."""
         both = self.documents[r].join(
             self.documents[b],
             on=["query", "document"],
@@ -91,16 +87,17 @@ class Unjudged:
             maintain_order="left_right",
         )
         known = self.known[m][r] - self.known[m][b]
-        return self._queries(m, known, both, ("rank", "rank_right"))
+        queries = self._queries(m, known, both, ("rank", "rank_right"))
+        return np.array([self._ends(query, m) for query in queries])
 
-    def ends(self, query: OpenQuery, m: int, empty: float = 0.0) -> tuple[float, float]:
+    def _ends(self, query: OpenQuery, m: int, empty: float = 0.0) -> tuple[float, float]:
         """Return the least and the most of a query's value under metric m."""
         return query.ratios(empty) if m in self.divided else query.sums()
 
     def _queries(
         self, m: int, known: Floats, documents: PolarsFrame, ranks: Sequence[str]
-    ) -> Iterator[tuple[OpenQuery, Any]]:
-        """Yield every query and its documents; the second of the ranks counts against the first."""
+    ) -> Iterator[OpenQuery]:
+        """Yield every query; the second of the ranks counts against the first."""
         # weights of the documents, query by query
         metric, documents = self.metrics[m], documents.sort("query", maintain_order=True)
         discounts, weights = np.append(metric.discounts, 0.0), np.zeros(len(documents))
@@ -110,11 +107,10 @@ class Unjudged:
         starts = np.searchsorted(documents["query"].to_numpy(), np.arange(len(known) + 1))
 
         # those that no run shows come last
-        names, counts = documents["document"], self.counts[:, : metric.n_grades]
+        counts = self.counts[:, : metric.n_grades]
         for q, (start, end) in enumerate(pairwise(starts.tolist())):
             shown_or_not = np.append(weights[start:end], np.zeros(self.unseen))
-            query = OpenQuery(metric, float(known[q]), shown_or_not, counts[q])
-            yield query, names[start:end]
+            yield OpenQuery(metric, float(known[q]), shown_or_not, counts[q])
 
 
 @dataclass(frozen=True)
@@ -130,15 +126,6 @@ class OpenQuery:
     known: float
     weights: Floats
     counts: Integers
-
-    def graded(self, grade: int, document: int | None = None) -> OpenQuery:
-        """Return the query once one of its documents has a grade, or one that no ranking shows."""
-        known, weights, counts = self.known, self.weights, self.counts.copy()
-        counts[grade] += 1
-        if document is not None:
-            known += float(weights[document] * self.metric.gains[grade])
-            weights = np.delete(weights, document)
-        return OpenQuery(self.metric, known, weights, counts)
 
     def sums(self) -> tuple[float, float]:
         """Return the least and the most of the value."""

@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dcglearn.foundation.plain_text import number_of
@@ -87,12 +87,6 @@ def left_unread(places: Sequence[str]) -> list[str]:
     return [head, *(f"  {place}" for place in places)]
 
 
-def answers_in(path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the place of each reply, for messages, the id of its request, and its text."""
-    for place, reply in records_of(path, REPLY):
-        yield place, str(reply["custom_id"]), _leaf(reply["answer"], "text", "content")
-
-
 def verdict_of(text: str, codes: Mapping[str, int], keys: set[str]) -> int | None:
     """Return the code of the verdict in a text, from JSON or the first word; None if unclear."""
     # JSON that agrees
@@ -105,13 +99,6 @@ def verdict_of(text: str, codes: Mapping[str, int], keys: set[str]) -> int | Non
     begins = rf"(?:(?:answer|winner|verdict)\W+)?(?:list )?({either})(?=\W*$|[.:;)])"
     first = re.match(begins, _plain(text.strip().partition("\n")[0]))
     return None if first is None else codes[first[1]]
-
-
-def grade_of(text: str) -> int | None:
-    """Return the grade in a text, from JSON or a number that stands alone; None if unclear."""
-    named = _named(text, {"grade"}) or {_plain(text)}
-    found = re.fullmatch(r"(?:grade\s*:?\s*)?(\d+)\.?", named.pop())
-    return None if named or found is None else int(found[1])
 
 
 def _named(text: str, keys: set[str]) -> set[str]:

@@ -283,14 +283,3 @@ def test_the_picture_has_a_second_bar_for_what_is_open():
 def test_bounds_do_not_go_with_a_machine():
     judged, runs, _ = partly_judged(np.random.default_rng(0))
     refused("bounds are of people", dl.compare_systems, judged, runs, bounds=True, llm=judged)
-
-
-def test_documents_of_a_difference_keep_their_order():
-    judged = {f"q{i}": {"z": 1} for i in range(40)}
-    runs = {
-        name: {query: {f"{name}{k}": 9.0 - k for k in range(6)} | {"z": 0.0} for query in judged}
-        for name in ("one", "two")
-    }
-    left = dl.evaluate(judged, runs, "nDCG@10", bounds=True).open
-    for _, names in left.pairs(1, 0, 0):
-        assert names.to_list() == [f"{name}{k}" for name in ("two", "one") for k in range(6)]

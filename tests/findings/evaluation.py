@@ -26,10 +26,6 @@ def results() -> Iterator[Finding]:
     less = {query: scores for query, scores in one["<i>"].items() if query != "q00"}
     yield dl.evaluate(judged, {"<i>": less}, dl.DCG([-1, 0, 1, 2], [1, 0.5]), normalise=False)
 
-    # what to judge next
-    part = {query: dict(list(grades.items())[:3]) for query, grades in judged.items()}
-    yield dl.evaluation.suggest_judgements(part, runs, "nDCG@3", 4)
-
     # comparisons and gates
     comparison = dl.compare_systems(judged, runs, [*metrics.values(), "RPP"], n_resamples=100)
     yield comparison

@@ -525,15 +525,6 @@ def asked_pairs() -> dict[str, Any]:
     return parts(found, "pairs", "difference", "value")
 
 
-def asked_grades() -> dict[str, Any]:
-    """Choose the next documents to grade, and take grades over."""
-    found = dl.evaluation.suggest_judgements(judged(), runs(), "nDCG@10", 8)
-    more = dl.evaluation.with_grades(judged(), [{"query": "q00", "docid": "d99", "rating": 3}])
-    frame = dl.read_judgements(more).frame
-    rest = found.table.select(pl.selectors.by_dtype(pl.Float64, pl.Int64))
-    return parts(found, "width", "n_open", "n_grades") | numbers(rest) | {"rows": frame.height}
-
-
 def examples_compared() -> dict[str, Any]:
     """Compare the runs of the examples."""
     paths = [EXAMPLES / "old.txt", EXAMPLES / "new.txt"]
@@ -579,7 +570,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "gate, non-inferior": lambda: gated("non-inferior", -0.02),
     "gate, bounds": lambda: gated(bounds=True),
     "explain_values": explained,
-    "suggest_judgements": asked_grades,
     "recall-paired preference": preferred_by_ranks,
     # coherence
     "coherence": lambda: coherent(SMALL_A, SMALL_B),
@@ -649,7 +639,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
 SLOW = {
     *("learn, a machine", "learn-answers", "learn-experiments", "compare_learners", "choose_C"),
     *("segment_test", "segment_test, raters", "lack_of_fit", "what_if", "audit"),
-    "suggest_judgements",
 }
 """Calls that take two seconds or more; `make long` compares them."""
 
