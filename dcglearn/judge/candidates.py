@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from dcglearn.evaluation.ranked import UNJUDGED, in_order
+from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import lines_of
@@ -322,15 +322,14 @@ def candidates_from_runs(
     *,
     depth: int = 10,
     n_grades: int | None = None,
-    unjudged: str = "worst",
 ) -> Candidates:
     """Return the pairs that two runs make: the first K documents of each, a pair a query.
 
-    `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, and a `snippet` or
-    `text`; `url` and `image`; without them, lists are shown as grades. `topics` are lines of a
-    query's name, a tab and its text. Lists shorter than `depth` end in positions without a grade;
-    `n_grades` counts where it exceeds the judgements' number; `unjudged` is a setting of
-    `evaluate`. Raises InputError if there are not two runs, they share no judged query, or a file
+    `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
+    `text`, and a `url`; without them, lists are shown as grades. `topics` are lines of a query's
+    name, a tab and its text. A document without a judgement counts as grade 0; lists shorter than
+    `depth` end in positions without a grade; `n_grades` counts where it exceeds the judgements'
+    number. Raises InputError if there are not two runs, they share no judged query, or a file
     cannot be read.
     """
     systems = read_runs(runs)
@@ -338,15 +337,11 @@ def candidates_from_runs(
         raise InputError(
             f"{len(systems)} runs ({', '.join(run.name for run in systems)}); give two to compare"
         )
-    if unjudged not in UNJUDGED:
-        raise InputError(
-            f"unjudged={unjudged!r}: lists hold grades, so give one of {', '.join(UNJUDGED)}"
-        )
 
     # the first documents of both runs
     judged = read_judgements(judgements).frame
     top = max(int(judged["grade"].max() or 0), 1)  # type: ignore[arg-type]
-    first, second = (_top(run.frame, judged, depth, unjudged, top) for run in systems)
+    first, second = (_top(run.frame, judged, depth) for run in systems)
     names = (systems[0].name, systems[1].name)
     common = [query for query in first if query in second]
     if not common:
@@ -369,7 +364,7 @@ def candidates_from_runs(
 
 
 def _top(
-    run: PolarsFrame, judged: PolarsFrame, depth: int, unjudged: str, top: int
+    run: PolarsFrame, judged: PolarsFrame, depth: int
 ) -> dict[str, tuple[tuple[int, ...], tuple[Item, ...]]]:
     """Return grades and names of the first documents of each judged query.
 
@@ -381,9 +376,7 @@ def _top(
     ranked = run.join(judged.select("query").unique(), on="query", how="semi").join(
         judged.select("query", "document", "grade"), on=["query", "document"], how="left"
     )
-    if unjudged == "drop":
-        ranked = ranked.filter(pl.col("grade").is_not_null())
-    counted = pl.col("grade").cast(pl.Int64).clip(0).fill_null(top if unjudged == "best" else 0)
+    counted = pl.col("grade").cast(pl.Int64).clip(0).fill_null(0)
 
     # the first of each query
     by_query = in_order(ranked.with_columns(counted)).group_by("query", maintain_order=True)

@@ -126,8 +126,6 @@ def test_runs_become_pairs(trec):
     assert first.items_b == ({"title": "d2"}, {"title": "d9"})
     assert second.items_a == ({"title": "d3"}, {})
     assert found.dropped == {"queries of one run only": 1, "documents without a text": 3}
-    assert of_runs(trec, unjudged="best").pairs[0].b == (0, 3)
-    assert of_runs(trec, unjudged="drop").pairs[0].b == (0, 2)
     assert of_runs(trec).pairs[0].items_a is None
 
 
@@ -143,7 +141,6 @@ def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
 
 
 def test_runs_that_do_not_fit_are_refused(trec):
-    refused("give one of worst", of_runs, trec, unjudged="0.5")
     refused("1 runs", candidates_from_runs, trec / "qrels.txt", [trec / "old.txt"])
     (trec / "new.txt").write_text("7 Q0 d1 1 1 new\n")
     refused("no judged query in common", of_runs, trec)

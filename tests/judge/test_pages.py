@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import known_pairs
 from dcglearn.judge.pages import asked_by_page, dealt, page_names, page_of, raters_lacking
+from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.read_log import read_preferences
 from tests.judge.makers import candidates
 from tests.makers import refused, write_lines
@@ -168,6 +170,28 @@ def test_the_judgements_so_far_choose_the_next_page(dcglearn, here):
     assert dcglearn(*words, "--llm", machine, "-o", "third.html")[0] == 0
     again = [p["pair"] for p in read("third.html").data["pairs"] if not p["known"]]
     assert len(again) == 20 and again != [p["pair"] for p in after]
+
+
+def test_three_pages_teach_the_judge_s_metric(dcglearn, here):
+    truth = DCG([0, 0.2, 0.5, 1], [1, 0.7, 0.5, 0.35, 0.25])
+    log = []
+    for name in ("one.html", "two.html", "three.html"):
+        more = ("--log", "log.jsonl", "--grades", 4) if log else ()
+        assert dcglearn("ask", EXAMPLE, *more, "-o", name)[0] == 0
+        for pair in (p for p in read(name).data["pairs"] if not p["known"]):
+            a, b = truth.score([pair["a"], pair["b"]])
+            line = {"query": pair["query"], "a": pair["a"], "b": pair["b"]}
+            log.append({**line, "winner": "a" if a > b else "b", "rater": "ann"})
+        write_lines(here / "log.jsonl", log)
+    learned = DCGLearner(n_grades=4).fit(read_preferences(log, n_grades=4)).dcg_
+
+    # the share of new pairs that it orders as the judge does
+    pairs = np.random.default_rng(0).integers(0, 4, (2000, 2, 5))
+    true, found = (m.score(pairs[:, 0]) - m.score(pairs[:, 1]) for m in (truth, learned))
+    differ = np.abs(true) > 1e-9
+    share = (np.sign(true) == np.sign(found))[differ].mean()
+    print(f"{len(log)} verdicts: {share:.3f} of new pairs")
+    assert len(log) == 60 and share > 0.95
 
 
 def test_a_page_is_ascii_and_asks_for_nothing():
