@@ -52,7 +52,7 @@ def audit(
     files = [log, *systems, *([qrels] if qrels else [])]
     if is_metric_file(baseline):
         files.append(baseline)
-    check_outputs(output, force=force, inputs=[*files, reading.mapping])
+    check_outputs(output, force=force, inputs=files)
     if output is not None:
         suffix_among(output, FORMS, "findings")
     from dcglearn.readers.openers import log_files

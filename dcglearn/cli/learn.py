@@ -154,7 +154,7 @@ def learn(
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
     trust.check(learner.prior)
-    inputs = [source.mapping, learner.prior, learner.llm, trust.baseline, checkpoint]
+    inputs = [learner.prior, learner.llm, trust.baseline, checkpoint]
     outputs.check([*source.log, *inputs])
 
     # options that contradict each other
@@ -272,7 +272,7 @@ def _check(
 ) -> None:
     """Raise InputError for files that cannot be read or written, before any work."""
     trust.check(*metrics)
-    outputs.check([source.file, source.mapping, trust.baseline, *metrics])
+    outputs.check([source.file, trust.baseline, *metrics])
 
 
 def _write(fit: Any, outputs: OutputOptions) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import dcglearn as dl
-from dcglearn.cli.command import argument_row, examples, first_row, input_row, output_row
+from dcglearn.cli.command import argument_row, examples, first_row, input_row
 from dcglearn.cli.options import Force, OutputLog, check_outputs, say, write_log
 from dcglearn.cli.reading import (
     JoinOptions,
@@ -16,7 +15,6 @@ from dcglearn.cli.reading import (
     Reading,
     looked_up_lines,
     one_or_all,
-    recognised_mapping,
     say_reading,
 )
 from dcglearn.foundation.plain_text import left_out
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     "dcglearn convert spreadsheet.csv -o log.jsonl",
     'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" '
     "-o log.jsonl",
-    "dcglearn convert vendor.csv --columns winner=Verdict --mapping-out vendor.toml -o log.jsonl",
+    "dcglearn convert vendor.csv --columns winner=Verdict -o log.jsonl",
     "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
     "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
     "dcglearn convert --ratings rated.csv -o log.parquet",
@@ -54,7 +52,6 @@ def convert(
         "LOG holds an LLM's answers to the prompts in FILE: `dcglearn ask`.", metavar="FILE"
     ),
     output: OutputLog = None,
-    mapping_out: Path | None = output_row("Write how the log was read here (TOML), for --mapping."),
     force: Force = False,
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
@@ -63,8 +60,8 @@ def convert(
     grades and winners, and rated lists become the pairs that they imply. Sides, open questions and
     superseded verdicts stay as they are.
     """
-    inputs = [*log, reading.mapping, prompts, *joins.inputs]
-    check_outputs(reading.skip_bad, mapping_out, force=force, log=output, inputs=inputs)
+    inputs = [*log, prompts, *joins.inputs]
+    check_outputs(reading.skip_bad, force=force, log=output, inputs=inputs)
     from dcglearn.readers.read_log import native_frame
 
     # how the log is read
@@ -93,12 +90,9 @@ def convert(
     for line in [*looked_up_lines(counted), *left_out(dropped)]:
         say(line)
 
-    # write the log, and how it was read
+    # write the log
     depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
     write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
-    if mapping_out is not None:
-        recognised_mapping(mapping, recognised).save(mapping_out, force=force)
-        say(f"wrote: {mapping_out} (give it by --mapping)")
 
 
 def _with_learned_cutoffs(

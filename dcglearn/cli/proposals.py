@@ -22,7 +22,7 @@ def command_line(error: InputError, command: str, options: Mapping[str, Any]) ->
     # options to keep: other commands share a few with convert
     kept = dict(options)
     if command != "convert":
-        shared = ("mapping", "grades", "as_is", "ratings")
+        shared = ("grades", "as_is", "ratings")
         kept = {name: options[name] for name in shared if name in options}
 
     # paths

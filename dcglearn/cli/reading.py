@@ -1,4 +1,4 @@
-"""Reading of logs by commands: files, mappings, joins, limits of memory, recognised columns."""
+"""Reading of logs by commands: files, joins, limits of memory, recognised columns."""
 
 from __future__ import annotations
 
@@ -26,16 +26,12 @@ from dcglearn.foundation.plain_text import aligned, left_out, number_of, one_lin
 from dcglearn.foundation.sources import FORMATS, suffix_of
 from dcglearn.foundation.validation import Counts, Fields, InputError
 from dcglearn.readers.mapping import OPTIONS, LogMapping
-from dcglearn.readers.winner_words import WINNERS
 
 if TYPE_CHECKING:
     from dcglearn.parts.parted_log import PartedLog
     from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.read_table import Recognised
 
-SavedMapping = Annotated[
-    str | None, input_option(metavar="FILE", help="Read as saved by `convert --mapping-out`.")
-]
 Cutoffs = Annotated[
     str | None,
     input_option(
@@ -49,17 +45,15 @@ Ratings = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class PlainReading:
-    """How a command reads a file: a saved mapping, with the options given beside it."""
+    """How a command reads a file."""
 
-    mapping: SavedMapping = None
     grades: Grades = None
 
     @property
     def log_mapping(self) -> LogMapping:
-        """The mapping of the file; an option that is given replaces the file's own."""
+        """The options of reading that are given."""
         values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}
-        options = {name: value for name, value in values.items() if value is not None}
-        return LogMapping.of(mapping=self.mapping, **options)
+        return LogMapping(**{name: value for name, value in values.items() if value is not None})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,26 +265,6 @@ def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
 
     counted = getattr(log, "counted", {})
     return [f"read: {contents(log)}", *looked_up_lines(counted), *left_out(dropped)]
-
-
-def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> LogMapping:
-    """Return a mapping with the columns and the words for winners that a reader recognised."""
-    # of a row for each document, the columns name no list
-    if recognised is None or "position" in recognised.columns:
-        return mapping
-
-    # columns under other names than ours
-    columns = {}
-    for role, name in recognised.columns.items():
-        if isinstance(name, str) and name != role:
-            columns[role] = name
-
-    # words that are no built-in ones
-    own = mapping.winner_words
-    if own is None and mapping.positive is None and recognised.winners is not None:
-        meanings = recognised.winners.words.items()
-        own = {word: meaning for word, (meaning, _) in meanings if word.lower() not in WINNERS}
-    return mapping.updated(columns={**columns, **mapping.columns}, winner_words=own or None)
 
 
 def say_reading(recognised: Recognised | None) -> None:

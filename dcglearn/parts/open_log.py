@@ -14,7 +14,7 @@ from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parquet_pieces import PARQUET, are_plain
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import warn_of_coins, warn_of_one_sided
-from dcglearn.readers.mapping import LogMapping, MappingLike
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.read_table import read_pairs
 from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
@@ -42,7 +42,7 @@ def opened_log(
     *,
     engine: Any = None,
     memory: str | int | None = None,
-    mapping: MappingLike = None,
+    mapping: LogMapping | None = None,
 ) -> Iterator[Preferences | PartedLog]:
     """Open any supported input as a log, and close afterwards what was opened here.
 

@@ -80,16 +80,10 @@ def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMappin
     """
     mapping = LogMapping.of(n_grades, **options)
     if mapping.pad and mapping.depth is None:
-        raise InputError(
-            "pad of a log in many parts needs a depth (depth=, also in --mapping FILE) to fill the "
-            "lists to"
-        )
+        raise InputError("pad of a log in many parts needs a depth (depth=) to fill the lists to")
 
     if mapping.positive is not None and mapping.middle is None:
-        raise InputError(
-            "positive of a log in parts needs the number that means a tie (middle=0, also in "
-            "--mapping FILE)"
-        )
+        raise InputError("positive of a log in parts needs the number that means a tie (middle=0)")
 
     if mapping.best_grade is not None and mapping.n_grades is None:
         raise InputError(

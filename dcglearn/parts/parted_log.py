@@ -301,7 +301,7 @@ def checked_scale(
             raise InputError(
                 f"{name} holds lists of {part.depths[0]} positions, {first_name} of "
                 f"{first.depths[0]}; cut them to one depth, to which shorter ones are filled with "
-                "-2, no result (depth=, also in --mapping FILE)"
+                "-2, no result (depth=; dcglearn convert --depth)"
             )
 
         # sides count or not, and grades lie on one scale

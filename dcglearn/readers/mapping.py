@@ -1,20 +1,16 @@
-"""Options of reading a log: a row each in `LogMapping`, which TOML files hold."""
+"""Options of reading a log: a row each in `LogMapping`."""
 
 import inspect
-import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypedDict, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Self, TypedDict, get_args, get_origin
 
 import numpy as np
 
-from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import names_in, nearest
-from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
@@ -22,8 +18,6 @@ from dcglearn.foundation.validation import (
     Fields,
     InputError,
     InputTypeError,
-    PathLike,
-    errors_in,
     known,
     listed,
     scale_size,
@@ -41,7 +35,7 @@ TYPES: dict[Any, Any] = {
     Sequence: (Sequence, np.ndarray),
     Mapping: (Mapping, str),
 }
-"""Other types of values in Python and in TOML; text is as on the command line."""
+"""Other types of values in Python; text is as on the command line."""
 
 
 class Option(NamedTuple):
@@ -118,8 +112,6 @@ def names_of_columns(columns: Any) -> dict[str, str]:
     return {role.strip(): name.strip() for role, name in named.items()}
 
 
-MappingLike: TypeAlias = "LogMapping | PathLike | None"
-
 MAX_DEPTH = 9_999_999
 """Largest number of positions of a list."""
 
@@ -141,7 +133,7 @@ class ReadingOptions(TypedDict, total=False):
     as_is: bool
     sheet: int | str | None
     header: int | str | None
-    mapping: MappingLike
+    mapping: "LogMapping | None"
 
 
 class TableOptions(ReadingOptions, total=False):
@@ -174,8 +166,8 @@ def header_lines(header: Any) -> str:
 class LogMapping:
     """How a log is read; a wrong option, or two that contradict each other, raise InputError.
 
-    Its fields are the table of the options of reading: keywords of readers, keys of a mapping's
-    file, options of ``dcglearn convert`` and their documentation follow from it. `given` holds the
+    Its fields are the table of the options of reading: keywords of readers, options of ``dcglearn
+    convert`` and their documentation follow from it. `given` holds the
     options that differ from their defaults, as they were given. A scale whose first name is the
     best grade is kept worst first, and the scale of `cutoffs` names the levels.
 
@@ -187,14 +179,8 @@ class LogMapping:
     Examples
     --------
     >>> words = "Left is better=a,Same=tie"
-    >>> print(LogMapping(winner_words=words, columns={"winner": "Verdict"}).to_toml())
-    [winner_words]
-    "left is better" = "a"
-    "same" = "tie"
-    <BLANKLINE>
-    [columns]
-    "winner" = "Verdict"
-    <BLANKLINE>
+    >>> LogMapping(winner_words=words, columns={"winner": "Verdict"}).given
+    {'winner_words': {'left is better': 'a', 'same': 'tie'}, 'columns': {'winner': 'Verdict'}}
     """
 
     n_grades: int | None = option(
@@ -457,44 +443,13 @@ class LogMapping:
 
     @classmethod
     def of(
-        cls, n_grades: int | None = None, *, mapping: MappingLike = None, **options: Any
+        cls, n_grades: int | None = None, *, mapping: Self | None = None, **options: Any
     ) -> Self:
-        """Return a mapping, or a file's mapping, with the options beside it, None included."""
+        """Return a mapping, or the one given with the options beside it, None included."""
         if n_grades is not None:
             options["n_grades"] = n_grades
         known(options, OPTIONS, "a reader", "option")
-        if mapping is None:
-            return cls(**options)
-        read = mapping if isinstance(mapping, cls) else cls.load(mapping)  # type: ignore[arg-type]
-        return read.updated(**options)
-
-    @classmethod
-    def load(cls, path: PathLike) -> Self:
-        """Read a mapping from a TOML file; raise InputError for a key that is wrong."""
-        name, data = content(path, "a mapping in TOML, such as positive = 'a'")
-        try:
-            values = tomllib.loads(data.decode())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InputError(f"{name}: not valid TOML ({error})") from error
-        with errors_in(name):
-            known(values, OPTIONS, "a mapping", "key")
-            return cls(**values)
-
-    def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the mapping beside `path` and rename it."""
-        with written_beside(path, force=force) as temporary:
-            temporary.write_text(f"# How dcglearn reads a log.\n{self.to_toml()}", encoding="utf-8")
-
-    def to_toml(self) -> str:
-        """Return the options that differ from their defaults as TOML, tables last."""
-        lines, tables = [], []
-        for name, value in self.given.items():
-            if isinstance(value, dict):
-                tables += ["", f"[{name}]"]
-                tables += [f"{_toml(key)} = {_toml(cell)}" for key, cell in value.items()]
-            else:
-                lines.append(f"{name} = {_toml(value)}")
-        return "\n".join(lines + tables).lstrip("\n") + "\n"
+        return cls(**options) if mapping is None else mapping.updated(**options)
 
 
 OPTIONS = {
@@ -514,8 +469,3 @@ def _key(name: str) -> str:
     """Return the name of a grade in lower case; of 1, 1.0 and 01 the first."""
     text = name.strip(BLANK).lower()
     return word_of(float(text)) if is_number(text) else text
-
-
-def _toml(value: Any) -> str:
-    """Return a plain value as TOML, whose strings are those of JSON but for DEL."""
-    return json.dumps(value, ensure_ascii=False, default=np.generic.item).replace("\x7f", "\\u007f")

@@ -145,10 +145,8 @@ def read_preferences(
         the first line. Without one, columns are called 1, 2, 3 and so on, ``columns={'a': '1..3',
         'b': '4..6', 'winner': '7'}``. Of two lines, such as left,,right and 1,2,1, the names are
         left_1, left_2, right_1. Lines before the header are left out.
-    mapping : path or LogMapping, optional
-        A TOML file that holds these options; ``dcglearn convert --mapping-out`` writes one. An
-        option that is given beside it wins, ``False`` and ``None`` included; only ``n_grades=None``
-        leaves the number of the file.
+    mapping : LogMapping, optional
+        These options as one object, as commands have them. An option that is given beside it wins.
 
     See Also
     --------

@@ -473,14 +473,9 @@ def test_a_disk_that_is_full_half_way_leaves_what_was_there(tmp_path, monkeypatc
 class TestPicturesComeLast:
     def test_names_are_text_whatever_signs_they_hold(self, dcglearn, log, tmp_path):
         picture = tmp_path / "dcg.png"
-        mapping = tmp_path / "names.toml"
-        mapping.write_text(r"scale = ['Bad', '$\frac$', 'x^{', '\\', 'Good']")
-        assert (
-            dcglearn(
-                "learn", log, "--mapping", mapping, "-o", tmp_path / "dcg.json", "--plot", picture
-            )[0]
-            == 0
-        )
+        scale, named = r"Bad,$\frac$,x^{,\,Good", tmp_path / "named.jsonl"
+        assert dcglearn("convert", log, "--scale", scale, "-o", named)[0] == 0
+        assert dcglearn("learn", named, "-o", tmp_path / "dcg.json", "--plot", picture)[0] == 0
         assert picture.exists()
         assert dcglearn("show", tmp_path / "dcg.json", "--plot", picture, "--force")[0] == 0
 

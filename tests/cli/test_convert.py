@@ -87,18 +87,19 @@ def test_ratings_words_and_likert_scales_are_converted(dcglearn, tmp_path):
 
 
 def test_a_dry_run_prints_what_was_recognised(dcglearn, tmp_path):
-    path = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "label").replace("query", "topic"))
-    mapping = write(
-        tmp_path, "words.toml", '[winner_words]\nleft = "a"\nright = "b"\nboth = "tie"\n'
+    path = write(
+        tmp_path,
+        "sheet.csv",
+        WIDE.replace("verdict", "label").replace("query", "topic").replace("Both", "tie"),
     )
-    status, out, err = dcglearn("learn", path, "--mapping", mapping, "--dry-run")
+    status, out, err = dcglearn("learn", path, "--dry-run")
     assert (status, err) == (0, "")
     assert "The log holds text, columns separated by semicolons; the columns used are" in out
     assert "left_1 .. left_2 (a), right_1 .. right_2 (b), label (winner); the winner is" in out
     lines = [line.split() for line in out.splitlines()]
     for words in ("column left_1 .. left_2 a", "column label winner", "column topic not used"):
         assert words.split() in lines
-    for words in ("Both tie 1", "Left a 1", "Right b 1", "open open 1"):
+    for words in ("tie tie 1", "Left a 1", "Right b 1", "open open 1"):
         assert ["winner", *words.split()] in lines
     assert "grades: 0 (3), 1 (7), 2 (2)\n" in out
     for words in ("pair query list 1 2", "1 preferred 2 1", "1 to 0 1", "3 tied 1 1", "3 and 1 1"):
@@ -110,33 +111,27 @@ SHAPES = {
         "x.csv",
         "Query;Result A;Result B;Verdict\nq;2 0;0 1;Left\nq;0 0;0 2;right\n",
         ["--columns", "a=Result A,b=Result B,winner=Verdict"],
-        '[columns]\n"a" = "Result A"\n"b" = "Result B"\n"winner" = "Verdict"\n"query" = "Query"\n',
     ),
     "words of its own": (
         "x.jsonl",
         '{"a": ["Good", "Bad"], "b": ["Bad", "Good"], "winner": "Links"}\n',
         ["--winner-words", "Links=a,Rechts=b", "--scale", "Bad,Good"],
-        'scale = ["Bad", "Good"]\n\n[winner_words]\n"links" = "a"\n"rechts" = "b"\n',
     ),
     "numbers as words": (
         "x.tsv",
         "a\tb\tlabel\n2 0\t0 1\t1\n0 1\t2 0\t2\n",
         ["--grades", 4, "--winner-words", "1=a,2=b,0=tie"],
-        'n_grades = 4\n\n[winner_words]\n"1" = "a"\n"2" = "b"\n"0" = "tie"\n\n'
-        '[columns]\n"winner" = "label"\n',
     ),
     "a column for each position": (
         "x.csv",
         "first_1,first_2,other_1,other_2,verdict\n2,1,0,1,-2\n1,0,2,0,3\n",
         ["--columns", "a=first,b=other", "--positive", "b", "--depth", 1],
-        'depth = 1\npositive = "b"\n',
     ),
-    "lists of two lengths": ("x.csv", "a,b,winner\n2 1 0,0 1,a\n", ["--pad"], "pad = true\n"),
+    "lists of two lengths": ("x.csv", "a,b,winner\n2 1 0,0 1,a\n", ["--pad"]),
     "a row for each document": (
         "x.csv",
         "query,side,position,grade,winner\nq,a,1,2,b\nq,a,2,0,b\nq,b,1,2,b\nq,b,2,1,b\n",
         ["--depth", 2],
-        "depth = 2\n",
     ),
     "columns by pattern, Windows-1252": (
         "x.csv",
@@ -144,60 +139,19 @@ SHAPES = {
             "cp1252"
         ),
         ["--columns", "a=Links {},b=Rechts {},winner=Urteil,rater=Prüfer", "--encoding", "cp1252"],
-        '"a" = "Links {}"\n"b" = "Rechts {}"\n',
     ),
-    "rated lists": (
-        "x.csv",
-        "list,rating\n3 0,4\n0 3,1\n",
-        ["--ratings", "--grades", 5],
-        "n_grades = 5\n",
-    ),
+    "rated lists": ("x.csv", "list,rating\n3 0,4\n0 3,1\n", ["--ratings", "--grades", 5]),
 }
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_saved_mapping_reads_what_the_options_read(dcglearn, tmp_path, shape):
-    name, text, options, toml = SHAPES[shape]
-    log, mapping = write(tmp_path, name, text), tmp_path / "how.toml"
-    status, by_options, err = dcglearn("convert", log, *options, "--mapping-out", mapping)
-    assert status == 0 and f"wrote: {mapping}" in err, err
-    assert toml in mapping.read_text()
-    ratings = [option for option in options if option == "--ratings"]
-    assert dcglearn("convert", log, *ratings, "--mapping", mapping)[:2] == (0, by_options)
-    status, _, err = dcglearn("learn", log, *ratings, "--mapping", mapping, "--dry-run")
+def test_what_options_read_is_written_for_all_commands(dcglearn, tmp_path, shape):
+    name, text, options = SHAPES[shape]
+    log, out = write(tmp_path, name, text), tmp_path / "log.jsonl"
+    status, _, err = dcglearn("convert", log, *options, "-o", out)
+    assert status == 0 and f"wrote: {out}" in err, err
+    status, _, err = dcglearn("learn", out, "--dry-run")
     assert (status, err) == (0, "")
-    assert (
-        dcglearn("convert", log, *options, "--mapping-out", mapping)[0] == 2
-    )  # it is there, and kept
-
-
-def test_an_option_replaces_that_of_the_mapping(dcglearn, misuse, tmp_path):
-    log = write(tmp_path, "x.csv", "a,b,winner\n2 1,0 1,a\n1 0,2 0,b\n")
-    mapping = write(tmp_path, "how.toml", "n_grades = 4\n")
-    assert "2 positions, 4 grades" in dcglearn("learn", log, "--mapping", mapping, "--dry-run")[1]
-    assert (
-        "2 positions, 6 grades"
-        in dcglearn("learn", log, "--mapping", mapping, "--grades", 6, "--dry-run")[1]
-    )
-    assert dcglearn("ask", "--log", log, "--mapping", mapping, "-n", 1)[0] == 0
-    mapping.write_text("pad = true\nas_is = true\n")
-    log.write_text("a,b,winner\n2 1,0 1,a\n1,2 0,b\n")
-    assert '"a":[1,-1]' in dcglearn("convert", log, "--mapping", mapping)[1]
-    status, unpadded, _ = dcglearn("convert", log, "--mapping", mapping, "--no-pad", "--no-as-is")
-    assert (status, unpadded) == dcglearn("convert", log)[:2]
-    log.write_text("a,b,winner\n2 1,0 1,Links\n")
-    misuse(
-        f"--mapping {mapping} --no-pad --winner-words 'Links=?'",
-        "convert",
-        log,
-        "--mapping",
-        mapping,
-        "--no-pad",
-    )
-    mapping.write_text("positive = 'a'\n")
-    misuse("give one of the two", "convert", log, "--mapping", mapping, "--winner-words", "x=a")
-    mapping.write_text("worst = 1\n")
-    misuse("how.toml: a mapping has no key 'worst'", "ask", "--log", log, "--mapping", mapping)
 
 
 @pytest.mark.parametrize(

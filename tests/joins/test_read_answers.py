@@ -36,10 +36,9 @@ def test_a_table_may_have_a_row_for_each_document(tmp_path):
 
 
 def test_columns_may_have_names_of_their_own(tmp_path):
-    names = '[columns]\nquestion = "Frage"\nright = "Richtig"\nlist = "Noten"\n'
-    mapping = write(tmp_path, "names.toml", names)
+    names = {"question": "Frage", "right": "Richtig", "list": "Noten"}
     path = write(tmp_path, "log.csv", "Frage;Noten;Richtig\nf;2 0;1\nf;0 1;0\n")
-    read = dl.io.read_answers(path, mapping=mapping)
+    read = dl.io.read_answers(path, columns=names)
     assert read.question.tolist() == ["f", "f"] and read.right.tolist() == [1, 0]
     assert read.lists.tolist() == [[2, 0], [0, 1]]
 

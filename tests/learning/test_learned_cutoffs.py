@@ -60,19 +60,15 @@ def test_a_log_without_more_levels_is_refused():
 
 
 def test_convert_writes_levels_at_learned_cutoffs(tmp_path, dcglearn):
-    path, out, kept = (tmp_path / name for name in ("log.jsonl", "levels.jsonl", "cut.toml"))
+    path, out = tmp_path / "log.jsonl", tmp_path / "levels.jsonl"
     records = [
         {**x, **{side: [round(4 * grade) / 4 for grade in x[side]] for side in "ab"}}
         for x in judged(60, 3)
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    status, _, err = dcglearn(
-        "convert", path, "--cutoffs", "learned:3", "--mapping-out", kept, "-o", out
-    )
+    status, _, err = dcglearn("convert", path, "--cutoffs", "learned:3", "-o", out)
     assert status == 0 and "grades: 0 = 0-" in err
     assert {grade for x in map(json.loads, out.open()) for grade in x["a"]} == {0, 1, 2}
-    log = dl.read_preferences(path, mapping=kept)
-    assert log.n_grades == 3 and len(log.recognised.mapping.cutoffs.split(",")) == 2
     for wrong in ("learned:", "learned:x"):
         status, _, err = dcglearn("convert", path, "--cutoffs", wrong, "-o", tmp_path / "no.jsonl")
         assert status == 2 and "learned:4" in err

@@ -1,4 +1,4 @@
-"""Mappings: what they change of the reading of a log, and their files."""
+"""Options of reading: what they change, alone and beside a mapping."""
 
 import inspect
 import json
@@ -9,11 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
-from hypothesis import given, reject
-from hypothesis import strategies as st
 
 from dcglearn.cli.commands import app
-from dcglearn.foundation.validation import InputError
 from dcglearn.joins.join_judgements import join_judgements
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
@@ -30,91 +27,56 @@ WHOLE = LogMapping(
 )
 
 
-def test_a_saved_mapping_is_the_same(tmp_path):
-    WHOLE.save(tmp_path / "vendor.toml")
-    read = LogMapping.load(tmp_path / "vendor.toml")
-    assert (read.depth, read.pad, read.scale, read.columns) == (2, True, WHOLE.scale, WHOLE.columns)
-    assert read.own_words == WHOLE.own_words
-    LogMapping(5, positive="b").save(tmp_path / "vendor.toml")
-    assert LogMapping.load(tmp_path / "vendor.toml") == LogMapping(5, positive="b")
-    refused("exists", WHOLE.save, tmp_path / "vendor.toml", force=False)
-
-
-names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
-    lambda name: "{}" not in name
-)
-
-
-@given(st.dictionaries(st.sampled_from(["a", "b", "winner", "rating"]), names))
-def test_any_name_of_a_column_is_saved(tmp_path_factory, named):
-    path = tmp_path_factory.mktemp("mapping") / "m.toml"
-    LogMapping(columns=named).save(path)
-    assert LogMapping.load(path).columns == named
-
-
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("options", "message"),
     [
-        ("colums = {}", r"m.toml: a mapping has no key 'colums', but n_grades, depth, pad"),
         (
-            "[columns]\nwinnner = 'V'",
-            "m.toml: columns: 'winnner' is no column of a log; give a, b, winner",
+            {"columns": {"winnner": "V"}},
+            "columns: 'winnner' is no column of a log; give a, b, winner",
         ),
-        ("depth = '3'", "m.toml: depth is '3'; expected int"),
-        ("n_grades = true", "m.toml: n_grades is True; expected int. Number of grades"),
-        ("pad = 1", "m.toml: pad is 1; expected bool"),
-        ("sheet = 1.5", "m.toml: sheet is 1.5; expected int or str"),
-        ("cutoffs = {a = 1}", "m.toml: cutoffs is .*; expected str or float or Sequence"),
+        ({"depth": "3"}, "depth is '3'; expected int"),
+        ({"n_grades": True}, "n_grades is True; expected int. Number of grades"),
+        ({"pad": 1}, "pad is 1; expected bool"),
+        ({"sheet": 1.5}, "sheet is 1.5; expected int or str"),
+        ({"cutoffs": {"a": 1}}, "cutoffs is .*; expected str or float or Sequence"),
+        ({"cutoffs": [0.5, 0.2]}, "cutoffs='0.5,0.2': give numbers above 0 and up to 1, in order"),
+        ({"best_grade": 3}, "best_grade=3: give 0 or 1"),
+        ({"middle": np.nan, "positive": "a"}, "middle is nan; expected float"),
+        ({"scale": {"a": 1}}, "scale is .*; expected Sequence"),
+        ({"scale": [1, "Good"]}, "scale=.* mixes numbers with words"),
+        ({"columns": "a"}, "--columns a: give each usual name once"),
+        ({"winner_words": {"x": 1}}, "winner_words: 'x' means 1; it can mean a, b, tie or open"),
+        ({"winner_words": 1}, "winner_words is 1; expected Mapping"),
         (
-            "cutoffs = [0.5, 0.2]",
-            "m.toml: cutoffs='0.5,0.2': give numbers above 0 and up to 1, in order",
+            {"winner_words": {"x": "left?"}},
+            "winner_words: 'x' means 'left\\?'; it can mean a, b, tie or open",
         ),
-        ("best_grade = 3", "m.toml: best_grade=3: give 0 or 1"),
-        ("middle = nan\npositive = 'a'", "m.toml: middle is nan; expected float"),
-        ("scale = {a = 1}", "m.toml: scale is .*; expected Sequence"),
-        ("scale = [1, 'Good']", "m.toml: scale=.* mixes numbers with words"),
-        ("columns = 'a'", "m.toml: --columns a: give each usual name once"),
-        (
-            "winner_words = {x = 1}",
-            "m.toml: winner_words: 'x' means 1; it can mean a, b, tie or open",
-        ),
-        ("winner_words = 1", "m.toml: winner_words is 1; expected Mapping"),
-        (
-            "winner_words = {x = 'left?'}",
-            "m.toml: winner_words: 'x' means 'left\\?'; it can mean a, b, tie or open",
-        ),
-        ("positive = 'c'", "m.toml: positive is 'c'; expected one of \\['a', 'b'\\]"),
-        ("positive = 'a'\nwinner_words = {x = 'a'}", "m.toml: positive= is for numbers"),
-        ("depth = 0", "m.toml: depth"),
-        ("depth =", "m.toml: not valid TOML .*end of document"),
-        ("depth = 1\ndepth = 2", "m.toml: not valid TOML"),
-        ("", "m.toml is empty"),
+        ({"positive": "c"}, "positive is 'c'; expected one of \\['a', 'b'\\]"),
+        ({"positive": "a", "winner_words": {"x": "a"}}, "positive= is for numbers"),
+        ({"depth": 0}, "depth"),
     ],
 )
-def test_a_wrong_file_is_refused_by_name(tmp_path, text, message):
-    refused(message, LogMapping.load, write(tmp_path, "m.toml", text))
+def test_a_wrong_option_is_refused_by_name(options, message):
+    refused(message, LogMapping, **options)
 
 
-def test_options_beside_a_mapping_count(tmp_path):
-    path = write(tmp_path, "m.toml", "n_grades = 4\ndepth = 2\npad = true")
-    assert LogMapping.of(mapping=path) == LogMapping(4, 2, True)
-    assert LogMapping.of(5, mapping=path, depth=3) == LogMapping(5, 3, True)
-    assert LogMapping.of(mapping=path, depth=None, pad=False) == LogMapping(4)
-    assert LogMapping.of(mapping=LogMapping(4, 2, True), depth=None, pad=None) == LogMapping(4)
-    path.write_text("scale = ['Good', 'Bad']\nbest_grade = 'Good'")
-    assert LogMapping.of(mapping=path).scale == ["Bad", "Good"]
-    assert LogMapping.of(mapping=path, best_grade=None).scale == ["Good", "Bad"]
-    path.write_text("cutoffs = [0.2, 0.5]")
-    assert LogMapping.of(mapping=path, cutoffs=0.3).scale == ["0-0.3", "0.3-1"]
-    assert LogMapping.of(mapping=path, cutoffs=None, scale=["Bad", "Good"]).scale == ["Bad", "Good"]
-    path.write_text("positive = 'a'\nmiddle = 4")
-    words = LogMapping.of(mapping=path, positive=None, middle=None, winner_words="x=a")
+def test_options_beside_a_mapping_count():
+    deep = LogMapping(4, 2, True)
+    assert LogMapping.of(5, mapping=deep, depth=3) == LogMapping(5, 3, True)
+    assert LogMapping.of(mapping=deep, depth=None, pad=None) == LogMapping(4)
+    best_first = LogMapping(scale=["Good", "Bad"], best_grade="Good")
+    assert best_first.scale == ["Bad", "Good"]
+    assert LogMapping.of(mapping=best_first, best_grade=None).scale == ["Good", "Bad"]
+    cut = LogMapping(cutoffs=[0.2, 0.5])
+    assert LogMapping.of(mapping=cut, cutoffs=0.3).scale == ["0-0.3", "0.3-1"]
+    assert LogMapping.of(mapping=cut, cutoffs=None, scale=["Bad", "Good"]).scale == ["Bad", "Good"]
+    likert = LogMapping(positive="a", middle=4)
+    words = LogMapping.of(mapping=likert, positive=None, middle=None, winner_words="x=a")
     assert words == LogMapping(winner_words={"x": "a"})
-    refused("give one of the two", LogMapping.of, mapping=path, winner_words="x=a")
+    refused("give one of the two", LogMapping.of, mapping=likert, winner_words="x=a")
 
 
-def test_every_option_of_a_mapping_is_undone_beside_it(tmp_path):
-    WHOLE.save(tmp_path / "m.toml")
+def test_every_option_of_a_mapping_is_undone_beside_it():
     likert = LogMapping(
         5, positive="b", middle=4, best_grade=1, sides="shown", leave_out="x", encoding="cp1252"
     )
@@ -122,118 +84,54 @@ def test_every_option_of_a_mapping_is_undone_beside_it(tmp_path):
         undone = dict.fromkeys(set(told.given) - {"n_grades"})
         assert LogMapping.of(mapping=told, **undone) == LogMapping(told.n_grades)
     log = [{"a": [2, 0, 1], "b": [0, 1, 1], "winner": -1}, {"a": [1, 1], "b": [0, 0], "winner": 1}]
-    path = write(tmp_path, "n.toml", "depth = 1\npad = true\npositive = 'b'\nas_is = true")
-    assert read_preferences(log, mapping=path).preferred.tolist() == [[2], [0]]
-    other = read_preferences(log, mapping=path, depth=None, pad=False, as_is=False, positive="a")
+    given = LogMapping(depth=1, pad=True, positive="b", as_is=True)
+    assert read_preferences(log, mapping=given).preferred.tolist() == [[2], [0]]
+    other = read_preferences(log, mapping=given, depth=None, pad=False, as_is=False, positive="a")
     assert other.preferred.tolist() == [[0, 1, 1], [1, 1, -2]] and not other.as_is
     refused(
         "say what these codes mean|sign of a number",
         read_preferences,
         log,
-        mapping=path,
+        mapping=given,
         positive=None,
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "options"),
+    ("text", "values"),
     [
-        ("best_grade = 1", {"best_grade": 1}),
-        ("best_grade = '1'", {"best_grade": 1}),
-        ("cutoffs = [0.2, 0.5]", {"cutoffs": [0.2, 0.5]}),
-        ("cutoffs = '.2,.5'", {"cutoffs": ".2,.5"}),
-        ("cutoffs = 5", {"cutoffs": 5}),
-        ("scale = [0, 1, 10, 100]", {"scale": [0, 1, 10, 100]}),
-        ("scale = [0.0, 0.5]", {"scale": (0.0, 0.5)}),
-        ("scale = 'Bad, Good'", {"scale": ["Bad", "Good"]}),
-        ("winner_words = 'x=a,y=b'", {"winner_words": "x=a,y=b"}),
-        ("winner_words = {X = 'a', y = 'b'}", {"winner_words": "x=a,y=b"}),
+        ({"best_grade": "1"}, {"best_grade": 1}),
+        ({"cutoffs": ".2,.5"}, {"cutoffs": [0.2, 0.5]}),
+        ({"scale": "Bad, Good"}, {"scale": ["Bad", "Good"]}),
+        ({"scale": "0,1,10"}, {"scale": np.array([0, 1, 10])}),
+        ({"winner_words": "x=a,y=b"}, {"winner_words": {"X": "a", "y": "b"}}),
         (
-            "columns = 'a=Result A,winner=Verdict'",
+            {"columns": "a=Result A,winner=Verdict"},
             {"columns": {"a": "Result A", "winner": "Verdict"}},
         ),
-        ("middle = 4\npositive = 'a'", {"middle": 4.0, "positive": "a"}),
-        ("sheet = 'Results'", {"sheet": "Results"}),
-        ("sheet = 2", {"sheet": 2}),
+        ({"sheet": "2"}, {"sheet": 2}),
     ],
 )
-def test_a_file_takes_what_python_takes(tmp_path, text, options):
-    path = write(tmp_path, "m.toml", text)
-    assert LogMapping.load(path) == LogMapping(**options) != LogMapping()
-    LogMapping(**options).save(path)
-    assert LogMapping.load(path) == LogMapping(**options)
+def test_a_text_is_taken_as_values_are(text, values):
+    assert LogMapping(**text).given.keys() == LogMapping(**values).given.keys()
+    first, second = LogMapping(**text), LogMapping(**values)
+    assert (first.scale, first.points if first.cutoffs else None, first.winner_words) == (
+        second.scale,
+        second.points if second.cutoffs else None,
+        second.winner_words,
+    )
+    assert (first.best_grade, first.columns, first.sheet) == (
+        second.best_grade,
+        second.columns,
+        second.sheet,
+    )
 
 
-def test_values_of_numpy_are_saved(tmp_path):
-    scalars = {
-        "n_grades": np.int64(3),
-        "depth": np.int8(2),
-        "pad": np.True_,
-        "middle": np.float32(0.5),
-    }
-    mapping = LogMapping(**scalars, positive="a", scale=np.array([0, 1, 10]))
-    mapping.save(tmp_path / "m.toml")
-    assert LogMapping.load(tmp_path / "m.toml") == mapping
+def test_values_of_numpy_are_taken():
+    scalars = {"n_grades": np.int64(3), "depth": np.int8(2), "pad": np.True_}
+    mapping = LogMapping(**scalars, middle=np.float32(0.5), positive="a")
+    assert mapping == LogMapping(3, 2, True, middle=0.5, positive="a")
     assert LogMapping(cutoffs=np.array([0.25, 0.5])).points == (0.25, 0.5)
-
-
-plain = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
-meanings = st.sampled_from(["a", "b:2.123456789", "tie", "open", "left", ":1e-7"])
-numbers = st.integers(0, 1000) | st.floats(0, 100)
-scales = st.lists(plain.map("x".__add__), min_size=1, max_size=4) | st.lists(
-    numbers, min_size=1, max_size=4
-)
-points = st.lists(st.floats(1e-9, 1), min_size=1, max_size=4, unique=True).map(sorted)
-FREE = {
-    "depth": st.integers(1, 99),
-    "pad": st.booleans(),
-    "as_is": st.booleans(),
-    "encoding": plain,
-    "sides": st.sampled_from(["shown", "listed"]),
-    "leave_out": plain,
-    "sheet": plain | st.integers(1, 9),
-    "columns": st.dictionaries(st.sampled_from(["a", "b", "winner"]), names),
-}
-WINNERS = [
-    {
-        "winner_words": st.dictionaries(plain.map("w".__add__), meanings, min_size=1)
-        | st.just("x=a, y=b:3")
-    },
-    {
-        "positive": st.sampled_from("ab"),
-        "middle": st.none() | st.integers(-9, 9) | st.floats(-9, 9),
-    },
-]
-GRADES = [
-    {"n_grades": st.integers(2, 127), "best_grade": st.sampled_from([None, 0, 1, "0", " 1"])},
-    {"scale": scales},
-    {"scale": st.just(["Good", "Bad"]), "best_grade": st.sampled_from(["Good", "bad", None])},
-    {"scale": st.just([3, 2, 1]), "best_grade": st.sampled_from([1, "3"])},
-    {"cutoffs": points | st.integers(2, 9) | st.floats(0.1, 1) | st.sampled_from([".2,.5", "4"])},
-]
-
-
-@given(st.data())
-def test_any_mapping_is_saved(tmp_path_factory, data):
-    of_all = [FREE, data.draw(st.sampled_from(WINNERS)), data.draw(st.sampled_from(GRADES))]
-    options = {}
-    for part in of_all:
-        options |= data.draw(
-            st.fixed_dictionaries({}, optional=part)
-            if part is FREE
-            else st.fixed_dictionaries(part)
-        )
-    try:
-        mapping = LogMapping(**options)
-    except InputError:  # a word with two meanings, a name twice
-        reject()
-    path = tmp_path_factory.mktemp("mapping") / "m.toml"
-    mapping.save(path)
-    read = LogMapping.load(path)
-    assert read == mapping and read.given == mapping.given
-    assert LogMapping.of(
-        mapping=path, **dict.fromkeys(set(mapping.given) - {"n_grades"})
-    ) == LogMapping(read.n_grades)
 
 
 def test_the_options_are_written_once_and_the_keywords_follow():
@@ -262,28 +160,20 @@ def test_the_options_are_written_once_and_the_keywords_follow():
 
 
 VENDOR = "Result A;Result B;Verdict;Judge\n2 1;0 1;Left wins;ann\n0 0;1 0;right wins;bob\n"
-MAPPING = """
-[columns]
-a = "result a"
-b = "Result B"
-winner = "Verdict"
-rater = "Judge"
-[winner_words]
-"left wins" = "a"
-"right wins" = "b"
-"""
+MAPPING = LogMapping(
+    columns={"a": "result a", "b": "Result B", "winner": "Verdict", "rater": "Judge"},
+    winner_words={"left wins": "a", "right wins": "b"},
+)
 
 
 def test_every_reader_takes_a_mapping(tmp_path):
-    mapping = write(tmp_path, "vendor.toml", MAPPING)
     usual = Preferences([[2, 1], [1, 0]], [[0, 1], [0, 0]], rater=["ann", "bob"])
     log = write(tmp_path, "vendor.csv", VENDOR)
-    assert columns(read_preferences(log, mapping=mapping)) == columns(usual)
-    assert columns(read_preferences(log, mapping=LogMapping.load(mapping))) == columns(usual)
+    assert columns(read_preferences(log, mapping=MAPPING)) == columns(usual)
     stored = tmp_path / "vendor.parquet"
     pl.read_csv(log, separator=";").write_parquet(stored)
-    assert columns(read_preferences(stored, mapping=mapping)) == columns(usual)
-    with ParquetLog(stored, mapping=mapping) as parts:
+    assert columns(read_preferences(stored, mapping=MAPPING)) == columns(usual)
+    with ParquetLog(stored, mapping=MAPPING) as parts:
         assert parts.thinned(100).preferred.tolist() == usual.preferred.tolist()
     rows = [{"Stars": 5 - i, "list": [2 - i, 0]} for i in range(2)]
     assert read_ratings(

@@ -531,8 +531,6 @@ def test_headers_of_no_line_of_two_and_further_down(tmp_path, text, options):
     assert read.preferred.tolist() == [[2, 0], [2, 2]]
     assert read.other.tolist() == [[0, 1], [0, 1]]
     assert ("rater" in text) == (read.rater is not None)
-    LogMapping.of(**options).save(tmp_path / "m.toml")
-    assert columns(read_preferences(path, mapping=tmp_path / "m.toml")) == columns(read)
 
 
 def test_a_bad_line_below_a_header_further_down(tmp_path):

@@ -636,11 +636,10 @@ def test_a_file_of_a_tool_is_read_by_what_is_proposed(dcglearn, here, name):
 
 def test_other_commands_propose_to_convert_with_their_own_options_of_reading(dcglearn, here):
     write(here, "my log.csv", csv(as_words("x", "y", "tie"), rater=["r"] * 24))
-    write(here, "how.toml", 'winner_words = {x = "a"}\n')
     write(here, "log.jsonl", "")
-    told = "--mapping how.toml --grades 4 --as-is --winner-words 'x=a,y=?' -o converted.jsonl"
+    told = "--grades 4 --as-is --winner-words 'x=?,y=?' -o converted.jsonl"
     line = f"; so: dcglearn convert 'my log.csv' {told}\n"
-    options = ("--mapping", "how.toml", "--grades", 4, "--as-is")
+    options = ("--grades", 4, "--as-is")
     for command in (
         ("learn", "my log.csv", "-o", "dcg.json"),
         ("audit", "my log.csv"),
@@ -648,7 +647,7 @@ def test_other_commands_propose_to_convert_with_their_own_options_of_reading(dcg
     ):
         status, _, err = dcglearn(*command, *options)
         assert status == 2 and err.endswith(line), err
-    words = shlex.split(line.partition("dcglearn ")[2].replace("y=?", "y=b"))
+    words = shlex.split(line.partition("dcglearn ")[2].replace("x=?,y=?", "x=a,y=b"))
     assert dcglearn(*words)[0] == 0
     assert judgements(dl.read_preferences("converted.jsonl"), ()) == judgements(judged(), ())
 
@@ -739,10 +738,9 @@ def test_names_of_systems_are_looked_up_line_by_line_and_said(dcglearn, here):
         "x.csv",
         csv(NAMES, "left,right,winner", left_system=LEFT_SYSTEM, right_system=RIGHT_SYSTEM),
     )
-    status, _, err = dcglearn("convert", "x.csv", "-o", "log.jsonl", "--mapping-out", "how.toml")
+    status, _, err = dcglearn("convert", "x.csv", "-o", "log.jsonl")
     assert status == 0 and "; winners are names of left_system and right_system\n" in err
-    again = dl.read_preferences("x.csv", mapping="how.toml")
-    assert judgements(again, ()) == judgements(judged(), ())
+    assert judgements(dl.read_preferences("x.csv"), ()) == judgements(judged(), ())
     assert "names of left_system" in dcglearn("learn", "x.csv", "--dry-run")[1]
     told = dl.read_preferences("x.csv", winner_words={"prod": "a", "new": "b"})
     n = sum(swapped for name, swapped in zip(NAMES, IS_SWAPPED, strict=True) if name != "tie")
