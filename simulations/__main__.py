@@ -6,6 +6,7 @@ python -m simulations studies          studies beyond that paper
 python -m simulations training         rankers trained on learned metrics
 python -m simulations theory           figures of the papers on ranking objectives
 python -m simulations figure_09 --quick --folder /tmp
+python -m simulations.calibration      whether intervals, bands, tests and gates keep their promises
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+import polars as pl
 from tqdm import tqdm
 
 import dcglearn as dl
 import simulations
-from simulations.claims import Claim, renewed, summary_table
+from simulations.claims import Claim, of_calibration, renewed, summary_table
 from simulations.results import Program, produce, rounded, tested, write
 from simulations.run import SEED
 
@@ -64,9 +66,16 @@ def all_claims(folder: Path) -> dict[str, list[Claim]]:
     return {module.STEM: tested(module, folder) for module in made}
 
 
+def claims_table(folder: Path) -> pl.DataFrame:
+    """Return the claims of a folder's tables, that of calibration among them if there is one."""
+    table = rounded(summary_table(all_claims(folder)))
+    path = folder / "calibration.csv"
+    return pl.concat([table, of_calibration(path)]) if path.is_file() else table
+
+
 def write_claims(folder: Path) -> None:
     """Write the table of all claims of a folder, and that of the project's into its page."""
-    table = rounded(summary_table(all_claims(folder)))
+    table = claims_table(folder)
     write(folder / "claims.csv", table.write_csv().encode())
     page = Path("docs/claims.md")
     if folder == Path("figures") and page.is_file():

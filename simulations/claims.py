@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -455,6 +456,25 @@ def summary_table(claims: Mapping[str, Sequence[Claim]]) -> pl.DataFrame:
     )
 
 
+def of_calibration(path: Path) -> pl.DataFrame:
+    """Return the promises of the table of `simulations.calibration` as rows of `summary_table`.
+
+    A promise's row is the last, which counts all its cells together.
+    """
+    table = pl.read_csv(path).filter(pl.col("must_be") != "")
+    promises = table.group_by("check", "promise", maintain_order=True).last()
+    cell = (pl.col(name).replace("all", None) for name in ("truth", "judge", "n"))
+    where = pl.concat_str(*cell, separator="; ", ignore_nulls=True)
+    return promises.select(
+        paper=pl.lit("ours"),
+        place="check",
+        program=pl.lit(path.stem),
+        claim=pl.concat_str("measure", where.replace("", None), separator=": ", ignore_nulls=True),
+        branch=pl.lit(""),
+        **{name: name for name in ("must_be", "mean", "low", "high", "repeats", "verdict")},
+    )
+
+
 def renewed(page: str, table: pl.DataFrame) -> str:
     """Return the page of claims with the rows of a table, and how many claims hold."""
     start, end = "<!-- claims -->\n", "<!-- end -->"
@@ -479,7 +499,8 @@ def page_lines(table: pl.DataFrame) -> Iterator[str]:
         value = str(_interval_of(row))
         if following["branch"]:
             value += f"; elsewhere {_interval_of(following)}"
-        link = f"[{place}](../figures/{row['program']}.png)"
+        shown = "csv" if row["program"] == "calibration" else "png"
+        link = f"[{place}](../figures/{row['program']}.{shown})"
         cells = (link, row["claim"], row["must_be"], value, f"**{row['verdict']}**")
         yield f"| {' | '.join(cells)} |\n"
 

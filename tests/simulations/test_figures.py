@@ -25,42 +25,14 @@ KINDS = ("figure", "study", "theory", "train")
 PROGRAMS = sorted(
     path.stem for kind in KINDS for path in (ROOT / "simulations").glob(f"{kind}_*.py")
 )
-OF_TREES = {"study_p_trees_against_lambdarank", "train_first", "train_trees"}
-FINE = {
-    "study_ac_calibration",
-    "study_ae_unequal_weights",
-    *(
-        "figure_09",
-        "study_e_pairs_needed",
-        "study_j_position_test",
-        "study_k_bands",
-        "study_m_noise_ceiling",
-    ),
-    "study_q_gate",
-    *("study_s_proxy", "study_u_experiments", "study_w_intervals"),
-    *("study_x_free_discounts", "study_z_truths_and_judges", "train_trees"),
-}
+OF_TREES = {"train_first", "train_trees"}
+FINE = {"figure_09", "study_e_pairs_needed", "study_s_proxy", "train_trees"}
 """Programs whose claims are of rates and narrow ranges, which two quick repeats cannot show."""
 ROWS = {
-    "study_ae_unequal_weights": pl.col("test").eq("form")
-    | ((pl.col("p_value") <= 0.05) == (pl.col("rejected") == 1)),
     "study_e_pairs_needed": pl.col("censored").is_in([0, 1]),
-    "study_j_position_test": ((pl.col("p_value") <= 0.05) == (pl.col("rejected") == 1))
-    & pl.col("p_value").is_between(1 / 40, 1),
-    "study_k_bands": pl.col("covered").is_between(0, 1)
-    & pl.col("width").is_between(0, pl.col("all_width"), "right"),
-    "study_m_noise_ceiling": pl.col("error").is_between("lower_error", "upper_error"),
-    "study_p_trees_against_lambdarank": pl.col("ndcg").is_between(0.4, 1),
-    "study_q_gate": (pl.col("fails") + pl.col("passes")).is_between(0, 1),
     "study_s_proxy": pl.all_horizontal(
         pl.col("people", "machine", "blend").fill_null(1).is_between(0.3, 1)
     ),
-    "study_y_always_left": pl.all_horizontal(
-        pl.col("honest", "known", "unknown").is_between(0.5, 1)
-    ),
-    "study_z_truths_and_judges": pl.col("covered").is_between(0, 1)
-    & pl.col("error_rate").is_between(0, pl.col("wrong_share")),
-    "study_w_intervals": pl.col("value").is_between("low", "high"),
     "theory_schedules": pl.all_horizontal(pl.col("train", "test").is_between(0, 1)),
 }
 """What is true of every row of a program's table, however few its repeats, beside its claims."""
@@ -94,24 +66,7 @@ def copied(figure_09, tmp_path):
     return figure_09[0], shutil.copytree(figure_09[1], tmp_path / "copied")
 
 
-LONG = (
-    "study_ab_people",
-    "study_ac_calibration",
-    "study_ad_wrong_shape",
-    "study_ae_unequal_weights",
-    "study_h_learners",
-    "study_i_active",
-    "study_k_bands",
-    "study_n_forms",
-    "study_s_proxy",
-    "study_y_always_left",
-    "study_t_answers",
-    "study_u_experiments",
-    "study_x_free_discounts",
-    "study_z_truths_and_judges",
-    "theory_",
-    "train_",
-)
+LONG = ("study_h_learners", "study_i_active", "study_s_proxy", "theory_", "train_")
 """What the names of programs begin with whose quick runs `make test` leaves out."""
 
 
@@ -159,25 +114,7 @@ def of_optimal_lists(module, table):
         )
 
 
-def of_trees_against_lambdarank(module, table):
-    assert set(table["method"].unique()) == {"lambdarank", *module.LOSSES}
-    stopped, whole = (table.filter(stop=stop)["trees"] for stop in ("validation", "all trees"))
-    assert (
-        (whole == module.QUICK_TREES).all() and (stopped <= whole).all() and (stopped < whole).any()
-    )
-    textbook = table.filter(metric="textbook")
-    for name in (
-        "own discounts, with a tail",
-        "log2 alone",
-    ):  # three names of one loss: its discounts are log2's
-        found, default = (module.difference(textbook, method) for method in (name, module.DEFAULT))
-        assert (found.mean, found.high) == pytest.approx((default.mean, default.high), abs=1e-9)
-
-
-DERIVED = {
-    "figure_09": of_optimal_lists,
-    "study_p_trees_against_lambdarank": of_trees_against_lambdarank,
-}
+DERIVED = {"figure_09": of_optimal_lists}
 """What programs derive from their tables, against the same by hand."""
 
 
@@ -327,8 +264,8 @@ def test_the_kernels_of_linear_algebra_are_fixed_before_numpy_is_loaded():
     assert done.stdout.split() == ["False", str(expected)]
 
 
-FEWER = {"train_trees": 6, "study_ac_calibration": 10}
-"""Fewest repeats of long programs: a repeat grows 78 ensembles, or fits 108 blends."""
+FEWER = {"train_trees": 6}
+"""Fewest repeats of long programs: a repeat grows 78 ensembles."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -339,10 +276,7 @@ def test_committed_tables_have_full_repeats(name):
     if this_round(name):
         assert head == f"# seed={run.SEED} repeats={module.REPEATS} quick=False"
     repeats = int(re.fullmatch(r"# seed=\d+ repeats=(\d+) quick=False", head)[1])
-    most = (
-        repeats * getattr(module, "MORE", 1) if this_round(name) else repeats
-    )  # of the setting that has most
-    assert np.unique(results.read(ROOT / "figures", name)["repeat"]).size == most
+    assert np.unique(results.read(ROOT / "figures", name)["repeat"]).size == repeats
 
 
 def test_simulations_import_only_public_names():
@@ -351,7 +285,7 @@ def test_simulations_import_only_public_names():
         "from dcglearn.trust.calibration import Calibration, shrunk\n",
         "from dcglearn.trust.held_out import cross_fitted\n",
     }
-    of_program = {"study_ac_calibration": judged}
+    of_program = {"calibration": judged}
     for path in (ROOT / "simulations").glob("*.py"):
         text = path.read_text()
         for line in of_program.get(path.stem, set()):

@@ -53,7 +53,7 @@ def programs():
 @pytest.mark.filterwarnings("ignore:No artists with labels")
 @pytest.mark.parametrize("name", programs())
 def test_a_title_states_a_finding_only_if_claims_csv_bears_it_out(name, monkeypatch):
-    if name in ("study_p_trees_against_lambdarank", "train_first", "train_trees"):
+    if name in ("train_first", "train_trees"):
         pytest.importorskip("lightgbm")
     titles, calls = drawn(name, monkeypatch)
     own = rows().filter(program=name)
