@@ -514,38 +514,17 @@ def test_the_tables_of_bands_are_what_their_code_prints(capsys, monkeypatch):
         assert capsys.readouterr().out == printed
 
 
-def test_the_table_of_trees_is_that_of_its_study():
-    study = pl.read_csv(
-        ROOT / "figures" / "study_p_trees_against_lambdarank.csv", comment_prefix="#"
-    ).sort("repeat")
-    names = {
-        "`conflict=1`, linear": "conflict",
-        "nonlinear": "needs trees",
-        "LightGBM's example": "LightGBM example",
-    }
-    default = "REG-SHF-SDCG (default)"
-    columns = [
-        (default, "validation"),
-        (default, "all trees"),
-        ("own discounts, with a tail", "validation"),
-    ]
-    columns += [("own discounts, to the depth", "validation"), ("log2 alone", "validation")]
+def test_the_table_of_trees_is_that_of_its_check():
+    rows = pl.read_csv(ROOT / "figures" / "calibration.csv").filter(check="trees")
     shown = re.findall(
-        r"^\| ([^|]+) \| ([^|]+) \| ([+-].*) \|$",
+        r"^\| (linear|nonlinear) \| ([^|]+) \| ([+-].*) \|$",
         (ROOT / "docs" / "trees.md").read_text(),
         re.MULTILINE,
     )
-    shown = [row for row in shown if row[0] in names]
-    assert len(shown) == 9
-    for data, metric, cells in shown:
-        of = study.filter(data=names[data], metric=metric)
-        for cell, (method, stop) in zip(cells.split(" | "), columns, strict=True):
-            ndcg = [
-                of.filter(method=name, stop=stop)["ndcg"].to_numpy()
-                for name in (method, "lambdarank")
-            ]
-            lead = ndcg[0] - ndcg[1]
-            expected = f"{lead.mean():+.4f} ± {lead.std(ddof=1) / len(lead) ** 0.5:.4f}".replace(
-                "0.", "."
-            )
-            assert cell == expected, (data, metric, method)
+    assert len(shown) == 6
+    for data, metric, cell in shown:
+        (row,) = rows.filter(truth=data, judge=metric).to_dicts()
+        mean, low, high = (
+            f"{row[name]:+.4f}".replace("0.", ".", 1) for name in ("mean", "low", "high")
+        )
+        assert cell == f"{mean} ({low} to {high})", (data, metric)

@@ -26,8 +26,8 @@ STEEPEST = 10.0
 OVERFIT = 15.0
 """The slope of new verdicts is expected to be ``n / (n + OVERFIT)`` after n judgements.
 
-With the truths and judges of study ac, slopes are .59, .72, .86, .97 and 1.01 on average after 20,
-40, 100, 300 and 1,000 judgements.
+With the truths and judges of `simulations.calibration`, slopes are .59, .72, .86, .97 and 1.01 on
+average after 20, 40, 100, 300 and 1,000 judgements.
 """
 SPREAD = 0.15
 """Standard deviation of slopes around their expectation.
