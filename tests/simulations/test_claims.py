@@ -291,7 +291,7 @@ class TestEveryRow:
             for claim in all_rows()
             if claim.table[claim.value].dtype.is_integer() or claim.outcomes
         ]
-        assert len(shares) > 5
+        assert shares
         other = [claim for claim in all_rows() if outcomes_of(claim) and claim not in shares]
         # values that happen to be all 0 or all 1
         measures = ("bound", "NDCG", "what the blend loses", "loss against the other")
