@@ -56,8 +56,7 @@ class EvaluationOptions:
         "TREC runs or such tables; one may hold several.", ..., metavar="RUN..."
     )
     metric: list[str] | None = first_row(
-        "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also "
-        "RPP, lexi-precision. [default: nDCG@10]",
+        "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures. [default: nDCG@10]",
         metavar="METRIC",
     )
     raw: bool = model_row("DCG itself, not divided by the best that is possible.", False)

@@ -5,9 +5,6 @@ from dcglearn.evaluation.conventions import ExplainedValues as ExplainedValues
 from dcglearn.evaluation.conventions import explain_values as explain_values
 from dcglearn.evaluation.gate import Gate as Gate
 from dcglearn.evaluation.people import People as People
-from dcglearn.evaluation.recall_paired import lexi_precision as lexi_precision
-from dcglearn.evaluation.recall_paired import lexi_recall as lexi_recall
-from dcglearn.evaluation.recall_paired import recall_paired_preference as recall_paired_preference
 from dcglearn.evaluation.run_values import Evaluation as Evaluation
 from dcglearn.evaluation.run_values import evaluate as evaluate
 from dcglearn.evaluation.system_tests import SystemComparison as SystemComparison

@@ -19,12 +19,12 @@ def plain_tests(
 
     Tests are the mean difference, its interval and p-value by Student's t, and the exact p-value
     by sign flips, of which `n_resamples` are drawn above 15 queries. The t is null below three
-    queries, and where all differences are equal. `values` are those of each query.
+    queries, and where all differences are equal. `values`, shape (2, Q), holds the differences of
+    each query, and the values of the run.
     """
     differences = values[0, ~np.isnan(values[0])]
-    of_run = float(np.nanmean(values[1])) if len(values) > 1 else None
     tests = {
-        "mean": of_run,
+        "mean": float(np.nanmean(values[1])),
         "difference": float(differences.mean()),
         **interval_of_mean(differences, level),
         "p_permutation": sign_flip_p(differences, n_resamples, random_state),
@@ -39,12 +39,11 @@ def powered_tests(
     kept, n = ~np.isnan(values[0]), values.shape[1]
     shared, further = by_machine[:, :n][:, kept], by_machine[:, n:]
     further = further[:, ~np.isnan(further[0])]
-    difference, *of_run = (
+    difference, of_run = (
         powered_mean(*outcomes, these=topics == "these")
         for outcomes in zip(values[:, kept], shared, further, strict=True)
     )
-    mean = of_run[0].mean if of_run else None
-    return {"mean": mean} | difference.tests(level), difference.error * difference.n**0.5
+    return {"mean": of_run.mean} | difference.tests(level), difference.error * difference.n**0.5
 
 
 def interval_of_mean(differences: Floats, level: float) -> Fields:

@@ -23,7 +23,6 @@ from dcglearn.evaluation.ranked import (
     ranked_grades,
     valued_grades,
 )
-from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.evaluation.unjudged import Unjudged
@@ -580,12 +579,6 @@ def named(
 ) -> tuple[str, ListMetric | str]:
     """Return a name with a depth (the longest list's by default) and its metric, if it is ours."""
     name = os.fspath(word)
-    if companion_of(name):
-        raise InputError(
-            f"{name} compares two runs and has no value for one: give it to compare_systems or "
-            "compare"
-        )
-
     # names of other tools
     forms = (ListMetricName, ReaderName)
     is_one = is_metric_file(word) or any(form.is_one(name) for form in forms)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from inspect import signature
-from itertools import product
 from typing import ClassVar, Literal, Unpack, get_args
 
 import numpy as np
@@ -14,7 +13,6 @@ import numpy as np
 from dcglearn.evaluation.gate import UNMEASURED, Gate, gated
 from dcglearn.evaluation.paired_tests import MAX_RESAMPLES, corrected, plain_tests, powered_tests
 from dcglearn.evaluation.people import People, people_of
-from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.run_values import FEW, EvaluateOptions, Evaluation, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
@@ -59,17 +57,15 @@ class SystemComparison(Finding):
     ``difference`` (of means), ``low`` and ``high`` (Student's t interval of the difference, with
     confidence `level`), ``p_t`` (paired t-test), ``p_permutation`` (exact test of sign flips) and
     ``p_corrected`` (the latter after `correction` for the number of rows). Interval and ``p_t`` are
-    null below three queries, and where all differences are equal. Where the measure compares two
-    runs, ``mean`` is null and ``difference`` the mean preference for the run. With a machine's
-    judgements, ``p_permutation`` is null, ``p_corrected`` is of ``p_t``, and ``lambda`` and
-    ``worth`` are the weight of the machine, and the number of topics judged by people that it
-    replaces. The last columns are ``n_topics`` (paired differences), ``n_shared``,
-    ``n_run`` and ``n_baseline`` (topics that both runs, the run and the baseline have),
-    ``n_measured`` (topics with a judged document that the measure values differently from the worst
-    grade, and a judged document in either run) and ``spread`` (the differences' standard
-    deviation). ``judged`` is the share of the positions looked at in both runs whose document is
-    judged, null where the measure compares two runs. With ``bounds=True``, ``least`` and ``most``
-    are what the difference can be once all documents that the two runs show are judged.
+    null below three queries, and where all differences are equal. With a machine's judgements,
+    ``p_permutation`` is null, ``p_corrected`` is of ``p_t``, and ``lambda`` and ``worth`` are the
+    weight of the machine, and the number of topics judged by people that it replaces. The last
+    columns are ``n_topics`` (paired differences), ``n_shared``, ``n_run`` and ``n_baseline``
+    (topics that both runs, the run and the baseline have), ``n_measured`` (topics with a judged
+    document that the measure values differently from the worst grade, and a judged document in
+    either run) and ``spread`` (the differences' standard deviation). ``judged`` is the share of the
+    positions looked at in both runs whose document is judged. With ``bounds=True``, ``least`` and
+    ``most`` are what the difference can be once all documents that the two runs show are judged.
     `over` says of which queries the difference is with a machine's judgements, `by_topic` holds the
     differences of each row, shape (n_topics,), None with a machine's judgements, `open` says what
     the bounds are, and `cautions` which queries runs lack, and how much hangs on unjudged documents
@@ -264,12 +260,7 @@ def compare_systems(
     Parameters
     ----------
     judgements, runs, metrics, **settings
-        See `evaluate`; two systems or more. Beside metrics, the names ``RPP``, ``invRPP``,
-        ``dcgRPP``, ``lexi-precision`` and ``lexi-recall`` compare the ranks of relevant documents
-        without gains: their difference is the mean preference for the run over the baseline, from
-        -1 to 1, see `recall_paired_preference` and `lexi_precision`. RPP is averaged over the
-        grades above 0 that occur, each standing for the documents of at least this grade and
-        weighing as many as there are; for the others all of these are relevant.
+        See `evaluate`; two systems or more.
     baseline : str, optional
         The run with which the others are compared; the first by default. Name the system in use.
     level : float
@@ -306,45 +297,17 @@ def compare_systems(
     """
     known(settings, signature(compare_systems).parameters, "compare_systems", "option")
     one_of(correction, "correction", ("holm", "bh", "none"))
-    metrics = labelled(metrics)
     judged, systems = read_both(judgements, runs, CALL, **settings)
 
     # by people's judgements, and by the machine's
     if llm is not None and settings.get("bounds"):
         remedy = "leave out llm (--llm-qrels) or bounds (--bounds)"
         raise InputError(f"bounds are of people's judgements alone: {remedy}")
-    evaluation, paired = evaluated_and_paired(judged, systems, metrics, **settings)
-    machine = None if llm is None else evaluated_and_paired(llm, systems, metrics, **settings)
+    metrics = labelled(metrics)
+    evaluation = evaluate(judged, systems, metrics, **settings)
+    machine = None if llm is None else evaluate(llm, systems, metrics, **settings)
     how = baseline, level, correction, n_resamples, random_state
-    return compared(evaluation, *how, paired, machine, topics)
-
-
-def evaluated_and_paired(
-    judgements: JudgementsLike,
-    runs: RunsLike,
-    metrics: MetricsLike,
-    **settings: Unpack[EvaluateOptions],
-) -> tuple[Evaluation, PairedRuns | None]:
-    """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""
-    by_name = labelled(metrics)
-    names = [name for word in by_name if (name := companion_of(word))]
-    if not names:
-        return evaluate(judgements, runs, by_name, **settings), None
-    if settings.get("unjudged", "worst") != "worst":
-        raise InputError(
-            f"{names[0]} knows relevant documents alone: "
-            f"leave out unjudged={settings['unjudged']!r}"
-        )
-
-    # evaluate by the metrics, if there are any
-    judged, systems = read_both(judgements, runs, CALL, **settings)
-    others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
-    evaluation = evaluate(judged, systems, others or "nDCG@1", **settings)
-    if not others:
-        evaluation = replace(evaluation, metrics=())
-
-    ties, missing = settings.get("ties", "docno-desc"), settings.get("missing", "zero")
-    return evaluation, PairedRuns.of(names, judged, systems, ties, missing)
+    return compared(evaluation, *how, machine, topics)
 
 
 def compared(
@@ -354,11 +317,10 @@ def compared(
     correction: str,
     n_resamples: int,
     random_state: int,
-    paired: PairedRuns | None = None,
-    machine: tuple[Evaluation, PairedRuns | None] | None = None,
+    machine: Evaluation | None = None,
     topics: str = "all",
 ) -> SystemComparison:
-    """Return the comparison of evaluated systems, also by preferences and an LLM judge's grades."""
+    """Return the comparison of evaluated systems, also by an LLM judge's grades."""
     import polars as pl
 
     within(level, "level", 1, above=True, below=True)
@@ -367,7 +329,7 @@ def compared(
     over = _compared_over(topics, machine)
     b = number_of_baseline(evaluation.runs, baseline)
     how = level, n_resamples, random_state
-    rows = [*_rows(evaluation, paired, machine, b, how, topics)]
+    rows = [*_rows(evaluation, machine, b, how, topics)]
     by_topic = tuple(row.pop("by_topic") for row in rows)
     _LOG.info("compared %d runs with %s", len(evaluation.runs) - 1, rows[0]["baseline"])
 
@@ -403,22 +365,21 @@ def compared(
 
 def _rows(
     evaluation: Evaluation,
-    paired: PairedRuns | None,
-    machine: tuple[Evaluation, PairedRuns | None] | None,
+    machine: Evaluation | None,
     b: int,
     how: tuple[float, int, int],
     topics: str,
 ) -> Iterator[Fields]:
     """Yield the row of each measure and run, compared with run b."""
-    runs, has = evaluation.runs, paired.has if paired else ~np.isnan(evaluation.values[:, 0])
+    runs, has = evaluation.runs, ~np.isnan(evaluation.values[:, 0])
 
     # the machine's values, those of queries that people judged first
     by_machine: list[Floats] = []
-    if machine:
-        order = _by_people_first(evaluation.queries, machine[0].queries)
-        by_machine = [values[:, order] for _, _, values, _ in _by_query(*machine, b)]
+    if machine is not None:
+        order = _by_people_first(evaluation.queries, machine.queries)
+        by_machine = [values[:, order] for _, _, values, _ in _by_query(machine, b)]
 
-    for i, (measure, r, values, measured) in enumerate(_by_query(evaluation, paired, b)):
+    for i, (m, r, values, measured) in enumerate(_by_query(evaluation, b)):
         kept = ~np.isnan(values[0])
         n_topics = int(kept.sum())
         if not n_topics:
@@ -430,9 +391,9 @@ def _rows(
         else:
             tests, spread = plain_tests(values, *how)
         yield {
-            **{"run": runs[r], "baseline": runs[b], "measure": measure},
+            **{"run": runs[r], "baseline": runs[b], "measure": evaluation.metrics[m]},
             **tests,
-            **_bounds(evaluation, measure, (r, b), kept),
+            **_bounds(evaluation, m, (r, b), kept),
             "n_topics": n_topics,
             "n_shared": int((has[r] & has[b]).sum()),
             "n_run": int(has[r].sum()),
@@ -463,11 +424,11 @@ def number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
     return 0 if baseline is None else runs.index(baseline)
 
 
-def _compared_over(topics: str, machine: tuple[Evaluation, PairedRuns | None] | None) -> str:
+def _compared_over(topics: str, machine: Evaluation | None) -> str:
     """Return of which queries a difference is, in words; "" without a machine."""
     one_of(topics, "topics", get_args(Topics))
     if machine is not None:
-        these = f"these {number_of(len(machine[0].queries), 'queries')}"
+        these = f"these {number_of(len(machine.queries), 'queries')}"
         return these if topics == "these" else "all queries there could be"
     if topics == "these":
         raise InputError(
@@ -490,43 +451,28 @@ def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]
     return [*shared, *place.values()]
 
 
-def _by_query(
-    evaluation: Evaluation, paired: PairedRuns | None, b: int
-) -> Iterator[tuple[str, int, Floats, Flags]]:
+def _by_query(evaluation: Evaluation, b: int) -> Iterator[tuple[int, int, Floats, Flags]]:
     """Yield measure, run, and by query its differences from run b and its values, shape (2, Q).
-
-    A preference has differences only, shape (1, Q).
 
     Also whether the measure has something to measure in either run, shape (Q,).
     """
     others = [r for r in range(len(evaluation.runs)) if r != b]
-
-    # metrics
     everywhere = evaluation.measured
     if everywhere is None:
         everywhere = np.ones(evaluation.values.shape, dtype=bool)
-    for m, measure in enumerate(evaluation.metrics):
+    for m in range(len(evaluation.metrics)):
         values, measured = evaluation.filled[:, m], everywhere[:, m]
         for r in others:
             both = np.stack([values[r] - values[b], values[r]])
-            yield measure, r, both, measured[r] | measured[b]
-
-    # preferences
-    if paired is not None:
-        measured = paired.measured
-        for measure, r in product(paired.names, others):
-            yield measure, r, paired.against(measure, r, b)[None], measured[r] | measured[b]
+            yield m, r, both, measured[r] | measured[b]
 
 
-def _bounds(evaluation: Evaluation, measure: str, pair: tuple[int, int], kept: Flags) -> Fields:
+def _bounds(evaluation: Evaluation, m: int, pair: tuple[int, int], kept: Flags) -> Fields:
     """Return what a mean difference can be, and the share judged.
 
     None is what is not known.
     """
-    row = dict.fromkeys(_open_columns(evaluation))
-    if measure not in evaluation.metrics:
-        return row
-    m = evaluation.metrics.index(measure)
+    row: Fields = dict.fromkeys(_open_columns(evaluation))
     row["judged"] = 1 - float(evaluation.unjudged[pair, m].mean())
     if evaluation.open and m in evaluation.open.metrics:
         ends = evaluation.open.differences(*pair, m)[kept]

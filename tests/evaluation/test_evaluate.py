@@ -103,7 +103,7 @@ def test_the_wrong_order_of_judgements_and_runs_is_named(tmp_path):
     for form, judgements, run in in_forms(tmp_path):
         assert evaluate(judgements, run, "nDCG@2").values.shape == (1, 1, 2), form
         refused(swapped.format("evaluate"), evaluate, run, judgements)
-        refused(swapped.format("compare_systems"), compare_systems, run, judgements, "RPP")
+        refused(swapped.format("compare_systems"), compare_systems, run, judgements)
         refused(swapped.format("system_order"), dl.system_order, run, judgements, "nDCG@2")
         refused(
             "the second argument holds runs, the third judgements; give judgements first: "
@@ -402,10 +402,9 @@ def test_a_comparison_says_how_much_is_not_judged():
     assert "not judged: up to 50.0% of the positions looked at" in found.notes
     assert found.to_dict()["table"][0]["judged"] == 0.75 and "judged" not in found.cells[0]
 
-    # a document of 60 is no news, and preferences of runs look at no positions
+    # a document of 60 is no news
     few = {q: {"a": 3, "b": 2, "x" if q == "q0" else "c": 1} for q in judged}
     assert "not judged" not in str(compare_systems(judged, {"whole": whole, "few": few}))
-    assert compare_systems(judged, {"whole": whole, "few": few}, "RPP").table["judged"][0] is None
 
 
 def test_measures_of_ir_measures():
@@ -809,8 +808,8 @@ def test_objects_and_names_go_together():
     for value, metric in zip(found.values[0], metrics, strict=True):
         np.testing.assert_array_equal(value, values_of(metric))
     machine = GRADED | {"s": {"a": 1}, "t": {"a": 2}}
-    pair = compare_systems(GRADED, {"x": RANKED, "y": RANKED}, iter([dcg, "RPP"]), llm=machine)
-    assert pair.table["measure"].to_list() == ["DCG", "RPP"]
+    pair = compare_systems(GRADED, {"x": RANKED, "y": RANKED}, iter([dcg, "ERR@3"]), llm=machine)
+    assert pair.table["measure"].to_list() == ["DCG", "ERR@3"]
     arrays = evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], metrics=[dcg, "nDCG@3"])
     assert list(arrays) == ["DCG", "nDCG@3"]
     found = evaluate(GRADED, RANKED, [{"m": dcg}, dcg])

@@ -27,7 +27,7 @@ def results() -> Iterator[Finding]:
     yield dl.evaluate(judged, {"<i>": less}, dl.DCG([-1, 0, 1, 2], [1, 0.5]), normalise=False)
 
     # comparisons and gates
-    comparison = dl.compare_systems(judged, runs, [*metrics.values(), "RPP"], n_resamples=100)
+    comparison = dl.compare_systems(judged, runs, [*metrics.values()], n_resamples=100)
     yield comparison
     yield comparison.gate(-0.1)
     yield dl.compare_systems(judged, doubled, "nDCG@3", llm=machine)

@@ -207,19 +207,6 @@ def explained() -> dict[str, Any]:
     return parts(result, "n", "n_agreeing", "explained", "tolerance")
 
 
-def preferred_by_ranks() -> dict[str, Any]:
-    """Compare two lists of ranks of relevant documents."""
-    x, y = [1, 4, 6, 11], [2, 3, 5, 30]
-    values = {
-        f"RPP {weight}": dl.evaluation.recall_paired_preference(x, y, weight)
-        for weight in ("uniform", "reciprocal", "log2")
-    }
-    for form in ("sign", "reciprocal"):
-        values[f"precision {form}"] = dl.evaluation.lexi_precision(x, y, form)
-        values[f"recall {form}"] = dl.evaluation.lexi_recall(x, y, form)
-    return {name: _plain(float(value)) for name, value in values.items()}
-
-
 def fitted(log: dl.Preferences, **options: Any) -> dict[str, Any]:
     """Learn from a log."""
     learner = dl.DCGLearner(**options).fit(log)
@@ -563,14 +550,12 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "compare, Benjamini and Hochberg": lambda: compared(["nDCG@10", D1], correction="bh"),
     "compare, bounds": lambda: compared(bounds=True),
     "compare, a language model": lambda: compared(llm=machine_judged()),
-    "compare, recall-paired": lambda: compared("RPP"),
     "compare, the examples": examples_compared,
     "people": people,
     "gate, harm": gated,
     "gate, non-inferior": lambda: gated("non-inferior", -0.02),
     "gate, bounds": lambda: gated(bounds=True),
     "explain_values": explained,
-    "recall-paired preference": preferred_by_ranks,
     # coherence
     "coherence": lambda: coherent(SMALL_A, SMALL_B),
     "coherence, documents": lambda: coherent(D1, D2, DOCUMENTS),
