@@ -44,7 +44,6 @@ from dcglearn.readers.read_log import read_ratings as read_ratings
 from dcglearn.trust.answers import learn_from_answers as learn_from_answers
 from dcglearn.trust.band_draws import bands as bands
 from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling
-from dcglearn.trust.experiments import learn_from_experiments as learn_from_experiments
 from dcglearn.trust.held_out import compare_learners as compare_learners
 from dcglearn.trust.misfit import lack_of_fit as lack_of_fit
 from dcglearn.trust.next_pairs import suggest_pairs as suggest_pairs

@@ -15,8 +15,6 @@ from dcglearn.parts.parquet_log import ParquetLog as ParquetLog
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
 from dcglearn.readers.answers import Answers as Answers
-from dcglearn.readers.experiments import Experiments as Experiments
-from dcglearn.readers.experiments import read_experiments as read_experiments
 from dcglearn.readers.preferences import Preferences as Preferences
 from dcglearn.readers.read_log import read_preferences as read_preferences
 from dcglearn.readers.read_log import read_questions as read_questions

@@ -35,7 +35,6 @@ SEARCHES = {
     "GridSearchCV": "in_scikit_learn",
     "LambdaMART": "trees",
     "elasticsearch": "exports",
-    "A/B test": "tutorials/experiments",
     "RAG": "tutorials/what_answers_tell",
     "annotation tool": "judging",
     "how many judgements": "tutorials/thirty_judgements",

@@ -5,13 +5,13 @@ from dcglearn.cli.audit import audit
 from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import program
 from dcglearn.cli.evaluate import compare, evaluate, gate
-from dcglearn.cli.learn import learn, learn_answers, learn_experiments
+from dcglearn.cli.learn import learn, learn_answers
 from dcglearn.cli.logs import convert
 from dcglearn.cli.rankers import rank, train
 from dcglearn.cli.saved import export, show
 
 COMMANDS = {
-    "Learn a DCG": (learn, learn_answers, learn_experiments, convert, ask, show),
+    "Learn a DCG": (learn, learn_answers, convert, ask, show),
     "Evaluate with it": (audit, evaluate, compare, gate, systems, coherence, export),
     "Train rankers against it": (train, rank),
 }

@@ -1,4 +1,4 @@
-"""``dcglearn learn``, ``learn-answers``, ``learn-experiments``: a DCG, with a report, of a file."""
+"""``dcglearn learn``, ``learn-answers``: a DCG, with a report, of a file."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -18,13 +18,7 @@ from dcglearn.cli.command import (
     output_row,
     scale_row,
 )
-from dcglearn.cli.learn_options import (
-    BaselineOptions,
-    CurveOptions,
-    LearnerOptions,
-    RidgeOption,
-    TrustOptions,
-)
+from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, LearnerOptions, TrustOptions
 from dcglearn.cli.options import (
     AsJson,
     Cluster,
@@ -243,26 +237,6 @@ def learn_answers(
         dl.learn_from_answers(
             answers, curves.direct(answers), baseline=trust.baseline, random_state=trust.seed
         ),
-        outputs,
-    )
-
-
-@examples(
-    "dcglearn learn-experiments tests.csv -o dcg.json",
-    "dcglearn learn-experiments tests.jsonl --baseline linear-log2 --plot dcg.png",
-)
-def learn_experiments(
-    *, source: OutcomeFile, outputs: OutputOptions, curves: RidgeOption, trust: BaselineOptions
-) -> None:
-    """Learn a DCG from experiments whose better arm is known, such as A/B tests.
-
-    The columns are experiment, arm, unit, list and outcome.
-    """
-    _check(source, outputs, trust)
-    tests = dl.io.read_experiments(source.file, mapping=source.log_mapping)
-    ridge = {} if curves.ridge is None else {"ridge": curves.ridge}
-    _write(
-        dl.learn_from_experiments(tests, baseline=trust.baseline, random_state=trust.seed, **ridge),
         outputs,
     )
 

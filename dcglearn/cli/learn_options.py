@@ -18,16 +18,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RidgeOption:
-    """How smooth the curves of gains and discounts are."""
-
-    ridge: float | None = model_row("Strength of the prior for smooth curves.", min=0.0)
-
-
-@dataclass(frozen=True)
-class CurveOptions(RidgeOption):
+class CurveOptions:
     """How gains and discounts are fitted."""
 
+    ridge: float | None = model_row("Strength of the prior for smooth curves.", min=0.0)
     loss: Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"] = model_row(
         "auto mixes what robust and sigmoid learn with the best textbook DCG.", "auto"
     )

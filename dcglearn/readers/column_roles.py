@@ -120,23 +120,6 @@ ANSWER = {
 }
 """The columns of a log of answers."""
 
-EXPERIMENT = {
-    "experiment": named_role("label", "experiment,experiment_id,test", required=True),
-    "outcome": named_role("label", "outcome", required=True),
-    "arm": named_role("label", "arm,variant,side", required=True),
-    "unit": named_role("label", "unit,user,session", required=True),
-    "list": RATING["list"],
-    "query": named_role("label", "query,query_id,qid"),
-}
-"""The columns of a log of experiments."""
-
-ENCODED = {
-    name: Role("identity", (name,))
-    for name in ("experiment", "outcome", "control", "treatment", "covariance")
-}
-"""The keys of experiments whose mean encodings are known."""
-
-
 SYSTEMS = {name: Role("label", (), required=True) for name in ("system_a", "system_b")}
 """The columns that name the systems whose lists were compared, where winners are such names."""
 
@@ -152,7 +135,7 @@ LONG = {
 """The columns of tables with a row for each document; pairs have `side` and `pair`."""
 
 
-NAMED = {**SYSTEMS, **LONG, **ANSWER, **EXPERIMENT, **PREFERENCE, **OUTCOMES, **VOTES}
+NAMED = {**SYSTEMS, **LONG, **ANSWER, **PREFERENCE, **OUTCOMES, **VOTES}
 NAMED |= {**PROBABILITY, **LOGPROBS, **RATING}
 """The columns that a log may name in its own way."""
 

@@ -22,7 +22,7 @@ FOLDS = 5
 """Number of folds of raters, queries or pairs."""
 
 N_RESAMPLES = 500
-"""Number of bootstrap samples of questions, or of experiments."""
+"""Number of bootstrap samples of questions."""
 
 FEWEST_HELD_OUT = 10
 """With fewer raters or queries than this, others are held out to choose between metrics."""

@@ -10,7 +10,6 @@ WORDS = {
     "gpt judge; llm verdicts; llm relevance judgements; umbrela",
     "tutorials/train_on_your_metric": "train on my metric; learning to rank; custom loss",
     "tutorials/what_answers_tell": "rag; rag evaluation; retrieval augmented generation",
-    "tutorials/experiments": "a/b test; ab test; online experiments; retention",
     "logs": "google forms; microsoft forms; surveymonkey; my grades are stars; star ratings; "
     "likert; excel; spreadsheet; csv; import data",
     "recipes": "clicks; click log; interleaving; ubi; label studio; argilla; polars",

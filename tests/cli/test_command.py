@@ -54,7 +54,7 @@ def test_a_terminal_sees_panels(helped, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
-        ("dcglearn le", ["learn", "learn-answers", "learn-experiments"]),
+        ("dcglearn le", ["learn", "learn-answers"]),
         ("dcglearn gate --rule ", ["harm", "non-inferior"]),
     ],
 )

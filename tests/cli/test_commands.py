@@ -188,7 +188,7 @@ def test_cautions_are_in_every_report_and_not_in_its_short_lines(dcglearn, tmp_p
 def test_a_metric_is_not_written_by_the_name_of_a_report(misuse, log, here, suffix):
     output = here / f"dcg{suffix}"
     remedy = "-o holds the metric as JSON; --report-out page.html writes the report, --plot a"
-    for command in ("learn", "learn-answers", "learn-experiments"):
+    for command in ("learn", "learn-answers"):
         misuse(f"{output}: {remedy} picture", command, log, "-o", output, "--force")
         misuse("give .html, .md, .txt, .json", command, log, "--report-out", "report.csv")
         misuse("is an input of this command", command, log, "--report-out", log, "--force")

@@ -101,8 +101,3 @@ def _of_outcomes():
         for grades, often in alone.items()
     ]
     yield dl.learn_from_answers(dl.io.read_answers(lines))
-    arms = {"control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
-    line = {**arms, "outcome": "better", "covariance": (np.eye(4) / 100).tolist()}
-    lines = [{**line, "experiment": i} for i in range(12)]
-    yield dl.learn_from_experiments(dl.io.read_experiments(lines))
-    yield dl.learn_from_experiments(dl.io.read_experiments(lines[:3]))

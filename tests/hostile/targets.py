@@ -35,7 +35,6 @@ from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
 from dcglearn.readers.column_roles import PREFERENCE, RATING
-from dcglearn.readers.experiments import read_experiments
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
@@ -218,24 +217,6 @@ ANSWERS = "".join(
     + "\n"
     for i in range(12)
 ).encode()
-BY_UNIT = "experiment,arm,unit,list,outcome\n" + "".join(
-    f"e{i // 8},{('control', 'treatment')[i % 2]},"
-    f"u{i},{i % 3} 1 {i % 2},{('better', 'A/A')[i // 8]}\n"
-    for i in range(16)
-)
-ENCODINGS = "".join(
-    json.dumps(
-        {
-            "experiment": str(i),
-            "outcome": "worse",
-            "control": [[0.5, 0.5]],
-            "treatment": [[0.4, 0.4]],
-            **s,
-        }
-    )
-    + "\n"
-    for i, s in enumerate([{"covariance": [[0.02, -0.01], [-0.01, 0.02]]}] * 3)
-).encode()
 SVM = "".join(
     f"{i % 3} qid:{i // 4} 1:{i / 7:.3f} 2:{i % 5} 3:0.5 # docid = D{i}\n" for i in range(12)
 ).encode()
@@ -303,7 +284,6 @@ LOGS = {
     "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
     "ratings": Target({"r.jsonl": RATINGS}, *_log(RATING)),
     "answers": Target({"a.jsonl": ANSWERS}, read_answers),
-    "experiments": Target({"u.csv": BY_UNIT.encode(), "e.jsonl": ENCODINGS}, read_experiments),
 }
 FILES = {
     "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),
@@ -340,7 +320,6 @@ COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
     ),
     "learn": (["learn", "log.jsonl", "--dry-run"], {"log.jsonl": LOG}),
     "learn ratings": (["learn", "r.jsonl", "--ratings", "--dry-run"], {"r.jsonl": RATINGS}),
-    "learn experiments": (["learn-experiments", "e.jsonl"], {"e.jsonl": ENCODINGS}),
     "convert skipping": (["convert", "l.csv", "--skip-bad", "bad.csv"], {"l.csv": LOG_CSV}),
     "ask": (["ask", "c.jsonl", "-n", "2"], {"c.jsonl": LOG}),
     "train": (

@@ -520,13 +520,6 @@ def examples_compared() -> dict[str, Any]:
     return numbers(found.table)
 
 
-def experiments() -> dict[str, Any]:
-    """Learn from experiments."""
-    read = dl.io.read_experiments(EXAMPLES / "experiments.csv")
-    values = dcg_of(dl.learn_from_experiments(read).dcg)
-    return values | parts(read, "difference", "outcome", "ndcg")
-
-
 CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     # evaluate
     "evaluate": evaluated,
@@ -584,7 +577,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "learn, warm": warm,
     "learn, a machine": with_machine,
     "learn-answers": answers,
-    "learn-experiments": experiments,
     # trust
     "bands": lambda: bands(example()),
     "compare_learners": held_out,
@@ -622,7 +614,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
 """The calls by name."""
 
 SLOW = {
-    *("learn, a machine", "learn-answers", "learn-experiments", "compare_learners", "choose_C"),
+    *("learn, a machine", "learn-answers", "compare_learners", "choose_C"),
     *("segment_test", "segment_test, raters", "lack_of_fit", "what_if", "audit"),
 }
 """Calls that take two seconds or more; `make long` compares them."""

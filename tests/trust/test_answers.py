@@ -137,9 +137,5 @@ def test_the_command_learns_and_refuses_options_of_verdicts(tmp_path, monkeypatc
     assert status == 2 and "No such option: --bands" in err
 
 
-@pytest.mark.parametrize(
-    ("learn", "reader"),
-    [(dl.learn_from_answers, "read_answers"), (dl.learn_from_experiments, "read_experiments")],
-)
-def test_a_path_is_refused_with_what_reads_it(learn, reader):
-    refused(f"is 'log.jsonl'; give what dl.io.{reader}", learn, "log.jsonl")
+def test_a_path_is_refused_with_what_reads_it():
+    refused("is 'log.jsonl'; give what dl.io.read_answers", dl.learn_from_answers, "log.jsonl")
