@@ -45,7 +45,6 @@ from dcglearn.trust.answers import learn_from_answers as learn_from_answers
 from dcglearn.trust.band_draws import bands as bands
 from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling
 from dcglearn.trust.held_out import compare_learners as compare_learners
-from dcglearn.trust.misfit import lack_of_fit as lack_of_fit
 from dcglearn.trust.next_pairs import suggest_pairs as suggest_pairs
 
 __all__: list[str]

@@ -18,7 +18,6 @@ from dcglearn.foundation.figure_style import (
     save_figure,
     styles,
 )
-from dcglearn.foundation.intervals import LEVEL, student_quantile
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.reading import labelled, resolved
@@ -37,12 +36,11 @@ if TYPE_CHECKING:
     from dcglearn.raters.rater_agreement import RaterAgreement
     from dcglearn.trust.band_draws import Bands
     from dcglearn.trust.comparison import Comparison
-    from dcglearn.trust.misfit import LackOfFit
     from dcglearn.trust.segments import SegmentTest
 
 __all__ = [
     "LINE_STYLES", "PRINT_STYLE", "banded_figure", "dcg_figure", "disagreement_figure",
-    "fit_figure", "forest_figure", "learned_figure", "plot_discounts", "plot_gains",
+    "forest_figure", "learned_figure", "plot_discounts", "plot_gains",
     "plot_shares", "plot_weights", "raters_figure", "save_figure",
     "segments_figure", "slope_figure", "witness_figure",
 ]  # fmt: skip
@@ -479,31 +477,6 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
             if not np.isnan(alpha.low):
                 said += f" ({alpha.low:.3f} to {alpha.high:.3f})"
         figure.suptitle(f"Agreement of raters (ordinal alpha): {said}", fontsize=9)
-    return figure
-
-
-def fit_figure(fit: LackOfFit) -> Figure:
-    """Return a figure of the lack of fit: utilities' lead over the DCG, and the noise ceiling."""
-    names = [part.name for part in fit.parts]
-    reach = student_quantile(fit.parts[0].n_units)
-    with printed(7.0, 2.2) as figure:
-        panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
-
-        # how far each is ahead of the DCG
-        look = {"color": _COLOR, "ms": 4}
-        ahead, errors = np.array([(part.ahead, part.ahead_error) for part in fit.parts]).T
-        panels[0].errorbar(ahead, range(len(names)), xerr=reach * errors, fmt="o", **look)
-        _zero_line(panels[0])
-        panels[0].set_xlabel(f"share respected, ahead\nof the DCG ({LEVEL:.0%} interval)")
-
-        # shares where lists recur, and their ceiling
-        if fit.ceiling is not None:
-            shares = np.array([part.covered_share for part in fit.parts], dtype=float)
-            panels[1].plot(shares, range(len(names)), "o", **look)
-            _plot_ceiling(panels[1], fit.ceiling, len(names))
-            panels[1].set_xlabel("share where lists recur\n(ceiling with 90% interval)")
-            names.append("noise ceiling")
-        _name_rows(panels[0], names, 0.5)
     return figure
 
 

@@ -193,7 +193,6 @@ FUNCTIONS = {
     ),
     "people": people,
     "compare_learners": lambda log, _: dl.compare_learners(*log.split(0.6, random_state=0)),
-    "lack_of_fit": lambda log, _: dl.lack_of_fit(log),
     "noise_ceiling": lambda log, _: dl.noise_ceiling(log),
     "position_dependence": lambda log, _: dl.trust.position_dependence(log, n_resamples=19),
     "rising_discounts": lambda log, _: dl.trust.rising_discounts(log),
@@ -247,7 +246,6 @@ ANSWERED = {
 
 MANY = {
     "form auto",
-    "lack_of_fit",
     *("noise_ceiling", "position_dependence", "rising_discounts", "choose_C"),
     *(name for name in FUNCTIONS if name.startswith("bands")),
 }

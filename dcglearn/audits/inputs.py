@@ -20,7 +20,7 @@ from dcglearn.trust.band_draws import Bands, bands_or_why, drawn_judges
 from dcglearn.trust.calibration import shrunk
 from dcglearn.trust.comparison import Comparison
 from dcglearn.trust.form_choice import fit_in_form
-from dcglearn.trust.held_out import cross_fitted, with_lack_of_fit
+from dcglearn.trust.held_out import cross_fitted
 
 LEARNED = "the learned DCG"
 
@@ -70,10 +70,9 @@ class Inputs:
         seed = self.random_state
         try:
             with stage("held out"):
-                found = cross_fitted(self.log, self.fit, baseline=self.metric, random_state=seed)
+                return cross_fitted(self.log, self.fit, baseline=self.metric, random_state=seed)
         except InputError as error:
             return str(error)
-        return with_lack_of_fit(found, self.log, self.fit, seed)
 
     @cached_property
     def proof(self) -> Coherence:

@@ -192,7 +192,7 @@ def _held_out(
     log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]], trust: TrustOptions
 ) -> Comparison:
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
-    from dcglearn.trust.held_out import compare_dcg, with_lack_of_fit
+    from dcglearn.trust.held_out import compare_dcg
 
     share = 1 - (trust.holdout or 0)
     train, test = usable_pairs(log).split(share, random_state=trust.seed, by=trust.unit(log))
@@ -205,8 +205,7 @@ def _held_out(
             learner, train, test, baseline=trust.baseline, C=reference_C, random_state=trust.seed
         )
 
-    comparison = replace(comparison, tells_nothing=tells_nothing(log))
-    return with_lack_of_fit(comparison, log, learner, trust.seed)
+    return replace(comparison, tells_nothing=tells_nothing(log))
 
 
 def _in_folds(

@@ -1,4 +1,4 @@
-"""How far a fit can be trusted: held-out comparison, bands, ceiling, lack of fit, segments.
+"""How far a fit can be trusted: held-out comparison, bands, ceiling, segments.
 
 Also what to choose (C, the ridge, the form) and what to ask (the next pairs).
 """

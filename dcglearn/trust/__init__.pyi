@@ -26,8 +26,6 @@ from dcglearn.trust.form_choice import FormChoice as FormChoice
 from dcglearn.trust.held_out import compare_learners as compare_learners
 from dcglearn.trust.llm import LLMReport as LLMReport
 from dcglearn.trust.llm import llm_report as llm_report
-from dcglearn.trust.misfit import LackOfFit as LackOfFit
-from dcglearn.trust.misfit import lack_of_fit as lack_of_fit
 from dcglearn.trust.next_pairs import Questions as Questions
 from dcglearn.trust.next_pairs import suggest_pairs as suggest_pairs
 from dcglearn.trust.product_form import PositionTest as PositionTest

@@ -12,7 +12,6 @@ from dcglearn.foundation.intervals import LEVEL
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import NoiseCeiling
-from dcglearn.trust.misfit import LackOfFit
 
 LEARNED, UTILITY = "learned DCG", "learned utility"
 """Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then
@@ -77,9 +76,8 @@ class Comparison(Finding):
     pairs, `by` is the unit that intervals are over, and `whom_of` says of whom they speak.
     `ceiling` is the noise ceiling of the held-out
     pairs, and `reached` the share of its pairs that the learned metric respects; where there is
-    none, `no_ceiling` says why. `lack_of_fit` says what a DCG cannot express of the whole log,
-    where the learned one is shown to be below the ceiling. `tells_nothing` is set where no metric
-    orders the log's pairs better than a coin: nobody follows a metric there.
+    none, `no_ceiling` says why. `tells_nothing` is set where no metric orders the log's pairs
+    better than a coin: nobody follows a metric there.
 
     `apart` counts the pairs on which the learned metric and the one used now choose different
     lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
@@ -99,7 +97,6 @@ class Comparison(Finding):
     ceiling: NoiseCeiling | None = None
     reached: float | None = None
     no_ceiling: str = ""
-    lack_of_fit: LackOfFit | None = None
     apart: int = 0
     with_learned: float = 0.5
     p_value: float = 1.0
@@ -206,10 +203,9 @@ class Comparison(Finding):
 
     @property
     def by_part(self) -> dict[str, Finding]:
-        """The comparison, what a DCG cannot express, and the calibration, as parts of a report."""
+        """The comparison and the calibration, as parts of a report."""
         parts: dict[str, Finding | None] = {
-            "new judgements": replace(self, lack_of_fit=None, calibration=None),
-            "is a DCG enough?": self.lack_of_fit,
+            "new judgements": replace(self, calibration=None),
             "as sure as said?": None if self.tells_nothing else self.calibration,
         }
         return {name: part for name, part in parts.items() if part is not None}

@@ -33,7 +33,6 @@ from dcglearn.trust.comparison import LEARNED, UTILITY, Comparison, Row
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out_frame import HeldOut
-from dcglearn.trust.misfit import lack_of_fit
 from dcglearn.trust.resampling import (
     FEWEST_HELD_OUT,
     decided_pairs,
@@ -220,24 +219,6 @@ def cross_fitted(
         (), baseline_name, best, n_train, len(pairs), by=unit, tells_nothing=says_nothing
     )
     return _with_numbers(names, pairs, of_metrics, chances, random_state)
-
-
-def with_lack_of_fit(
-    comparison: Comparison, log: Preferences, learned: Fit, random_state: int
-) -> Comparison:
-    """Return the comparison with what a DCG cannot express, where that is below the ceiling.
-
-    It is not told of another metric, or if there is too little to hold out.
-    """
-    if not isinstance(learned, DirectFit) or learned.description.form != "dcg":
-        return comparison
-    if not comparison.below_ceiling:
-        return comparison
-    try:
-        lack = lack_of_fit(log, learner=learned, random_state=random_state)
-    except InputError:
-        return comparison
-    return replace(comparison, lack_of_fit=lack)
 
 
 def _of_learned(learned: Any) -> str:

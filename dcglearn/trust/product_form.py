@@ -189,19 +189,6 @@ def position_dependence(
     )
 
 
-def free_utility(log: Preferences) -> Utility:
-    """Return the logistic fit of free monotone weights, in units of noise.
-
-    The weights rise with the grade and fall with the position.
-    """
-    log = log[log.differing].decided
-    shape = log.n_grades - 1, log.depth
-    with one_blas_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        free = _free_fit(_judgements(log), np.full(shape, 1e-2)).x
-    return Utility(weights_of_increments(free.reshape(shape)), log.grade_names)
-
-
 def _degrees_of_freedom(log: Preferences) -> int:
     """Return how many parameters free weights have beyond a DCG; raise InputError without any."""
     if not log.graded:

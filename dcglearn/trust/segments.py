@@ -153,20 +153,20 @@ def segment_test(
     segment decides for itself on pairs that others judged too. How much own DCGs gain is told by
     held-out preferences: in each fold, a common DCG is learned from the training pairs, and a DCG
     for each segment from its own, with the common one as the prior. A segment of fewer than 20
-    pairs, or beyond the 30 largest, keeps the common DCG. Fits and standard errors are as in
-    `lack_of_fit`. Raises InputError if the log lacks the column, or fewer than two segments have
-    enough decided pairs.
+    pairs, or beyond the 30 largest, keeps the common DCG. Fits use at most 4,000 judgements, drawn
+    by weight; standard errors allow for any dependence of pairs that share a unit. Raises
+    InputError if the log lacks the column, or fewer than two segments have enough decided pairs.
 
     Parameters
     ----------
     log, random_state : Preferences, int
-        As in `lack_of_fit`; ties are left out.
+        The log, of which ties are left out; seed of folds, samples and simulated logs.
     by : {"segment", "rater", "query"}
         The column whose values are the segments: "rater" asks whether judges differ in taste.
 
     See Also
     --------
-    lack_of_fit : Whether one DCG fits the log.
+    noise_ceiling : What any function of the grades can reach.
 
     Examples
     --------

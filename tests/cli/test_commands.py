@@ -570,8 +570,7 @@ def ratings(tmp_path):
     )
 
 
-def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_path, monkeypatch):
-    monkeypatch.setattr("dcglearn.trust.misfit.N_PARTITIONS", 1)
+def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_path):
     options = (
         "--ratings",
         ratings,
@@ -583,7 +582,6 @@ def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_pa
         tmp_path / "dcg.png",
     )
     status, report, out = dcglearn("learn", *options, "--json", "-v")
-    assert "Is a DCG enough?" in out and 'form="saturation"' in out
     assert (
         status == 0
         and "people's disagreement leaves to reach, on the 100.0% of the pairs between the" in out
@@ -595,10 +593,6 @@ def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_pa
     )
     held_out = json.loads(report)["held_out"]
     ceiling = held_out["ceiling"]
-    lack = held_out["lack_of_fit"]
-    assert lack["form"] == "saturation" and len(lack["parts"]) == 4 and lack["by"] == "list"
-    dcg, *others = lack["parts"]
-    assert all(part["share"] == pytest.approx(dcg["share"] + part["ahead"]) for part in others)
     low, high = ceiling["interval"]
     assert (
         low < ceiling["share"] < high and ceiling["lower"] <= ceiling["share"] <= ceiling["upper"]

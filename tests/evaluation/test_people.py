@@ -187,7 +187,7 @@ def test_what_lies_beyond_the_log_is_marked():
     gaps = shares(replace(seen, largest=0.0), judged, runs).by_query
     assert gaps["beyond"].sum() == gaps.filter(pl.col("take") != 50).height
 
-    # ratings, calibration and lack of fit are said
+    # ratings, calibration and what grades do not explain are said
     told = replace(seen, chose=False, slope_error=0.1, unexplained="grades do not explain all")
     rated = shares(told, judged, runs)
     notes = " ".join(rated.notes)

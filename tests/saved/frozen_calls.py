@@ -594,7 +594,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
         "df",
         "null",
     ),
-    "lack_of_fit": lambda: numbers(dl.lack_of_fit(example()[:80]).table),
     "rising_discounts": lambda: parts(dl.trust.rising_discounts(example()), "statistic", "p_value"),
     "suggest_pairs": asked_pairs,
     "what_if": what_decides,
@@ -615,7 +614,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
 
 SLOW = {
     *("learn, a machine", "learn-answers", "compare_learners", "choose_C"),
-    *("segment_test", "segment_test, raters", "lack_of_fit", "what_if", "audit"),
+    *("segment_test", "segment_test, raters", "what_if", "audit"),
 }
 """Calls that take two seconds or more; `make long` compares them."""
 

@@ -1,85 +1,22 @@
-"""What a DCG cannot express of a log: in parts, position dependence, and segments that need DCGs of
-their own.
-"""
+"""Position dependence, segments that need DCGs of their own, and held-out values."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
-from dcglearn import DCG, ListUtility, Preferences, Utility, lack_of_fit
+from dcglearn import DCG, Preferences, Utility
 from dcglearn.foundation.intervals import mean_and_error
-from dcglearn.plots import fit_figure, segments_figure
+from dcglearn.plots import segments_figure
 from dcglearn.simulate import ground_truth, preference_pairs
-from dcglearn.trust import misfit as module
 from dcglearn.trust import position_dependence, segment_test
 from dcglearn.trust.held_out_frame import held_out_values
-from dcglearn.trust.misfit import LackOfFit, Part, meaning
 from dcglearn.trust.resampling import folds_of
 from tests.makers import random_log, refused
 
-ENOUGH = ListUtility([0, 0.5, 0.6], [1, 0.95, 0.9, 0.85, 0.8], stops=[0, 0, 1])
 LOOKERS = DCG([0, 0.1, 0.2, 0.6, 1], 1 / np.arange(1.0, 6))
 READERS = DCG([0, 0.8, 0.9, 0.95, 1], np.ones(5))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_partition():
-    """Divide logs into folds once, which shows what is tested here in a third of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "N_PARTITIONS", 1)
-        yield
-
-
-def judged_enough():
-    """Return 400 judgements by people for whom one good answer is enough."""
-    rng = np.random.default_rng(0)
-    pairs = rng.choice(3, (400, 2, 5), p=[0.4, 0.3, 0.3])
-    first, second = ENOUGH.score(pairs[:, 0]), ENOUGH.score(pairs[:, 1])
-    swap = rng.random(400) > expit(30 * (first - second))
-    pairs[swap] = pairs[swap, ::-1]
-    return Preferences(pairs, n_grades=3)
-
-
-@pytest.fixture(scope="module")
-def of_enough():
-    return lack_of_fit(judged_enough())
-
-
-def test_saturation_is_found_where_one_good_answer_is_enough(of_enough):
-    assert of_enough.form == "saturation" and of_enough.utility.stops[-1] > 0.5
-    part = of_enough["saturation"]
-    assert part.shown and part.ahead > 0 and part.likelihood_ahead > 0
-    said = "two good results are rated hardly better than one: a DCG cannot express this"
-    assert of_enough.sentence.startswith(said)
-    assert f"orders {100 * part.ahead:.1f} points more" in of_enough.sentence
-    assert "--form saturation" in of_enough.notes[0]
-
-
-def test_the_ceiling_is_compared_with_shares_of_the_same_pairs(of_enough):
-    ceiling, dcg = of_enough.ceiling, of_enough["gains times"]
-    assert of_enough.n_pairs > len(ceiling.pairs)
-    last = of_enough.table.row(-1, named=True)
-    assert last["learned_without_the_pair"] == "any function of the grades, at most"
-    assert last["recurring"] == ceiling.share and last["share"] is None
-    assert dcg.covered_share < ceiling.share and "points are left" in str(of_enough)
-
-
-def test_logs_without_lists_that_recur_have_no_ceiling_and_a_dcg_is_not_refused():
-    result = lack_of_fit(random_log(60, noise=0.1))
-    assert result.ceiling is None and result.form is None
-    assert "nothing better than a DCG is shown" in result.sentence
-    assert result.notes[0].startswith("no noise ceiling: no list has several judgements")
-
-
-def test_a_part_is_shown_only_if_it_orders_more_pairs_right_and_is_more_likely():
-    def part(ahead, likelihood):
-        return Part("x", 0.7, -0.5, ahead, 0.01, likelihood, 0.01, 40)
-
-    assert part(0.03, 0.03).shown
-    assert not part(0.03, 0.0).shown and not part(0.0, 0.03).shown and not part(0.01, 0.03).shown
 
 
 def test_standard_errors_of_clusters_are_those_of_simulated_logs():
@@ -103,35 +40,6 @@ def test_standard_errors_of_clusters_are_those_of_simulated_logs():
             errors.append(error)
         assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means), rel=0.15)
     assert np.array(errors).shape == (400, 2)
-
-
-def test_the_parts_are_drawn_with_their_intervals_and_the_ceiling(of_enough):
-    figure = fit_figure(of_enough)
-    left, right = figure.axes
-    names = [text.get_text() for text in left.get_yticklabels()]
-    assert names == [*(part.name for part in of_enough.parts), "noise ceiling"]
-    assert of_enough.ceiling.share in right.lines[-1].get_xdata()
-    assert len(fit_figure(LackOfFit(of_enough.parts, None, None, None, 1, "pair")).axes) == 1
-
-
-def test_meanings():
-    assert meaning(ListUtility([0, 1], [1, 1], best=0.25)).startswith(
-        "the best result alone counts for 25%"
-    )
-    assert "counts 50% less" in meaning(ListUtility([0, 1], [1, 1], stops=[0, 0.5]))
-
-
-def test_a_table_is_plain_values(of_enough):
-    values = json.loads(json.dumps(of_enough.to_dict(), allow_nan=False))
-    assert [part["name"] for part in values["parts"]] == [part.name for part in of_enough.parts]
-    rows = values["table"][:-1]
-    assert [row["lead"] for row in rows[1:]] == [part.ahead for part in of_enough.parts[1:]]
-    assert [row["low"] is not None and row["low"] > 0 for row in rows] == [
-        part.shown for part in of_enough.parts
-    ]
-    assert values["ceiling"]["share"] == of_enough.ceiling.share
-    assert (values["form"], values["n_pairs"]) == ("saturation", of_enough.n_pairs)
-    assert values["parts"][0]["ahead"] == 0 and values["utility"] == of_enough.utility.to_dict()
 
 
 @pytest.mark.parametrize("unit", ["pair", "list", "rater"])
