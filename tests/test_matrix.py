@@ -195,7 +195,6 @@ FUNCTIONS = {
     "compare_learners": lambda log, _: dl.compare_learners(*log.split(0.6, random_state=0)),
     "noise_ceiling": lambda log, _: dl.noise_ceiling(log),
     "position_dependence": lambda log, _: dl.trust.position_dependence(log, n_resamples=19),
-    "rising_discounts": lambda log, _: dl.trust.rising_discounts(log),
     "segment_test": lambda log, _: dl.trust.segment_test(log),
     "segment_test by rater": lambda log, _: dl.trust.segment_test(log, by="rater"),
     "suggest_pairs": lambda log, _: dl.suggest_pairs(log, candidates(), 3, n_grades=4),
@@ -246,7 +245,7 @@ ANSWERED = {
 
 MANY = {
     "form auto",
-    *("noise_ceiling", "position_dependence", "rising_discounts", "choose_C"),
+    *("noise_ceiling", "position_dependence", "choose_C"),
     *(name for name in FUNCTIONS if name.startswith("bands")),
 }
 """Functions that refuse six pairs."""

@@ -42,7 +42,6 @@ from dcglearn.readers.answers import Answers
 from dcglearn.readers.cell_values import shown
 from dcglearn.trust.answer_level import gain_by_place, left_by_place
 from dcglearn.trust.comparison import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
-from dcglearn.trust.falling_test import rising_discounts
 from dcglearn.trust.resampling import N_RESAMPLES, bootstrap_counts, folds_of_units
 
 FEWEST_QUESTIONS = 30
@@ -156,10 +155,10 @@ def learn_from_answers(
     place (`by_place`).
 
     The `facts` of the result say what share of the answers' variance retrieval explains at most,
-    whether the answers speak against falling discounts (`trust.rising_discounts`), and what the
-    level of the discounts is; `held_out` says what share of comparisons of answers to held-out
-    questions is ordered as these are, without those with an answer given without any passage.
-    Raises InputError if no two answers can be compared, or the learner's loss is no likelihood.
+    and what the level of the discounts is; `held_out` says what share of comparisons of answers to
+    held-out questions is ordered as these are, without those with an answer given without any
+    passage. Raises InputError if no two answers can be compared, or the learner's loss is no
+    likelihood.
 
     Parameters
     ----------
@@ -225,11 +224,7 @@ def learn_from_answers(
     explained = "share of the answers' variance that retrieval explains at most"
     facts[explained] = explained_at_most(answers, random_state)
 
-    # the shape of the discounts, and their level
-    falling = f"not tested: it takes {FEWEST_QUESTIONS} questions whose answers can be compared"
-    if answers.depth > 1 and n_compared >= FEWEST_QUESTIONS:
-        falling = rising_discounts(answers, description).sentence
-    facts["test of falling discounts"] = falling
+    # the level of the discounts, and what is left by place
     facts["level of the discounts"] = _level(answers, description.zero)
     by_place = tuple(gain_by_place(answers, FEWEST_QUESTIONS, random_state))
     facts |= dict(left_by_place(by_place))

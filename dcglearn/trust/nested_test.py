@@ -27,7 +27,6 @@ from dcglearn.learning.wrong_verdicts import wrong_chances
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import marks_of_parts
 from dcglearn.logs.unique_rows import list_numbers, packed, pair_numbers, unique_rows
-from dcglearn.trust.answer_logs import LogsOfAnswers
 from dcglearn.trust.resampling import is_whole
 
 FALSE_POSITIVE_RATE = 0.05
@@ -40,7 +39,7 @@ N_SIMULATED = 39
 def nested_test(
     gain: float,
     gain_of: Callable[[JudgedPairs, float], float],
-    logs: "LogsOfDCG | LogsOfAnswers",
+    logs: "LogsOfDCG",
     thetas: Floats,
     *,
     random_state: int = 0,
@@ -68,9 +67,7 @@ def nested_test(
     return (as_large + 1) / (len(thetas) + 1), np.array(null)
 
 
-def blunter_draws(
-    fitted: FittedDCG, logs: "LogsOfDCG | LogsOfAnswers", n: int, random_state: int = 0
-) -> Floats:
+def blunter_draws(fitted: FittedDCG, logs: "LogsOfDCG", n: int, random_state: int = 0) -> Floats:
     """Return the parameters of n simulated logs, shape (n, p), with blunter judges than a fit's.
 
     A typical pair is expected to differ by 10 times the noise, not by 100 times as in a fit: judges
@@ -80,9 +77,7 @@ def blunter_draws(
     return draws_for(logs, replace(fitted, model=blunter), n, random_state)
 
 
-def draws_for(
-    logs: "LogsOfDCG | LogsOfAnswers", fitted: FittedDCG, n: int, random_state: int = 0
-) -> Floats:
+def draws_for(logs: "LogsOfDCG", fitted: FittedDCG, n: int, random_state: int = 0) -> Floats:
     """Return the parameters of n simulated logs, shape (n, p): a posterior of verdicts alike."""
     if logs.told is not None:
         judgements = replace(fitted.judgements, weight=logs.told)

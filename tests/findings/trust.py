@@ -48,7 +48,6 @@ def _of_logs():
     # tests, and parameters by cross-validation
     small = dl.simulate.preference_pairs(TRUTH, 150, lists="free", temperature=0.1, random_state=1)
     yield dl.trust.position_dependence(small, n_resamples=2)
-    yield dl.trust.rising_discounts(small)
     yield dl.trust.choose_C(small, grid=[0.1, 1.0], n_folds=2, random_state=0)
     yield dl.UtilityLearner().fit(small).factor()
 

@@ -594,7 +594,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
         "df",
         "null",
     ),
-    "rising_discounts": lambda: parts(dl.trust.rising_discounts(example()), "statistic", "p_value"),
     "suggest_pairs": asked_pairs,
     "what_if": what_decides,
     "audit": audited,

@@ -30,7 +30,6 @@ def p_of_segments(log):
 
 P_VALUES = {
     "form": p_of_form,
-    "discounts": lambda log: dl.trust.rising_discounts(log).p_value,
     "positions": lambda log: dl.trust.position_dependence(log, n_resamples=39).p_value,
     "segments": p_of_segments,
 }

@@ -165,7 +165,11 @@ def test_degrees_of_freedom_and_logs_that_can_show_nothing():
     log = random_log(200, "permutations", noise=0.1)
     assert position_dependence(log, n_resamples=1).df == 8 * 3
     few = Preferences([[1, 0, 1]] * 3, [[0, 1, 0]] * 3)
-    refused("3 preferences between different lists, fewer than 20", position_dependence, few)
+    refused(
+        "the log holds 3 preferences between different lists, fewer than 20",
+        position_dependence,
+        few,
+    )
     many = Preferences([[1, 0, 1]] * 30, [[0, 1, 0]] * 30)
     refused("nothing to test", position_dependence, many)
     refused(
