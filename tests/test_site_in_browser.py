@@ -1,8 +1,8 @@
 """The built site in a real browser: its search finds what people type, its code is not cut, the
 first page's picture answers and asks nobody.
 
-`make browser` builds the site and runs these tests; see ``tests/judge/test_browser.py`` for what
-they need.
+`make browser` builds the site and runs these tests; see ``tests/judge/test_page_in_browser.py`` for
+what they need.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The page of an audit in a real browser: nothing runs that names smuggle in, nobody is shut out,
 nothing sticks out.
 
-`make browser` runs these tests; see ``tests/judge/test_browser.py`` for what they need.
+`make browser` runs these tests; see ``tests/judge/test_page_in_browser.py`` for what they need.
 """
 
 import importlib.util
