@@ -154,9 +154,11 @@ def ask(
 
     # the form of the output
     is_page = output is not None and output.suffix.lower() in PAGES
-    is_table = not is_page and form.model is None
+    model = form.model
+    is_table = not is_page and model is None
     _refuse_other_form(page, "-o page.html", refused=not is_page)
-    _refuse_other_form(form, "--model NAME -o prompts.jsonl", refused=is_page or is_table)
+    remedy = "-o prompts.jsonl" if is_page else "--model NAME"
+    _refuse_other_form(form, remedy, refused=is_page or is_table)
     inputs = [*source.inputs, log, llm]
     if is_table:
         if source.documents or source.topics:
@@ -183,8 +185,8 @@ def ask(
     # write them
     if is_page:
         _write_pages(pairs, chosen, lacking, page, names, seed, force=force)
-    else:
-        _write_prompts(pairs, chosen, form, output, force=force)
+    elif model is not None:
+        _write_prompts(pairs, chosen, names, model, form.shape, force=force)
 
 
 def _refuse_other_form(options: Any, remedy: str, *, refused: bool) -> None:
@@ -321,15 +323,15 @@ def _prompt_files(output: Path) -> list[Path]:
 
 
 def _write_prompts(
-    pairs: Candidates, chosen: Integers, form: RequestOptions, output: Path, *, force: bool
+    pairs: Candidates, chosen: Integers, names: list[Path], model: str, shape: str, *, force: bool
 ) -> None:
     """Write two prompts for each pair, and say how their answers are read."""
     from dcglearn.judge.prompts import write_prompts
 
     asked = replace(pairs, pairs=tuple(pairs.pairs[number] for number in chosen))
-    write_prompts(asked, output, shape=form.shape, model=form.model or "", force=force)
-    written, beside = _prompt_files(output)
-    say(f"wrote: {written} ({2 * len(asked):,} prompts)")
+    output, beside = names
+    write_prompts(asked, output, shape=shape, model=model, force=force)
+    say(f"wrote: {output} ({2 * len(asked):,} prompts)")
     say(f"wrote: {beside}")
     say(f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl")
 

@@ -45,23 +45,22 @@ def write_prompts(
         )
         for order, first, second in (("ab", a, b), ("ba", b, a)):
             prompt = template.substitute(asked, first=first, second=second)
-            requests.append(request(f"{key}-{order}", prompt, shape, model))
+            requests.append(_request(f"{key}-{order}", prompt, shape, model))
 
     # the pairs beside them
     for file, lines in ((pairs_beside(path), questions), (path, requests)):
-        write_objects(lines, file, force=force)
+        _write_objects(lines, file, force=force)
 
 
-def write_objects(lines: Iterable[Fields], path: Path, *, force: bool) -> None:
+def _write_objects(lines: Iterable[Fields], path: Path, *, force: bool) -> None:
     """Write JSON lines, whole or not at all."""
     with written_beside(path, force=force) as part:
         part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def request(key: str, text: str, shape: str, model: str | None) -> Fields:
+def _request(key: str, text: str, shape: str, model: str) -> Fields:
     """Return a request: a batch line for OpenAI, Anthropic or Gemini, or the messages alone."""
-    named = {} if model is None else {"model": model}
-    body = {**named, "messages": [{"role": "user", "content": text}]}
+    body = {"model": model, "messages": [{"role": "user", "content": text}]}
     if shape == "openai":
         url = "/v1/chat/completions"
         return {"custom_id": key, "method": "POST", "url": url, "body": body}
@@ -78,11 +77,11 @@ def _as_text(items: Sequence[Item]) -> str:
     filled = [n for n, item in enumerate(items, 1) if item]
     lines = []
     for n, item in enumerate(items[: max(filled, default=0)], 1):
-        text = "\n   ".join(shown_texts(item))
+        text = "\n   ".join(_shown_texts(item))
         lines.append(f"{n}. {text or '(no result)'}")
     return "\n".join(lines) or "(no results)"
 
 
-def shown_texts(item: Item) -> list[str]:
+def _shown_texts(item: Item) -> list[str]:
     """Return the texts of an item that a model is shown."""
     return [item[name] for name in ("title", "snippet", "url") if name in item]

@@ -76,10 +76,10 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
         f"{number_of(2 * len(pairs), 'prompts')}; {number_of(len(both), 'pairs')} in both orders, "
         f"of which {changed:,} changed the winner with the order"
     ]
-    return verdicts, [*lines, *left_unread(unread)]
+    return verdicts, [*lines, *_left_unread(unread)]
 
 
-def left_unread(places: Sequence[str]) -> list[str]:
+def _left_unread(places: Sequence[str]) -> list[str]:
     """Return lines about the answers that cannot be read, given their places and texts."""
     if not places:
         return []
