@@ -76,7 +76,9 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
 
 def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[str], list[str]]:
     """Return what stands out in a log, further notes, and what would tell more."""
-    striking, notes, asks = [], [], []
+    striking: list[str] = []
+    notes: list[str] = []
+    asks: list[str] = []
     if numbers["one_sided"]:
         names = numbers["one_sided"]
         striking.append(

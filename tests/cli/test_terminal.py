@@ -141,7 +141,6 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("systems qrels.txt a.txt b.txt --seed -1", "--seed"),
         ("learn log.jsonl --bands 5 --seed -1", "--seed"),
         ("ask --log log.jsonl --seed -1", "--seed"),
-        ("simulate --seed -1", "--seed"),
         ("train train.svm --folder m --seed -1", "--seed"),
     ],
 )
@@ -239,7 +238,6 @@ LONG = "x" * 300
         "learn log.jsonl --plot {}.png",
         "convert log.jsonl -o {}",
         "convert log.jsonl --skip-bad {}",
-        "simulate -o {}",
         "audit log.jsonl -o {}",
         "export exponential-log2@3 --to lightgbm -o {}",
         "train train.svm --folder {}",
