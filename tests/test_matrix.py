@@ -171,7 +171,6 @@ FUNCTIONS = {
         f"loss {loss}": partial(direct, loss=loss)
         for loss in ("robust", "logistic", "sigmoid", "squared_hinge")
     },
-    **{f"form {form}": partial(direct, form=form) for form in ("saturation", "best", "auto")},
     "free discounts": partial(direct, discounts="free"),
     "no zero": partial(direct, zero="none"),
     "prior": partial(direct, prior="exponential-log2"),
@@ -188,9 +187,6 @@ FUNCTIONS = {
         )
         for unit in ("pair", "rater", "query", "list")
     },
-    "bands of saturation": lambda log, _: dl.bands(
-        log, dl.DCGLearner(form="saturation"), n_resamples=20
-    ),
     "people": people,
     "compare_learners": lambda log, _: dl.compare_learners(*log.split(0.6, random_state=0)),
     "noise_ceiling": lambda log, _: dl.noise_ceiling(log),
@@ -221,7 +217,6 @@ FUNCTIONS = {
 COMMANDS = {
     "learn": "learn {log} -o {folder}/dcg.json --bands 20 --holdout 0.3",
     "learn, calibrated": "learn {log} -o {folder}/dcg.json --calibrate",
-    "learn, a form": "learn {log} -o {folder}/form.json --form auto --bands 20",
     "learn by the QP": "learn {log} -o {folder}/qp.json --method qp",
     "learn and draw": "learn {log} -o {folder}/dcg.json --plot {folder}/dcg.svg",
     "audit": "audit {log} -o {folder}/audit.html --anonymous",

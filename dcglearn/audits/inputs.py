@@ -19,7 +19,7 @@ from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands_or_why, drawn_judges
 from dcglearn.trust.calibration import shrunk
 from dcglearn.trust.comparison import Comparison
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted
 
 LEARNED = "the learned DCG"
@@ -109,7 +109,7 @@ class Inputs:
         # the DCG learned
         check_log(log, strict=strict)
         with stage("learning"):
-            fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
+            fit = fit_learner(log, DirectDescription(n_grades=log.n_grades))
         warn_of(fit)
 
         # its bands, as `learn` has them

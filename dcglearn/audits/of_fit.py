@@ -10,7 +10,6 @@ from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import DirectFit, Fit
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.usable_pairs import ASSUMED
-from dcglearn.trust.form_choice import OF_FORMS
 
 
 def learned_from_coins(dcg: DCG) -> Section:
@@ -38,11 +37,7 @@ def learned_section(fit: DirectFit) -> Section:
     if fit.n_effective >= fit.dcg.n_grades - 2 + fit.dcg.depth:
         notes += [*_of_members(fit), *_of_judges(fit)]
     notes += fit.dcg.notes
-    texts = {}
-    if fit.form != "dcg":
-        notes.append(f"the learned metric is {OF_FORMS[fit.form]}; the DCG is the nearest to it")
-        texts["Learned metric"] = str(fit.utility)
-    return Section(fit.metric.sentence, notes, rows=_table(fit.dcg), texts=texts)
+    return Section(fit.dcg.sentence, notes, rows=_table(fit.dcg))
 
 
 def _table(dcg: DCG) -> list[Fields]:

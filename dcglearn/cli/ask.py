@@ -216,14 +216,14 @@ def _judgements(
 
     from dcglearn.learning.descriptions import DirectDescription
     from dcglearn.readers.read_table import refuse_other_lists
-    from dcglearn.trust.form_choice import fit_in_form
+    from dcglearn.trust.fit_learner import fit_learner
     from dcglearn.trust.llm import llm_dcg
 
     # the machine's are followed as far as people agree
     refuse_other_lists(log, llm, mapping)
     verdicts = read_llm(llm, judged.n_grades)
     of_people = DirectDescription(n_grades=judged.n_grades)
-    return judged, verdicts, fit_in_form(judged, of_people, llm=llm_dcg(verdicts, judged))
+    return judged, verdicts, fit_learner(judged, of_people, llm=llm_dcg(verdicts, judged))
 
 
 def _questions(

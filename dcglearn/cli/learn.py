@@ -155,8 +155,6 @@ def learn(
     for name in ("bands", "calibrate", "what_if"):
         if getattr(trust, name) and learner.method != "dcg":
             raise InputError(f"{option_name(name)} goes with --method dcg")
-    if trust.what_if and learner.form not in ("dcg", "auto"):
-        raise InputError(f"--what-if tells of DCGs: leave out --form {learner.form}")
 
     # what needs the whole log in memory
     if source.in_parts(cluster):
@@ -181,7 +179,7 @@ def learn(
         checkpointing = Checkpointing(checkpoint=checkpoint, resume=resume)
         report = learn_report(log, learner, trust, checkpointing, strict_log=source.strict_log)
     text = report.text(read=said, full=log_is_shown())
-    outputs.write(report.metric, report.utility, report, text, report.figure)
+    outputs.write(report.dcg, report.utility, report, text, report.figure)
 
 
 def _show_log(source: LogOptions, outputs: OutputOptions, cluster: Cluster) -> None:

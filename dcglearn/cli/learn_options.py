@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dcglearn.cli.command import first_row, model_row, option_name
@@ -51,10 +51,6 @@ class LearnerOptions(CurveOptions):
         "dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position.",
         "dcg",
     )
-    form: Literal["dcg", "saturation", "best", "auto"] = model_row(
-        "dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen.",
-        "dcg",
-    )
     llm: str | None = first_row(
         "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
     )
@@ -80,7 +76,7 @@ class LearnerOptions(CurveOptions):
         # options of the other method keep their defaults
         needed, names = "qp", ["C", "margin"]
         if self.method == "qp":
-            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "llm"]
+            needed, names = "dcg", ["loss", "ridge", "prior", "zero", "llm"]
         for name in names:
             if getattr(self, name) != getattr(LearnerOptions, name):
                 raise InputError(f"{option_name(name)} goes with --method {needed}")
@@ -90,7 +86,7 @@ class LearnerOptions(CurveOptions):
         from dcglearn.learning.descriptions import QPDescription
 
         if self.method == "dcg":
-            return replace(self.direct(log), form=self.form)
+            return self.direct(log)
         C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
         return QPDescription(C=C, margin=self.margin)
 
@@ -139,9 +135,7 @@ class TrustOptions(BaselineOptions):
         "What is held out whole; by default pair, for ratings rater or list."
     )
 
-    calibrate: bool = first_row(
-        "Measure how sure people are in folds of the whole log, in any form.", False
-    )
+    calibrate: bool = first_row("Measure how sure people are in folds of the whole log.", False)
     what_if: str | None = first_row(
         'dcg: the few verdicts, raters and queries that decide it: "gain of 2 > 0.5", "discount '
         'at 3 < 0.4", "followed rather than METRIC".',

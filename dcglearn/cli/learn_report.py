@@ -32,7 +32,7 @@ from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL, tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.judge_draws import judged_by
 from dcglearn.trust.llm import llm_dcg, llm_report
 
@@ -218,8 +218,6 @@ def _in_folds(
     if not isinstance(learner, DirectFit):
         return None, NOT_MEASURED
     if not trust.calibrate:
-        if learner.description.form != "dcg":
-            return None, NOT_MEASURED
         log = log.thinned(MEASURED)
     from dcglearn.trust.held_out import cross_fitted
 
@@ -263,7 +261,7 @@ def _fitted(
     fit: Fit
     chosen = None
     if isinstance(description, DirectDescription):
-        fit = fit_in_form(log, description, checkpointing=checkpointing, llm=llm)
+        fit = fit_learner(log, description, checkpointing=checkpointing, llm=llm)
     else:
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)

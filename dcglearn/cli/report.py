@@ -17,11 +17,9 @@ from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import DirectFit, Fit, QPFit, cautions_of
 from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE
 from dcglearn.parts.parted_log import PartedLog, n_judgements, n_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.form_choice import FormChoice
 from dcglearn.trust.llm import LLMReport
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ def read_section(
 
 NOT_IN_PARTS = "not measured; that takes one file, without --memory and --workers"
 
-ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge", "form")
+ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge")
 """Parts that are printed too where an option asks for them."""
 
 OF_JUDGES = {"error_rate", "wrong_share", "rater_error", "position_bias", "rater_bias"}
@@ -84,18 +82,13 @@ class Report(Findings):
 
     @property
     def dcg(self) -> DCG:
-        """The DCG learned; the one that fits best, in another form."""
+        """The DCG learned."""
         return self.learner.dcg if isinstance(self.learner, DirectFit) else self._factored.dcg
 
     @property
     def _factored(self) -> Factoring:
         assert self.factoring is not None
         return self.factoring
-
-    @property
-    def metric(self) -> DCG | ListUtility:
-        """The metric learned: the DCG, or in another form the list utility."""
-        return self.learner.list_utility or self.dcg
 
     @property
     def utility(self) -> Utility:
@@ -211,8 +204,6 @@ class Report(Findings):
         parts |= self.deciding
         if self.comparison is not None:
             parts |= self.comparison.by_part
-        if isinstance(self.learner, DirectFit) and self.learner.form_scores:
-            parts["form"] = FormChoice(self.learner.form_scores, self.learner.form)
         return {name: part for name, part in parts.items() if part is not None}
 
     @property
@@ -272,11 +263,7 @@ def _direct_dict(learner: DirectFit) -> Fields:
         names += ["position_bias", "rater_bias"]
     values = {"method": "dcg", **{name: getattr(learner, name) for name in names}}
 
-    # what it was mixed from, and other forms
+    # what it was mixed from
     if learner.members:
         values["members"] = [member.to_dict() for member in learner.members]
-    if learner.description.form != "dcg":
-        values["form"] = learner.form
-        values["list_utility"] = learner.utility.to_dict()
-        values["form_scores"] = {form: vars(row) for form, row in learner.form_scores.items()}
     return values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -13,16 +12,15 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Counts, Floats, PathLike
 from dcglearn.learning.checkpoint import Checkpointing
 from dcglearn.learning.dcg_model import Curves
-from dcglearn.learning.descriptions import DirectDescription, DirectFit, FormScore, Member
+from dcglearn.learning.descriptions import DirectDescription, DirectFit, Member
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
 from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.parts.parted_log import OpenLog
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.llm import llm_dcg
 
 
@@ -38,11 +36,11 @@ class DCGLearner(PairLearner):
     ----------
     loss : {"auto", "robust", "logistic", "sigmoid", "squared_hinge"}
         "auto" blends three members: the "robust" fit, the "sigmoid" fit and the textbook DCG that
-        respects most of the log, weighted by how probably each is the best (see `members_`); in a
-        form beyond the DCG it is "robust". "robust" is a logistic likelihood that also estimates
-        the judges' error rate: near 0 it is "logistic" (Bradley and Terry), near 1/2 it is
-        "sigmoid", a soft count of the violated pairs. "squared_hinge" is the paper's loss, with the
-        log's strengths or margins over their mean size as its margins.
+        respects most of the log, weighted by how probably each is the best (see `members_`).
+        "robust" is a logistic likelihood that also estimates the judges' error rate: near 0 it is
+        "logistic" (Bradley and Terry), near 1/2 it is "sigmoid", a soft count of the violated
+        pairs. "squared_hinge" is the paper's loss, with the log's strengths or margins over their
+        mean size as its margins.
     ridge : float
         Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free.
         Keep 2. For a metric with one large step between grades and a few dozen pairs, 0.1 is
@@ -57,11 +55,6 @@ class DCGLearner(PairLearner):
         L where it is larger than the log's.
     max_iter : int
         Maximum iterations of each descent. Raise it after a ConvergenceWarning.
-    form : {"dcg", "saturation", "best", "auto"}
-        Value of a list: the sum of gains times discounts, or a `ListUtility` with stop
-        probabilities, or with a share of the best result. "auto" leaves the DCG only for a form
-        that fits the log better than nearly all logs simulated from the DCG, and predicts held-out
-        judgements no worse.
     zero : int or "none"
         The grade whose gain is 0, like an empty place's (-2); worse grades have negative
         gains. With "none", the log tells how much worse an empty place is than the best grade, if
@@ -79,14 +72,7 @@ class DCGLearner(PairLearner):
     ----------
     dcg_ : DCG
         Gains up to 1, from 0 unless `zero` says otherwise, and discounts from 1, decreasing unless
-        they are free; in every form, the DCG that fits the log best.
-    form_ : str
-        The form chosen.
-    utility_, metric_ : ListUtility, DCG or ListUtility
-        The metric in that form, on the scale of `dcg_`; `metric_` is the `DCG` itself where the
-        form is "dcg".
-    form_scores_ : dict of str to FormScore
-        With ``form="auto"`` how well each form fits and predicts; else empty.
+        they are free. `metric_` is the same, as other learners have it.
     scale_, tie_threshold_ : float
         Size of a difference of 1 in `dcg_`, and of the largest likely tie, in units of the judges'
         noise.
@@ -133,11 +119,8 @@ class DCGLearner(PairLearner):
     """
 
     fit_: DirectFit
-    metric_: DCG | ListUtility
     dcg_: DCG
-    utility_: ListUtility
-    form_: str
-    form_scores_: Mapping[str, FormScore]
+    metric_: DCG
     scale_: float
     error_rate_: float
     wrong_share_: float
@@ -175,8 +158,7 @@ class DCGLearner(PairLearner):
         """Learn from a log.
 
         Raises the errors of `UtilityLearner.fit`; InputError also if `llm` or the start has
-        other numbers of grades or positions, the start another loss or impossible values, or a form
-        beyond the DCG is asked of a log in parts, with a checkpoint, or with `llm`.
+        other numbers of grades or positions, or the start another loss or impossible values.
 
         Parameters
         ----------
@@ -207,7 +189,7 @@ class DCGLearner(PairLearner):
             machine = llm_dcg(llm, log, as_is=as_is)
             warm = _warm_start(start, log)
             self._take(
-                fit_in_form(
+                fit_learner(
                     log, description, warm, refit=refit, checkpointing=checkpointing, llm=machine
                 )
             )

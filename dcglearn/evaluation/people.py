@@ -15,7 +15,6 @@ from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Flags, Floats, Integers, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import N_DRAWS, JudgeDraws, Judges
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.scales import grades_of
 from dcglearn.metrics.textbook_lists import ListMetric
 
@@ -32,8 +31,8 @@ class ShownLists:
     as, and `n_grades` is the number of grades of the judgements.
     """
 
-    metrics: Mapping[int, DCG | ListUtility]
-    other: Mapping[int, DCG | ListUtility]
+    metrics: Mapping[int, DCG]
+    other: Mapping[int, DCG]
     ranked: Sequence[RankedGrades]
     unjudged: str | float
     n_grades: int
@@ -96,22 +95,16 @@ class ShownLists:
         return np.any(~np.isin(grades, seen), axis=1)
 
 
-def judges_of(metric: DCG | ListUtility) -> Judges:
+def judges_of(metric: DCG) -> Judges:
     """Return the judges of a metric that knows them."""
     assert metric.judges is not None
     return metric.judges
 
 
-def metrics_of(draws: JudgeDraws) -> Iterator[DCG | ListUtility]:
+def metrics_of(draws: JudgeDraws) -> Iterator[DCG]:
     """Yield the metric of each draw."""
-    for b in range(len(draws)):
-        gains, discounts = draws.gains[b], draws.discounts[b]
-        if draws.further is None:
-            yield DCG(gains, discounts)
-        elif draws.further.shape[1] > 1:
-            yield ListUtility(gains, discounts, stops=draws.further[b])
-        else:
-            yield ListUtility(gains, discounts, best=float(draws.further[b, 0]))
+    for gains, discounts in zip(draws.gains, draws.discounts, strict=True):
+        yield DCG(gains, discounts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -729,76 +729,32 @@ EXPORT void add_listed_judgements(const log_t *log, i64 start, i64 stop, i64 n, 
     }
 }
 
-/* ---- Utilities of lists in every form ---------------------------------------------------- */
+/* ---- Values of lists --------------------------------------------------------------------- */
 
 /* Set the values of m lists, (m, K), at B points, (B, m); tables have shape (B, L + 1). */
 EXPORT void fill_values(i64 n, i64 n_lists, i64 depth, i64 width, const int8_t *restrict lists,
-                        in gains, in discounts, in stops, in best, out values) {
+                        in gains, in discounts, out values) {
     for (i64 b = 0; b < n; b++)
         for (i64 i = 0; i < n_lists; i++) {
-            double total = 0.0, highest = 0.0, survival = 1.0;
+            double total = 0.0;
             for (i64 k = 0; k < depth; k++) {
                 i64 grade = lists[i * depth + k] + 1;
-                double value = discounts[b * depth + k] * gains[b * width + grade] * survival;
-                total += value;
-                highest = max(highest, value);
-                survival *= 1.0 - stops[b * width + grade];
+                total += discounts[b * depth + k] * gains[b * width + grade];
             }
-            values[b * n_lists + i] = total + best[b] * (highest - total);
+            values[b * n_lists + i] = total;
         }
 }
 
-/* Add a slope in the value of a list to those in what its parameters multiply, `moment`, (K, L + 1),
- * and in stop probabilities, unless these are not wanted; return that in the share of the best. */
-static double add_list_slopes(i64 depth, i64 width, const int8_t *restrict grades, double slope,
-                              in gains, in discounts, in stops, double best, out survival,
-                              out moment, double *of_stops) {
-    double alive = 1.0, total = 0.0, highest = 0.0;
-    i64 top = -1;
-    for (i64 k = 0; k < depth; k++) {
-        i64 grade = grades[k] + 1;
-        double value = discounts[k] * gains[grade] * alive;
-        survival[k] = alive;
-        total += value;
-        if (value > highest) highest = value, top = k;
-        moment[k * width + grade] += slope * (1.0 - best) * alive;
-        alive *= 1.0 - stops[grade];
-    }
-    if (top >= 0) moment[top * width + grades[top] + 1] += slope * best;
-
-    double below = 0.0; /* what the rest of the list is worth to those who read on */
-    for (i64 k = of_stops ? depth - 1 : -1; k >= 0; k--) {
-        i64 grade = grades[k] + 1;
-        of_stops[grade] -= slope * survival[k] * below;
-        below = discounts[k] * gains[grade] + (1.0 - stops[grade]) * below;
-    }
-    return slope * (highest - total);
-}
-
-/* Add slopes in the values of m lists, (B, m), at B points; `of_stops` may be NULL. */
-EXPORT void spread_slopes(i64 n, i64 n_lists, i64 depth, i64 width, const int8_t *lists,
-                          const double *slopes, const double *gains, const double *discounts,
-                          const double *stops, const double *best, double *moment, double *of_stops,
-                          double *of_best, double *survival) {
+/* Add slopes in the values of m lists, (B, m), to those in what a unit of discount times gain adds
+ * for every grade at every position, `moment`, (B, K, L + 1). */
+EXPORT void spread_slopes(i64 n, i64 n_lists, i64 depth, i64 width, const int8_t *restrict lists,
+                          in slopes, out moment) {
     for (i64 b = 0; b < n; b++)
         for (i64 i = 0; i < n_lists; i++) {
-            double slope = slopes[b * n_lists + i],
-                   *own_stops = of_stops ? of_stops + b * width : NULL;
-            if (slope == 0.0) continue;
-            of_best[b] += add_list_slopes(depth, width, lists + i * depth, slope, gains + b * width,
-                                          discounts + b * depth, stops + b * width, best[b],
-                                          survival, moment + b * depth * width, own_stops);
+            double slope = slopes[b * n_lists + i];
+            for (i64 k = 0; k < depth; k++)
+                moment[(b * depth + k) * width + lists[i * depth + k] + 1] += slope;
         }
-}
-
-/* Add the slopes of each of m values; the first axis of the sums is that of the lists. */
-EXPORT void fill_slopes(i64 n_lists, i64 depth, i64 width, const int8_t *lists, const double *gains,
-                        const double *discounts, const double *stops, double best, double *moment,
-                        double *of_stops, double *of_best, double *survival) {
-    for (i64 i = 0; i < n_lists; i++)
-        of_best[i] +=
-            add_list_slopes(depth, width, lists + i * depth, 1.0, gains, discounts, stops, best,
-                            survival, moment + i * depth * width, of_stops + i * width);
 }
 
 /* Set the slopes of a DCG's values in its gains and discounts, (B, m, L + K), zero so far. */

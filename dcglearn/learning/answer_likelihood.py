@@ -43,12 +43,11 @@ class JudgedAnswers:
         # slopes in gains and discounts
         if order > VALUE:
             of_values = np.array([-slope for _, slope, *_ in profiles])
-            moment, _, _ = list_slopes(self.lists, of_values, tables)
-            sums.moment[:] += moment
+            sums.moment[:] += list_slopes(self.lists, of_values, tables)
 
         # second derivatives, less what mu and tau make up for
         if order == CURVATURE:
-            factors = list_factors(self.lists, *tables[:2])
+            factors = list_factors(self.lists, *tables)
             size = factors.shape[2]
             for b, (_, _, curvature, across, inner) in enumerate(profiles):
                 plain = (factors[b].T * curvature) @ factors[b]

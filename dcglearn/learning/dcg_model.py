@@ -45,7 +45,6 @@ class PriorNumbers:
     own_error: float = 1.0  # deviations of single judges' logits
     empty_spread: float = 0.5  # gain of an empty place, with gains from 0 to 1
     threshold_spread: float = 2.0  # logs of the steps between thresholds, around 0
-    further_spread: float = 1.0  # the further parameters, around 0
 
 
 PRIOR = PriorNumbers()
@@ -99,12 +98,11 @@ class Places(NamedTuple):
     thresholds: Any  # logs of the steps between thresholds
     own_errors: Any  # deviations of the judges' logits from the common one
     own_biases: Any  # deviations of their biases
-    further: Any  # stop probabilities, or the share of the best result
 
     @property
     def n(self) -> int:
         """The number of parameters."""
-        return int(self.further.stop)
+        return int(self.own_biases.stop)
 
     @property
     def sizes(self) -> list[int]:
@@ -118,13 +116,12 @@ class Model:
 
     `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties`
     whether the log holds ties, and `sided` whether it tells which list was shown first: then
-    position biases are parameters. `form` is as in `ListUtility`; its further parameters are the
-    last, from 0 to 1, and at 0 the model is the DCG. `ridge` is the strength of the prior
-    on the two curves (on their curvatures, times `straighter`), `centre` the prior mean of the log
-    sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to
-    (straight lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero`
-    is the grade with gain 0, L for none: then the gain of an empty place is a parameter,
-    expected at `empty`. Discounts may rise unless they are `falling`.
+    position biases are parameters. `ridge` is the strength of the prior on the two curves (on their
+    curvatures, times `straighter`), `centre` the prior mean of the log sharpness, and `target` the
+    alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight lines by default).
+    `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero` is the grade with gain 0, L
+    for none: then the gain of an empty place is a parameter, expected at `empty`. Discounts may
+    rise unless they are `falling`.
     """
 
     depth: int
@@ -135,7 +132,6 @@ class Model:
     n_levels: int = 1
     ties: bool = False
     sided: bool = False
-    form: str = "dcg"
     ridge: float = 1.0
     straighter: float = 1.0
     centre: float = 5.0
@@ -163,11 +159,10 @@ class Model:
             int(self.with_errors),
             int(self.zero == self.n_grades),
             int(self.sided),
-            # strengths, judges, and the form
+            # strengths, and judges
             thresholds,
             own,
             own * self.sided,
-            {"dcg": 0, "best": 1, "saturation": self.n_grades}[self.form],
         ]
         ends = np.cumsum(sizes).tolist()
         return Places(*map(slice, [0, *ends], ends))
@@ -175,7 +170,7 @@ class Model:
     @cached_property
     def layout(self) -> Layout:
         """Sizes of the parts as `add_in_parameters` counts them."""
-        alpha, delta, sharpness, *common, own, _, _ = self.places.sizes
+        alpha, delta, sharpness, *common, own, _ = self.places.sizes
         first_threshold = 1 if self.ties else 2
         sizes = [alpha, delta + sharpness, *common, first_threshold, own, self.falling]
         return np.array(sizes, np.int64)
@@ -187,8 +182,7 @@ class Model:
         delta = (-min(3.0, 600 / self.depth), 20.0)
         if self.falling:
             # by hardly anything; but lists of equal discounts would be tied, not nearly level
-            least = LEAST_FALL if self.form == "dcg" else 0.02
-            delta = (float(np.log(least)), 3.0)
+            delta = (float(np.log(LEAST_FALL)), 3.0)
         ends = Places(
             alpha=(-30.0, 30.0),
             delta=delta,
@@ -199,7 +193,6 @@ class Model:
             thresholds=(-9.0, 9.0),
             own_errors=(-9.0, 9.0),
             own_biases=(-30.0, 30.0),
-            further=(0.0, 0.99),  # at 1, lists would be tied too
         )
         low, high = np.repeat(np.array(ends), self.places.sizes, axis=0).T
         return np.ascontiguousarray(low), np.ascontiguousarray(high)
@@ -267,12 +260,7 @@ class Model:
         if self.sided:
             own = thetas[:, at.own_biases]
             biases = thetas[:, at.bias] + (own if own.shape[1] else np.zeros(self.n_raters))
-
-        # the further parameters of the form
-        further = thetas[:, at.further]
-        stops = further if self.form == "saturation" else None
-        best = further[:, 0].copy() if self.form == "best" else None
-        return Points(gains, discounts, thresholds, errors, stops, best, biases)
+        return Points(gains, discounts, thresholds, errors, biases)
 
     @cached_property
     def prior(self) -> CurvePrior:
@@ -304,7 +292,6 @@ class Model:
             (at.thresholds, 0.0, PRIOR.threshold_spread),
             (at.own_errors, 0.0, PRIOR.own_error),
             (at.own_biases, 0.0, BIAS_SPREAD),
-            (at.further, 0.0, PRIOR.further_spread),
         ]
 
         # only differences of alpha matter: `pinned` holds their mean
@@ -441,10 +428,9 @@ def _add_loss(
     of_common = judges.by_kind(judges.slopes)
     slopes = np.hstack([of_gains, of_discounts, sums.thresholds, of_common])
 
-    # slopes in judges' own and in further parameters
-    n_own = at.further.start - d
-    local.gradient[:, d : at.further.start] += share * judges.slopes[:, :n_own]
-    local.gradient[:, at.further] += share * sums.further
+    # slopes in judges' own parameters
+    n_own = at.n - d
+    local.gradient[:, d:] += share * judges.slopes[:, :n_own]
 
     # from curves to their parameters
     curved = sums.joint.shape[1] > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -24,7 +24,6 @@ from dcglearn.foundation.validation import (
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import (
     ONLY_DCG,
     MetricLike,
@@ -49,9 +48,6 @@ MACHINE = "machine"
 
 CANDIDATE = "candidate "
 """Beginning of the names of members of a blend that are candidates beside the textbooks."""
-
-FORMS = ("dcg", "saturation", "best")
-"""Forms of the value of a list, the simplest first."""
 
 MARGINS = ("unit", "hamming", "log")
 """Margins of the QP by name: 1, the number of positions that differ, and the log's own."""
@@ -137,7 +133,6 @@ class DirectDescription(Description):
     n_starts: int = 6
     n_grades: int | None = None
     max_iter: int = 2000
-    form: str = "dcg"
     zero: int | str = 0
     discounts: str = "falling"
     candidates: MetricsLike = ()
@@ -148,7 +143,6 @@ class DirectDescription(Description):
         one_of(self.loss, "loss", ("auto", *LOSSES))
         within(self.ridge, "ridge", remedy="2 is the default")
         scale_size(self.n_grades, 0)
-        one_of(self.form, "form", (*FORMS, "auto"))
         if isinstance(self.zero, str):
             one_of(self.zero, "zero", ("none",), ", or the number of a grade")
         else:
@@ -163,12 +157,6 @@ class DirectDescription(Description):
         # check how it is solved
         whole_number(self.n_starts, "n_starts")
         whole_number(self.max_iter, "max_iter")
-
-    @classmethod
-    def in_form_of(cls, learner: Any) -> DirectDescription:
-        """Return the description of a learner, in the form that it chose where it is fitted."""
-        fit = fit_of(learner)
-        return cls.of(learner) if fit is None else replace(cls.of(learner), form=fit.form)
 
     @property
     def loss_used(self) -> str:
@@ -196,11 +184,6 @@ class DirectDescription(Description):
 
     def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
         """Raise InputError if a parameter has no meaning for a log of this shape."""
-        # what the form allows
-        if self.form != "dcg" and (self.zero, self.discounts) != (0, "falling"):
-            problem = f'form="{self.form}" needs gains from 0 and falling discounts'
-            raise InputError(f"{problem}: leave out zero= (--zero) and discounts=")
-
         # grades to learn gains of
         if not graded:
             raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
@@ -225,26 +208,6 @@ class DirectDescription(Description):
             if (dcg.n_grades, dcg.depth) != (n_grades, depth):
                 shape = f"{dcg.n_grades} grades and {dcg.depth} positions"
                 raise InputError(f"{name} has {shape}, the log has {n_grades} and {depth}")
-
-
-@dataclass(frozen=True)
-class FormScore:
-    """How well a form predicts held-out judgements, and how well it fits the whole log.
-
-    `log_likelihood` and `error` are the mean log likelihood of a held-out judgement and its
-    standard error, `share` is the share of preferences respected; `ahead` and `ahead_error` are the
-    mean minus the DCG's, and its error. `gain` is by how much the whole log's objective is lower
-    than the DCG's, and `p_value`, if tested, the share of logs simulated from the fitted DCG with
-    such a gain.
-    """
-
-    log_likelihood: float
-    error: float
-    share: float
-    ahead: float
-    ahead_error: float
-    gain: float = 0.0
-    p_value: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +265,6 @@ class QPFit:
     """
 
     results: ClassVar = ("metric", "utility", "objective", "gap", "n_iter", "visible", "dropped")
-    list_utility: ClassVar = None
 
     description: QPDescription
     utility: Utility
@@ -329,14 +291,14 @@ class DirectFit:
     """What the direct fit returns: the attributes of a fitted `DCGLearner`.
 
     `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held
-    ties, and `list_utility` is the metric in a form beyond the DCG. `members` are those of a blend.
-    `weighed_on` is the weight of the judgements; of a blend that keeps the weights of its start,
-    the weight of the judgements behind these. `wrong_share` is that of `wrong_verdicts`. `cautions`
-    are warnings of the log, `unconverged` warns of a descent that stopped too early, or is empty.
+    ties. `members` are those of a blend. `weighed_on` is the weight of the judgements; of a blend
+    that keeps the weights of its start, the weight of the judgements behind these. `wrong_share` is
+    that of `wrong_verdicts`. `cautions` are warnings of the log, `unconverged` warns of a descent
+    that stopped too early, or is empty.
     """
 
     results: ClassVar = (
-        *("metric", "dcg", "utility", "form", "form_scores", "scale"),
+        *("metric", "dcg", "scale"),
         *("error_rate", "wrong_share", "rater_error", "tie_threshold"),
         *("position_bias", "rater_bias"),
         *("loss", "members", "objective", "n_effective", "n_iter", "warm", "visible"),
@@ -355,9 +317,6 @@ class DirectFit:
     dropped: Counts
     warm: bool
     visible: Visibility
-    form: str = "dcg"
-    form_scores: Mapping[str, FormScore] = field(default_factory=dict)
-    list_utility: ListUtility | None = None
     members: tuple[Member, ...] = ()
     weighed_on: float = 0.0
     wrong_share: float = 0.0
@@ -375,17 +334,9 @@ class DirectFit:
         return None if self.machine is None else self.machine.dcg
 
     @property
-    def metric(self) -> DCG | ListUtility:
-        """The DCG or, in another form, the list utility."""
-        return self.dcg if self.list_utility is None else self.list_utility
-
-    @property
-    def utility(self) -> DCG | ListUtility:
-        """The metric as a `ListUtility`; the DCG itself if it cannot be one."""
-        if self.list_utility is not None:
-            return self.list_utility
-        beyond = self.dcg.gains.min() < 0 or (np.diff(self.dcg.discounts) > 0).any()
-        return self.dcg if beyond else ListUtility.of_dcg(self.dcg)
+    def metric(self) -> DCG:
+        """The DCG."""
+        return self.dcg
 
     @property
     def scale(self) -> float:

@@ -16,7 +16,6 @@ from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.dcg_model import Curves, DirectObjective, Model
 from dcglearn.learning.judgement_kernel import SIGMOID
 from dcglearn.learning.trust_region import Descents, descend
-from dcglearn.metrics.list_utility import ListUtility
 
 
 @dataclass(frozen=True)
@@ -77,15 +76,6 @@ class Optimum:
     def curves(self) -> Curves:
         """Metric and judges."""
         return self.model.curves(self.theta)
-
-    def utility(self, grade_names: tuple[str, ...] | None, notes: tuple[str, ...]) -> ListUtility:
-        """Return the metric, with gains from 0 to 1 and discounts from 1."""
-        curves = self.curves
-        points = self.model.points(self.theta[None])
-        gains, discounts = curves.scaled
-        stops = np.zeros(len(gains)) if points.stops is None else points.stops[0]
-        best = 0.0 if points.best is None else float(points.best[0])
-        return ListUtility(gains, discounts, stops, best, grade_names, notes)
 
 
 def search(

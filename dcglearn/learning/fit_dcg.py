@@ -1,8 +1,4 @@
-"""The direct fit of gains, discounts and judges to a log: a description in, a frozen fit out.
-
-In every form, the DCG is fitted first; a form beyond it is then fitted to the same judgements,
-from around it.
-"""
+"""The direct fit of gains, discounts and judges to a log: a description in, a frozen fit out."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -26,10 +22,9 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.dcg_model import DirectObjective, Model, empty_gain, log_curves
-from dcglearn.learning.descriptions import FORMS, LOSSES, DirectDescription, DirectFit
+from dcglearn.learning.descriptions import LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.direct_search import Optimum, search, search_from
 from dcglearn.learning.fit_utility import fit_settings
-from dcglearn.learning.form_search import bases_near, search_form
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
@@ -47,7 +42,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class FittedDCG(DirectObjective):
-    """A DCG fitted to judgements, with the objective that it minimises; other forms start from it.
+    """A DCG fitted to judgements, with the objective that it minimises.
 
     `pairs` are the log's pairs that the fit used, row by row those of `judgements`: without pairs
     of equal lists and raters who always name one side. None for a log in parts, and for simulated
@@ -61,12 +56,6 @@ class FittedDCG(DirectObjective):
     starts: Sequence[Floats]
     n_starts: int
     max_iter: int
-
-    def search_form(self, form: str, start: Floats | None = None) -> Optimum:
-        """Return the optimum of a form for the same judgements; `start` is as in `search_form`."""
-        in_form = replace(self, model=replace(self.model, form=form))
-        bases = bases_near(self.model, self.theta)
-        return search_form(in_form, bases, start=start, max_iter=self.max_iter)
 
     def on(self, judgements: JudgementSource, share: float) -> Self:
         """Return the DCG fitted to other judgements, from this one and from the starts."""
@@ -88,44 +77,20 @@ def fit_direct(
     refit: str = "never",
     checkpointing: Checkpointing = NO_CHECKPOINT,
 ) -> DirectFit:
-    """Return the fit of gains, discounts and judges, in the form that the description names.
+    """Return the fit of gains, discounts and judges.
 
     `start` is as in `WarmStart.of`; the other parameters and the errors are those of
     `DCGLearner.fit`.
     """
     # what to fit, from where
-    one_of(description.form, "form", FORMS, ", auto")
     warm = None if start is None else WarmStart.of(start).of_loss(description.loss_used)
     log = with_grades(log, description.n_grades)
-    if description.form != "dcg":
-        whole(description, log, checkpointing)
 
-    with one_blas_thread():
-        # the DCG, of which a checkpoint is
-        of_dcg = partial(fit_settings, replace(description, form="dcg"), log)
-        with checkpointing.opened(lambda: of_dcg(start=str(warm), refit=refit)) as checkpointed:
-            fitted, dcg = fit_dcg(log, description, warm, refit=refit, checkpointed=checkpointed)
-        form = description.form
-        if form == "dcg":
-            return fitted
-
-        # a form beyond it
-        near = None if warm is None else warm.in_its_form(form, dcg.model, fitted.raters)
-        result = dcg.search_form(form, near)
-        return with_form(fitted, form, result, dcg.judgements, warm=near is not None)
-
-
-def whole(
-    description: DirectDescription, log: OpenLog, checkpointing: Checkpointing
-) -> PreferencePairs:
-    """Return the log; raise InputError if it is in parts, or a checkpoint is asked for."""
-    if isinstance(log, PartedLog) or checkpointing.checkpoint is not None:
-        raise InputError(
-            f'form="{description.form}" needs the log in memory, without checkpoint=; form="dcg" '
-            "does not",
-            see="whole-log",
-        )
-    return log
+    # what must be equal when it is resumed
+    settings = partial(fit_settings, description, log, start=str(warm), refit=refit)
+    with one_blas_thread(), checkpointing.opened(settings) as checkpointed:
+        fitted, _ = fit_dcg(log, description, warm, refit=refit, checkpointed=checkpointed)
+        return fitted
 
 
 def fit_dcg(
@@ -137,7 +102,7 @@ def fit_dcg(
     checkpointed: Callable[[Any], Any] = lambda source: source,
     independent: bool = False,
 ) -> tuple[DirectFit, FittedDCG]:
-    """Fit the DCG to an opened log, and keep what other forms start from.
+    """Fit the DCG to an opened log, and keep the model and the judgements.
 
     Judgements that are `independent` all count, however few their lists.
     """
@@ -328,16 +293,6 @@ def _direct_fit(
     n_free = model.n_grades - 2 + model.depth
     contrary = _contrary(log, fitted, judgements, result)
     return replace(fitted, cautions=_cautions(fitted.n_effective, n_free, contrary))
-
-
-def with_form(
-    dcg: DirectFit, form: str, result: Optimum, judgements: JudgementSource, *, warm: bool
-) -> DirectFit:
-    """Return the fit with the metric and the judges of a form beyond its DCG."""
-    end = _facts_of_search(result, judgements)
-    utility = result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
-    end["unconverged"] = end["unconverged"] or dcg.unconverged
-    return replace(dcg, form=form, curves=result.curves, warm=warm, list_utility=utility, **end)
 
 
 def _facts_of_search(result: Optimum, judgements: JudgementSource) -> Fields:

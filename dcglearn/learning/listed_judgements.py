@@ -69,7 +69,7 @@ class ListedJudgements(JudgedPairs):
         # value of each list, once
         tables = points.tables
         values = list_values(self.lists, *tables)
-        factors = list_factors(self.lists, *tables[:2]) if curved else np.zeros((n, 0, size))
+        factors = list_factors(self.lists, *tables) if curved else np.zeros((n, 0, size))
 
         how = n_judges, kind, order, values, factors, points.thresholds, points.judges
 
@@ -83,13 +83,9 @@ class ListedJudgements(JudgedPairs):
         loss, of_values, of_thresholds, of_judges, judges_twice, *second = totals
 
         # slopes in the parameters
-        moment, further = np.zeros((n, depth, n_grades)), np.zeros((n, 0))
+        moment = np.zeros((n, depth, n_grades))
         if order > VALUE:
-            with_stops = points.stops is not None
-            moment, of_stops, of_best = list_slopes(
-                self.lists, of_values, tables, with_stops=with_stops
-            )
-            further = of_stops if points.best is None else of_best[:, None]
+            moment = list_slopes(self.lists, of_values, tables)
 
         # second derivatives in the parameters
         n_all = size + points.thresholds.shape[1] if curved else 0
@@ -99,6 +95,4 @@ class ListedJudgements(JudgedPairs):
             add_curvatures(with_error, curvatures, factors, crossed, joint)
             joint[:, :size, :size] -= products + products.transpose(0, 2, 1)
         slopes = moment, of_thresholds, of_judges
-        return LossSums(
-            loss, *slopes, joint, crossed, judges_twice, coupled=np.zeros((n, 0)), further=further
-        )
+        return LossSums(loss, *slopes, joint, crossed, judges_twice, coupled=np.zeros((n, 0)))

@@ -39,17 +39,14 @@ class Points:
     With gains, shape (B, L), and discounts, (B, K), ``discounts * gains`` is the utility in units
     of the judges' noise. Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the strengths;
     ``t[0]`` is not used, ``t[M + 1]`` infinite. `errors`, (B, R), are the judges' error rates;
-    `stops`, (B, L), and `best`, (B,), further parameters of a `ListUtility`, which only judgements
-    by list see; `biases`, (B, R), the judges' position biases, in units of their noise, or None
-    where sides are not known.
+    `biases`, (B, R), their position biases, in units of their noise, or None where sides are not
+    known.
     """
 
     gains: Floats
     discounts: Floats
     thresholds: Floats
     errors: Floats
-    stops: Floats | None = None
-    best: Floats | None = None
     biases: Floats | None = None
 
     def __len__(self) -> int:
@@ -62,12 +59,11 @@ class Points:
         return tuple(array for array in arrays if array is not None)
 
     @property
-    def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def tables(self) -> tuple[Floats, Floats]:
         """Values of grades and positions, as kernels over lists take them: see `list_kernel`."""
-        n, n_grades = self.gains.shape
-        stops = np.zeros((n, n_grades)) if self.stops is None else self.stops
-        best = np.zeros(n) if self.best is None else self.best
-        return _with_unknown(self.gains), self.discounts, _with_unknown(stops), best
+        padded = np.zeros((len(self), self.gains.shape[1] + 1))
+        padded[:, 1:] = self.gains  # behind a zero for -1, the grade that is not known
+        return padded, self.discounts
 
     @property
     def judges(self) -> Floats:
@@ -168,13 +164,12 @@ class LossSums(AddedByField):
     """Losses at B points, with their slopes and curvature; parts add with ``+``.
 
     `loss`, shape (B,), is the weighted sum over the pairs, `moment`, (B, K, L), its slope in W,
-    ``sum v loss'(z) d``, and `thresholds`, (B, M + 2), `judges`, (B, J), and `further`, (B, L), (B,
-    1) or (B, 0), those in the thresholds, error rates (and then, where J is 2 R, biases), and the
-    stop probabilities or the share of the best result. `joint`, (B, m, m), is ``sum v loss'' u
-    u^T`` for the slopes u of z in the L gains and K discounts, and the second derivatives that
-    involve the M + 2 thresholds, in this order; `crossed`, (B, J, m), `judges_twice`, (B, J), and
-    `coupled`, (B, R) or (B, 0), are those that involve judges: the last those in an error rate and
-    a bias.
+    ``sum v loss'(z) d``, and `thresholds`, (B, M + 2), and `judges`, (B, J), those in the
+    thresholds and error rates (and then, where J is 2 R, biases). `joint`, (B, m, m), is ``sum v
+    loss'' u u^T`` for the slopes u of z in the L gains and K discounts, and the second derivatives
+    that involve the M + 2 thresholds, in this order; `crossed`, (B, J, m), `judges_twice`, (B, J),
+    and `coupled`, (B, R) or (B, 0), are those that involve judges: the last those in an error rate
+    and a bias.
     """
 
     loss: Floats
@@ -185,7 +180,6 @@ class LossSums(AddedByField):
     crossed: Floats
     judges_twice: Floats
     coupled: Floats
-    further: Floats
 
 
 def _arguments(points: Points, kind: int, order: int) -> tuple[Any, ...]:
@@ -215,19 +209,12 @@ def pair_loss(
     return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
 
 
-def _with_unknown(values: Floats) -> Floats:
-    """Return values of the L grades after a zero for -1, the grade that is not known."""
-    padded = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    padded[..., 1:] = values
-    return padded
-
-
 def _sums(judgements: JudgedPairs, arguments: tuple[Any, ...]) -> LossSums:
     """Return the sums for arguments of `judgement_sums` behind the rows."""
 
     def part(start: int, stop: int) -> LossSums:
         *sums, _ = judgement_sums(judgements.bound.address, start, stop, *arguments)
-        return LossSums(*[*sums, np.zeros((len(sums[0]), 0))])
+        return LossSums(*sums)
 
     n = len(judgements)
     return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)

@@ -38,7 +38,6 @@ class ChainSchedule:
     jumps: float = 0.1  # share of moves by a whole difference, from basin to basin
     reach: float = 2.38  # scale of the other moves (ter Braak 2006, section 2)
     jitter: float = 1e-4  # standard deviation of what is added to each move
-    further: float = 0.2  # that of the further parameters of starts around the fit
 
 
 CHAINS = ChainSchedule()
@@ -71,12 +70,11 @@ def posterior_draws(
     objective = DirectObjective(model, judgements, min(for_all, max(share, 1.0)))
 
     # curvature of the fitted DCG
-    of_dcg = replace(objective, model=replace(model, form="dcg"))
-    curvature = of_dcg(theta[None, : model.places.further.start]).dense[0]
+    curvature = objective(theta[None]).dense[0]
 
     # values of repeated lists are computed once
     listed = ListedJudgements.of(judgements)
-    if model.form != "dcg" or len(listed.lists) < len(judgements):
+    if len(listed.lists) < len(judgements):
         objective = replace(objective, judgements=listed.merged())
 
     starts = _starts(objective, theta, curvature, np.concatenate(fitted.starts), rng)
@@ -153,19 +151,15 @@ def _starts(
     half = CHAINS.n // 2
     n_known = len(known)
     n_common = model.places.own_errors.start
-    further = model.places.further
-    n_further = model.places.sizes[-1]
     around, others = (np.tile(theta, (n, 1)) for n in (half, n_known))
 
     # draws around the fit; the symmetric root does not depend on the signs of eigenvectors
     values, vectors = np.linalg.eigh(curvature)
     root = vectors / np.sqrt(np.maximum(values, 1.0)) @ vectors.T
     around[:, :n_common] += rng.normal(size=(half, n_common)) @ root
-    around[:, further] += CHAINS.further * rng.normal(size=(half, n_further))
 
-    # known curves with random further parameters
+    # known curves
     others[:, :n_common] = known[:, :n_common]
-    others[:, further] = rng.random((n_known, n_further))
 
     around, others = (np.clip(points, *model.bounds) for points in (around, others))
     order = np.argsort(_values(objective, others), kind="stable")

@@ -21,7 +21,6 @@ from dcglearn.learning.dcg_model import (
 )
 from dcglearn.learning.descriptions import DirectFit, Member, QPDescription
 from dcglearn.learning.fit_utility import fit_qp
-from dcglearn.learning.form_search import parameters_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
@@ -37,8 +36,7 @@ class WarmStart:
     """Gains and discounts to start from, with the judges where they are known.
 
     `name` stands for the start in messages. `curves` is None for a metric without judges; `loss`
-    and `raters` are those of a fit; `in_form` has the form, the start of its own curves, and its
-    further parameters, if beyond the DCG; `members` and `weighed_on` are those of a blend.
+    and `raters` are those of a fit; `members` and `weighed_on` are those of a blend.
     """
 
     name: str
@@ -47,7 +45,6 @@ class WarmStart:
     curves: Curves | None = None
     loss: str | None = None
     raters: tuple[str, ...] = ()
-    in_form: tuple[str, WarmStart, Floats] | None = None
     members: tuple[Member, ...] = ()
     weighed_on: float = 0.0
 
@@ -81,9 +78,9 @@ class WarmStart:
 
     @classmethod
     def _of_fit(cls, name: str, fit: DirectFit) -> WarmStart:
-        """Return the start of a fit; in a form beyond the DCG, start from the DCG beside it."""
+        """Return the start of a fit."""
         curves = fit.curves
-        warm = cls(
+        return cls(
             name,
             curves.gains,
             curves.discounts,
@@ -94,13 +91,6 @@ class WarmStart:
             members=fit.members,
             weighed_on=fit.weighed_on,
         )
-        if fit.list_utility is None:
-            return warm
-
-        # the DCG that fits best is near the fit's own, not near the form's curves
-        warm._check()
-        in_form = fit.form, warm, parameters_of(fit.list_utility, fit.form)
-        return cls(name, fit.dcg.gains, fit.dcg.discounts, in_form=in_form)
 
     def _check(self) -> None:
         """Raise InputError if a number is impossible."""
@@ -151,12 +141,6 @@ class WarmStart:
                 "the same loss, or start from its DCG"
             )
 
-    def in_its_form(self, form: str, model: Model, raters: Sequence[str]) -> Floats | None:
-        """Return the parameters of a fit in this form, its further ones last, or None."""
-        if self.in_form is None or self.in_form[0] != form:
-            return None
-        return np.append(self.in_form[1].parameters(model, raters)[0], self.in_form[2])
-
     def parameters(self, model: Model, raters: Sequence[str]) -> list[Floats]:
         """Return start parameters, (p,), within the bounds: one vector if judges are known.
 
@@ -174,7 +158,7 @@ class WarmStart:
             return [model.starts(metric, softer, empty_gain(self.gains))[0] for softer in SOFTER]
 
         # the curves, and how sharply the judges see
-        theta = with_curves(model, np.zeros(at.further.start), self.gains, self.discounts)
+        theta = with_curves(model, np.zeros(at.n), self.gains, self.discounts)
         theta[at.sharpness] = np.log(curves.sharpness)
 
         # error rates and position biases, by rater

@@ -20,9 +20,8 @@ N_DRAWS = 1000
 class JudgeDraws:
     """Draws of a metric and its judges from what a log allows, B of each.
 
-    `gains`, shape (B, L), and `discounts`, shape (B, K), are the metric. `further`, shape (B, L) or
-    (B, 1), holds the stops or the share of the best of a `ListUtility`, and is None for a DCG.
-    `scale`, `tie_threshold`, `error_rate` and `bias`, shape (B,), are as in `Judges`.
+    `gains`, shape (B, L), and `discounts`, shape (B, K), are the metric. `scale`, `tie_threshold`,
+    `error_rate` and `bias`, shape (B,), are as in `Judges`.
     """
 
     gains: Floats
@@ -31,7 +30,6 @@ class JudgeDraws:
     tie_threshold: Floats
     error_rate: Floats
     bias: Floats
-    further: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.scale)
@@ -47,15 +45,11 @@ class JudgeDraws:
 
     def of_grades(self, grades: Indices) -> JudgeDraws:
         """Return the draws with the gain of the grade ``grades[g]`` for each grade g."""
-        further = self.further
-        if further is not None and further.shape == self.gains.shape:
-            further = further[:, grades]
-        return replace(self, gains=self.gains[:, grades], further=further)
+        return replace(self, gains=self.gains[:, grades])
 
     @property
     def _arrays(self) -> dict[str, Floats]:
-        arrays = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: array for name, array in arrays.items() if array is not None}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def to_dict(self) -> Fields:
         """Return the arrays as lists."""
@@ -65,15 +59,15 @@ class JudgeDraws:
     def from_dict(cls, values: Any, shape: tuple[int, int]) -> Self:
         """Build draws of a metric with L grades and K positions from what `to_dict` returns."""
         names = [one.name for one in fields(cls)]
-        if not isinstance(values, Mapping) or {*values, "further"} != {*names}:
+        if not isinstance(values, Mapping) or values.keys() != {*names}:
             raise InputError(f'"draws" of the judges must hold {", ".join(names)}')
 
         # all arrays, one row a draw
-        widths = {"gains": [shape[:1]], "discounts": [shape[1:]], "further": [shape[:1], (1,)]}
+        widths = {"gains": shape[:1], "discounts": shape[1:]}
         arrays = {}
         for name, value in values.items():
             array = finite_array(value, f'"{name}" of the draws', 2 if name in widths else 1)
-            if array.shape[1:] not in widths.get(name, [()]) or len(array) != len(values["scale"]):
+            if array.shape[1:] != widths.get(name, ()) or len(array) != len(values["scale"]):
                 raise InputError(f'"{name}" of the draws has shape {array.shape}')
             arrays[name] = array
         return cls(**arrays)

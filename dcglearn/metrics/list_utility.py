@@ -1,27 +1,22 @@
-"""Values of ranked lists beyond the sum, nested around DCG: saturation, and the best result."""
+"""Values of ranked lists beyond the sum: users who stop at a result, and the best result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from math import comb
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import table_of
 from dcglearn.foundation.validation import (
-    Fields,
     Floats,
-    Indices,
     InputError,
-    Integers,
     PolarsFrame,
     finite_array,
     graded_lists,
 )
 from dcglearn.metrics.dcg import DCG, NormalisedMetric, short_row
-from dcglearn.metrics.judges import Judges
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,13 +45,12 @@ class ListUtility(NormalisedMetric):
         a good result, `best` those to whom the best one counts most.
     best : float
         Share ``x`` of the best result, from 0 to 1. It is 0 where `stops` are given.
-    grade_names, notes, plain, judges
+    grade_names, notes, plain
         As in `DCG`; ERR and others of `textbook_list_metrics` are plain.
 
     See Also
     --------
     evaluation.textbook_list_metrics : ERR, RBP and others.
-    DCGLearner : Learn one with ``form=``.
 
     Examples
     --------
@@ -74,7 +68,6 @@ class ListUtility(NormalisedMetric):
     grade_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     plain: bool = False
-    judges: Judges | None = None
 
     _kind = "list_utility"
     _name = "the utility"
@@ -106,12 +99,6 @@ class ListUtility(NormalisedMetric):
 
         self.__dict__.update(gains=gains, discounts=discounts, stops=stops, best=best)
         self._set_texts()
-
-    @classmethod
-    def of_dcg(cls, dcg: DCG) -> ListUtility:
-        """Return a DCG as a list utility without stops; its numbers must suit one."""
-        texts: Fields = {"grade_names": dcg.grade_names, "notes": dcg.notes}
-        return cls(dcg.gains, dcg.discounts, plain=dcg.plain, **texts)
 
     @property
     def form(self) -> str:
@@ -149,25 +136,16 @@ class ListUtility(NormalisedMetric):
     def ideal_of_counts(self, counts: ArrayLike) -> Floats:
         """Return the largest value of documents whose grades are counted, shape (n,).
 
-        Where the order by gain is the best, it is used (for a DCG, for ERR and RBP, for the
-        best-result form). Otherwise a dynamic programme over the counts of the documents used so
-        far is exact, since what follows a document is scaled by its survival: ``V_k(n) = max_a c_k
-        g_a + (1 - s_a) V_{k+1}(n - e_a)``, on at most ``binom(K + L, L)`` states. `counts`, shape
-        (n, L), holds the number of documents of each grade; with fewer than positions, the last
-        stay empty. Raises InputError if there are too many states.
-
-        Examples
-        --------
-        The order by grade is not always the best: what stops the user may count more below others.
-
-        >>> discounts = DCG.standard(4, 3).discounts
-        >>> utility = ListUtility([0, 0.4, 0.9, 1], discounts, stops=[0, 0, 1, 1])
-        >>> utility.score([3, 1, 1]).round(5), utility.ideal([3, 1, 1]).round(5)
-        (np.float64(1.0), np.float64(1.15237))
+        It is that of the order by gain, as for ERR, RBP and the best result. Raises InputError if
+        another order may be better. `counts`, shape (n, L), holds the number of documents of each
+        grade; with fewer than positions, the last stay empty.
         """
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         if not self._ordered_by_gain:
-            return _best_by_counts(self.gains, self.discounts, self.stops, table)
+            raise InputError(
+                "with these stops the best order is not that by gain, so the ideal value is not "
+                "known: do not normalise"
+            )
 
         # lists in the order by gain, equal gains by stops
         order = np.lexsort((self.stops, -self.gains))
@@ -192,14 +170,6 @@ class ListUtility(NormalisedMetric):
         # what each swap adds, at each position
         added = falls[:, None, None] * lead - later[:, None, None] * lost
         return bool((added[:, *np.triu_indices(len(g), 1)] >= 0).all())
-
-    def normalised(self) -> ListUtility:
-        """Return the same metric with a largest gain and a first discount of 1, if there is one."""
-        top, first = self.gains.max(), self.discounts[0]
-        if top <= 0 or first <= 0:
-            raise InputError("a list utility that is worth nothing has no such form")
-        gains, discounts = self.gains / top, self.discounts / first
-        return ListUtility(gains, discounts, self.stops, self.best, self.grade_names, self.notes)
 
     @property
     def table(self) -> PolarsFrame:
@@ -227,85 +197,3 @@ class ListUtility(NormalisedMetric):
         is_best = self.form == "best"
         parts.append(f"best={self.best:.5g}" if is_best else f"stops={short_row(self.stops)}")
         return f"ListUtility({', '.join(parts)}{', plain=True' if self.plain else ''})"
-
-
-def _best_by_counts(gains: Floats, discounts: Floats, stops: Floats, counts: Integers) -> Floats:
-    """Return the largest saturation utility of documents counted by grade, (Q, L) to (Q,)."""
-    # distinct counts, of the grades that occur
-    depth = len(discounts)
-    distinct, query = np.unique(np.minimum(counts, depth), axis=0, return_inverse=True)
-    used = np.flatnonzero(distinct.any(axis=0))
-    if not len(used):
-        return np.zeros(len(counts))
-
-    n_states, most_states = comb(depth + len(used), len(used)), 500_000
-    if n_states > most_states:
-        raise InputError(
-            f"the best order of {len(used)} grades at {depth} positions has {n_states:,} states, "
-            f"more than the {most_states:,} that are searched: "
-            "give the metric a smaller depth, or do not normalise"
-        )
-
-    # solve for some queries at a time
-    model = gains[used], discounts, 1 - stops[used], *_states(depth, len(used))
-    size = max((1 << 22) // n_states, 1)
-    parts = np.split(distinct[:, used], range(size, len(distinct), size))
-    values = [_values(*model, part) for part in parts]
-    return np.concatenate(values)[query.ravel()]
-
-
-def _values(
-    gains: Floats,
-    discounts: Floats,
-    going_on: Floats,
-    states: Integers,
-    successors: Indices,
-    counts: Integers,
-) -> Floats:
-    """Return the value of the best list of documents counted by grade, (Q, L) to (Q,).
-
-    States are lists so far; the last positions are solved first.
-    """
-    value = np.zeros((len(states), len(counts)))
-    length = states.sum(axis=1)
-    for k in range(len(discounts) - 1, -1, -1):
-        at = np.flatnonzero(length == k)
-        best = np.zeros((len(at), len(counts)))
-        for a, (gain, survival) in enumerate(zip(gains, going_on, strict=True)):
-            worth = discounts[k] * gain + survival * value[successors[at, a]]
-            np.maximum(best, np.where(states[at, a, None] < counts[:, a], worth, 0.0), out=best)
-        value[at] = best
-    return value[0]
-
-
-@lru_cache(maxsize=8)
-def _states(depth: int, n_grades: int) -> tuple[Integers, Indices]:
-    """Return the states of a list so far, and the number of the state after one more result.
-
-    A state is the number of results of each of the L grades, at most `depth` together; the S states
-    are in lexicographic order. Both arrays have shape (S, L): the counts, and the successor by the
-    grade of the next result (0 where the list is full).
-    """
-    # all states, a grade at a time; `room` is for results of the grades to come
-    room, states = np.array([depth]), np.zeros((1, 0), dtype=np.int64)
-    for _ in range(n_grades):
-        rows = np.repeat(np.arange(len(room)), room + 1)
-        starts = np.cumsum(room + 1) - (room + 1)
-        chosen = np.arange(len(rows)) - starts[rows]
-        states, room = np.column_stack([states[rows], chosen]), room[rows] - chosen
-
-    # n_of[r, d] is the number of states of d grades and at most r results
-    n_of = np.array([[comb(r + d, d) for d in range(n_grades + 1)] for r in range(depth + 1)])
-
-    # a state's number is that of the states before it, which have fewer results of its first grade,
-    # or as many of it and fewer of the second, and so on
-    successors = np.zeros(states.shape, dtype=np.intp)
-    open_states = np.flatnonzero(room > 0)
-    n_left = n_grades - np.arange(n_grades)
-    for grade in range(n_grades):
-        successor = states[open_states].copy()
-        successor[:, grade] += 1
-        room_at = depth - np.cumsum(successor, axis=1) + successor
-        n_before = n_of[room_at, n_left] - n_of[room_at - successor, n_left]
-        successors[open_states, grade] = n_before.sum(axis=1)
-    return states, successors

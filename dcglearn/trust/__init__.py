@@ -1,6 +1,6 @@
 """How far a fit can be trusted: held-out comparison, bands, ceiling, segments.
 
-Also what to choose (C, the ridge, the form) and what to ask (the next pairs).
+Also what to choose (C, the ridge) and what to ask (the next pairs).
 """
 
 from dcglearn.foundation.public_names import public_names

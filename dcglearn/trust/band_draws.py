@@ -27,13 +27,11 @@ from dcglearn.learning.descriptions import (
     fit_of,
     warn_of,
 )
-from dcglearn.learning.form_search import parameters_of
-from dcglearn.metrics.dcg import DCG, as_curves, grade_labels, parameter_names
+from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.judge_draws import judge_draws, with_draws
 from dcglearn.trust.resampling import FEWEST_TESTED, no_more_lists, unit_of
 
@@ -51,14 +49,11 @@ class Bands(Finding):
     """Bands of gains and discounts.
 
     `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and
-    `discounts`, shape (B, K), are draws. In a form beyond the DCG, `further` holds draws of the
-    stop probabilities, shape (B, L), or of the share of the best result, shape (B, 1), and
-    `further_learned` what was learned; a stop probability common to all grades cannot be told from
-    a discount, so all are on the scale on which grade 0 never stops. `level` is the share of logs
-    in which a band is to hold the truth: of each parameter by itself, or of all at once in
-    `simultaneous` bands. A band that what was learned lies beyond ends there instead. `by` is the
-    independent unit, and `n_units` their number in the log. `metric` is the learned metric, in its
-    form and with its judges, and with draws of both for intervals of shares of people.
+    `discounts`, shape (B, K), are draws. `level` is the share of logs in which a band is to hold
+    the truth: of each parameter by itself, or of all at once in `simultaneous` bands. A band that
+    what was learned lies beyond ends there instead. `by` is the independent unit, and `n_units`
+    their number in the log. `metric` is the learned DCG with its judges, and with draws of both for
+    intervals of shares of people.
     """
 
     dcg: DCG
@@ -67,11 +62,8 @@ class Bands(Finding):
     level: float
     by: str
     n_units: int
-    form: str = "dcg"
-    further: Floats | None = field(default=None, repr=False)
-    further_learned: Floats | None = None
     kind: str = "pointwise"
-    metric: DCG | ListUtility | None = field(default=None, repr=False)
+    metric: DCG | None = field(default=None, repr=False)
 
     _labels: ClassVar = {"low": "band of each", "all_low": "band of all at once"}
 
@@ -88,12 +80,7 @@ class Bands(Finding):
     @property
     def discount_band(self) -> Floats:
         """Lower and upper ends for every position, shape (2, K)."""
-        return self._ends[:, self.gains.shape[1] :][:, : self.discounts.shape[1]]
-
-    @property
-    def further_band(self) -> Floats:
-        """Ends for stop probabilities, shape (2, L), or for the share of the best, (2, 1)."""
-        return self._ends[:, self.gains.shape[1] + self.discounts.shape[1] :]
+        return self._ends[:, self.gains.shape[1] :]
 
     @property
     def _ends(self) -> Floats:
@@ -103,7 +90,7 @@ class Bands(Finding):
 
     @property
     def drawn(self) -> Floats:
-        """Ends from the draws alone, shape (2, p): gains, discounts, and what is beyond them."""
+        """Ends from the draws alone, shape (2, p): gains and discounts."""
         return self._holding(self.share)
 
     @property
@@ -152,24 +139,22 @@ class Bands(Finding):
         low, high = np.zeros(draws.shape[1]), np.ones(draws.shape[1])
 
         # gains of harmful grades, and discounts that rise, have none
-        n_gains, n_discounts = self.gains.shape[1], self.discounts.shape[1]
+        n_gains = self.gains.shape[1]
         low[:n_gains] = 0.0 if (self.gains >= 0).all() else -np.inf
         if (np.diff(self.discounts) > 0).any():
-            high[n_gains : n_gains + n_discounts] = np.inf
+            high[n_gains:] = np.inf
         fixed = np.ptp(draws, axis=0) == 0
         return np.where(fixed, draws[0], np.array([low, high]))
 
     @property
     def _draws(self) -> Floats:
         """Draws of all parameters, shape (B, p)."""
-        further = [] if self.further is None else [self.further]
-        return np.hstack([self.gains, self.discounts, *further])
+        return np.hstack([self.gains, self.discounts])
 
     @property
     def _estimates(self) -> Floats:
         """What was learned, shape (p,)."""
-        further = [] if self.further_learned is None else [self.further_learned]
-        return np.concatenate([self.dcg.gains, self.dcg.discounts, *further])
+        return np.concatenate([self.dcg.gains, self.dcg.discounts])
 
     @property
     def sentence(self) -> str:
@@ -210,15 +195,7 @@ class Bands(Finding):
         `low` and `high` are the ends of the pointwise band, `all_low` and `all_high` of the
         simultaneous one.
         """
-        # name the parameters
         names = parameter_names(self.dcg.n_grades, self.dcg.depth, self.dcg.grade_names)
-        if self.form == "best":
-            names.append("share of the best")
-        elif self.further_learned is not None:
-            grades = grade_labels(self.dcg.n_grades, self.dcg.grade_names)
-            names += [f"stop at {grade}" for grade in grades]
-
-        # a row each
         errors = self._draws.std(axis=0, ddof=1)
         pointwise = replace(self, kind="pointwise")._ends
         columns = names, self._estimates, errors, *pointwise, *self.simultaneous._ends
@@ -252,11 +229,6 @@ class Bands(Finding):
                 if self._alike
                 else f"every step between neighbouring gains is above {small}, by its own band"
             )
-        if self.form == "saturation":
-            notes.append(
-                "grade 0 is taken never to stop: a stop that all grades share cannot be told from "
-                "a discount"
-            )
         return notes
 
 
@@ -286,7 +258,6 @@ def bands(
     ----------
     log, learner : Preferences, DCGLearner, optional
         The log, and the learner whose settings are used, by default ``DCGLearner()``.
-        ``form="auto"`` is chosen once.
     by : {"pair", "rater", "query", "list"}, optional
         The independent unit; by default raters, else queries (20 at least), else lists that recur,
         else pairs.
@@ -322,8 +293,8 @@ def bands(
     # fit the whole log
     fit = fit_of(learner)
     llm = None if fit is None else fit.llm
-    description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
-    whole = fit_in_form(log, description, llm=llm)
+    description = replace(DirectDescription.of(learner), n_grades=log.n_grades)
+    whole = fit_learner(log, description, llm=llm)
     if fit is None:
         warn_of(whole)
 
@@ -332,22 +303,15 @@ def bands(
         raise InputError(no_posterior(whole))
     draws = judge_draws(log, whole, unit, 10 * n_resamples, random_state)
 
-    # put all on one scale
-    drawn = draws.gains, draws.discounts, draws.further
-    gains, discounts, further = _identified(whole.form, *drawn)
-    learned = _identified(whole.form, *_learned(whole))
-    dcg = DCG(learned[0][0], learned[1][0], whole.dcg.grade_names, whole.dcg.notes)
+    dcg = whole.dcg
     return Bands(
-        dcg=dcg,
-        gains=gains,
-        discounts=discounts,
+        dcg=DCG(dcg.gains, dcg.discounts, dcg.grade_names, dcg.notes),
+        gains=draws.gains,
+        discounts=draws.discounts,
         level=level,
         by=unit,
         n_units=_n_units(log, unit),
-        form=whole.form,
-        further=further,
-        further_learned=None if learned[2] is None else learned[2][0],
-        metric=with_draws(whole.metric, draws),
+        metric=with_draws(dcg, draws),
     )
 
 
@@ -401,22 +365,3 @@ def no_posterior(fit: DirectFit) -> str:
 
 def _n_units(log: Preferences, by: str) -> int:
     return len(np.unique(np.concatenate(log.clusters(by))))
-
-
-Draws = tuple[Floats, Floats, Floats | None]
-"""Gains, discounts and further parameters, one row a draw."""
-
-
-def _identified(form: str, gains: Floats, discounts: Floats, further: Floats | None) -> Draws:
-    """Return parameters on the scale of `Bands`: grade 0 never stops."""
-    if form != "saturation" or further is None:
-        return gains, discounts, further
-    left = 1 - further
-    return gains, discounts * left[:, :1] ** np.arange(discounts.shape[1]), 1 - left / left[:, :1]
-
-
-def _learned(whole: DirectFit) -> Draws:
-    """Return what a fit has learned, as one row."""
-    metric = whole.metric
-    further = parameters_of(metric, whole.form)[None] if isinstance(metric, ListUtility) else None
-    return metric.gains[None], metric.discounts[None], further

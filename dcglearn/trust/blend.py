@@ -97,7 +97,6 @@ def fit_blend(
     """
     # read the start and the LLM judge
     log = with_grades(log, description.n_grades)
-    description = replace(description, form="dcg")
     warm = None if start is None else WarmStart.of(start)
     if llm is None and warm is not None:
         llm = next((member.dcg for member in warm.members if member.name == MACHINE), None)

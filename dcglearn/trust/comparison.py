@@ -13,10 +13,8 @@ from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import NoiseCeiling
 
-LEARNED, UTILITY = "learned DCG", "learned utility"
-"""Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then
-is the first.
-"""
+LEARNED = "learned DCG"
+"""Name of the learned DCG's row."""
 
 FOLLOWED_LEVEL = 0.05
 """People follow a metric if the test of a half has at most this p-value."""

@@ -20,7 +20,7 @@ from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.parts.usable_pairs import usable_rows
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.comparison import FOLLOWED_LEVEL, Comparison
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted, half_test
 from dcglearn.trust.left_out import LeftOut, Quantity
 from dcglearn.trust.resampling import unit_of
@@ -82,7 +82,7 @@ class OfDCG:
     def _fitted(self, left_out: Flags, start: DirectFit | None) -> float:
         description = self.fit.description
         llm = self.fit.llm
-        fit = fit_in_form(self.log[~left_out], description, start, llm=llm)
+        fit = fit_learner(self.log[~left_out], description, start, llm=llm)
         return float(self._margins([fit.dcg])[0])
 
     def _margins(self, dcgs: Sequence[DCG]) -> Floats:

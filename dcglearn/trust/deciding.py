@@ -28,7 +28,7 @@ from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit
 from dcglearn.logs.columns import list_text, weights_of
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.conclusions import Conclusion, OfPeople, conclusion_in, conclusion_of
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 
 UNITS = {None: "verdicts", "pair": "pairs of lists", "rater": "raters", "query": "queries"}
 """What is left out whole, by the word for it."""
@@ -197,7 +197,7 @@ def what_if(
     fit = fit_of(learner)
     if fit is None:
         with stage("learning"):
-            fit = fit_in_form(log, DirectDescription.of(learner))
+            fit = fit_learner(log, DirectDescription.of(learner))
     asked = conclusion_of(
         conclusion, log, fit, judgements=judgements, runs=runs, random_state=random_state
     )

@@ -29,9 +29,9 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import ceiling_of
-from dcglearn.trust.comparison import LEARNED, UTILITY, Comparison, Row
+from dcglearn.trust.comparison import LEARNED, Comparison, Row
 from dcglearn.trust.cross_validation import choose_C
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out_frame import HeldOut
 from dcglearn.trust.resampling import (
     FEWEST_HELD_OUT,
@@ -55,10 +55,9 @@ def compare_learners(
 ) -> Comparison:
     """Learn from one log; compare the learners and the textbook DCGs on another.
 
-    Rows of the result are the learned list utility (in another form), the learned DCG, the QP's
-    factors and utility, the textbook DCG that is best in training, the metric used now, and the
-    `textbook_list_metrics` that are best in training. Raises InputError if the logs differ in
-    shape, or one of them holds too little.
+    Rows of the result are the learned DCG, the QP's factors and utility, the textbook DCG that is
+    best in training, the metric used now, and the `textbook_list_metrics` that are best in
+    training. Raises InputError if the logs differ in shape, or one of them holds too little.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ def compare_learners(
         )
 
     # learn, and compare
-    learned = fit_in_form(train, DirectDescription.of(learner))
+    learned = fit_learner(train, DirectDescription.of(learner))
     warn_of(learned)
     return compare_dcg(
         learned, train, held_out, baseline=baseline, C=C, by=by, random_state=random_state
@@ -132,12 +131,9 @@ def compare_dcg(
     qp = fit_qp(train, QPDescription(C=float(C)))
     factored = qp.factor().dcg
 
-    # what was learned comes first, the list utility where there is one
-    metrics: dict[str, Metric] = {}
+    # what was learned comes first
     dcg = learned.dcg if isinstance(learned, DirectFit) else learned.factor().dcg
-    if learned.list_utility is not None:
-        metrics[_of_learned(learned)] = learned.list_utility
-    metrics[LEARNED] = dcg
+    metrics: dict[str, Metric] = {LEARNED: dcg}
     if factored != dcg:
         metrics["QP + SVD"] = factored
     metrics["QP utility"] = qp.utility
@@ -201,7 +197,7 @@ def cross_fitted(
     folds = folds_of(pairs, unit_of(pairs, fewest=FEWEST_HELD_OUT), random_state)
     for train, test in counted(folds, len(folds), "held out"):
         part = pairs[train]
-        fitted = fit_in_form(part, description, llm=llm)
+        fitted = fit_learner(part, description, llm=llm)
         name, textbook = best_textbook(part)
         chosen.append(name)
 
@@ -211,7 +207,7 @@ def cross_fitted(
 
     # beside them the metric used now
     best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
-    of_metrics = {_of_learned(learner): verdicts[0], _named(best, baseline_name): verdicts[1]}
+    of_metrics = {LEARNED: verdicts[0], _named(best, baseline_name): verdicts[1]}
     of_metrics[baseline_name] = pairs.verdicts(baseline_dcg)
     n_train = max(len(train) for train, _ in folds)
     says_nothing = tells_nothing(log)
@@ -219,12 +215,6 @@ def cross_fitted(
         (), baseline_name, best, n_train, len(pairs), by=unit, tells_nothing=says_nothing
     )
     return _with_numbers(names, pairs, of_metrics, chances, random_state)
-
-
-def _of_learned(learned: Any) -> str:
-    """Return the name of the row of a learned metric: the DCG, or in another form the utility."""
-    form = getattr(getattr(learned, "list_utility", None), "form", None)
-    return LEARNED if form is None else f"{UTILITY} ({form})"
 
 
 def _with_numbers(

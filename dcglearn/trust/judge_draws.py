@@ -13,7 +13,6 @@ from dcglearn.learning.posterior import MOST_JUDGED, dispersion, posterior_draws
 from dcglearn.learning.starts import WarmStart
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import JudgeDraws, Judges
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.parts.parted_log import SAMPLE, OpenLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
@@ -47,15 +46,13 @@ def with_judges(fit: DirectFit, log: OpenLog) -> DirectFit:
 
 def judged_by(fit: DirectFit, judges: Judges | None) -> DirectFit:
     """Return a fit whose metric has these judges."""
-    if fit.list_utility is not None:
-        return replace(fit, list_utility=replace(fit.list_utility, judges=judges))
     return replace(fit, dcg=replace(fit.dcg, judges=judges))
 
 
-def with_draws(metric: DCG | ListUtility, draws: JudgeDraws) -> DCG | ListUtility:
-    """Return a metric whose judges have a few of the draws."""
-    judges = metric.judges
-    return metric if judges is None else replace(metric, judges=replace(judges, draws=draws.few()))
+def with_draws(dcg: DCG, draws: JudgeDraws) -> DCG:
+    """Return a DCG whose judges have a few of the draws."""
+    judges = dcg.judges
+    return dcg if judges is None else replace(dcg, judges=replace(judges, draws=draws.few()))
 
 
 def judge_draws(
@@ -74,10 +71,9 @@ def judge_draws(
     warm = WarmStart.of(whole)
     with one_blas_thread():
         # fit the DCG, and how much the judgements of a unit depend on each other
-        fit, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
+        _, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
         assert fitted.pairs is not None
         apart = 1.0
-        theta = fitted.theta
         if unit not in ("pair", "list"):
             apart = dispersion(fitted, fitted.pairs.clusters(unit)[0], random_state)
 
@@ -86,12 +82,7 @@ def judge_draws(
         if log.ratings is None and not is_whole(weight):
             apart *= max(float(weight @ weight / weight.sum()), 1.0)
 
-        # fit a form beyond it
-        if whole.form != "dcg":
-            near = warm.in_its_form(whole.form, fitted.model, fit.raters)
-            result = fitted.search_form(whole.form, near)
-            fitted, theta = replace(fitted, model=result.model), result.theta
-        thetas = posterior_draws(fitted, theta, n, random_state, apart, most)
+        thetas = posterior_draws(fitted, fitted.theta, n, random_state, apart, most)
     _LOG.info(
         "%d draws of the posterior by %s, which count %.2f times less than alone", n, unit, apart
     )
@@ -99,7 +90,6 @@ def judge_draws(
     # gains up to 1, discounts from 1, and what both were divided by
     points = fitted.model.points(thetas)
     gains, first = fitted.model.zeroed(points.gains), points.discounts[:, :1]
-    further = thetas[:, fitted.model.places.further] if whole.form != "dcg" else None
     return JudgeDraws(
         gains=gains / gains[:, -1:],
         discounts=points.discounts / first,
@@ -107,5 +97,4 @@ def judge_draws(
         tie_threshold=points.thresholds[:, 1] if whole.ties else np.zeros(n),
         error_rate=points.errors.mean(axis=1),
         bias=np.zeros(n) if points.biases is None else points.biases.mean(axis=1),
-        further=further,
     )

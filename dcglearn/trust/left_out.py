@@ -141,11 +141,7 @@ class LeftOut:
 
     @classmethod
     def of(cls, log: PreferencePairs, fit: DirectFit) -> Self:
-        """Return a fit to a log; raise InputError if its form is not the DCG."""
-        if fit.form != "dcg":
-            raise InputError(
-                f'form="{fit.form}": verdicts are left out of DCGs alone; learn with form="dcg"'
-            )
+        """Return a fit to a log."""
         members = fit.members or (Member(fit.loss, 1.0, np.nan, np.nan, fit.dcg, fit),)
         with one_blas_thread():
             fits = [member.fit for member in members]

@@ -32,15 +32,13 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, fit_of
-from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.columns import list_text
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import gram_matrix, refuse_too_deep
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences, write_frame
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 
 MOST_PAIRS = 20_000
 """Maximum number of candidate pairs; if the lists make more, this many are drawn at random."""
@@ -176,7 +174,7 @@ def suggest_pairs(
 
 def most_informative(
     log: Preferences | None, pairs: Grades, n: int, learner: DirectLearner | None, n_grades: int
-) -> tuple[DCG | ListUtility, list[int], Floats]:
+) -> tuple[DCG, list[int], Floats]:
     """Return the present metric, and the numbers and values of n pairs, the first to ask first.
 
     `pairs` has shape (m, 2, K); fewer are returned if m is less than n. Each pair is chosen as if
@@ -266,7 +264,7 @@ def _open(pairs: Grades, asked: Grades) -> Grades:
 
 def _present_metric(
     log: Preferences | None, learner: DirectLearner | None, n_grades: int, depth: int
-) -> DCG | ListUtility:
+) -> DCG:
     """Return the present metric: the learner's, the log's, or the prior's.
 
     If the learner is not fitted, it is fitted to the log; before any verdict, its prior stands in.
@@ -274,13 +272,12 @@ def _present_metric(
     """
     description = DirectDescription.of(learner)
     fit = fit_of(learner)
-    metric: DCG | ListUtility
     if fit is not None:
-        metric = fit.metric
+        metric = fit.dcg
     elif log is None or not len(log.decided):
         metric = description.prior_of(n_grades, depth) or DCG.standard(n_grades, depth).normalised()
     else:
-        metric = fit_in_form(log, replace(description, n_grades=n_grades)).metric
+        metric = fit_learner(log, replace(description, n_grades=n_grades)).dcg
 
     # a fitted one may not suit the lists
     if metric.n_grades < n_grades or metric.depth != depth:
@@ -293,7 +290,7 @@ def _present_metric(
 
 
 def _directions(
-    pairs: Grades, asked: Grades, metric: DCG | ListUtility
+    pairs: Grades, asked: Grades, metric: DCG
 ) -> tuple[NDArray[np.float32], Floats, Floats]:
     """Return the rows of all pairs, the information of those asked, and the parameters.
 
@@ -304,33 +301,14 @@ def _directions(
     refuse_too_deep(metric.depth, metric.n_grades)
     shape = metric.depth, metric.n_grades
 
-    # the parameters of a DCG are its weights: d says which grades differ at which positions
-    if isinstance(metric, DCG):
-        ahead, behind = (encode(pairs[:, side], metric.n_grades) for side in (0, 1))
-        rows = (ahead - behind).reshape(len(pairs), -1).astype(np.float32)
-        information = PRIOR * np.eye(rows.shape[1])
-        if len(asked):
-            first, second = np.ascontiguousarray(asked.transpose(1, 0, 2))
-            information += gram_matrix(first, second, shape)
-        return rows, information, metric.utility.weights.ravel()
-
-    # those of a list utility are weights and what is beyond them; a block of judgements at a time
-    rows = _slopes(metric, pairs).astype(np.float32)
+    # the parameters are the weights: d says which grades differ at which positions
+    ahead, behind = (encode(pairs[:, side], metric.n_grades) for side in (0, 1))
+    rows = (ahead - behind).reshape(len(pairs), -1).astype(np.float32)
     information = PRIOR * np.eye(rows.shape[1])
-    block = 1 << 14
-    for start in range(0, len(asked), block):
-        slopes = _slopes(metric, asked[start : start + block])
-        information += slopes.T @ slopes
-
-    # the weights times their slopes are the value itself
-    weights = np.zeros(rows.shape[1])
-    weights[: metric.depth * metric.n_grades] = np.outer(metric.discounts, metric.gains).ravel()
-    return rows, information, weights
-
-
-def _slopes(metric: ListUtility, pairs: Grades) -> Floats:
-    """Return the slopes of each pair's difference in the parameters, shape (m, p)."""
-    return value_slopes(metric, pairs[:, 0]) - value_slopes(metric, pairs[:, 1])
+    if len(asked):
+        first, second = np.ascontiguousarray(asked.transpose(1, 0, 2))
+        information += gram_matrix(first, second, shape)
+    return rows, information, metric.utility.weights.ravel()
 
 
 def _doubt(pairs: Grades, fit: DirectFit | None) -> Floats:

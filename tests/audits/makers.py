@@ -6,7 +6,7 @@ from dcglearn.audits.inputs import Inputs
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.metrics.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 
 STEEP = DCG([0, 0.05, 0.2, 1], [1, 0.7, 0.45, 0.3])
 FLAT = DCG([0, 0.8, 0.9, 1], [1, 0.9, 0.85, 0.8])
@@ -25,7 +25,7 @@ def judged(n, truth=STEEP, seed=0, noise=0.0, **columns):
 
 def known_of(log, metric=FLAT, name="flat", bands=None):
     """Return what an audit knows, without the time that bands take."""
-    fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
+    fit = fit_learner(log, DirectDescription(n_grades=log.n_grades))
     return Inputs(
         log, metric, name, metric, fit, bands, "" if bands else "no bands: not asked for", 0
     )

@@ -292,13 +292,3 @@ def test_a_file_keeps_the_judges(tmp_path):
         refused(key if key != "draws" else "draws", dl.DCG.load, path)
     path.write_text(json.dumps({**values, "judges": {}}))
     refused("judges", dl.DCG.load, path)
-
-
-@pytest.mark.parametrize("form", ["saturation", "best"])
-def test_forms_beyond_the_dcg_have_judges_too(form):
-    log = random_log(150, noise=0.2)
-    learned = dl.bands(log, dl.DCGLearner(form=form, loss="robust"), n_resamples=20).metric
-    assert isinstance(learned, dl.ListUtility) and learned.judges.draws.further is not None
-    judged, runs = lists(20, n_grades=log.n_grades)
-    row = dl.compare_systems(judged, runs, {"m": learned}, n_resamples=100).people.table
-    assert 50 < row["take"][0] <= 100 and row["take_low"][0] < row["take_high"][0]

@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 import dcglearn as dl
-from dcglearn.learning.descriptions import FormScore
-from dcglearn.trust.form_choice import FormChoice
 from tests.makers import random_log
 
 TAG = "<b>|x\n[y](z)"
@@ -27,7 +25,6 @@ def _of_logs():
     log, rng = random_log(120, "free", seed=1, noise=0.1), np.random.default_rng(0)
     named = {"rater": np.tile(["ann", TAG], 60), "segment": np.repeat([TAG, ""], 60)}
     yield dl.bands(log, n_resamples=4)
-    yield dl.bands(log, dl.DCGLearner(form="saturation"), n_resamples=4)
     yield dl.trust.segment_test(log.changed(**named))
 
     # lists that recur have a ceiling
@@ -38,12 +35,8 @@ def _of_logs():
     comparison = dl.compare_learners(*log.split(0.5, random_state=0), C=1.0)
     yield comparison
 
-    # a comparison below the ceiling, and forms
+    # a comparison below the ceiling
     yield replace(comparison, ceiling=ceiling, reached=0.6)
-    score = FormScore(-0.5, 0.1, 0.8, 0.1, 0.02, 7.0)
-    scores = {"dcg": replace(score, ahead=0.0, gain=0.0), "best": replace(score, p_value=0.025)}
-    yield FormChoice(scores, "dcg")
-    yield FormChoice(scores, "best")
 
     # tests, and parameters by cross-validation
     small = dl.simulate.preference_pairs(TRUTH, 150, lists="free", temperature=0.1, random_state=1)

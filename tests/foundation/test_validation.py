@@ -98,9 +98,9 @@ def test_an_error_says_its_place_and_its_option(tmp_path):
         dl.read_preferences(log)
     assert caught.value.place == f"{log}, line 2" and caught.value.option is None
     with pytest.raises(InputError) as caught:
-        dl.DCGLearner(form="satur").fit(dl.Preferences([[1, 0]], [[0, 1]]))
-    assert (caught.value.place, caught.value.option) == ("", "form")
-    assert caught.value.told("learn: ").at("a.csv").option == "form"
+        dl.DCGLearner(loss="robst").fit(dl.Preferences([[1, 0]], [[0, 1]]))
+    assert (caught.value.place, caught.value.option) == ("", "loss")
+    assert caught.value.told("learn: ").at("a.csv").option == "loss"
 
 
 TEST_OF_PARTS = test_an_error_that_is_told_on_keeps_its_parts.__name__

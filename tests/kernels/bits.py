@@ -10,7 +10,6 @@ import hashlib
 import sys
 from dataclasses import dataclass
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -170,39 +169,17 @@ def add_lists(digests, rng, case):
     """Add values of lists, their slopes, and sums over pairs of lists by their numbers."""
     n_points, n_grades = case.gains.shape
     n, depth, n_raters = case.lists.shape[1], case.lists.shape[2], case.errors.shape[1]
-    m, width = pick(rng, (1, 2, 13, 64)), n_grades + 1
+    m = pick(rng, (1, 2, 13, 64))
     lists = grades(rng, (m, depth), n_grades)
 
-    # values and slopes, in every form of utility
-    zeros = np.zeros((n_points, 1))
-    gains = np.hstack([zeros, case.gains])
-    form = pick(rng, ("dcg", "best", "stops"))
-    stops = np.hstack([zeros, between(rng, 0, 0.99, (n_points, n_grades)) * (form == "stops")])
-    best = between(rng, 0, 0.99, n_points) * (form == "best")
-    tables = gains, case.discounts, stops, best
+    # values and slopes
+    tables = np.hstack([np.zeros((n_points, 1)), case.gains]), case.discounts
     values = list_kernel.list_values(lists, *tables)
     digests.add("fill_values", values)
 
     slopes = between(rng, -1, 1, (n_points, m)) * rng.integers(0, 2, (n_points, m))
-    for n_stops in (0, width):
-        moment = between(rng, 0, 1, (n_points, depth, width))
-        of_stops, of_best = np.zeros((n_points, n_stops)), between(rng, 0, 1, n_points)
-        stopped = of_stops if n_stops else None
-        list_kernel.spread_slopes(lists, slopes, *tables, moment, stopped, of_best)
-        digests.add("spread_slopes", moment, of_stops, of_best)
-
-    utility = SimpleNamespace(
-        depth=depth,
-        n_grades=n_grades,
-        gains=case.gains[0],
-        discounts=case.discounts[0],
-        stops=stops[0, 1:],
-        best=best[0],
-        form=form,
-    )
-    digests.add("fill_slopes", list_kernel.value_slopes(utility, lists))
-
-    factors = list_kernel.list_factors(lists, *tables[:2])
+    digests.add("spread_slopes", list_kernel.list_slopes(lists, slopes, tables))
+    factors = list_kernel.list_factors(lists, *tables)
     digests.add("fill_factors", factors)
 
     n_free, columns = case.judges.shape[1], factors.shape[2] + case.thresholds.shape[1]

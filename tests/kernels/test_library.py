@@ -359,8 +359,8 @@ def test_a_call_finds_lengths_and_makes_arrays():
 def test_a_call_finds_the_dimensions_of_arrays_and_makes_arrays_of_them():
     lists, gains, discounts = np.array([[0, 1]], np.int8), np.eye(2, 3), np.ones((2, 2))
     sizes = ".n .m .depth .width b[m,depth] f[n,width] f[n,depth]"
-    values = library.function(f"fill_values {sizes} f[n,width] f[n] f[n,m]!")
-    assert values(lists, gains, discounts, np.zeros((2, 3)), np.zeros(2)).tolist() == [[0.0], [1.0]]
+    values = library.function(f"fill_values {sizes} f[n,m]!")
+    assert values(lists, gains, discounts).tolist() == [[0.0], [1.0]]
     factors = library.function(f"fill_factors {sizes} f[n,m,width-1+depth]+")
     assert factors(lists, gains, discounts).shape == (2, 1, 4)
     with pytest.raises(TypeError, match="takes 4 entries"):

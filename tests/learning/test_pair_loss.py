@@ -13,9 +13,11 @@ from scipy.special import expit
 from dcglearn.foundation import threads
 from dcglearn.learning import judgement_kernel
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.learning.list_kernel import list_values
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, Points, pair_loss
 from dcglearn.logs.preference_pairs import encode
+from dcglearn.metrics.dcg import DCG
 
 INDEX = np.zeros(1, np.int32)
 """The only judge."""
@@ -337,3 +339,12 @@ def test_merged_judgements_have_the_sums_of_all(listed):
     assert (merged.first[0] == judged.first[0]).all() and (
         merged.second[0] == judged.second[0]
     ).all()
+
+
+def test_values_of_lists_are_those_of_the_dcg():
+    rng = np.random.default_rng(0)
+    points = points_of(rng, 2)
+    lists = rng.integers(-1, 3, (30, 4)).astype(np.int8)
+    for b, values in enumerate(list_values(lists, *points.tables)):
+        dcg = DCG(points.gains[b], points.discounts[b])
+        np.testing.assert_allclose(values, dcg.score(lists), rtol=1e-12)

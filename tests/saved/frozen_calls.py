@@ -211,13 +211,9 @@ def fitted(log: dl.Preferences, **options: Any) -> dict[str, Any]:
     """Learn from a log."""
     learner = dl.DCGLearner(**options).fit(log)
     values = dcg_of(learner.dcg_)
-    values |= {"objective": frozen_logs.objective_of(learner), "form": learner.form_}
+    values["objective"] = frozen_logs.objective_of(learner)
     values |= {"scale": learner.scale_, "wrong share": learner.wrong_share_}
     values |= {f"weight of {m.name}": m.weight for m in learner.members_}
-    if learner.form_ != "dcg":
-        values |= parts(learner.utility_, "gains", "discounts", "stops", "best")
-    if learner.form_scores_:
-        values |= numbers(dict(learner.form_scores_), "scores")
     if learner.loss_ in ("robust", "logistic"):
         values["chances"] = _plain(learner.predict_proba(log[:3]))
     return values
@@ -566,8 +562,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "learn, logistic": lambda: fitted(example(), loss="logistic"),
     "learn, sigmoid": lambda: fitted(example(), loss="sigmoid"),
     "learn, squared hinge": lambda: fitted(log_of("strengths", 200), loss="squared_hinge"),
-    "learn, saturation": lambda: fitted(example(), form="saturation"),
-    "learn, best": lambda: fitted(example(), form="best"),
     "learn, no zero": lambda: fitted(log_of("gaps", 200), loss="robust", zero="none"),
     "learn, zero 1": lambda: fitted(example(), loss="robust", zero=1),
     "learn, free discounts": lambda: fitted(example(), loss="robust", discounts="free"),

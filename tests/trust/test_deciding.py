@@ -11,7 +11,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.learning.descriptions import DirectDescription, fit_of
 from dcglearn.trust.conclusions import OfPeople, conclusion_of
 from dcglearn.trust.deciding import deciding, what_if
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted
 from tests.trust.test_left_out import noisy
 
@@ -38,7 +38,7 @@ def test_few_verdicts_decide_as_exhaustive_search_finds(loss):
     found = []
     for seed in range(8):
         log = few(seed)
-        fit = fit_in_form(log, DirectDescription(loss=loss))
+        fit = fit_learner(log, DirectDescription(loss=loss))
         gain, discount = fit.dcg.gains[1], fit.dcg.discounts[1]
         for words in (f"gain of 1 > {gain - 0.03:.4f}", f"discount at 2 < {discount + 0.03:.4f}"):
             asked = conclusion_of(words, log, fit)
@@ -57,7 +57,7 @@ def test_one_verdict_decides_a_blend_where_exhaustive_search_finds_one():
     found = []
     for seed in (0, 2, 3, 7, 8, 10):
         log = few(seed)
-        fit = fit_in_form(log, DirectDescription())
+        fit = fit_learner(log, DirectDescription())
         asked = conclusion_of(f"discount at 2 < {fit.dcg.discounts[1] + 0.005:.4f}", log, fit)
         mine = deciding(asked)
         found.append((fewest(asked, len(log), 1), mine.n))
@@ -208,7 +208,7 @@ def people(seed=0, n=120, **columns):
     steep = dl.DCG([0, 0.05, 0.2, 1], [1, 0.7, 0.45, 0.3])
     log = dl.simulate.preference_pairs(steep, n, lists="free", random_state=seed)
     log = log.changed(**columns)
-    fit = fit_in_form(log, DirectDescription(loss="robust"))
+    fit = fit_learner(log, DirectDescription(loss="robust"))
     other = dl.DCG([0, 0.8, 0.9, 1], [1, 0.9, 0.85, 0.8])
     return OfPeople.of(log, fit, other, cross_fitted(log, fit, baseline=other), 0), log
 

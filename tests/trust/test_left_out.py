@@ -7,10 +7,9 @@ import pytest
 from scipy.stats import spearmanr
 
 import dcglearn as dl
-from dcglearn.foundation.validation import InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.logs.columns import weights_of
-from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.left_out import LeftOut
 from tests.makers import random_log, rich_log
 
@@ -32,7 +31,7 @@ def noisy(n, seed=0, **options):
 
 
 def fitted(log, loss):
-    return fit_in_form(log, DirectDescription(loss=loss))
+    return fit_learner(log, DirectDescription(loss=loss))
 
 
 def reweighted(left, factor):
@@ -71,7 +70,7 @@ def test_influence_ranks_verdicts_as_refits_do(loss, quantity, careless):
     moves = []
     for row in rows:
         others = np.arange(len(log)) != row
-        without = fit_in_form(log[others], fit.description, fit)
+        without = fit_learner(log[others], fit.description, fit)
         moves.append(quantity([without.dcg])[0] - quantity([fit.dcg])[0])
     assert spearmanr(influence[rows], moves)[0] >= 0.9
 
@@ -82,7 +81,7 @@ def test_a_fit_without_verdicts_is_the_fit_of_the_others():
     left_out = np.arange(300) % 7 == 0
     left = LeftOut.of(log, fit)
     assert left.dcg.gains == pytest.approx(fit.dcg.gains, abs=1e-4)
-    without, others = left.without(left_out).dcg, fit_in_form(log[~left_out], fit.description, fit)
+    without, others = left.without(left_out).dcg, fit_learner(log[~left_out], fit.description, fit)
     assert without.gains == pytest.approx(others.dcg.gains, abs=1e-3)
     assert without.discounts == pytest.approx(others.dcg.discounts, abs=1e-3)
     assert np.abs(without.gains - fit.dcg.gains).max() > 0.005
@@ -132,10 +131,3 @@ def test_repeated_lists_count_as_in_the_fit():
     copies = np.arange(len(often)) % 200 == row % 200
     moved = gain([left.without(copies).dcg])[0] - gain([left.dcg])[0]
     assert moved == pytest.approx(influence[copies].sum(), rel=0.3)
-
-
-def test_forms_beyond_the_dcg_are_refused():
-    log = random_log(60, noise=0.1)
-    fit = fit_in_form(log, DirectDescription(form="best"))
-    with pytest.raises(InputError, match='form="best": verdicts are left out of DCGs alone'):
-        LeftOut.of(log, fit)

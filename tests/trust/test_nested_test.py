@@ -8,18 +8,20 @@ import pytest
 from scipy.stats import binom
 
 import dcglearn as dl
+from dcglearn.learning.dcg_model import Model, log_curves
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.learning.fit_dcg import fit_dcg
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, LogsOfDCG, blunter_draws
+from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg
+from dcglearn.learning.verdicts import verdicts_of
+from dcglearn.trust.nested_test import (
+    FALSE_POSITIVE_RATE,
+    LogsOfDCG,
+    blunter_draws,
+    nested_test,
+    share_of_lists,
+)
 
 N_LOGS = int(os.environ.get("DCGLEARN_LEVEL_LOGS", "40"))
 """Number of logs of each test and size; 200 tell a rate of 10% from one of 5%."""
-
-
-def p_of_form(log):
-    """Return the p-value of the form that may be chosen, 1 where none may be."""
-    scores = dl.DCGLearner(form="auto", loss="robust").fit(log).form_scores_
-    return min((s.p_value for s in scores.values() if s.p_value is not None), default=1.0)
 
 
 def p_of_segments(log):
@@ -29,7 +31,6 @@ def p_of_segments(log):
 
 
 P_VALUES = {
-    "form": p_of_form,
     "positions": lambda log: dl.trust.position_dependence(log, n_resamples=39).p_value,
     "segments": p_of_segments,
 }
@@ -143,3 +144,118 @@ def test_a_weight_of_three_tests_as_three_rows_do():
         )
     assert one.statistic == pytest.approx(other.statistic, rel=1e-3)
     assert abs(np.log(one.p_value / other.p_value)) < 2.5 * (2 / 5) ** 0.5
+
+
+DCG = dl.DCG([0, 0.4, 0.7, 1], [1, 0.7, 0.5, 0.4])
+
+
+def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
+    """Return `DCG` as if fitted to a log, with judges of that sharpness, error and threshold."""
+    verdicts = verdicts_of(log, 0)
+    judgements = verdicts.judgements(one_rater=True)
+    model = Model(
+        depth=4, n_grades=4, ties=verdicts.has_ties, n_levels=verdicts.n_levels, centre=sharp
+    )
+    theta = np.zeros(model.places.own_biases.stop)
+    alpha, delta, sharpness, logit, _, _, thresholds, *_ = model.places
+    theta[alpha], theta[delta] = log_curves(DCG.gains, DCG.discounts)
+    theta[sharpness], theta[logit], theta[thresholds] = sharp, error, rise
+    return FittedDCG(model, judgements, 1.0, log, theta, 0.0, [theta[None]], 1, 20)
+
+
+def expected(model, theta, lists):
+    """Return the chance that the first list of each pair is named, and that of a tie."""
+    curves = model.curves(theta)
+    z = curves.sharpness * (curves.gains[lists] @ curves.discounts @ [1, -1])
+    cut, error = curves.thresholds[1] if model.ties else 0.0, curves.errors[0]
+    ahead, behind = 1 / (1 + np.exp(cut - z)), 1 / (1 + np.exp(cut + z))
+    return (1 - error) * ahead + error * behind, 1 - ahead - behind
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("shared", [1.0, 0.3])
+def test_verdicts_have_the_probabilities_of_the_model(shared, tied):
+    lists = np.random.default_rng(0).integers(0, 4, (12, 2, 4)).astype(np.int8)
+    log = dl.Preferences(lists, n_grades=4, tie=[tied, *[False] * 11])
+    fitted = fitted_to(log)
+    logs = LogsOfDCG.like(fitted)
+    logs = LogsOfDCG(**{**vars(logs), "shared": shared, "ratings": np.full(len(logs.row), 2)})
+    first, tie, rng = np.zeros(12), np.zeros(12), np.random.default_rng(1)
+    for _ in range(1500):
+        drawn = logs.draw(rng)
+        both = np.stack([drawn.first, drawn.second], axis=1)[:, None]
+        ahead, behind = ((both == sides).all(axis=(2, 3)) for sides in (lists, lists[:, ::-1]))
+        first += (drawn.weight * (drawn.level > 0)) @ ahead
+        tie += (drawn.weight * (drawn.level == 0)) @ (ahead | behind)
+    chance, of_tie = expected(fitted.model, fitted.theta, lists)
+    np.testing.assert_allclose(first / 1500, chance, atol=0.05)
+    np.testing.assert_allclose(tie / 1500, of_tie if tied else 0, atol=0.05)
+
+
+def test_a_list_that_recurs_keeps_its_noise():
+    lists = np.random.default_rng(0).integers(0, 4, (6, 4)).astype(np.int8)
+    first, second = (x.ravel() for x in np.meshgrid(range(6), range(6)))
+    log = dl.Preferences(lists[first[first < second]], lists[second[first < second]], n_grades=4)
+    fitted = fitted_to(log, sharp=-9.0, error=-9.0)
+    logs, rng = LogsOfDCG.like(fitted), np.random.default_rng(0)
+    assert logs.share == 6 / 15
+    orders = []
+    for _ in range(50):
+        drawn = logs.draw(rng)
+        wins = (drawn.first[:, None] == lists).all(axis=2).sum(axis=0)
+        orders.append(tuple(wins))
+        assert sorted(wins) == list(range(6))  # judged by noise alone, and still in one order
+    assert len(set(orders)) > 30
+
+
+def test_rated_lists_are_rated_anew():
+    rng = np.random.default_rng(0)
+    lists = np.unique(rng.integers(0, 4, (20, 4)), axis=0)[:8].astype(np.int8)
+    rated, own = lists[np.repeat(np.arange(8), 5)], np.repeat(rng.normal(0, 0.5, 8), 5)
+    log = dl.Preferences.from_ratings(
+        rated, np.round(2 * DCG.score(rated) + own + rng.normal(0, 1, 40))
+    )
+    fitted = fitted_to(log)
+    logs = LogsOfDCG.like(fitted)
+    assert (logs.ratings == 5).all() and 0 <= logs.shared < 1
+    drawn = logs.draw(np.random.default_rng(0))
+    assert (
+        len(np.unique(np.concatenate([drawn.first, drawn.second]), axis=0))
+        == logs.share * drawn.total_weight
+    )
+    assert drawn.total_weight == pytest.approx(log.weight.sum())
+    assert 28 < len(drawn) <= 56  # five by five ratings: most of the 28 pairs have both orders
+
+
+def test_the_share_of_lists_is_that_of_the_variance():
+    rng = np.random.default_rng(0)
+    lists = np.unique(rng.integers(0, 3, (250, 6)), axis=0).astype(np.int8)
+    rated = np.repeat(np.arange(len(lists)), 10)
+    own = rng.normal(0, 1, len(lists))
+    worth = own[rated] + 3 * (lists[rated] > 1).sum(axis=1)
+    log = dl.Preferences.from_ratings(lists[rated], np.round(worth + rng.normal(0, 2, len(rated))))
+    assert share_of_lists(log.ratings) == pytest.approx(own.var() / (own.var() + 4), abs=0.03)
+
+
+def test_a_long_log_is_simulated_in_part():
+    lists = np.random.default_rng(0).integers(0, 4, (2, 60, 4)).astype(np.int8)
+    log = dl.Preferences(*lists, n_grades=4, weight=np.full(60, 2.0))
+    log = log[log.differing][:50]
+    logs = LogsOfDCG.like(fitted_to(log), most=16)
+    assert len(logs.first) == 17 and logs.share * logs.weight.sum() == min(34, len(logs.lists))
+
+
+def test_the_value_says_how_many_simulated_gains_are_as_large():
+    lists = np.random.default_rng(0).integers(0, 4, (2, 40, 4)).astype(np.int8)
+    log = dl.Preferences(*lists, n_grades=4)
+    dcg = fitted_to(log)
+
+    def gain_of(judgements, share):
+        return dcg.on(judgements, share).objective
+
+    logs = LogsOfDCG.like(dcg)
+    thetas = np.tile(dcg.theta, (2, 1))
+    p_value, null = nested_test(1e9, gain_of, logs, thetas)
+    assert p_value == 1 / 3 and len(null) == 2
+    p_value, null = nested_test(-1e9, gain_of, logs, thetas)
+    assert p_value == 1.0 and len(null) == 1

@@ -101,7 +101,7 @@ def test_a_fitted_learner_is_not_fitted_again(monkeypatch):
     )
     expected = suggest_pairs(log, pool, 3)
     learner = DCGLearner().fit(log)
-    monkeypatch.setattr(next_pairs, "fit_in_form", None)
+    monkeypatch.setattr(next_pairs, "fit_learner", None)
     np.testing.assert_array_equal(suggest_pairs(log, pool, 3, learner).pairs, expected.pairs)
     message = "the learner has 5 grades and 10 positions, log and candidates 7 and 10"
     refused(message, suggest_pairs, log, pool + 2, 3, learner)

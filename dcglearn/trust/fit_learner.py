@@ -1,0 +1,41 @@
+"""The fit of a learner: a blend, or a fit with a loss of its own, whose metric knows its judges."""
+
+from typing import Any
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
+from dcglearn.learning.descriptions import DirectDescription, DirectFit
+from dcglearn.learning.fit_dcg import fit_direct
+from dcglearn.metrics.dcg import DCG
+from dcglearn.parts.parted_log import OpenLog
+from dcglearn.trust.blend import fit_blend
+from dcglearn.trust.judge_draws import with_judges
+
+
+def fit_learner(
+    log: OpenLog,
+    description: DirectDescription,
+    start: Any = None,
+    *,
+    refit: str = "never",
+    checkpointing: Checkpointing = NO_CHECKPOINT,
+    llm: DCG | None = None,
+) -> DirectFit:
+    """Return a learner's fit, a blend where the loss is "auto"; its metric knows its judges.
+
+    The other parameters and the errors are those of `fit_blend`. Raise InputError also for `llm` or
+    candidates with another loss.
+    """
+    if description.loss == "auto":
+        blend = fit_blend(
+            log, description, start, refit=refit, checkpointing=checkpointing, llm=llm
+        )
+        return with_judges(blend, log)
+
+    # members beside the fit are those of a blend
+    if llm is not None:
+        raise InputError('llm= goes with loss="auto": the LLM judge is a member of the blend')
+    if description.candidates:
+        raise InputError('candidates= goes with loss="auto": a candidate is a member of the blend')
+    fit = fit_direct(log, description, start, refit=refit, checkpointing=checkpointing)
+    return with_judges(fit, log)
