@@ -68,7 +68,6 @@ def test_a_metric_a_learner_and_a_dictionary_are_drawn_alike():
     np.testing.assert_array_equal(drawn[2].axes[1].lines[1].get_ydata(), nearest)
     refused("fit a learner first", dcg_figure, DCGLearner())
     refused("usual: nothing says how many grades", dcg_figure, {"usual": "exponential-log2"})
-    refused("not AdaptiveMetric", dcg_figure, [direct.dcg_, "INST"])
 
     # words take the scale and the depth of the others
     dcg = direct.dcg_

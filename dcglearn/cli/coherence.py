@@ -24,7 +24,7 @@ from dcglearn.cli.options import (
 from dcglearn.evaluation.tables import judgements_first
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.reading import SAVED, resolved
+from dcglearn.metrics.reading import METRICS, resolved
 from dcglearn.metrics.scales import warn_of_scale
 from dcglearn.plots import slope_figure, witness_figure
 
@@ -146,7 +146,7 @@ def _two_metrics(
     scale: ScaleOptions,
 ) -> tuple[list[AnyMetric], tuple[str, str]]:
     """Return both metrics, those of files mapped, and their names with their depths."""
-    by_name = files_and_names([a, b], scale, SAVED)
+    by_name = files_and_names([a, b], scale, METRICS)
     files = {name: metric for name, metric in by_name.items() if not isinstance(metric, str)}
 
     # two names take their number of grades from the documents

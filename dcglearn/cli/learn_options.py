@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from dcglearn.cli.command import first_row, model_row, option_name
 from dcglearn.cli.options import Seed
 from dcglearn.foundation.validation import InputError
-from dcglearn.metrics.reading import EVALUATED, ONLY_DCG, metric_or_name
+from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name
 
 if TYPE_CHECKING:
     from dcglearn.learning.descriptions import DirectDescription, QPDescription
@@ -114,7 +114,7 @@ class BaselineOptions:
 
     def check(self, prior: str | None = None) -> None:
         """Raise InputError if this, or the prior's, is no metric."""
-        metric_or_name(self.baseline, accept=EVALUATED)
+        metric_or_name(self.baseline, accept=SCORING)
         if prior is not None:
             metric_or_name(prior, accept=ONLY_DCG)
 

@@ -11,7 +11,7 @@ from dcglearn.cli.options import say
 from dcglearn.foundation.validation import Fields, InputError, errors_in, pointer
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SAVED, SCORING, metric_or_name, resolved
+from dcglearn.metrics.reading import METRICS, SCORING, metric_or_name, resolved
 from dcglearn.metrics.scales import ScaleWarning, example_map, grades_of
 from dcglearn.metrics.textbook import is_metric_file
 
@@ -107,7 +107,7 @@ def files_and_names(
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> Fields:
     """Return metrics by name; names take the files' or readers' grades, or 5, and largest depth."""
-    parsed = [metric_or_name(name, accept=SAVED) for name in names]
+    parsed = [metric_or_name(name, accept=METRICS) for name in names]
     if all(metric.n_grades is None for metric in parsed):
         n_grades = n_grades or 5
     metrics, labels = resolved(parsed, names, n_grades=n_grades)

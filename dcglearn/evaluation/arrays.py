@@ -26,7 +26,6 @@ from dcglearn.foundation.validation import (
 from dcglearn.kernels.library import function
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.reading import (
-    EVALUATED,
     SCORING,
     MetricLike,
     MetricsLike,
@@ -117,7 +116,7 @@ def evaluate_arrays(
         )
 
     # metrics of one number of grades
-    single = isinstance(metrics, (*EVALUATED, str, os.PathLike))
+    single = isinstance(metrics, (*SCORING, str, os.PathLike))
     by_name = _read(labelled(metrics), int(labels.max(initial=0)) + 1, int(sizes.max(initial=1)))
     scales = {metric.n_grades for metric in by_name.values()}
     if len(scales) != 1:
@@ -204,14 +203,14 @@ def _table_values(
 
     # divided by the best ones
     for name, metric in metrics.items():
-        if normalise and isinstance(metric, SCORING) and not metric.plain:
+        if normalise and not metric.plain:
             values[name] = normalised_values(values[name], metric.ideal_of_counts(counts), empty)
     return values
 
 
 def _read(metrics: Mapping[str, MetricLike], n_grades: int, longest: int) -> dict[str, ListMetric]:
     """Return metrics by name; words take the others' number of grades, or else the data's."""
-    parsed = {name: metric_or_name(metric, accept=EVALUATED) for name, metric in metrics.items()}
+    parsed = {name: metric_or_name(metric, accept=SCORING) for name, metric in metrics.items()}
     own = [one.n_grades for one in parsed.values() if not isinstance(one, NamedMetric)]
     size = max(own, default=n_grades)
     return {name: read_metric(metric, size, longest) for name, metric in parsed.items()}

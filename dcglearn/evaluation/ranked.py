@@ -22,7 +22,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.unique_rows import places
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.textbook_lists import AdaptiveMetric, ListMetric
+from dcglearn.metrics.textbook_lists import ListMetric
 
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
@@ -282,8 +282,6 @@ def _with_neighbours(same: Flags) -> Flags:
 
 def valued_grades(metric: ListMetric) -> Flags:
     """Return which grades a metric values differently from the worst grade, shape (L,)."""
-    if isinstance(metric, AdaptiveMetric):
-        return np.arange(metric.n_grades) > 0
     return (metric.gains != metric.gains[0]) & metric.discounts.any()
 
 

@@ -44,14 +44,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.metrics.dcg import normalised_values
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.reader_names import ReaderName
-from dcglearn.metrics.reading import (
-    EVALUATED,
-    SCORING,
-    MetricsLike,
-    labelled,
-    metric_or_name,
-    read_metric,
-)
+from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_name, read_metric
 from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import NamedMetric, is_metric_file
 from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName
@@ -346,7 +339,7 @@ def evaluate(
         (``ndcg_cut_10``, ``map``, ``recip_rank``, ``recall_at_100``).
     normalise : bool
         Divide by the best value that the query's documents allow (NDCG), so that every query counts
-        the same; else plain. A metric with ``plain=True``, such as ERR, INST and RBP, is never
+        the same; else plain. A metric with ``plain=True``, such as ERR and RBP, is never
         divided.
     ties : {"docno-desc", "stable", "average"}
         How documents with equal scores are ranked, see `ranked_grades`; with "average" they share
@@ -419,7 +412,7 @@ def evaluate(
     ideals = {
         m: judged_ideal(dcg, counts, unjudged) if of_judged else None
         for m, dcg in dcgs.items()
-        if normalise and isinstance(dcg, SCORING) and not dcg.plain
+        if normalise and not dcg.plain
     }
 
     # how deep lists are looked at
@@ -568,7 +561,7 @@ def as_metrics(
             label, read = named(metric, judgements, runs)
             by_name[label if metric == name else name] = read
         else:
-            by_name[name] = metric_or_name(metric, accept=EVALUATED, name=f"metric {name!r}")
+            by_name[name] = metric_or_name(metric, accept=SCORING, name=f"metric {name!r}")
     if not by_name:
         raise InputError("there is no metric to evaluate by")
     return by_name
@@ -588,12 +581,12 @@ def named(
         return name, usual if usual == name else named(usual, judgements, runs)[1]
 
     # ours, and files
-    parsed = metric_or_name(word, accept=EVALUATED)
+    parsed = metric_or_name(word, accept=SCORING)
     if not isinstance(parsed, NamedMetric):
         return name, parsed
     depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
     n_grades = max(judgements.n_grades, 2)
-    return parsed.at(depth), read_metric(parsed, n_grades, depth, accept=EVALUATED)
+    return parsed.at(depth), read_metric(parsed, n_grades, depth, accept=SCORING)
 
 
 def longest_list(*tables: Run | Judgements) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SAVED, MetricLike, read_metric
+from dcglearn.metrics.reading import METRICS, MetricLike, read_metric
 from dcglearn.metrics.textbook import textbook_discounts
 
 
@@ -46,7 +46,7 @@ def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
 def _held_by(metric: Any, tool: str, n_grades: int | None) -> Any:
     """Return a metric, or what its file holds, if the tool can hold it; refuse others by name."""
     name = os.fspath(metric) if isinstance(metric, (str, os.PathLike)) else type(metric).__name__
-    metric = read_metric(metric, n_grades, accept=SAVED)
+    metric = read_metric(metric, n_grades, accept=METRICS)
     takes_lists = tool in ("ir_measures", "ir-measures")
     if isinstance(metric, DCG) or (isinstance(metric, ListUtility) and takes_lists):
         return metric

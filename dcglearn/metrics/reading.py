@@ -25,7 +25,7 @@ from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.other_names import ALIASES, usual_name
 from dcglearn.metrics.reader_names import ReaderName
-from dcglearn.metrics.saved_metric import SavedMetric, load_metric
+from dcglearn.metrics.saved_metric import load_metric
 from dcglearn.metrics.textbook import (
     DISCOUNTS,
     GAINS,
@@ -35,15 +35,9 @@ from dcglearn.metrics.textbook import (
     textbook_discounts,
     textbook_gains,
 )
-from dcglearn.metrics.textbook_lists import (
-    DEFINITIONS,
-    LIST_NAMES,
-    AdaptiveMetric,
-    ListMetric,
-    ListMetricName,
-)
+from dcglearn.metrics.textbook_lists import DEFINITIONS, LIST_NAMES, ListMetric, ListMetricName
 
-AnyMetric: TypeAlias = DCG | ListUtility | AdaptiveMetric | Utility
+AnyMetric: TypeAlias = DCG | ListUtility | Utility
 """A metric of any kind."""
 
 MetricLike: TypeAlias = AnyMetric | PathLike
@@ -59,16 +53,10 @@ ONLY_DCG = (DCG,)
 """Metrics that are sums of gains times discounts."""
 
 SCORING = (DCG, ListUtility)
-"""Metrics with an ideal value, by which lists can be normalised."""
+"""Metrics with a value of every list that ranks documents of known grades, and an ideal value."""
 
-EVALUATED = (DCG, ListUtility, AdaptiveMetric)
-"""Metrics with a value of every list that ranks documents of known grades."""
-
-SAVED = (DCG, ListUtility, Utility)
-"""Metrics that files hold."""
-
-METRICS = (DCG, ListUtility, AdaptiveMetric, Utility)
-"""Metrics of all kinds."""
+METRICS = (DCG, ListUtility, Utility)
+"""Metrics of all kinds, which files hold."""
 
 ALL_NAMES = f"{NAMES}, nor {LIST_NAMES}"
 """For messages: names that stand for a metric of lists."""
@@ -136,7 +124,7 @@ def metric(
 
     Parameters
     ----------
-    metric : str, path, DCG, ListUtility, AdaptiveMetric or Utility
+    metric : str, path, DCG, ListUtility or Utility
         A textbook DCG, ``GAIN-DISCOUNT[@K]`` with a gain and a discount of `DCG.standard`, such as
         ``exponential-log2@10``; ``nDCG[@K]``, which is ``linear-log2[@K]``, as in trec_eval; one of
         `textbook_list_metrics`, such as ``ERR@5`` or ``RBP(p=0.8)@10``; ``reader:NAME[@K]``, what
@@ -154,9 +142,8 @@ def metric(
 
     Returns
     -------
-    DCG, ListUtility, AdaptiveMetric or Utility
-        ``ERR``, ``BestGrade`` and ``BestGradeRank`` are list utilities, ``INST`` and ``BPM``
-        adaptive metrics; all other names are DCGs.
+    DCG, ListUtility or Utility
+        ``ERR``, ``BestGrade`` and ``BestGradeRank`` are list utilities; all other names are DCGs.
 
     Raises
     ------
@@ -207,7 +194,7 @@ def metric_or_name(
     if not isinstance(metric, (str, os.PathLike)):
         _refuse(type(metric), accept, name)
     if is_metric_file(metric):
-        return load_metric(metric, [kind for kind in accept if issubclass(kind, SavedMetric)])
+        return load_metric(metric, accept)
 
     # names, each of one kind of metric
     word = os.fspath(metric)
@@ -220,7 +207,7 @@ def metric_or_name(
             return named
 
     # none has this name
-    takes_lists = not set(accept).isdisjoint((ListUtility, AdaptiveMetric))
+    takes_lists = ListUtility in accept
     known, kinds = (ALL_NAMES, DEFINITIONS) if takes_lists else (NAMES, ())
     names = [*(f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS), "nDCG", *kinds]
     hint = nearest(word.partition("@")[0], names)
@@ -255,8 +242,6 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
 
 def largest_value(metric: AnyMetric) -> float:
     """Return a bound of the size of a list's value under a metric."""
-    if isinstance(metric, AdaptiveMetric):  # the gain per document, from 0 to 1
-        return 1.0
     weights = as_weights(metric.dcg if isinstance(metric, ListUtility) else metric, "metric")
     return float(np.abs(weights).max(axis=1).sum())
 
@@ -349,7 +334,7 @@ def _label(metric: Any, taken: Mapping[Any, Any]) -> Any:
         return metric
     if not isinstance(metric, METRICS):  # which is refused
         return str(metric)
-    kind = "DCG" if isinstance(metric, DCG) else getattr(metric, "kind", "utility")
+    kind = "DCG" if isinstance(metric, DCG) else "utility"
     labels = (f"{kind} {number}" if number > 1 else kind for number in count(1))
     return next(label for label in labels if label not in taken)
 
@@ -368,7 +353,7 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
             "ListUtility.dcg)",
             see="only-a-dcg",
         )
-    kinds = " or ".join(f"a {kind.__name__}" for kind in accept if issubclass(kind, SavedMetric))
+    kinds = " or ".join(f"a {kind.__name__}" for kind in accept)
     raise InputTypeError(f"{given}; give {kinds}, its file, or a name such as exponential-log2@10")
 
 
@@ -377,7 +362,7 @@ def metric_in_use(baseline: MetricLike, n_grades: int, depth: int) -> tuple[str,
 
     Raises InputError if it has no values of lists, or fewer grades.
     """
-    named = metric_or_name(baseline, accept=EVALUATED, name="baseline")
+    named = metric_or_name(baseline, accept=SCORING, name="baseline")
     if isinstance(named, NamedMetric):
         return named.at(depth), metric(named, n_grades, depth)
     if named.n_grades < n_grades:

@@ -1,4 +1,4 @@
-"""Textbook metrics that have no gains and discounts by name: ERR, RBP, INST, BPM, best grade.
+"""Textbook metrics that have no gains and discounts by name: ERR, RBP, best grade.
 
 Grades become gains as each definition says, with L the number of grades: ``r = g / (L - 1)``, or
 for ERR the chance ``(2^g - 1) / 2^(L - 1)`` that a document satisfies.
@@ -9,74 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError, graded_lists, whole_number
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.textbook import NamedMetric
 
-
-@dataclass(frozen=True)
-class AdaptiveMetric:
-    """A metric of users who go on until their gains reach a target: INST or BPM.
-
-    It is the expected gain per document that a user looks at (C/W/L, Moffat et al. 2017): with
-    ``V_i`` the probability of reaching rank ``i``, the value is ``sum_i V_i r_i / sum_i V_i``. No
-    document follows after rank K. `kind` says how users go on, see `textbook_list_metrics`;
-    `target` is T, the gain that they want. Its values are plain: nobody divides them by the best
-    that is possible.
-    """
-
-    kind: str
-    n_grades: int
-    depth: int
-    target: float
-
-    plain: ClassVar[bool] = True
-
-    def score(self, lists: ArrayLike) -> Floats:
-        """Return the values of graded lists, shape (n,), or a float for one; see `DCG.score`."""
-        grades = graded_lists(lists, n_grades=self.n_grades)[..., : self.depth]
-        gains = np.append(np.arange(self.n_grades) / max(self.n_grades - 1, 1), 0.0)[grades]
-        if self.kind == "INST":
-            return _inst(gains, self.target)[()]
-        return _bpm(gains, self.target, self.depth)[()]
-
-
-ListMetric: TypeAlias = DCG | ListUtility | AdaptiveMetric
+ListMetric: TypeAlias = DCG | ListUtility
 """A metric of graded lists."""
-
-
-def _inst(gains: Floats, target: float) -> Floats:
-    """Return INST, shape (n,), of gains, shape (n, M).
-
-    Users go on with ``((i + T + T_i - 1) / (i + T + T_i))^2``, where ``T_i`` is T minus the gains
-    down to rank i. Below the list no gain follows, so the sum of ``V_i`` there is closed.
-    """
-    from scipy.special import polygamma
-
-    # probabilities of reaching each rank, and below the list
-    ranks = np.arange(1.0, gains.shape[-1] + 1)
-    place = ranks + 2 * target - np.cumsum(gains, axis=-1)
-    reached = np.cumprod(((place - 1) / place) ** 2, axis=-1)
-    first = np.concatenate([np.ones_like(reached[..., :1]), reached[..., :-1]], axis=-1)
-    below = reached[..., -1] * place[..., -1] ** 2 * polygamma(1, place[..., -1])
-    return (first * gains).sum(axis=-1) / (first.sum(axis=-1) + below)
-
-
-def _bpm(gains: Floats, target: float, depth: int) -> Floats:
-    """Return the static BPM, (n,), of gains, (n, M): users stop at a gain of T, or at rank K."""
-    # ranks that users look at, below the list too
-    before = np.cumsum(gains, axis=-1) - gains
-    looked_at = before < target - 1e-12
-    unsatisfied = looked_at[..., -1] & (gains.sum(axis=-1) < target - 1e-12)
-    below = np.where(unsatisfied, depth - gains.shape[-1], 0)
-    return (gains * looked_at).sum(axis=-1) / (looked_at.sum(axis=-1) + below)
 
 
 def _err(n_grades: int, depth: int, _: float) -> ListUtility:
@@ -96,34 +39,24 @@ def _best(n_grades: int, depth: int, fall: float) -> ListUtility:
 
 @dataclass(frozen=True)
 class _Definition:
-    """How a metric is made of L, K and a parameter; the parameter's letter, default and range."""
+    """How a metric is made of L, K and a parameter between 0 and 1; its letter and default."""
 
     made: Callable[[int, int, float], ListMetric]
     letter: str = ""
     default: float = 0.0
-    least: float = 0.0
-    most: float = np.inf
     tried: tuple[float, ...] = ()
     """Values among which a training chooses."""
 
 
-TARGETS = (0.5, 1, 1.5, 2, 3, 5)
-"""Gains that users want, among which a training chooses."""
-
 DEFINITIONS: dict[str, _Definition] = {
     "ERR": _Definition(_err),
-    "RBP": _Definition(_rbp, "p", 0.8, 0.0, 1.0, tuple(round(0.05 * i, 2) for i in range(2, 20))),
-    "INST": _Definition(partial(AdaptiveMetric, "INST"), "T", 1.0, 0.5, tried=TARGETS),
-    "BPM": _Definition(partial(AdaptiveMetric, "BPM"), "T", 1.0, tried=TARGETS),
+    "RBP": _Definition(_rbp, "p", 0.8, tuple(round(0.05 * i, 2) for i in range(2, 20))),
     "BestGrade": _Definition(lambda n, k, _: _best(n, k, 0.0)),
     "BestGradeRank": _Definition(lambda n, k, _: _best(n, k, 1.0)),
 }
 """The metrics by name."""
 
-LIST_NAMES = (
-    "ERR, RBP(p=0.8) or RBP(p=0.8,rel=1), INST(T=1), BPM(T=1), BestGrade, BestGradeRank, "
-    "with or without @K"
-)
+LIST_NAMES = "ERR, RBP(p=0.8) or RBP(p=0.8,rel=1), BestGrade, BestGradeRank, with or without @K"
 """For messages: names that stand for one of these metrics."""
 
 
@@ -162,17 +95,17 @@ class ListMetricName(NamedMetric):
 
         # its settings by name
         kind, definition = match[1], DEFINITIONS[match[1]]
-        letter, least, most = definition.letter, definition.least, definition.most
+        letter = definition.letter
         settings = dict(re.findall(cls._setting, match[3] or ""))
         rel = settings.pop("rel", None) if kind == "RBP" else None
         if set(settings) - {letter}:
             has = f"the parameter {letter}" if letter else "no parameter"
             raise InputError(f"{name} {word!r}: {kind} has {has}")
 
-        # BPM's T and RBP's p are open intervals; INST's T may be its least
+        # the parameter
         parameter = float(settings.get(letter, definition.default))
-        if letter and not (least <= parameter < most and parameter > 0):
-            raise InputError(f"{name} {word!r}: {letter} must lie between {least:g} and {most:g}")
+        if letter and not 0 < parameter < 1:
+            raise InputError(f"{name} {word!r}: {letter} must lie between 0 and 1")
 
         # K, on either side
         digits = match[2] or match[8]
@@ -212,11 +145,6 @@ def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, List
       ``R = (2^g - 1) / 2^(L-1)`` (Chapelle, Metzler, Zhang and Grinspan 2009), a `ListUtility`.
     - ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` (Moffat and Zobel 2008), a
       `DCG`.
-    - ``INST``: users who want T go on from rank i with probability
-      ``((i + T + T_i - 1) / (i + T + T_i))^2``, where ``T_i`` is what they still lack (Moffat,
-      Bailey, Scholer and Thomas 2015, graded as in cwl_eval).
-    - ``BPM``, the static Bejeweled player model: users stop once their gains reach T, or at rank K
-      (Zhang, Liu, Li, Zhang, Xu and Ma 2017, as in cwl_eval: the gain per document looked at).
     - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best
       grade and, among lists of one best grade, its first position.
 

@@ -12,7 +12,7 @@ import dcglearn as dl
 from dcglearn import DCG, ListUtility, ScaleWarning, Utility, coherence, evaluate, read_judgements
 from dcglearn.coherence import is_compatible
 from dcglearn.metrics.dcg import textbook_dcgs
-from dcglearn.metrics.reading import EVALUATED, ONLY_DCG, SAVED, SCORING, MetricName, metric_or_name
+from dcglearn.metrics.reading import METRICS, ONLY_DCG, SCORING, MetricName, metric_or_name
 from dcglearn.metrics.scales import example_map
 from dcglearn.metrics.textbook import textbook_formula
 from dcglearn.metrics.textbook_lists import ListMetricName
@@ -142,7 +142,7 @@ LEARNER = dl.DCGLearner(loss="robust").fit(random_log(60))
 )
 def test_objects_and_files_are_read_where_their_kind_is_accepted(metric, tmp_path):
     metric.save(tmp_path / "metric.json")
-    for kinds in ((DCG,), SCORING, EVALUATED, SAVED):
+    for kinds in ((DCG,), SCORING, SCORING, METRICS):
         for source in (metric, tmp_path / "metric.json", str(tmp_path / "metric.json")):
             if isinstance(metric, kinds):
                 assert dl.metric(source, accept=kinds) == metric
@@ -161,8 +161,8 @@ def test_names_are_read_at_the_size_that_is_known_later():
         3, 4, "linear", "log2"
     )
     assert dl.metric("nDCG@2", 3, 4) == DCG.standard(3, 2, "linear", "log2")
-    err = metric_or_name("ERR@3", accept=EVALUATED)
-    assert isinstance(err, ListMetricName) and dl.metric(err, 5, accept=EVALUATED).depth == 3
+    err = metric_or_name("ERR@3", accept=SCORING)
+    assert isinstance(err, ListMetricName) and dl.metric(err, 5, accept=SCORING).depth == 3
 
 
 @pytest.mark.parametrize(
@@ -182,11 +182,10 @@ def test_names_are_read_at_the_size_that_is_known_later():
             {"n_grades": 3},
             "prior 'ERR@10' is a ListUtility, no sum of gains times discounts",
         ),
-        ("INST@10", {"n_grades": 3}, "prior 'INST@10' is an AdaptiveMetric, no sum of gains"),
         ("ERR(p=1)@10", {}, "prior 'ERR.p=1.@10': ERR has no parameter"),
-        ("EER@10", {"accept": EVALUATED}, "neither a file nor .*BestGrade.*; the nearest is ERR"),
-        ("err@10", {"accept": EVALUATED}, "here it is ERR@10"),
-        ("bestgrade", {"accept": EVALUATED}, "the nearest is BestGrade"),
+        ("EER@10", {"accept": SCORING}, "neither a file nor .*BestGrade.*; the nearest is ERR"),
+        ("err@10", {"accept": SCORING}, "here it is ERR@10"),
+        ("bestgrade", {"accept": SCORING}, "the nearest is BestGrade"),
         ("EER@10", {}, r"such as exponential-log2@10, nor nDCG\[@K\]"),
         (STOPS, {}, "prior is a ListUtility, no sum of gains times discounts"),
         (
