@@ -51,10 +51,8 @@ class Inputs:
         """The DCG learned, with judges as `learn` has them: draws of them, and their slope."""
         with stage("judges"):
             judges = drawn_judges(self.log, self.fit, self.random_state)
-        if judges is not None:
-            held_out = None if isinstance(self.comparison, str) else self.comparison.calibration
-            judges = shrunk(judges, held_out)
-        return replace(self.fit.dcg, judges=judges)
+        held_out = None if isinstance(self.comparison, str) else self.comparison.calibration
+        return replace(self.fit.dcg, judges=shrunk(judges, held_out))
 
     @cached_property
     def tells_nothing(self) -> bool:

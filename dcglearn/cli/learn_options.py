@@ -22,8 +22,8 @@ class CurveOptions:
     """How gains and discounts are fitted."""
 
     ridge: float | None = model_row("Strength of the prior for smooth curves.", min=0.0)
-    loss: Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"] = model_row(
-        "auto mixes what robust and sigmoid learn with the best textbook DCG.", "auto"
+    loss: Literal["auto", "robust", "logistic"] = model_row(
+        "auto mixes what two losses learn with the best textbook DCG.", "auto"
     )
     prior: str | None = model_row(
         "Start from this file, GAIN-DISCOUNT or reader:NAME, and leave it as far as the log says; "
@@ -124,8 +124,8 @@ class TrustOptions(BaselineOptions):
     """What is measured to say how far the learned DCG can be trusted."""
 
     bands: int = first_row(
-        "dcg: bands of each number and of all at once, of 90% or --level, from N samples of the "
-        "log, or ten times as many draws of what it allows; 200 is enough.",
+        "dcg: bands of each number and of all at once, of 90% or --level, from ten times N draws; "
+        "200 is enough.",
         0,
         min=0,
     )

@@ -167,17 +167,9 @@ def _judged(
     from dcglearn.trust.band_draws import drawn_judges
     from dcglearn.trust.calibration import shrunk
 
-    judges = learner.metric.judges
-    if judges is None:
-        if trust.calibrate:
-            raise InputError(
-                f"--calibrate: the {learner.loss} loss knows no judges; leave out --loss"
-            )
-        return learner
-
     # the same draws with bands and without them, and as an audit has them
     with stage("judges"):
-        judges = drawn_judges(log, learner, trust.seed) or judges
+        judges = drawn_judges(log, learner, trust.seed)
 
     # how sure they are, and what they leave unexplained, by held-out pairs
     judges = shrunk(judges, None if comparison is None else comparison.calibration)
@@ -245,7 +237,7 @@ def _agreement(log: Preferences, learner: Fit, *, coins: bool) -> RaterAgreement
     # errors of each rater take seconds on a large log
     if coins or not isinstance(learner, DirectFit) or len(log) > 200_000:
         return agreement
-    return dl.rater_agreement(log, learner) if learner.is_likelihood else agreement
+    return dl.rater_agreement(log, learner)
 
 
 def _fitted(

@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.utility_learner import PairLearner, parameters_of
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Counts, Floats, PathLike
+from dcglearn.foundation.validation import Counts, Floats, PathLike, one_of
 from dcglearn.learning.checkpoint import Checkpointing
 from dcglearn.learning.dcg_model import Curves
-from dcglearn.learning.descriptions import DirectDescription, DirectFit, Member
+from dcglearn.learning.descriptions import OFFERED, DirectDescription, DirectFit, Member
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
@@ -34,13 +34,11 @@ class DCGLearner(PairLearner):
 
     Parameters
     ----------
-    loss : {"auto", "robust", "logistic", "sigmoid", "squared_hinge"}
-        "auto" blends three members: the "robust" fit, the "sigmoid" fit and the textbook DCG that
-        respects most of the log, weighted by how probably each is the best (see `members_`).
-        "robust" is a logistic likelihood that also estimates the judges' error rate: near 0 it is
-        "logistic" (Bradley and Terry), near 1/2 it is "sigmoid", a soft count of the violated
-        pairs. "squared_hinge" is the paper's loss, with the log's strengths or margins over their
-        mean size as its margins.
+    loss : {"auto", "robust", "logistic"}
+        "auto" blends three members: the "robust" fit, a fit with the sigmoid loss, a soft count of
+        the violated pairs, and the textbook DCG that respects most of the log, weighted by how
+        probably each is the best (see `members_`). "robust" is a logistic likelihood that also
+        estimates the judges' error rate; without errors it is "logistic" (Bradley and Terry).
     ridge : float
         Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free.
         Keep 2. For a metric with one large step between grades and a few dozen pairs, 0.1 is
@@ -84,8 +82,8 @@ class DCGLearner(PairLearner):
         careless judges, and those on close pairs; 0 if not estimated.
     position_bias_, rater_bias_ : float, dict of str to float
         By how much judges prefer the list shown first, in units of their noise: of two equal lists,
-        the log-odds that it wins. 0 where the log does not tell sides (`shown_left`), or the loss
-        is no likelihood. By rater, if several.
+        the log-odds that it wins. 0 where the log does not tell sides (`shown_left`). By rater, if
+        several.
     loss_, members_ : str, tuple of Member
         The loss used, or "blend" and the members of the blend: name, weight, held-out share and its
         error, DCG and fit.
@@ -197,14 +195,12 @@ class DCGLearner(PairLearner):
 
     @property
     def description(self) -> DirectDescription:
-        """The parameters, frozen."""
+        """The parameters, frozen; raise InputError if one has no meaning."""
+        one_of(self.loss, "loss", OFFERED)
         return DirectDescription(**self.get_params())
 
     def predict_proba(self, X: Preferences | ArrayLike) -> Floats:
-        """Return the probabilities of a win of the first list, a tie, and its loss; shape (n, 3).
-
-        Raises InputError if the loss is not a likelihood, so that verdicts have no probabilities.
-        """
+        """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
         check_is_fitted(self)
         return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
 

@@ -5,7 +5,7 @@
  */
 #include "dcglearn.h"
 
-enum { LIKELIHOOD, SIGMOID, HINGE };  /* losses, as in judgement_kernel.py */
+enum { LIKELIHOOD, SIGMOID };         /* losses, as in judgement_kernel.py */
 enum { VALUE, SLOPES, CURVATURE };    /* how far derivatives are wanted */
 enum { PLAIN, BEYOND, TIE, BETWEEN }; /* kinds of verdict, see kind_of_level */
 
@@ -165,13 +165,6 @@ INLINE verdict_t cost(i64 loss, int kind, double z, double low, double high, dou
         return v;
     }
     verdict_t v = {0};
-    if (loss == HINGE) {
-        double lack = max(0.0, low - z), two = lack > 0.0 ? 2.0 : 0.0;
-        v.log = lack * lack;
-        v.z = -2.0 * lack, v.low = 2.0 * lack;
-        v.zz = two, v.z_low = -two, v.ll = two;
-        return v;
-    }
     sigma_t s = sigma(z);
     v.log = s.below;
     v.z = size_of(z) < TAIL ? -s.below * s.above : 0.0;
@@ -293,8 +286,8 @@ static void set_tables(const points_t *p, i64 b, i64 depth, i64 width, out table
             table[k * width + g] = p->discounts[b * depth + k] * gains[g];
 }
 
-/* Fill a run with judgements; return how many. Left out are those that cost nothing, and those so
- * clear that only the error rate matters: their weights are added to `far`, (R, 2). */
+/* Fill a run with judgements; return how many. Left out are those so clear that only the error rate
+ * matters: their weights are added to `far`, (R, 2). */
 INLINE i64 fill_run(const log_t *restrict log, const point_t *restrict p, i64 start, i64 stop,
                     in table, out far, run_t *restrict run) {
     const i64 depth = p->depth, width = p->width, n_judges = p->n_judges;
@@ -322,7 +315,7 @@ INLINE i64 fill_run(const log_t *restrict log, const point_t *restrict p, i64 st
         int clear =
             p->loss == LIKELIHOOD && open && (z > TAIL + low || (z < -TAIL - low && e > 0.0));
         if (clear) far[2 * r + (z > 0.0)] += v;
-        else m += !(p->loss == HINGE && z >= low);
+        else m++;
     }
     return m;
 }
@@ -366,7 +359,6 @@ INLINE void fill_costs(run_t *restrict run, i64 start, i64 stop, double low, dou
 INLINE void fill_costs_of_kind(run_t *restrict run, i64 start, i64 stop, double low, double high,
                                i64 loss, int kind, const i64 order) {
     if (loss == SIGMOID) fill_costs(run, start, stop, low, high, SIGMOID, PLAIN, order);
-    else if (loss == HINGE) fill_costs(run, start, stop, low, high, HINGE, BEYOND, order);
     else if (kind == PLAIN) fill_costs(run, start, stop, low, high, LIKELIHOOD, PLAIN, order);
     else if (kind == BEYOND) fill_costs(run, start, stop, low, high, LIKELIHOOD, BEYOND, order);
     else if (kind == TIE) fill_costs(run, start, stop, low, high, LIKELIHOOD, TIE, order);
@@ -535,7 +527,7 @@ INLINE double add_at_point(const log_t *log, const point_t *p, i64 start, i64 st
                 const i64 level = p->n_levels == 1 ? 1 : j, t = level > 1 ? level : 1;
                 const i64 e = p->n_levels == 1 ? m : run->ends[j];
                 const double low = p->thresholds[t], high = p->thresholds[t + 1];
-                const int kind = p->loss == HINGE ? BEYOND : kind_of_level(low, high, level == 0);
+                const int kind = kind_of_level(low, high, level == 0);
                 if (kind != PLAIN && e > s)
                     add_of_thresholds(run, p, t, s, e, kind == BETWEEN, w->u, of_thresholds,
                                       w->curved);

@@ -119,7 +119,7 @@ class Model:
     position biases are parameters. `ridge` is the strength of the prior on the two curves (on their
     curvatures, times `straighter`), `centre` the prior mean of the log sharpness, and `target` the
     alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight lines by default).
-    `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero` is the grade with gain 0, L
+    `zero` is the grade with gain 0, L
     for none: then the gain of an empty place is a parameter, expected at `empty`. Discounts may
     rise unless they are `falling`.
     """
@@ -136,7 +136,6 @@ class Model:
     straighter: float = 1.0
     centre: float = 5.0
     target: TwoCurves | None = None
-    margins: Floats | None = None
     zero: int = 0
     empty: float = 0.0
     falling: bool = True
@@ -146,7 +145,7 @@ class Model:
         """Where the parameters stand, which depends on what the log tells."""
         # thresholds that are learned, and judges with errors of their own
         thresholds = self.n_levels - 1 + self.ties
-        if self.margins is not None or self.kind == SIGMOID:
+        if self.kind == SIGMOID:
             thresholds = 0
         own = self.n_raters if self.with_errors and self.n_raters > 1 else 0
 
@@ -245,14 +244,12 @@ class Model:
         at = self.places
         n = len(thetas)
 
-        # what is no parameter: the worst grade's gain, the outer thresholds, fixed margins
+        # what is no parameter: the worst grade's gain, the outer thresholds
         gains = np.zeros((n, max(self.n_grades, self.zero + 1)))
         discounts = np.zeros((n, self.depth))
         errors = np.zeros((n, self.n_raters))
         thresholds = np.zeros((n, self.n_levels + 2))
         thresholds[:, -1] = np.inf
-        if self.margins is not None:
-            thresholds[:] = self.margins
         fill_points(self.layout, thetas, gains, discounts, thresholds, errors)
 
         # a judge's bias is the common one plus the judge's own

@@ -22,7 +22,7 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.learning.factoring import Factoring, factor
-from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
+from dcglearn.learning.judgement_kernel import LIKELIHOOD, SIGMOID, chances
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import (
     ONLY_DCG,
@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from dcglearn.logs.preference_pairs import PreferencePairs
     from dcglearn.logs.visibility import Visibility
 
-LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}
-"""Losses of the direct fit by name, and the kernel of each."""
+OFFERED = ("auto", "robust", "logistic")
+"""Losses that a learner may ask for; "auto" is a blend."""
+
+LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID}
+"""Losses of the direct fit by name, and the kernel of each; sigmoid is that of a blend's member."""
 
 MACHINE = "machine"
 """Name of the member of a blend that is the DCG of an LLM judge."""
@@ -356,7 +359,7 @@ class DirectFit:
 
     @property
     def position_bias(self) -> float:
-        """Mean position bias of the judges; 0 where sides are not known, or the loss has none."""
+        """Mean position bias of the judges; 0 where sides are not known."""
         return float(self.curves.biases.mean()) if len(self.curves.biases) else 0.0
 
     @property
@@ -369,25 +372,12 @@ class DirectFit:
         """Utility difference up to which ties are likely, in units of the noise; 0 without ties."""
         return float(self.curves.thresholds[1]) if self.ties else 0.0
 
-    @property
-    def is_likelihood(self) -> bool:
-        """Whether the loss is a likelihood, so that verdicts have probabilities."""
-        # a blend, which has no loss of its own, has the judges of the robust loss
-        return LOSSES.get(self.loss, LIKELIHOOD) == LIKELIHOOD
-
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
         return self.scale * log.gaps(self.metric)
 
     def probabilities(self, log: PreferencePairs) -> Floats:
-        """Return the probabilities of a win of the first list, a tie, and its loss; shape (n, 3).
-
-        Raise InputError if the loss is no likelihood.
-        """
-        if not self.is_likelihood:
-            raise InputError(
-                f'loss="{self.loss}" gives no probabilities; "robust" and "logistic" do'
-            )
+        """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
         return chances(self.sureness(log), self.tie_threshold, self.error_rate)
 
 

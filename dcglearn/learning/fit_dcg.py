@@ -142,7 +142,7 @@ def fit_dcg(
         near, cold, function, n_starts=n_starts, max_iter=max_iter, if_worse=refit == "if_worse"
     )
 
-    level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
+    level = logging.INFO if warm is None else logging.DEBUG  # folds have many warm fits
     message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
     _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
 
@@ -255,7 +255,6 @@ def _model(
         target=target,
         empty=empty,
         # what is fixed
-        margins=verdicts.margins,
         zero=zero,
         falling=falling,
     )

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.kernels.library import Argument, Bound, floats, function, int8s, int32s
 
-LIKELIHOOD, SIGMOID, HINGE = 0, 1, 2
+LIKELIHOOD, SIGMOID = 0, 1
 """Losses, see `pair_loss`."""
 
 VALUE, SLOPES, CURVATURE = 0, 1, 2

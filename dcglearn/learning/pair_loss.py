@@ -8,8 +8,7 @@ With ``z = <W, d>`` the utility of a pair's first list minus its second list's, 
   ``sigma(z)``); with probability e, the judge's error rate, the other list is named; a judge's
   position bias b is added to z where the preferred list was shown first, and taken from it where
   the other was;
-- sigmoid: ``sigma(-z)``, the soft count of violated pairs;
-- hinge: ``max(0, t_j - z)^2``, the paper's loss with the margin ``t_j``.
+- sigmoid: ``sigma(-z)``, the soft count of violated pairs, the loss of a member of the blend.
 
 The loss of a log is the sum of the losses of its parts.
 """
@@ -200,7 +199,7 @@ def pair_loss(
     """Return loss and slopes of one utility `weights`, (K, L), in units of the judges' noise.
 
     `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`; `kind`
-    is LIKELIHOOD, SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for
+    is LIKELIHOOD or SIGMOID. The sums have no axis of points; there is no curvature, for
     want of gains and discounts.
     """
     depth, n_grades = weights.shape

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import UNKNOWN, Counts, Floats, Grades, InputError, filled
-from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.listed_judgements import FEWEST_SHARED, MOST_LISTS, ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
@@ -26,16 +26,19 @@ FEW = 1 << 12
 SMALL = 1 << 15
 """Fewer judgements than this are gathered into memory."""
 
+MOST_LEVELS = 7
+"""Most levels of strength: each costs a parameter."""
+
 
 @dataclass(frozen=True)
 class Verdicts:
     """The verdicts of a log, in memory (only the pairs that count) or in parts.
 
-    `kind` is the loss of `pair_loss`, `dropped` the number of pairs left out by reason, `level` the
-    int8 level of every verdict of a log in memory, `values` the M distinct strengths of a log in
-    parts that has any, shape (M,), `margins` those of the hinge, shape (M + 2,), `raters` the names
-    of the judges, sorted (a single one where none is named), and `sided` tells whether the
-    likelihood has position biases: the log says which list was shown first.
+    `kind` is the loss of `pair_loss`, in parts always the likelihood, `dropped` the number of pairs
+    left out by reason, `level` the int8 level of every verdict of a log in memory, `values` the M
+    distinct strengths of a log in parts that has any, shape (M,), `raters` the names of the judges,
+    sorted (a single one where none is named), and `sided` tells whether the likelihood has position
+    biases: the log says which list was shown first.
     """
 
     log: Any
@@ -45,7 +48,6 @@ class Verdicts:
     values: Floats | None
     n_levels: int
     has_ties: bool
-    margins: Floats | None
     raters: NDArray[Any]
     sided: bool
 
@@ -77,9 +79,7 @@ class Verdicts:
             places = np.searchsorted(self.raters, stored or [""]).astype(np.int32)
         numbers = None if one_rater else (self.raters, places)
 
-        of_part = partial(
-            judgements_of, kind=self.kind, values=self.values, numbers=numbers, empty=empty
-        )
+        of_part = partial(judgements_of, values=self.values, numbers=numbers, empty=empty)
         judgements = JudgementParts.of(self.log.parts.mapped(of_part))
 
         # a descent makes hundreds of passes, which over few are faster here than over a network
@@ -88,8 +88,7 @@ class Verdicts:
     def thinned(self, size: int) -> PreferencePairs:
         """Return about `size` of the pairs, evenly spread; of a short log, distinct ones."""
         if isinstance(self.log, PartedLog):
-            sample = self.log.thinned(size)
-            return sample if self.kind == LIKELIHOOD else sample.decided
+            return self.log.thinned(size)
         log: PreferencePairs = self.log
         if len(log) <= SMALL and may_repeat(log.preferred, log.other):
             log = log.merged()
@@ -98,7 +97,7 @@ class Verdicts:
     def n_lists(self) -> float:
         """Return the number of distinct lists of the pairs that count."""
         if isinstance(self.log, PartedLog):
-            return self.log.n_lists(decided=self.kind != LIKELIHOOD)
+            return self.log.n_lists()
         return float(self.log.n_lists)
 
 
@@ -107,31 +106,28 @@ def verdicts_of(log: OpenLog, kind: int) -> Verdicts:
 
     Raise InputError for too many of a log in parts.
     """
-    # ties count for the likelihood alone; parts leave theirs out by themselves
+    # ties and strengths count for the likelihood alone
     log, dropped = learnable(log)
     n_ties = log.facts.n_ties if isinstance(log, PartedLog) else len(log.ties)
-    if kind != LIKELIHOOD and n_ties:
+    if kind != LIKELIHOOD and n_ties and not isinstance(log, PartedLog):
         dropped["ties"] = n_ties
         n_ties = 0
-        log = log if isinstance(log, PartedLog) else log.decided
+        log = log.decided
 
     # strengths and raters of all parts
-    values, size = np.ones(1), 1.0
-    most = _most_levels(kind)
+    values = np.ones(1)
     if isinstance(log, PartedLog):
         level, sided = None, log.facts.sided
         raters = np.array(sorted(log.facts.raters or {""}))
-        if kind != SIGMOID:
-            values, size = _strengths_in_parts(log, most)
+        values = _strengths_in_parts(log)
 
     # or the level of each pair, 0 for ties
     else:
         level, sided = np.ones(1, np.int8), log.swapped is not None
         raters = np.array([""]) if log.rater is None else np.unique(log.rater)
         strength = _strength(log)
-        if strength is not None and kind != SIGMOID:
-            values, level = _binned(strength, weights_of(log), most)
-            size = float(np.average(np.abs(values[level - 1]), weights=log.weight))
+        if strength is not None and kind == LIKELIHOOD:
+            level = _binned(strength, weights_of(log), MOST_LEVELS)
         level = _with_ties(log, level)
 
     return Verdicts(
@@ -143,57 +139,40 @@ def verdicts_of(log: OpenLog, kind: int) -> Verdicts:
         values=None if level is not None or len(values) == 1 else values,
         n_levels=len(values) if level is None else int(level.max()),
         has_ties=n_ties > 0,
-        margins=_margins(values, size) if kind == HINGE else None,
         raters=raters,
         sided=kind == LIKELIHOOD and sided,
     )
 
 
-def _strengths_in_parts(log: PartedLog, most: int) -> tuple[Floats, float]:
-    """Return the distinct strengths of all parts, and their mean size."""
-    strengths = log.parts.total(strengths_of, most)
-    values = strengths.values
-    if len(values) > most:
+def _strengths_in_parts(log: PartedLog) -> Floats:
+    """Return the distinct strengths of all parts, ascending."""
+    values: Floats = log.parts.total(strengths_of).values
+    if len(values) > MOST_LEVELS:
         raise InputError(
-            f"more than {most} distinct strengths; round them (only a log in memory is binned)"
+            f"more than {MOST_LEVELS} distinct strengths; round them (only a log in memory is "
+            "binned)"
         )
-    return values, float(np.abs(values) @ strengths.weight / strengths.weight.sum())
-
-
-def _most_levels(kind: int) -> int:
-    """Return how many strengths can differ: each costs a parameter, but not with the hinge."""
-    return 100 if kind == HINGE else 7
+    return values
 
 
 @dataclass(frozen=True)
 class Strengths:
-    """Distinct strengths, ascending, and the weight of the pairs of each; parts add with ``+``."""
+    """Distinct strengths, ascending; parts add with ``+``."""
 
     values: Floats
-    weight: Floats
-
-    @classmethod
-    def of(cls, values: Floats, weight: Floats) -> Strengths:
-        """Return the distinct strengths of pairs with weights, shape (n,) both."""
-        distinct, number = np.unique(values, return_inverse=True)
-        total = np.bincount(number, weight, len(distinct))
-        return cls(distinct, total.astype(np.float64))
 
     def __add__(self, other: Strengths) -> Strengths:
-        columns = zip(vars(self).values(), vars(other).values(), strict=True)
-        return self.of(*map(np.concatenate, columns))
+        return Strengths(np.union1d(self.values, other.values))
 
 
-def strengths_of(log: PreferencePairs, most: int) -> Strengths:
-    """Return at most ``most + 1`` strengths of the decided pairs of a part."""
-    log = _counted(log, HINGE)
-    strengths = Strengths.of(_strengths(log), weights_of(log))
-    return Strengths(strengths.values[: most + 1], strengths.weight[: most + 1])
+def strengths_of(log: PreferencePairs) -> Strengths:
+    """Return the distinct strengths of the decided pairs of a part, one too many at most."""
+    strengths = _strengths(differing_pairs(log).decided)
+    return Strengths(np.unique(strengths)[: MOST_LEVELS + 1])
 
 
 def judgements_of(
     log: PreferencePairs,
-    kind: int,
     values: Floats | None,
     numbers: tuple[NDArray[Any], NDArray[np.int32] | None] | None,
     empty: int = UNKNOWN,
@@ -204,7 +183,7 @@ def judgements_of(
     the sorted names of the judges, and the judge of each number or, where the raters are names,
     None; None for one judge. Empty places count as the grade `empty`.
     """
-    log = _counted(log, kind)
+    log = differing_pairs(log)
 
     # the level is the place among all strengths
     level = np.ones(1, np.int8)
@@ -233,11 +212,6 @@ def _judged(
     return JudgedPairs(*lists, level, rater, weight, way)
 
 
-def _counted(log: PreferencePairs, kind: int) -> PreferencePairs:
-    log = differing_pairs(log)
-    return log if kind == LIKELIHOOD else log.decided
-
-
 def _strength(log: PreferencePairs) -> Floats | None:
     return log.strength if log.strength is not None else log.margin
 
@@ -255,27 +229,11 @@ def _with_ties(log: PreferencePairs, level: Grades) -> Grades:
     return np.where(log.tie, 0, np.broadcast_to(level, len(log))).astype(np.int8)
 
 
-def _margins(values: Floats, size: float) -> Floats:
-    """Return the hinge's margins, (M + 2,): strengths in units of their positive mean `size`.
-
-    Raise InputError if no strength is positive: metrics that hardly differ between lists would be
-    the best.
-    """
-    if values.max() <= 0:
-        raise InputError(
-            'loss="squared_hinge" needs margins above 0, and the largest of the log is '
-            f"{values.max():g}: give by how much the preferred list should win, or take "
-            'loss="robust", which needs no margins'
-        )
-    return np.concatenate([[0.0], values / size, [np.inf]])
-
-
-def _binned(strength: Floats, weight: Floats, most: int) -> tuple[Floats, Grades]:
-    """Return the distinct strengths, at most `most`, and the level of each pair, from 1."""
+def _binned(strength: Floats, weight: Floats, most: int) -> Grades:
+    """Return the level of each pair, from 1, of at most `most` levels of strength."""
     values, number = np.unique(strength, return_inverse=True)
     if len(values) > most:
         shares = np.arange(1, most) / most
         edges = np.unique(np.quantile(strength, shares, weights=weight, method="inverted_cdf"))
         number = np.unique(np.searchsorted(edges, strength, side="right"), return_inverse=True)[1]
-        values = np.bincount(number, weight * strength) / np.bincount(number, weight)
-    return values, (number + 1).astype(np.int8)
+    return (number + 1).astype(np.int8)

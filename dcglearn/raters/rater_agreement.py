@@ -238,8 +238,7 @@ def rater_agreement(
     1)) / (n (n - 1))`` with ``h = (n - t) / 2``, and ``alpha = 1 - D_o / D_e``. So names of
     documents, sides and the order of rows do not change it.
 
-    Raises InputError if the log has no pair, nothing can be learned from it, or the learner's loss
-    is no likelihood.
+    Raises InputError if the log has no pair, or nothing can be learned from it.
 
     Parameters
     ----------
@@ -435,10 +434,6 @@ def _estimates(
         from sklearn.exceptions import NotFittedError
 
         raise NotFittedError("the learner is not fitted: fit it first, or leave it out")
-    if not fit.is_likelihood:
-        raise InputError(
-            f'the learner has loss="{fit.loss}", which is no likelihood; fit one with "robust"'
-        )
 
     # the verdicts that it has a probability for
     tie = ties_of(log)

@@ -195,11 +195,6 @@ def learn_from_answers(
     # the fit; by default distractors may cost, and the end of a list may count
     default = DirectDescription(zero="none", discounts="free")
     description = DirectDescription.of(learner or default)
-    if description.loss not in ("auto", "logistic", "robust"):
-        raise InputError(
-            f'loss="{description.loss}" is no likelihood; answers are learned with "logistic" or '
-            '"robust"'
-        )
     description = replace(description, loss=description.loss.replace("auto", "logistic"))
     fit = fit_answers(answers, description)
     warn_of(fit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -34,8 +33,6 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.judge_draws import judge_draws, with_draws
 from dcglearn.trust.resampling import FEWEST_TESTED, no_more_lists, unit_of
-
-_LOG = logging.getLogger(__name__)
 
 FEWEST_DRAWN = 20
 """From fewer raters or queries than this, nobody can tell how they differ."""
@@ -243,8 +240,8 @@ def bands(
 ) -> Bands:
     """Return bands of gains and discounts, pointwise and simultaneous.
 
-    Raises InputError if a setting is impossible, the log cannot be learned from, it is too short
-    for bands, or the loss is no likelihood, so that it has no posterior.
+    Raises InputError if a setting is impossible, the log cannot be learned from, or it is too short
+    for bands.
 
     Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves,
     sampled by a population of Markov chains. Where units hold several judgements, the likelihood
@@ -299,8 +296,6 @@ def bands(
         warn_of(whole)
 
     # draw from the posterior
-    if not whole.is_likelihood:
-        raise InputError(no_posterior(whole))
     draws = judge_draws(log, whole, unit, 10 * n_resamples, random_state)
 
     dcg = whole.dcg
@@ -315,15 +310,17 @@ def bands(
     )
 
 
-def drawn_judges(log: Preferences, fit: DirectFit, random_state: int) -> Judges | None:
+def drawn_judges(log: Preferences, fit: DirectFit, random_state: int) -> Judges:
     """Return the judges of a fit, with draws by the log's independent unit if it is long enough."""
-    if fit.metric.judges is None or why_no_bands(log):
-        return fit.metric.judges
+    judges = fit.dcg.judges
+    assert judges is not None, "a learner's fit knows its judges"
+    if why_no_bands(log):
+        return judges
     log = usable_pairs(log)
     unit = unit_of(log, fewest=FEWEST_DRAWN)
     # from at most 2,048 judgements, which is faster
     draws = judge_draws(log, fit, unit, N_DRAWS, random_state, 1 << 11)
-    return with_draws(fit.metric, draws).judges
+    return replace(judges, draws=draws.few())
 
 
 def why_no_bands(log: Preferences, by: str | None = None) -> str:
@@ -352,15 +349,8 @@ def bands_or_why(
     log: Preferences, learner: DirectLearner | None = None, **how: Any
 ) -> tuple[Bands | None, str]:
     """Return the bands of a log, or why it has none."""
-    reason, fit = why_no_bands(log), fit_of(learner)
-    if not reason and fit is not None and not fit.is_likelihood:
-        reason = no_posterior(fit)
+    reason = why_no_bands(log)
     return (None if reason else bands(log, learner, **how)), reason
-
-
-def no_posterior(fit: DirectFit) -> str:
-    """Return why a fit has no bands, which are draws of its posterior."""
-    return f'no bands: loss="{fit.loss}" is no likelihood; learn with "robust" or "logistic"'
 
 
 def _n_units(log: Preferences, by: str) -> int:

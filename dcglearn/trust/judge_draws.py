@@ -22,9 +22,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def with_judges(fit: DirectFit, log: OpenLog) -> DirectFit:
-    """Return a fit whose metric knows its judges; none where the loss is no likelihood."""
-    if not fit.is_likelihood:
-        return fit
+    """Return a fit whose metric knows its judges."""
     sample = log.thinned(SAMPLE)
     lists = np.concatenate([sample.preferred, sample.other])
     grades = np.unique(lists)
@@ -50,9 +48,9 @@ def judged_by(fit: DirectFit, judges: Judges | None) -> DirectFit:
 
 
 def with_draws(dcg: DCG, draws: JudgeDraws) -> DCG:
-    """Return a DCG whose judges have a few of the draws."""
-    judges = dcg.judges
-    return dcg if judges is None else replace(dcg, judges=replace(judges, draws=draws.few()))
+    """Return a learned DCG whose judges have a few of the draws."""
+    assert dcg.judges is not None, "a learner's fit knows its judges"
+    return replace(dcg, judges=replace(dcg.judges, draws=draws.few()))
 
 
 def judge_draws(

@@ -116,9 +116,9 @@ def test_a_value_of_another_kind_is_named_in_a_plain_sentence(misuse, words, ref
         ("learn log.jsonl --somehow", "No such option: --somehow\n"),
         ("learn log.csv --columns a=b", "No such option: --columns; dcglearn convert has it\n"),
         ("audit log.jsonl --metric nDCG@10", "No such option: --metric\n"),
-        ("learn log.jsonl --loss robus", "'squared_hinge'; the nearest is robust.\n"),
+        ("learn log.jsonl --loss robus", "'logistic'; the nearest is robust.\n"),
         ("train a.svm --folder m --objective approxndcg", "'ridge'; the nearest is approx-ndcg.\n"),
-        ("learn log.jsonl --loss something", "'squared_hinge'.\n"),
+        ("learn log.jsonl --loss something", "'logistic'.\n"),
     ],
 )
 def test_an_unknown_option_or_choice_is_answered_with_the_nearest(misuse, words, hint):

@@ -246,7 +246,7 @@ def test_options_of_the_learner_reach_it(dcglearn, log):
         return json.loads(dcglearn("learn", log, *options)[1])["gains"]
 
     assert gains("--ridge", "1000") != gains()
-    assert gains("--loss", "sigmoid") != gains()
+    assert gains("--loss", "logistic") != gains()
     steep = DCG.standard(5, 10, "power5").normalised().gains
     assert gains("--prior", "power5-flat", "--ridge", "1e6", "--loss", "robust") == pytest.approx(
         steep, abs=1e-3
@@ -612,7 +612,7 @@ JARGON = re.compile(
         "--bands 5 --holdout 0.3",
         "--prior exponential-log2",
         "--llm llm.jsonl",
-        "--loss sigmoid",
+        "--loss logistic",
         "--method qp --holdout 0.3",
         "--dry-run",
     ],

@@ -18,7 +18,7 @@ from dcglearn.coherence import pair_shares
 from dcglearn.evaluation import arrays
 from dcglearn.kernels.library import function
 from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, trust_region
-from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.logs import pair_sums
 from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
 from dcglearn.losses.objective import Batch as ObjectiveBatch
@@ -27,7 +27,7 @@ from dcglearn.metrics.smooth_discount import SmoothDiscount
 N_CASES = 200
 """Logs, each with its points, curves, pairs and rankings."""
 
-LOSSES = LIKELIHOOD, SIGMOID, HINGE
+LOSSES = LIKELIHOOD, SIGMOID
 
 RUN = 120
 """Judgements that a kernel takes at once; the edges of a run are tried."""

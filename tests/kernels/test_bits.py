@@ -16,12 +16,12 @@ from tests.kernels import bits
 ROOT = Path(__file__).parents[2]
 
 EXPECTED = {
-    "add_judgements": "a71f016c1735fd47",
+    "add_judgements": "711fd0ecb0162282",
     "fill_values": "3f58b5a96f99b0e3",
     "spread_slopes": "1aa25222d996c0bc",
     "fill_factors": "501f0dbe1d24fd02",
     "add_curvatures": "6805e0d9175b14ae",
-    "add_listed_judgements": "fc1c45fa2ea83a73",
+    "add_listed_judgements": "e94fe54fc538ac98",
     "verdicts": "3499080740fb9054",
     "log_chances": "5836b209a9c7acc8",
     "chances": "5211267cfb3b1536",

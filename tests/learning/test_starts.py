@@ -42,14 +42,15 @@ def of_judges():
     return DCGLearner().fit(judged(200))
 
 
-@pytest.mark.parametrize("loss", ["robust", "logistic", "sigmoid", "squared_hinge"])
+@pytest.mark.parametrize("loss", ["robust", "logistic", "sigmoid"])
 def test_the_optimum_is_a_start_that_stays(loss):
-    cold = DCGLearner(loss=loss).fit(judged(150))
-    warm = DCGLearner(loss=loss).fit(judged(150), start=cold)
-    assert warm.warm_ and not cold.warm_
-    assert warm.objective_ == pytest.approx(cold.objective_, rel=1e-7)
-    np.testing.assert_allclose(warm.dcg_.gains, cold.dcg_.gains, atol=2e-4)
-    np.testing.assert_allclose(warm.dcg_.discounts, cold.dcg_.discounts, atol=2e-4)
+    description = DirectDescription(loss=loss)
+    cold = fit_direct(judged(150), description)
+    warm = fit_direct(judged(150), description, cold)
+    assert warm.warm and not cold.warm
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
+    np.testing.assert_allclose(warm.dcg.gains, cold.dcg.gains, atol=2e-4)
+    np.testing.assert_allclose(warm.dcg.discounts, cold.dcg.discounts, atol=2e-4)
 
 
 def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(learner, tmp_path):
@@ -180,5 +181,4 @@ def test_more_strengths_than_levels_are_binned_by_weight():
         _binned(strength, np.ones(60), 7),
         _binned(np.repeat(strength, 2), np.full(120, 0.5), 7),
     )
-    assert halves[0] == pytest.approx(whole[0]) and (halves[1] == np.repeat(whole[1], 2)).all()
-    assert len(whole[0]) == 7
+    assert (halves == np.repeat(whole, 2)).all() and whole.max() == 7

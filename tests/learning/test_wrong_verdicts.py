@@ -7,6 +7,8 @@ import pytest
 from scipy.special import expit
 
 import dcglearn as dl
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.pair_loss import JudgedPairs, Points
 from dcglearn.learning.wrong_verdicts import wrong_chances, wrong_share
 
@@ -71,4 +73,4 @@ def test_judges_of_close_pairs_are_told_from_careless_ones():
 
 def test_losses_without_a_likelihood_expect_nothing():
     log = dl.simulate.preference_pairs(TRUTH, 60, lists="free", flip_rate=0.1, random_state=0)
-    assert dl.DCGLearner("sigmoid").fit(log).wrong_share_ == 0
+    assert fit_direct(log, DirectDescription(loss="sigmoid")).wrong_share == 0

@@ -55,7 +55,7 @@ def test_the_qp_is_that_of_the_log_in_memory(tmp_path, small_chunks, memory, set
     assert far.visible_.notes == local.visible_.notes
 
 
-@pytest.mark.parametrize("loss", ["robust", "squared_hinge"])
+@pytest.mark.parametrize("loss", ["robust", "logistic"])
 def test_gains_and_discounts_are_those_of_the_log_in_memory(tmp_path, small_chunks, loss):
     log = rich_log(3000)
     local = dl.DCGLearner(loss=loss).fit(log)

@@ -560,8 +560,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     # learn
     "learn, blend": lambda: fitted(example()),
     "learn, logistic": lambda: fitted(example(), loss="logistic"),
-    "learn, sigmoid": lambda: fitted(example(), loss="sigmoid"),
-    "learn, squared hinge": lambda: fitted(log_of("strengths", 200), loss="squared_hinge"),
     "learn, no zero": lambda: fitted(log_of("gaps", 200), loss="robust", zero="none"),
     "learn, zero 1": lambda: fitted(example(), loss="robust", zero=1),
     "learn, free discounts": lambda: fitted(example(), loss="robust", discounts="free"),

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn import DCGLearner, Preferences
+from dcglearn import Preferences
 from dcglearn.learning import posterior
 from dcglearn.learning.dcg_model import DirectObjective
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.simulate import ground_truth, preference_pairs
-from dcglearn.trust.band_draws import bands_or_why
 from tests.makers import random_lists, random_log, refused
 
 TRUTH = ground_truth("D1").normalised()
@@ -216,13 +215,6 @@ def test_logs_with_ties_strengths_raters_and_weights_have_bands():
     bands = dl.bands(rich, n_resamples=20)
     assert bands.by == "rater" and bands.n_units == 30 and len(bands.gains) == 200
     assert np.isfinite(bands.discounts).all() and (np.diff(bands.discounts, axis=1) <= 0).all()
-
-
-def test_a_loss_without_a_likelihood_has_no_bands():
-    learner, log = DCGLearner(loss="sigmoid"), random_log(60, "free", noise=0.1)
-    refused('loss="sigmoid" is no likelihood; learn with "robust"', dl.bands, log, learner)
-    drawn, reason = bands_or_why(log, learner.fit(log))
-    assert drawn is None and "no likelihood" in reason
 
 
 @pytest.mark.parametrize(

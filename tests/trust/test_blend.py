@@ -14,7 +14,7 @@ from dcglearn import DCG, DCGLearner, InputError, textbook_dcgs
 from dcglearn.foundation.intervals import mean_and_error, unit_residuals
 from dcglearn.learning.dcg_model import DirectObjective
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.learning.fit_dcg import fit_dcg
+from dcglearn.learning.fit_dcg import fit_dcg, fit_direct
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import blend
@@ -159,8 +159,8 @@ def test_a_warm_start_starts_each_member_and_keeps_the_weights_of_nearly_the_sam
     near = DCGLearner().fit(log[:210], start=start)
     assert near.warm_ and [m.weight for m in near.members_] == [m.weight for m in start.members_]
     for loss, member in zip(("robust", "sigmoid"), near.members_, strict=False):
-        alone = DCGLearner(loss).fit(log[:210], start=start)
-        assert alone.warm_ and alone.objective_ == member.fit.objective
+        alone = fit_direct(log[:210], DirectDescription(loss=loss, n_grades=5), start)
+        assert alone.warm and alone.objective == member.fit.objective
     grown, again = (
         DCGLearner().fit(random_log(260, "free", seed=3, noise=0.1), start=near),
         DCGLearner(),

@@ -195,14 +195,6 @@ def test_a_log_with_one_verdict_that_tells_anything_is_too_small():
         what_if(log, None, "gain of 1 > 0.5")
 
 
-@pytest.mark.parametrize("loss", ["sigmoid", "squared_hinge"])
-def test_losses_that_are_no_likelihood(loss):
-    log = noisy(120).changed(tie=np.arange(120) % 9 == 0)
-    learner = dl.DCGLearner(loss=loss).fit(log)
-    found = what_if(log, learner, f"gain of 2 > {learner.dcg_.gains[2] - 0.01:.4f}")
-    assert found.n is not None and not log.tie[found.rows].any()
-
-
 def people(seed=0, n=120, **columns):
     """Return the conclusion that people follow a steep DCG rather than a flat one, and the log."""
     steep = dl.DCG([0, 0.05, 0.2, 1], [1, 0.7, 0.45, 0.3])
