@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import dcglearn as dl
@@ -66,8 +65,6 @@ def convert(
 
     # how the log is read
     source = one_or_all(log)
-    if (reading.cutoffs or "").startswith("learned:"):
-        reading = _with_learned_cutoffs(source, reading, joins, prompts)
     mapping = reading.log_mapping
     if prompts is not None:
         source, mapping = _answers(source, prompts, reading, joins.asked)
@@ -93,25 +90,6 @@ def convert(
     # write the log
     depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
     write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
-
-
-def _with_learned_cutoffs(
-    log: Any, reading: Any, joins: JoinOptions, prompts: str | None
-) -> MappingOptions:
-    """Return how to read a log with N levels' best-fitting cut-offs, ``--cutoffs learned:N``."""
-    n_levels = str(reading.cutoffs).removeprefix("learned:")
-    if not n_levels.isdecimal() or log == "-" or prompts is not None:
-        raise InputError(
-            f"--cutoffs {reading.cutoffs}: give a number of levels, learned:4, say, and pairs in "
-            "a file"
-        )
-    from dcglearn.learning.learned_cutoffs import FINE
-
-    fine = replace(reading, cutoffs=FINE)
-    cutoffs = dl.trust.learned_cutoffs(
-        _pairs(log, fine.log_mapping, fine, joins, "keep"), int(n_levels)
-    )
-    return replace(reading, cutoffs=",".join(f"{cutoff:g}" for cutoff in cutoffs))
 
 
 def _answers(

@@ -244,7 +244,7 @@ class LogMapping:
         "Grades from 0 to 1: cut at .2,.5,.8, or into N levels.",
         "For grades that are fractions, as machines give them. A fraction of .2 is in the second "
         "level; N levels hold about equally many grades.",
-        metavar="X,X|N|learned:N",
+        metavar="X,X|N",
         convert=text_of,
     )
     columns: Mapping[str, str] = option(

@@ -3,7 +3,6 @@
 from dcglearn.audits.audit import Audit as Audit
 from dcglearn.audits.audit import audit as audit
 from dcglearn.learning.factoring import Factoring as Factoring
-from dcglearn.learning.learned_cutoffs import learned_cutoffs as learned_cutoffs
 from dcglearn.learning.similarity import identifiable_similarity as identifiable_similarity
 from dcglearn.learning.similarity import similarity as similarity
 from dcglearn.raters.rater_agreement import RaterAgreement as RaterAgreement

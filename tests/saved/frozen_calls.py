@@ -448,18 +448,6 @@ def similarities() -> dict[str, Any]:
     }
 
 
-def cutoffs() -> dict[str, Any]:
-    """Learn the cutoffs of fractions, of which only those from 0.6 have a gain."""
-    rng = np.random.default_rng((2026, 10))
-    grades = rng.random((2, 150, 3)).round(3)
-    ahead = ((grades >= 0.6) @ [1, 0.6, 0.4])[..., None]
-    sides = np.where(ahead[0] >= ahead[1], grades, grades[::-1])
-    pairs = zip(*sides.tolist(), strict=True)
-    records = [{"a": a, "b": b, "winner": "a"} for a, b in pairs]
-    read = dl.read_preferences(records, cutoffs=".2,.4,.6,.8")
-    return numbers(list(dl.trust.learned_cutoffs(read, 2)))
-
-
 def rankings() -> dict[str, Any]:
     """Return compatibility, and whether the theorem on two grades applies."""
 
@@ -591,7 +579,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "audit": audited,
     "agreement and visibility": agreement,
     "similarity": similarities,
-    "learned_cutoffs": cutoffs,
     # metrics, exports, joins, losses
     "textbook DCGs": standard,
     "metrics of lists": of_lists,
