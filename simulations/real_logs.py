@@ -1,173 +1,354 @@
-"""Compare all learners on real logs of rated lists by their held-out shares.
+"""Real logs: what is gained on judgements held out, and the gains and discounts of five readers.
 
-One table holds the means over random splits.
+python -m simulations.real_logs FOLDER... --splits 20
 
-python -m simulations.real_logs satisfaction.jsonl other.jsonl --splits 10
+FOLDER holds files as they were published (`SOURCES`): people in web search, in search of news, with
+music and in a news feed; a log whose file is missing is left out. Of each, the program learns a DCG
+with its bands, and compares the default learner on people, queries or lists held out with textbooks
+and with the paper's QP. Intervals are corrected for splits that share their training data (Nadeau
+and Bengio). It writes real_logs.csv and real_logs.png.
 
-python -m simulations.real_logs satisfaction.jsonl --by session
-    holds out ratings; lists recur in both parts
+python -m simulations.real_logs FOLDER... --people docs/people.png
 
-python -m simulations.real_logs users.jsonl --pad --depth 10
-    holds out raters if the log has groups, else lists
-
-python -m simulations.real_logs pairs.jsonl --judgements
-    side-by-side judgements; holds out queries, if named
+also says of the verdicts of held-out queries how many of 100 people take the better list, with
+`compare_systems`, and draws that by the list's lead under a textbook.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
+import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
-from tqdm import tqdm
+from matplotlib import rc_context
+from matplotlib.figure import Figure
 
 import dcglearn as dl
-from simulations.run import paired
+from simulations.claims import interval
+from simulations.results import rounded, write
+from simulations.run import STYLES, mapped
+
+SHARE = 0.8
+"""Share of people, queries or lists in training."""
+
+OVERLAP = (1 - SHARE) / SHARE
+"""Ratio of test to training units, for the correction of intervals."""
+
+SEED = 2026
+"""Seed of the first split, and of the bands."""
+
+USUAL = "exponential-log2"
+LEVEL = 0.9
+"""Level of bands, and of intervals of people."""
+
+SIZES, SPLITS = (100, 300, 1000), 40
+"""Judgements from which shares of people are learned, and splits of each."""
+
+LEADS = (0.01, 0.02, 0.05, 0.1, 0.2)
+"""Leads under the textbook whose shares of people are printed."""
 
 
-def unit_of(log: dl.Preferences) -> str:
-    """Return what is held out whole: raters, else queries, else lists."""
-    return "rater" if log.rater is not None else "query" if log.query is not None else "list"
+def of_satisfaction(path: Path, n_grades: int) -> dl.Preferences:
+    """Read lists of ten results with grades of usefulness, and the satisfaction with each."""
+    rows = [line.split("\t") for line in path.read_text().splitlines()]
+    lists, ratings = [json.loads(row[2]) for row in rows], [int(row[3]) for row in rows]
+    return dl.Preferences.from_ratings(lists, ratings, n_grades=n_grades, depth=10)
 
 
-def of_sessions(
-    log: dl.Preferences, share: float, seed: int
-) -> tuple[dl.Preferences, dl.Preferences]:
-    """Return the logs of two random parts of the ratings of a log."""
-    counts = log.ratings
-    assert counts is not None
-    n = counts.weight.astype(int)
-    drawn = np.random.default_rng(seed).binomial(n, share)
-
-    def of(times: NDArray[np.int_]) -> dl.Preferences:
-        kept = times > 0
-        group = None if log.rater is None else counts.group[kept].astype(str)
-        lists, rating = counts.lists[counts.list[kept]], counts.rating[kept]
-        return dl.Preferences.from_ratings(
-            lists, rating, group, weight=times[kept], n_grades=log.n_grades
-        )
-
-    return of(drawn), of(n - drawn)
-
-
-def shares(log: dl.Preferences, share: float, seed: int, by: str) -> dict[str, float]:
-    """Return the share of held-out preferences that each learner respects."""
-    train, test = (
-        of_sessions(log, share, seed)
-        if by == "session"
-        else log.split(share, random_state=seed, by=by)
+def of_shuffled(path: Path) -> dl.Preferences:
+    """Read lists whose order was shuffled by user; compared are those of a user and topic."""
+    table = pl.read_csv(path, separator="\t", infer_schema=False)
+    codes = {"u": "-1", ".": "-2"}
+    lists = [
+        [int(codes.get(grade, grade)) for grade in row.split(",")]
+        for row in table["grades_by_displayed_rank"]
+    ]
+    return dl.Preferences.from_ratings(
+        lists,
+        table["feedback_1to6"].cast(pl.Int64).to_numpy(),
+        n_grades=3,
+        depth=10,
+        group=table["user"].to_numpy(),
+        segment=table["topic"].to_numpy(),
     )
-    textbook = dl.textbook_dcgs(log.n_grades, log.depth)
-    best = max(textbook.values(), key=lambda dcg: train.agreement(dcg).share)
-    qp = dl.UtilityLearner(C=dl.trust.choose_C(train, random_state=seed).C).fit(train)
-    metrics = {
-        "direct (default)": dl.DCGLearner().fit(train).dcg_,
-        "direct, robust": dl.DCGLearner(loss="robust").fit(train).dcg_,
-        "direct, logistic": dl.DCGLearner(loss="logistic").fit(train).dcg_,
-        "QP": qp.utility_,
-        "QP + SVD": qp.factor().dcg,
-        "best textbook in training": best,
-        "exponential-log2": textbook["exponential-log2"],
-    }
-    return {name: test.agreement(metric).share for name, metric in metrics.items()}
 
 
-def table(
-    logs: dict[str, dl.Preferences], share: float, splits: int, seed: int, by: str | None = None
-) -> pl.DataFrame:
-    """Return one row per log and learner: its mean share and its leads.
+def of_feed(path: Path) -> dl.Preferences:
+    """Read lists of fifteen news that their reader rated, and the satisfaction with each list."""
+    keys = ["userid", "taskid"]
+    tasks = pl.read_csv(path.with_name("tasks.csv")).select(*keys, "satisfaction")
+    grade = (pl.col("post_pref").cast(pl.Int64) - 1).fill_null(-1)
+    shown = pl.read_csv(path).with_columns(grade=grade).join(tasks, on=keys)
+    table = (
+        shown.sort(*keys, "imp_position")
+        .group_by(keys, maintain_order=True)
+        .agg(pl.col("grade"), pl.col("satisfaction").first())
+    )
+    return dl.Preferences.from_ratings(
+        table["grade"].to_list(),
+        table["satisfaction"].to_numpy(),
+        table["userid"].cast(pl.String).to_numpy(),
+        n_grades=5,
+    )
 
-    `ahead` is its lead over the textbook DCG chosen in training, `behind` the default learner's
-    lead over it.
+
+@dataclass(frozen=True)
+class Source:
+    """A reader's log: who reads, the published file, what is held out whole, and its reading.
+
+    `unit` is one of "rater", "query" and "list", and `halo` says whether the one who grades the
+    items also rates the list. The learned discounts are `discounts`.
     """
-    rows = []
-    for name, log in logs.items():
-        progress = tqdm(range(splits), desc=name, disable=not sys.stderr.isatty())
-        by_split = pl.DataFrame(
-            [shares(log, share, seed + i, by or unit_of(log)) for i in progress]
-        )
-        for learner in by_split.columns:
-            ahead, error = paired(by_split[learner], by_split["best textbook in training"], share)
-            behind, its_error = paired(by_split["direct (default)"], by_split[learner], share)
-            leads = {"ahead": ahead, "error": error, "behind": behind, "behind_error": its_error}
-            rows.append(
-                {"log": name, "learner": learner, "share": by_split[learner].mean(), **leads}
-            )
-    return pl.DataFrame(rows)
+
+    title: str
+    file: str
+    unit: str
+    read: Callable[[Path], dl.Preferences]
+    halo: bool = False
+    discounts: str = "falling"
 
 
-def learner_rows(results: pl.DataFrame) -> list[str]:
-    """Return one line per log and learner."""
-    head = (
-        "lead over the textbook DCG that is best in training, "
-        "and the default learner's lead over it"
+SOURCES = {
+    "web-search-fsd": Source(
+        "web search (FSD)", "fsd_train.txt", "list", partial(of_satisfaction, n_grades=5), True
+    ),
+    "web-search-qref": Source(
+        "web search (QRef)", "qref_train.txt", "list", partial(of_satisfaction, n_grades=4), True
+    ),
+    "news-search": Source("search of news", "derived_lists_core18grades.tsv", "rater", of_shuffled),
+    "music": Source("similar music", "side_by_side.jsonl", "query", dl.read_preferences),
+    "news-feed": Source("news feed", "logs.csv", "rater", of_feed, True, "free"),
+}
+
+
+def shares(log: dl.Preferences, unit: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the share of a split's held-out preferences that each metric respects."""
+    train, test = log.split(SHARE, random_state=seed, by=unit)
+    textbook = dl.textbook_dcgs(log.n_grades, log.depth)
+    C = dl.trust.choose_C(train, random_state=seed).C
+    metrics = {
+        "default": dl.DCGLearner().fit(train).dcg_,
+        "best textbook in training": max(
+            textbook.values(), key=lambda dcg: train.agreement(dcg).share
+        ),
+        USUAL: textbook[USUAL],
+        "QP + SVD": dl.UtilityLearner(C=C).fit(train).factor().dcg,
+    }
+    for metric, dcg in metrics.items():
+        yield {"part": "share", "metric": metric, "value": test.agreement(dcg).share}
+
+
+def curves(log: dl.Preferences, discounts: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield gains, and discounts as shares of their sum, with their bands."""
+    learner = dl.DCGLearner(discounts=discounts)
+    drawn = dl.bands(log, learner, random_state=seed, n_resamples=200)
+    dcg = learner.fit(log).dcg_
+    usual = dl.DCG.standard(dcg.n_grades, dcg.depth).normalised()
+    sides = {
+        "gain": (dcg.gains, usual.gains, drawn.gains),
+        "share": tuple(
+            curve / curve.sum(axis=-1, keepdims=True)
+            for curve in (dcg.discounts, usual.discounts, drawn.discounts)
+        ),
+    }
+
+    # a band that the curve lies beyond ends there
+    for side, (values, textbook, draws) in sides.items():
+        low, high = np.percentile(draws, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], axis=0)
+        low, high = np.minimum(low, values), np.maximum(high, values)
+        columns = {"value": values, "textbook": textbook, "low": low, "high": high}
+        for i in range(len(values)):
+            row = {"part": "curve", "curve": side, "at": i + (side != "gain")}
+            yield row | {name: float(column[i]) for name, column in columns.items()}
+
+
+def people(log: dl.Preferences, n: int, seed: int) -> dict[str, Any]:
+    """Return what is said, after n judgements, of the verdicts on other queries."""
+    train, test = log.split(0.5, random_state=seed, by="query")
+    rows = np.random.default_rng(seed).choice(len(train), min(n, len(train)), replace=False)
+    learned = dl.bands(train[rows], random_state=seed, n_resamples=50).metric
+    pairs = Judged.of(test, dl.DCG.standard(log.n_grades, log.depth))
+
+    # each pair of lists as a query with two runs
+    judged: dict[str, Any] = {}
+    runs: dict[str, Any] = {"better": {}, "other": {}}
+    for i, both in enumerate(pairs.lists.tolist()):
+        judged[f"{i}"] = {}
+        for run, grades in zip(runs, both, strict=True):
+            shown = {f"{run}{k}": grade for k, grade in enumerate(grades) if grade > -2}
+            judged[f"{i}"] |= {name: grade for name, grade in shown.items() if grade >= 0}
+            runs[run][f"{i}"] = {name: -float(k) for k, name in enumerate(shown)}
+    judgements = dl.evaluation.read_judgements(judged, n_grades=log.n_grades)
+    options = {"level": LEVEL, "n_resamples": 100, "random_state": seed}
+    compared = dl.compare_systems(
+        judgements, runs, {"learned": learned}, baseline="other", **options
     )
-    lines = [f"{'log':<12}{'learner':<28}{'share':>8}   {head}"]
-    for row in results.iter_rows(named=True):
-        leads = (
-            f"{row['ahead']:+.4f} ± {row['error']:.4f}   "
-            f"{row['behind']:+.4f} ± {row['behind_error']:.4f}"
-        )
-        lines.append(f"{row['log']:<12}{row['learner']:<28}{row['share']:>8.4f}   {leads}")
-    return lines
+    said = compared.people.table.row(0, named=True)
+
+    # the verdicts themselves
+    record: dict[str, Any] = {"n": n, "width": said["take_high"] - said["take_low"]}
+    for i, part in enumerate(("take", "no_difference", "keep")):
+        true = 100 * float((pairs.outcome == i).mean())
+        record |= {f"said_{part}": said[part], f"true_{part}": true}
+        record[f"covered_{part}"] = said[f"{part}_low"] <= true <= said[f"{part}_high"]
+    return record
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judged pairs whose lists a textbook DCG tells apart, the better list first.
+
+    `lists` has shape (n, 2, K); `outcome`, shape (n,), is 0 where the better was preferred, 1 for a
+    tie, 2 for the other; `lead`, shape (n,), is under the textbook, and `weight` the pairs' weight.
+    """
+
+    lists: np.ndarray
+    outcome: np.ndarray
+    lead: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, log: dl.Preferences, textbook: dl.DCG) -> Judged:
+        """Return the pairs of a log."""
+        lists = np.stack([log.preferred, log.other], axis=1)
+        lead = textbook.score(lists[:, 0]) - textbook.score(lists[:, 1])
+        tie = np.zeros(len(log), bool) if log.tie is None else np.asarray(log.tie, dtype=bool)
+        outcome = np.where(tie, 1, np.where(lead > 0, 0, 2))
+        weight = np.ones(len(log)) if log.weight is None else np.asarray(log.weight)
+
+        # leave out those that it does not tell apart
+        lists = np.where((lead < 0)[:, None, None], lists[:, ::-1], lists)
+        rows = np.flatnonzero(lead)
+        return cls(lists[rows], outcome[rows], np.abs(lead[rows]), weight[rows])
+
+
+def draw_people(logs: dict[str, dl.Preferences], path: Path) -> None:
+    """Print how many of 100 people take the better list of each log, and draw it."""
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    axes = figure.subplots()
+    for style, (name, log) in zip(STYLES, logs.items(), strict=False):
+        # judges fitted to a textbook whose values are shares of the best possible list
+        standard = dl.DCG.standard(log.n_grades, log.depth).normalised()
+        near = dl.DCGLearner(loss="robust", prior=standard, ridge=1e6).fit(log, as_is=True)
+        best = float(standard.discounts.sum())
+        judges = replace(near.dcg_.judges, scale=near.scale_ * best)
+        take, _, keep = judges.chances(np.array(LEADS)).T
+        rounded = zip(LEADS, 100 * take / (take + keep), strict=True)
+        print(name, ", ".join(f"+{lead:g}: {share:.0f}" for lead, share in rounded))
+
+        # the curve, and the verdicts themselves by tenths of the pairs
+        x = np.linspace(0, 0.5, 101)
+        take, _, keep = judges.chances(x).T
+        axes.plot(x, 100 * take / (take + keep), color=style["color"])
+        pairs = Judged.of(log, dl.DCG(standard.gains / best, standard.discounts))
+        for rows in np.array_split(np.argsort(pairs.lead, kind="stable"), 10):
+            weight = pairs.weight[rows]
+            better, other = (weight[pairs.outcome[rows] == i].sum() for i in (0, 2))
+            at = np.average(pairs.lead[rows], weights=weight)
+            axes.plot(at, 100 * better / (better + other), **{**style, "linestyle": ""})
+        axes.plot([], [], label=SOURCES[name].title, **style)
+    axes.set(xlim=(0, 0.5), ylim=(40, 100))
+    axes.set_xlabel(f"lead of one list over the other ({USUAL}, 1 = the best possible list)")
+    axes.set_ylabel("take the better list,\nof 100 people who see a difference")
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def work(files: dict[str, Path], task: tuple[str, str, int]) -> list[dict[str, Any]]:
+    """Return the records of a task: a part of the study of one reader, and its seed."""
+    part, name, seed = task
+    source = SOURCES[name]
+    log = source.read(files[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        if part == "share":
+            records = list(shares(log, source.unit, SEED + seed))
+            return [{"reader": name, **record, "repeat": seed} for record in records]
+        return [{"reader": name, **record} for record in curves(log, source.discounts, SEED)]
+
+
+def held_out(table: pl.DataFrame) -> pl.DataFrame:
+    """Return each metric's mean share by reader, and the default's lead over it."""
+    records = []
+    rows = table.filter(part="share").sort("repeat")
+    for (name,), part in rows.group_by("reader", maintain_order=True):
+        own = part.filter(metric="default")["value"]
+        for (metric,), one in part.group_by("metric", maintain_order=True):
+            lead = interval(own - one["value"], OVERLAP)
+            ends = {"lead": lead.mean, "low": lead.low, "high": lead.high}
+            records.append({"log": name, "metric": metric, "share": one["value"].mean(), **ends})
+    return pl.DataFrame(records)
+
+
+def draw(table: pl.DataFrame) -> Figure:
+    """Draw discounts and gains of each reader with their bands, the usual ones behind."""
+    with rc_context(dl.plots.PRINT_STYLE):
+        figure = Figure(figsize=(11.0, 4.8), layout="constrained")
+        axes = figure.subplots(2, len(SOURCES))
+        for column, (name, source) in zip(axes.T, SOURCES.items(), strict=True):
+            for ax, side in zip(column, ("share", "gain"), strict=True):
+                rows = table.filter(part="curve", reader=name, curve=side)
+                ax.plot(rows["at"], rows["textbook"], color="0.55", ls=(0, (4, 2)), label=USUAL)
+                band = {"color": STYLES[0]["color"], "alpha": 0.2, "lw": 0}
+                ax.fill_between(rows["at"], rows["low"], rows["high"], **band)
+                look = {**STYLES[0], "markersize": 3}
+                ax.plot(rows["at"], rows["value"], label="learned, 90% band", **look)
+                ax.set(ylim=(0, None), xlabel="position" if side == "share" else "grade")
+            column[0].set_title(f"{source.title}{'*' if source.halo else ''}")
+        axes[0, 0].set_ylabel("discount, share of their sum")
+        axes[1, 0].set_ylabel("gain")
+        axes[0, 0].legend(fontsize=7)
+        figure.supxlabel("* the people who grade the items also rate the list (halo)", fontsize=8)
+    return figure
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the logs that exist and print the table."""
+    """Read the logs, write table and picture, and print the shares held out."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "logs", nargs="+", metavar="LOG", help="files that `dcglearn learn --ratings` reads"
-    )
-    parser.add_argument(
-        "--judgements", action="store_true", help="the files hold preferences, not rated lists"
-    )
-    parser.add_argument(
-        "--by", choices=("session", "list", "rater", "query"), help="what is held out"
-    )
-    parser.add_argument("--splits", type=int, default=10, help="random splits (default 10)")
-    parser.add_argument(
-        "--share",
-        type=float,
-        default=0.8,
-        help="share of lists or raters in training (default 0.8)",
-    )
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--grades", type=int)
-    parser.add_argument("--depth", type=int)
-    parser.add_argument("--pad", action="store_true")
-    parser.add_argument("-o", "--output", type=Path, help="also write the table to this CSV file")
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument("--splits", type=int, default=20, help="random splits (default 20)")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
+    parser.add_argument("--folder", type=Path, default=Path("figures"), help="of table and picture")
+    parser.add_argument("--people", type=Path, metavar="PNG", help="draw people's shares here")
     options = parser.parse_args(arguments)
-    warnings.simplefilter("ignore", UserWarning)
-    logs = {}
-    for path in options.logs:
-        if not Path(path).exists():
-            print(f"{path} does not exist and is left out", file=sys.stderr)
-            continue
-        read = dl.read_preferences if options.judgements else dl.read_ratings
-        logs[Path(path).stem] = read(path, options.grades, depth=options.depth, pad=options.pad)
-    if not logs:
-        print("none of the logs exists; nothing to compare", file=sys.stderr)
+
+    # the files that are there
+    there = {path.name: path for folder in options.folders for path in sorted(folder.rglob("*"))}
+    files = {name: there[of.file] for name, of in SOURCES.items() if of.file in there}
+    if not files:
+        parser.error(f"none of the folders holds {', '.join(of.file for of in SOURCES.values())}")
+    print("left out:", ", ".join(name for name in SOURCES if name not in files) or "no log")
+
+    # people alone
+    if options.people is not None:
+        logs = {name: SOURCES[name].read(path) for name, path in files.items()}
+        for name, log in logs.items():
+            if log.query is not None and log.ratings is None:
+                sizes = [n for n in SIZES if n < len(log) // 2]
+                said = [people(log, n, seed) for n in sizes for seed in range(SPLITS)]
+                print(name, pl.DataFrame(said).group_by("n", maintain_order=True).mean())
+        draw_people(logs, options.people)
         return
-    if options.splits < 2:
-        raise dl.InputError(f"--splits {options.splits}: must be at least 2")
-    results = table(logs, options.share, options.splits, options.seed, options.by)
-    lines = learner_rows(results)
-    print("\n".join(lines))
-    if options.output is not None:
-        results.write_csv(options.output)
+
+    # shares and curves
+    tasks = [("share", name, split) for name in files for split in range(options.splits)]
+    tasks += [("curve", name, 0) for name in files]
+    each = mapped(partial(work, files), tasks, options.jobs)
+    table = pl.DataFrame([row for rows in each for row in rows], infer_schema_length=None)
+    write(options.folder / "real_logs.csv", rounded(table).write_csv().encode())
+    draw(table).savefig(options.folder / "real_logs.png", dpi=200)
+    with pl.Config(tbl_rows=-1, tbl_cols=-1, float_precision=4):
+        print(held_out(table))
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except dl.InputError as error:
-        print(f"real_logs: {error}", file=sys.stderr)
-        sys.exit(2)
+    main()

@@ -286,17 +286,6 @@ def legend_below(axes: Axes, title: str | None = None, **options: Any) -> None:
     legend(axes, title, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, **options)
 
 
-def paired(first: pl.Series, second: pl.Series, share: float) -> tuple[float, float]:
-    """Return the mean of first - second over splits in the same order, and its standard error.
-
-    Splits that train on this share of one log have most of it in common (Nadeau and Bengio 2003,
-    Inference for the generalization error, section 3).
-    """
-    values = first.to_numpy() - second.to_numpy()
-    error = values.std(ddof=1) * np.sqrt(1 / len(values) + (1 - share) / share)
-    return float(values.mean()), float(error)
-
-
 def validated(
     train: dl.Preferences,
     validation: dl.Preferences,

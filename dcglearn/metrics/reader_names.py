@@ -18,7 +18,7 @@ from dcglearn.metrics.saved_metric import check_format, check_numbers, fields_of
 from dcglearn.metrics.textbook import NamedMetric
 
 FILE = Path(__file__).with_name("readers.json")
-"""The readers of the package, which ``python -m simulations.readers --names`` writes."""
+"""The readers of the package: curves and bands of `figures/real_logs.csv`, and of two models."""
 
 
 @cache

@@ -1,7 +1,6 @@
 """Each simulation runs with --quick, agrees with its claims, and leaves no partial results."""
 
 import importlib
-import json
 import os
 import platform
 import re
@@ -131,24 +130,6 @@ def test_real_queries_come_from_the_folder_of_the_environment(tmp_path, monkeypa
     data.lambdarank.cache_clear()
     assert [len(part) for part in parts] == [3, 1, 1]
     assert [part.shape[1] for part in parts] == [2, 2, 2]
-
-
-def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
-    real_logs = importlib.import_module("simulations.real_logs")
-    rng = np.random.default_rng(0)
-    lists = rng.integers(0, 3, (60, 4))
-    ratings = (lists @ [4, 3, 2, 1]) // 3
-    rated = zip(lists.tolist(), ratings.tolist(), strict=True)
-    lines = [json.dumps({"list": grades, "rating": rating}) for grades, rating in rated]
-    (tmp_path / "mine.jsonl").write_text("\n".join(lines))
-    out = tmp_path / "table.csv"
-    real_logs.main([str(tmp_path / "mine.jsonl"), "nowhere.jsonl", "--splits", "2", "-o", str(out)])
-    printed = capsys.readouterr()
-    assert "nowhere.jsonl does not exist" in printed.err
-    assert "direct (default)" in printed.out and "QP + SVD" in printed.out
-    assert len(out.read_text().splitlines()) == 8
-    real_logs.main(["nowhere.jsonl"])
-    assert "nothing to compare" in capsys.readouterr().err
 
 
 def test_same_seed_same_bytes_for_any_number_of_processes(tmp_path, figure_09):
