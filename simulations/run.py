@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -320,10 +319,3 @@ def wrong_grades(log: dl.Preferences, rng: np.random.Generator, **noise: Any) ->
     """
     pairs = np.stack([log.preferred, log.other], axis=1)
     return dl.Preferences(dl.simulate.noisy_grades(pairs, random_state=rng, **noise), n_grades=5)
-
-
-def main(name: str) -> None:
-    """Run the program of a module from the command line."""
-    from simulations.__main__ import main as run_named
-
-    run_named([sys.modules[name].STEM, *sys.argv[1:]])

@@ -4,9 +4,8 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.findings import headline
-from simulations.run import TRUTHS, curves, legend, main, recovery, repeated, validated, zero_line
+from simulations.claims import Claim, headline
+from simulations.run import TRUTHS, curves, legend, recovery, repeated, validated, zero_line
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_a_chosen_c", 20, 2, (7.5, 3.2)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
@@ -78,7 +77,3 @@ def claims(table):
         noisy,
         low=0.0,
     )
-
-
-if __name__ == "__main__":
-    main(__name__)

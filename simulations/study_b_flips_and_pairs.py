@@ -4,14 +4,12 @@ Up to 45% of the pairs are flipped.
 """
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.findings import headline
+from simulations.claims import Claim, headline
 from simulations.run import (
     MEASURES,
     TRUTHS,
     curves,
     legend,
-    main,
     recovery,
     repeated,
     share_scale,
@@ -90,7 +88,3 @@ def claims(table):
         condition="if 20% are flipped, not 40%",
         otherwise=(many, clean),
     )
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -1,18 +1,8 @@
 """Study c: does the size of errors in grades matter as much as their number?"""
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.findings import headline
-from simulations.run import (
-    MEASURES,
-    curves,
-    legend,
-    main,
-    recovery,
-    repeated,
-    validated,
-    wrong_grades,
-)
+from simulations.claims import Claim, headline
+from simulations.run import MEASURES, curves, legend, recovery, repeated, validated, wrong_grades
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_c_grade_errors", 20, 2, (7.5, 3.4)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
@@ -63,7 +53,3 @@ def claims(table):
     near, far = ({"size": size, "rate": 0.3} for size in (1, 4))
     text = "grades wrong by one step cost less precision than any wrong grade, 30% wrong"
     yield Claim(table, "ours", "study c", text, "precision", near, far, low=0.0)
-
-
-if __name__ == "__main__":
-    main(__name__)

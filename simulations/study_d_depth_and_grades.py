@@ -3,9 +3,8 @@
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.findings import headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, recovery, repeated, share_scale
+from simulations.claims import Claim, headline
+from simulations.run import MEASURES, TRUTHS, curves, legend, recovery, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_d_depth_and_grades", 40, 2, (7.5, 3.2)
 DEPTHS = (3, 5, 10, 20)
@@ -62,7 +61,3 @@ def claims(table):
         ends = "3 to 20" if unit == "positions" else "2 to 7"
         text = f"precision after 200 pairs falls from {ends} {unit}"
         yield Claim(table, "ours", "study d", text, "precision", low, high, low=0.0)
-
-
-if __name__ == "__main__":
-    main(__name__)

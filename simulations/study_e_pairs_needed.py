@@ -5,9 +5,8 @@ import polars as pl
 from matplotlib.ticker import NullLocator
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.findings import headline
-from simulations.run import TRUTHS, curves, legend, main, repeated
+from simulations.claims import Claim, headline
+from simulations.run import TRUTHS, curves, legend, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_e_pairs_needed", 20, 1, (4.6, 3.8)
 DEPTHS = (3, 5, 10, 20)
@@ -99,7 +98,3 @@ def claims(table):
     """Yield our claim, on both true DCGs together."""
     text = "pairs needed for .95 are nearly proportional to K(L - 1): exponent"
     yield Claim(exponents(table), "ours", "study e", text, "exponent", {}, low=0.8, high=1.2)
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim
-from simulations.findings import headline
-from simulations.run import TRUTHS, curves, legend, main, recovery, repeated
+from simulations.claims import NEGLIGIBLE, Claim, headline
+from simulations.run import TRUTHS, curves, legend, recovery, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_f_two_similarities", 20, 2, (7.5, 3.2)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -92,7 +91,3 @@ def claims(table):
         free,
         low=0.99,
     )
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -12,7 +12,6 @@ from simulations.run import (
     against,
     curves,
     legend,
-    main,
     recovery,
     repeated,
     share_scale,
@@ -137,7 +136,3 @@ def claims(table):
     yield Claim(
         table, "ours", "study g", text, "precision", *few, low=0.0, condition=words, otherwise=many
     )
-
-
-if __name__ == "__main__":
-    main(__name__)

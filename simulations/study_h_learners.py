@@ -11,7 +11,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, in_every_cell
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale, validated
+from simulations.run import MEASURES, TRUTHS, curves, legend, repeated, share_scale, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_h_learners", 20, (2, 2), (8.5, 6.4)
 SIZES = (10, 20, 40, 60, 100, 200, 500)
@@ -185,7 +185,3 @@ def against_its_parts(table, sizes):
             rows = {"truth": truths, "flip_rate": rate, "n": sizes}
             size = f"{sizes[0]} to {sizes[-1]} pairs, {rate:.0%} flipped"
             yield claim(f"{kind}: `DCGLearner` beats {rival}, {size}", value, rows, low=0.0)
-
-
-if __name__ == "__main__":
-    main(__name__)

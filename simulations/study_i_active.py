@@ -6,18 +6,8 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CLOSE, Claim
-from simulations.findings import headline
-from simulations.run import (
-    MEASURES,
-    TRUTHS,
-    curves,
-    legend,
-    legend_below,
-    main,
-    repeated,
-    share_scale,
-)
+from simulations.claims import CLOSE, Claim, headline
+from simulations.run import MEASURES, TRUTHS, curves, legend, legend_below, repeated, share_scale
 from simulations.truths_and_judges import JUDGES, WRONG, judged
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 32, (2, 2), (8.5, 6.6)
@@ -193,7 +183,3 @@ def claims(table):
         size = f"{sizes[0]} to {sizes[-1]} judgements"
         text = f"chosen pairs beat random ones, {size}, {judge} judges"
         yield Claim(table, "ours", "study i", text, "precision", chosen, random, low=0.0)
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -12,9 +12,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.findings import headline
-from simulations.run import STYLES, curves, draw_means, legend, main, repeated, summary
+from simulations.claims import Claim, headline
+from simulations.run import STYLES, curves, draw_means, legend, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_s_proxy", 20, 2, (9.0, 3.6)
 N_GRADES, DEPTH, WRONG, WRONG_MACHINE = 5, 10, 0.1, 0.15
@@ -338,7 +337,3 @@ def claims(table):
         f"fewer than {TOLD} verdicts, {TOLD} of people"
     )
     yield claim(text, "worth", rows, high=float(TOLD))
-
-
-if __name__ == "__main__":
-    main(__name__)

@@ -10,11 +10,14 @@ import polars as pl
 import pytest
 
 from simulations import results, run
-from simulations.claims import FAILS, HOLDS, UNDECIDED, Claim
-from simulations.findings import AGREES, headline
+from simulations.claims import AGREES, FAILS, HOLDS, UNDECIDED, Claim, headline
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = sorted(path.stem for path in (ROOT / "figures").glob("*_*.csv"))
+PROGRAMS = sorted(
+    path.stem
+    for path in (ROOT / "simulations").glob("*.py")
+    if path.stem.startswith(("figure_", "study_", "theory_", "train_"))
+)
 STATES = re.compile(
     r"\b(is|are|do|does|beats?|helps?|falls?|grows?|rises?|pays?|keeps?|costs?|teach(es)?"
     r"|reach(es)?|nears?|stalls?|stays?|moves?|arrives?|exceeds?|makes?|needs?|tells?"
@@ -46,12 +49,8 @@ def drawn(name, monkeypatch):
     return [*titles, figure.get_suptitle()], calls
 
 
-def programs():
-    return [name for name in PROGRAMS if (ROOT / "simulations" / f"{name}.py").is_file()]
-
-
 @pytest.mark.filterwarnings("ignore:No artists with labels")
-@pytest.mark.parametrize("name", programs())
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_title_states_a_finding_only_if_claims_csv_bears_it_out(name, monkeypatch):
     if name in ("train_first", "train_trees"):
         pytest.importorskip("lightgbm")
