@@ -1,9 +1,9 @@
-"""Run the benchmarks, save their rows, and write the page with its tables and picture.
+"""Run the benchmarks, save their rows, and write the page with its tables.
 
 Each row holds the versions of the libraries and the machine.
 
     python benchmarks                        all, into benchmarks/results.jsonl, then
-                                             docs/benchmarks.md and its picture
+                                             docs/benchmarks.md
     python benchmarks trees losses           only these; the rows of the others stay
     python benchmarks --quick -o rows.jsonl  small sizes, to check that they run; no page
     python benchmarks --page                 the page from the existing rows
@@ -25,25 +25,17 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from dcglearn.foundation.files import written_beside
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
-SCRIPTS = (
-    "margin_qp", "direct", "scaling", "out_of_core", "cluster", "losses", "trees", "coherence",
-    "evaluate", "reading", "first_call", "command_line",
-)  # fmt: skip
+SCRIPTS = ("margin_qp", "direct", "losses", "trees", "evaluate", "reading", "first_call")
 PEERS = (
     "dcglearn", "numpy", "numba", "scipy", "lightgbm", "scikit-learn", "cvxpy", "piqp", "clarabel",
-    "osqp", "pytrec-eval-terrier", "ir-measures", "ranx", "torch", "rax", "dask",
+    "osqp", "pytrec-eval-terrier", "ir-measures", "ranx", "torch", "rax",
 )  # fmt: skip
-FASTER = ("times_faster", "times_ours")
-"""Columns with the time of another tool divided by dcglearn's, which the picture shows."""
-
 NOTES = {
     "margin_qp": (
         "On a busy machine, in processor time and in turn with other commits "
@@ -71,10 +63,6 @@ NOTES = {
         "pairs, as the losses here, it takes about half as long again as they do on 1,000,000 "
         "documents."
     ),
-    "command_line": (
-        "Nothing is compiled on the user's machine: the first call reads files that later ones "
-        "find in memory, and is otherwise the same."
-    ),
     "first_call": (
         "A learner is a scikit-learn estimator (`clone`, metadata routing, `check_estimator`), so "
         "its class needs `sklearn.base`, which imports `scipy.stats`. The command line goes "
@@ -83,49 +71,25 @@ NOTES = {
 }
 """By script, what its table does not show."""
 
-SIZES = ("n", "queries", "documents", "alpha", "depth")
-"""Numeric columns in the labels of the picture."""
-
 LABELS = {
-    "allowed_mb": "allowed MB",
-    "codes_mb": "MB of codes",
-    "disk_against_memory": "time on disk / in memory",
-    "error": "standard error",
-    "extra_mb": "extra MB",
-    "extra_megabytes": "extra MB",
     "extra_peak_mib": "extra peak MiB",
-    "first_against_later": "first call / later ones",
     "gap": "duality gap",
-    "gradient_size": "largest gradient",
     "n": "pairs",
-    "ndcg_ahead_of_local": "test NDCG minus local",
-    "objective_difference": "relative difference in objective",
     "peer": "tool",
-    "peak_above_imports_mb": "peak MB above imports",
-    "peak_mb": "peak MB",
-    "power": "growth exponent",
     "question": "task",
     "relative_objective": "relative difference in objective",
-    "time_per_pair_against_few": "time per pair / with 1,000,000 pairs",
     "times_approx": "time / ApproxNDCG",
     "times_argsort": "time / np.argsort",
     "times_faster": "time / dcglearn",
-    "times_its_robust_fit": "time / its robust fit",
-    "times_import": "time / imports",
-    "times_json_lines_per_pair": "time per pair / JSON lines",
-    "times_first_per_pair": "time per pair / first row",
     "times_lambdarank": "time / lambdarank",
-    "times_one": "time / one metric",
     "times_ours": "time / dcglearn",
     "times_reading": "processor time / Polars reading the same files",
     "times_the_qp": "time / QP",
-    "two_processes_against_threads": "time in two processes / in threads",
     "what": "step",
 }
-"""Headings of columns on the page and in the picture, where they differ from the column's name."""
+"""Headings of columns, where they differ from the column's name."""
 
 Row = Mapping[str, Any]
-FASTER_COLOUR, SLOWER_COLOUR = "#0072B2", "#D55E00"
 
 
 def machine() -> dict[str, Any]:
@@ -222,7 +186,10 @@ def page(rows: Sequence[Row]) -> str:
     """Return docs/benchmarks.md."""
     stamp = rows[0]["machine"]
     known = {
-        (name, version) for row in rows for name, version in row["machine"]["versions"].items()
+        (name, version)
+        for row in rows
+        for name, version in row["machine"]["versions"].items()
+        if name in PEERS
     }
     versions = ", ".join(
         f"{name} {version}"
@@ -241,8 +208,6 @@ def page(rows: Sequence[Row]) -> str:
         ),
         "",
         f"Python {stamp['python']}, {stamp['system']}, {stamp['cores']} cores; {versions}.",
-        "",
-        "![Time of other tools relative to dcglearn](benchmarks.png)",
     ]
     for script, group in groupby(rows, key=lambda row: row["script"]):
         text += ["", f"## {question_of(script)}", "", f"`python benchmarks/{script}.py`"]
@@ -263,77 +228,6 @@ def question_of(script: str) -> str:
         ast.get_docstring(ast.parse((HERE / f"{script}.py").read_text(encoding="utf-8"))) or ""
     )
     return docstring.splitlines()[0].removesuffix(".")
-
-
-def bars(rows: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
-    """Return, by script, labels and ratios of the rows that compare another tool with dcglearn."""
-    labelled: dict[str, list[tuple[str, float]]] = {}
-    for row in rows:
-        ratio = next((row[name] for name in FASTER if name in row), None)
-        names = [
-            v for k, v in row.items() if isinstance(v, str) and k not in ("script", "question")
-        ]
-        sizes = [f"{heading(name)} = {row[name]:,.0f}" for name in SIZES if name in row]
-        if row.get("times_lambdarank", 1) != 1:  # of dcglearn's trees relative to LightGBM's
-            if row["method"].startswith("lambdarank"):
-                continue
-            validated = ", validated" if "validated" in row["question"] else ""
-            ratio, names = (
-                1 / row["times_lambdarank"],
-                [f"lambdarank, beside {row['method']}{validated}"],
-            )
-        if (
-            ratio is not None
-            and ratio != 1
-            and not any(name.startswith("dcglearn") for name in names)
-        ):
-            labelled.setdefault(row["script"], []).append(
-                (", ".join([*names, *sizes]) or row["question"], ratio)
-            )
-    return labelled
-
-
-def picture(rows: Sequence[Row]) -> Figure:
-    """Draw the time of other tools relative to dcglearn, a panel per script.
-
-    Bars are orange where dcglearn is slower.
-    """
-    panels = bars(rows)
-    with rc_context({"font.size": 8}):
-        heights = [max(len(panel), 2) for panel in panels.values()]
-        figure = Figure(figsize=(9, 0.24 * sum(heights) + 0.9 * len(panels)), layout="constrained")
-        axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights, sharex=True)[
-            :, 0
-        ]
-        for ax, (script, panel) in zip(axes, panels.items(), strict=True):
-            names, ratios = zip(*panel, strict=True)
-            colours = [FASTER_COLOUR if ratio > 1 else SLOWER_COLOUR for ratio in ratios]
-            lengths = [max(ratio, 1e-3) - 1 for ratio in ratios]
-            ax.barh(range(len(panel)), lengths, left=1, height=0.7, color=colours)
-            for i, ratio in enumerate(ratios):
-                ax.annotate(
-                    f"{ratio:.3g}×",
-                    (ratio, i),
-                    xytext=(3 if ratio > 1 else -3, 0),
-                    textcoords="offset points",
-                    ha="left" if ratio > 1 else "right",
-                    va="center",
-                    fontsize=7,
-                )
-            ax.set_yticks(range(len(panel)), names)
-            ax.invert_yaxis()
-            ax.set(xscale="log")
-            n_faster = sum(ratio > 1 for ratio in ratios)
-            title = f"{question_of(script)}: faster in {n_faster} of {len(ratios)} cases"
-            ax.set_title(fill(title, 75), loc="left", fontsize=8, weight="bold")
-            ax.axvline(1, color="black", lw=0.8)
-            ax.spines[["top", "right"]].set_visible(False)
-        axes[-1].margins(x=0.15)
-        key = "blue: dcglearn is faster, orange: slower"
-        axes[-1].set_xlabel(
-            f"time of the other tool / time of dcglearn (same task, same run)\n{key}"
-        )
-    return figure
 
 
 def main() -> None:
@@ -365,7 +259,6 @@ def main() -> None:
     if not options.quick:
         rows = read(options.output)
         (DOCS / "benchmarks.md").write_text(page(rows), encoding="utf-8")
-        picture(rows).savefig(DOCS / "benchmarks.png", dpi=120, metadata={"Software": None})
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 """Time of DCGLearner compared with the QP on the same log.
 
-One JSON line per number of pairs; one for a log of ratings, whose pairs share few lists; then one
-per use of a log of 500 pairs that grows: a fit after one more judgement, that from the fit before
-it, bands, and questions.
+One JSON line per number of pairs; then one per use of a log of 500 pairs that grows: a fit after
+one more judgement, that from the fit before it, bands, and questions.
 """
 
 import argparse
 import json
-import resource
 import time
 import warnings
 
@@ -39,41 +37,16 @@ def best_seconds(fit, repeats):
     return min(seconds(fit) for _ in range(repeats))
 
 
-def rated_log(n_lists):
-    """Return all pairs of free lists with different ratings.
-
-    D1 rates the lists from 1 to 5, with some noise.
-    """
-    rng = np.random.default_rng(2)
-    lists = rng.integers(0, 5, (n_lists, 10)).astype(np.int8)
-    worth = dl.simulate.ground_truth("D1").score(lists)
-    noisy = worth + rng.normal(0, 0.5 * worth.std(), n_lists)
-    return dl.Preferences.from_ratings(
-        lists, 1 + np.searchsorted(np.quantile(noisy, [0.2, 0.4, 0.6, 0.8]), noisy)
-    )
-
-
 def row_of(log, repeats):
-    """Return the shortest times of the learners on a log and the memory that the fits add.
-
-    The learners are measured in turn.
-    """
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    learners = dl.DCGLearner(), dl.DCGLearner("robust"), dl.UtilityLearner(C=0.1)
+    """Return the shortest times of the learner and the QP on a log, measured in turn."""
+    learners = dl.DCGLearner(), dl.UtilityLearner(C=0.1)
     times = [
         [seconds(lambda learner=learner: learner.fit(log)) for learner in learners]
         for _ in range(repeats)
     ]
-    direct, robust, qp = np.min(times, axis=0).tolist()
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    record = {
-        "pairs": len(log),
-        "direct_seconds": direct,
-        "qp_seconds": qp,
-        "times_the_qp": direct / qp,
-    }
-    record |= {"robust_seconds": robust, "times_its_robust_fit": direct / robust}
-    return {**record, "extra_megabytes": (after - before) / 1024}
+    direct, qp = np.min(times, axis=0).tolist()
+    record = {"pairs": len(log), "direct_seconds": direct, "qp_seconds": qp}
+    return {**record, "times_the_qp": direct / qp}
 
 
 def growing_log_rows(n):
@@ -93,16 +66,15 @@ def growing_log_rows(n):
             10,
         ),
     }
-    rivals = dl.UtilityLearner(C=0.1), dl.DCGLearner("robust")
-    qp, robust = (best_seconds(lambda learner=learner: learner.fit(log), 20) for learner in rivals)
+    qp = best_seconds(lambda: dl.UtilityLearner(C=0.1).fit(log), 20)
     for what, (use, repeats) in uses.items():
         direct = best_seconds(use, repeats)
         record = {"question": "a log that grows", "what": what, "pairs": n, "seconds": direct}
-        yield {**record, "times_the_qp": direct / qp, "times_its_robust_fit": direct / robust}
+        yield {**record, "times_the_qp": direct / qp}
 
 
 def main():
-    """Print one line per size, for a log of ratings, and per use of a log that grows."""
+    """Print one line per size, and per use of a log that grows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[50, 500, 10_000, 100_000, 1_000_000]
@@ -116,8 +88,6 @@ def main():
         print(
             json.dumps(row_of(log_of(n), 20 if n <= 500 else 5 if n <= 10_000 else 2)), flush=True
         )
-    what = {"question": "a log of ratings", "lists": min(340, max(options.sizes))}
-    print(json.dumps({**what, **row_of(rated_log(what["lists"]), 3)}), flush=True)
     for row in growing_log_rows(min(500, max(options.sizes))):
         print(json.dumps(row), flush=True)
 

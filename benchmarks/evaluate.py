@@ -4,7 +4,7 @@ One JSON line per measurement: median seconds, and the time divided by dcglearn'
 to NDCG@10 of every query, for 1,000 queries of 1,000 documents: dcglearn, pytrec_eval (which reads
 the same files), ir_measures' command line and ranx with a warm cache, each in its own process, with
 its imports; and in one process, the best processor time compared with that in which Polars reads
-the same files. Then arrays, compared with scikit-learn, and 36 metrics, compared with one metric.
+the same files. Then arrays, compared with scikit-learn.
 Libraries that are not installed are left out with a message.
 
     python benchmarks/evaluate.py [--quick]
@@ -29,9 +29,6 @@ import dcglearn as dl
 
 PEERS = {
     "dcglearn": "import dcglearn as dl; dl.evaluate({qrels!r}, {run!r}, 'nDCG@10').by_query()",
-    "dcglearn, 36 metrics": (
-        "import dcglearn as dl; dl.evaluate({qrels!r}, {run!r}, dl.textbook_dcgs(4, 10)).by_query()"
-    ),
     "pytrec_eval": (
         "import pytrec_eval as p; "
         "q = p.parse_qrel(open({qrels!r})); r = p.parse_run(open({run!r})); "
@@ -129,18 +126,6 @@ def from_arrays(n_queries: int, repeats: int) -> None:
             "times_ours": theirs / ours,
         }
         print(json.dumps(row), flush=True)
-    all_metrics = seconds_of(
-        lambda: dl.evaluate_arrays(grades, scores, metrics=dl.textbook_dcgs(5, 10)), repeats
-    )
-    single = seconds_of(
-        lambda: dl.evaluate_arrays(grades, scores, metrics=dl.DCG.standard(5, 10)), repeats
-    )
-    print(
-        json.dumps(
-            {"question": "36 metrics", "seconds": all_metrics, "times_one": all_metrics / single}
-        ),
-        flush=True,
-    )
 
 
 def main(quick: bool) -> None:

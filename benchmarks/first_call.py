@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import dcglearn as dl
+
 LEARN = "import sys; from dcglearn.cli.app import main; main()"
 
 
@@ -31,7 +33,8 @@ def seconds_of(code: str, *arguments: str, home: str) -> float:
 def main() -> None:
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as folder:
         log, dcg = str(Path(folder) / "log.jsonl"), str(Path(folder) / "dcg.json")
-        seconds_of(LEARN, "simulate", "--pairs", "10000", "-o", log, home=folder)
+        truth = dl.simulate.ground_truth("D1")
+        dl.simulate.preference_pairs(truth, 10_000, flip_rate=0.1, random_state=0).save(log)
         learn = ("learn", log, "-o", dcg, "--force")
         rows = {"learn 10,000 pairs, first call": seconds_of(LEARN, *learn, home=home)}
 

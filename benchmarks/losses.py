@@ -5,9 +5,8 @@ One JSON line per measurement. ApproxNDCG is compared with rax (JAX, compiled) a
 its usual precision (float64 for dcglearn, float32 for the others) and in its own process: median
 seconds, extra peak memory of one call, and the time divided by dcglearn's. Tools that are not
 installed (`pip install rax 'jax<0.7' torch`) are left out with a message. Then: the time of one
-query of 100,000 documents at alpha = 100; that of one of 1,000,000, divided by the time of one
-`np.argsort` of its scores; and the growth of the time of SmoothNDCG and SoftRank with the number of
-documents. Last, Qin et al.'s table 6: one pass over training queries of OHSUMED's size by SoftRank,
+query of 1,000,000 documents, divided by the time of one `np.argsort` of its scores. Last, Qin et
+al.'s table 6: one pass over training queries of OHSUMED's size by SoftRank,
 SmoothNDCG and ApproxNDCG, divided by the time of ApproxNDCG.
 
     python benchmarks/losses.py [--quick]
@@ -181,23 +180,6 @@ def beside_peers(sizes: list[tuple[int, int]]) -> None:
                 )
 
 
-def long_lists(length: int) -> None:
-    import dcglearn as dl
-
-    dcg = dl.DCG.standard(N_GRADES, 10)
-    scores, grades = lists(1, length)
-    for loss in (dl.losses.ApproxNDCG(dcg, alpha=100.0), dl.losses.SHFSDCG(dcg, alpha=100.0)):
-        loss(scores[0, :100], grades[0, :100])
-        call = lambda loss=loss: loss(scores[0], grades[0])  # noqa: E731
-        row = {
-            "loss": type(loss).__name__,
-            "documents": length,
-            "alpha": 100.0,
-            "extra_peak_mib": extra_peak(call),
-        }
-        print(json.dumps({"question": "long", **row, "seconds": seconds(call, 0.0)}), flush=True)
-
-
 def beside_argsort(length: int) -> None:
     """Print the seconds of losses on one list, also divided by the seconds of `np.argsort`.
 
@@ -226,42 +208,6 @@ def beside_argsort(length: int) -> None:
             ),
             flush=True,
         )
-
-
-def growth(sizes: dict[str, list[int]]) -> None:
-    """Print the growth of the time: the exponent between each size and the size before."""
-    import dcglearn as dl
-
-    dcg = dl.DCG.standard(N_GRADES, 10)
-    losses = {
-        "SmoothNDCG": dl.losses.SmoothNDCG(dcg, sigma=10.0, depth=None),
-        "SoftRankNDCG": dl.losses.SoftRankNDCG(dcg, sigma=1.0),
-    }
-    for name, loss in losses.items():
-        before = None
-        for length in sizes[name]:
-            scores, grades = lists(1, length)
-            loss(scores[0, :10], grades[0, :10])
-            took = seconds(
-                lambda loss=loss, scores=scores, grades=grades: loss(scores[0], grades[0]), 0.5
-            )
-            power = (
-                None
-                if before is None
-                else float(np.log(took / before[1]) / np.log(length / before[0]))
-            )
-            print(
-                json.dumps(
-                    {
-                        "question": "growth",
-                        "loss": name,
-                        "documents": length,
-                        "seconds": took,
-                        "power": power,
-                    }
-                )
-            )
-            before = (length, took)
 
 
 def one_pass(n_queries: int, sizes: tuple[int, int]) -> None:
@@ -303,14 +249,7 @@ def main() -> None:
         measure(name, int(n_queries), int(length), float(alpha))
         return
     beside_peers(SIZES[:1] if options.quick else SIZES)
-    long_lists(2_000 if options.quick else 100_000)
     beside_argsort(2_000 if options.quick else 1_000_000)
-    quick = {"SmoothNDCG": [100, 200], "SoftRankNDCG": [25, 50]}
-    growth(
-        quick
-        if options.quick
-        else {"SmoothNDCG": [500, 1_000, 2_000, 4_000], "SoftRankNDCG": [100, 200, 400, 800]}
-    )
     one_pass(*((5, (10, 30)) if options.quick else (63, (35, 320))))
 
 

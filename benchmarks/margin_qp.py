@@ -1,8 +1,7 @@
 """Time and optimum of the Newton solver compared with other solvers of the same QP.
 
 One JSON line per solver and size: seconds (best of the repeats), the objective divided by
-dcglearn's minus 1, and the time divided by dcglearn's in the same run. LinearSVC has no monotone
-constraint, so it solves an easier problem.
+dcglearn's minus 1, and the time divided by dcglearn's in the same run.
 
     python benchmarks/margin_qp.py [--quick]
 """
@@ -19,7 +18,6 @@ import cvxpy as cp
 import numpy as np
 import piqp
 from scipy.sparse import csc_array, csc_matrix, diags_array, eye_array, hstack, kron, vstack
-from sklearn.svm import LinearSVC
 
 from dcglearn import Preferences, UtilityLearner, simulate
 from dcglearn.learning.margin_qp import difference_matrix
@@ -75,22 +73,6 @@ def through_cvxpy(solver: str) -> Callable[[Preferences], np.ndarray]:
     return solve
 
 
-def linear_svc(log: Preferences) -> Callable[[], np.ndarray]:
-    """Return a function that fits LinearSVC to differences prepared here.
-
-    LIBLINEAR needs two classes, so every second difference is negated.
-    """
-    d = difference_matrix(log.preferred, log.other, N_GRADES)
-    sign = np.where(np.arange(len(log)) % 2, -1.0, 1.0)
-    X = (diags_array(sign) @ d).tocsr()
-    X.indices, X.indptr = (
-        X.indices.astype(np.int32),
-        X.indptr.astype(np.int32),
-    )  # index type of LIBLINEAR
-    model = LinearSVC(dual=False, C=C / 2, fit_intercept=False)
-    return lambda: model.fit(X, sign).coef_.reshape(DEPTH, N_GRADES)
-
-
 def objective(log: Preferences, weights: np.ndarray) -> float:
     difference = sum(
         weights[k][log.preferred[:, k]] - weights[k][log.other[:, k]] for k in range(DEPTH)
@@ -137,18 +119,14 @@ def main() -> None:
         log = log_of(n)
         peers = {f"cvxpy {name}": through_cvxpy(name) for name in ("CLARABEL", "OSQP")}
         bound = {name: (lambda solve=solve, log=log: solve(log)) for name, solve in peers.items()}
-        bound |= {
-            "PIQP sparse": lambda log=log: piqp_sparse(log),
-            "LinearSVC, not monotone": linear_svc(log),
-        }
+        bound["PIQP sparse"] = lambda log=log: piqp_sparse(log)
         for row in race(n, bound, log):
             print(json.dumps(row), flush=True)
     if quick:
         return
     n = 1_000_000
     log = log_of(n)
-    bound = {"LinearSVC, not monotone": linear_svc(log), "PIQP sparse": lambda: piqp_sparse(log)}
-    for row in race(n, bound, log):
+    for row in race(n, {"PIQP sparse": lambda: piqp_sparse(log)}, log):
         print(json.dumps(row), flush=True)
 
 

@@ -3,10 +3,8 @@
 One JSON line per method and data set: median processor seconds of training with one thread and
 equal numbers of trees and leaves, in alternating runs. lambdarank leaves out pairs of documents
 that are both below rank 30, the losses here none, so that it is also run with all pairs. The data
-are LightGBM's lambdarank example if the environment variable DCGLEARN_LAMBDARANK names its folder,
-else synthetic queries of its size (201 queries, 3,005 documents, 300 features); queries of the
-shape of MQ2008 (470 for training, 46 features, 3 grades, 6 to 120 documents, mostly few), without
-and with validation queries; then 1,000,000 documents (10,000 queries, 30 features).
+have the shape of MQ2008 (470 queries, 46 features, 3 grades, 6 to 120 documents, mostly few); then
+1,000,000 documents (10,000 queries, 30 features).
 
     python benchmarks/trees.py [--quick]
 """
@@ -14,11 +12,9 @@ and with validation queries; then 1,000,000 documents (10,000 queries, 30 featur
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -35,16 +31,6 @@ LOSSES = {
 SHAPE = {"num_leaves": 31, "learning_rate": 0.1, "num_threads": 1}
 
 
-def example() -> tuple[str, dl.Queries]:
-    folder = os.environ.get("DCGLEARN_LAMBDARANK")
-    if folder:
-        file = next(f for f in sorted(Path(folder).glob("rank.train*")) if f.suffix != ".query")
-        return "lambdarank example", dl.read_queries(file)
-    return "size of the lambdarank example", dl.simulate.nonlinear_queries(
-        201, 15, n_features=300, random_state=0
-    )
-
-
 def mq2008(n_queries: int) -> dl.Queries:
     """Return queries of MQ2008's shape: nearly half have 8 documents, few have 120."""
     parts = [
@@ -58,26 +44,20 @@ def mq2008(n_queries: int) -> dl.Queries:
     return dl.Queries.from_groups(features, np.concatenate([part.grades for part in parts]), sizes)
 
 
-def lambdarank(data: dl.Queries, valid: dl.Queries | None, n_trees: int, level: int = 30) -> Any:
+def lambdarank(data: dl.Queries, n_trees: int, level: int = 30) -> Any:
     settings = {**SHAPE, "objective": "lambdarank", "label_gain": list(METRIC.gains), "verbose": -1}
     settings["lambdarank_truncation_level"] = level
     train = lightgbm.Dataset(data.features, data.grades, group=data.sizes)
-    held = []
-    if valid is not None:
-        settings |= {"metric": "ndcg", "eval_at": [5]}
-        held = [lightgbm.Dataset(valid.features, valid.grades, group=valid.sizes, reference=train)]
-    return lightgbm.train(settings, train, n_trees, valid_sets=held)
+    return lightgbm.train(settings, train, n_trees)
 
 
-def measured(
-    name: str, data: dl.Queries, n_trees: int, repeats: int, valid: dl.Queries | None = None
-) -> None:
-    calls: dict[str, Callable[[], Any]] = {"lambdarank": lambda: lambdarank(data, valid, n_trees)}
+def measured(name: str, data: dl.Queries, n_trees: int, repeats: int) -> None:
+    calls: dict[str, Callable[[], Any]] = {"lambdarank": lambda: lambdarank(data, n_trees)}
     longest = int(data.sizes.max())
-    calls["lambdarank, all pairs"] = lambda: lambdarank(data, valid, n_trees, longest)
+    calls["lambdarank, all pairs"] = lambda: lambdarank(data, n_trees, longest)
     for loss_name, loss in LOSSES.items():
         ranker = dl.BoostedRanker(loss, n_trees=n_trees, **SHAPE)
-        calls[loss_name] = lambda r=ranker: r.fit(data, eval_set=valid)  # type: ignore[misc]
+        calls[loss_name] = lambda r=ranker: r.fit(data)  # type: ignore[misc]
     times = in_turn(calls, repeats)
     reference = statistics.median(times["lambdarank"])
     for method, seconds in times.items():
@@ -88,10 +68,9 @@ def measured(
 
 
 def main(quick: bool) -> None:
-    measured(*example(), 10 if quick else 100, 2 if quick else 3)
-    train, valid = (mq2008(60 if quick else n) for n in (470, 157))
-    for name, held in (("shape of MQ2008", None), ("shape of MQ2008, validated", valid)):
-        measured(name, train, 10 if quick else 100, 2 if quick else 3, held)
+    measured(
+        "shape of MQ2008", mq2008(60 if quick else 470), 10 if quick else 100, 2 if quick else 3
+    )
     queries, size = (50, 20) if quick else (10_000, 100)
     million = dl.simulate.nonlinear_queries(queries, size, n_features=30, noise=0.8, random_state=0)
     measured(f"{queries:,} queries", million, 10 if quick else 20, 1 if quick else 2)
