@@ -11,7 +11,6 @@ from dcglearn.logs.preference_pairs import Agreement as Agreement
 from dcglearn.logs.preference_pairs import encode as encode
 from dcglearn.logs.visibility import Visibility as Visibility
 from dcglearn.parts.dask_log import DaskLog as DaskLog
-from dcglearn.parts.parquet_log import ParquetLog as ParquetLog
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
 from dcglearn.readers.answers import Answers as Answers

@@ -35,7 +35,6 @@ MODULES = [
     *sorted(m.name.removeprefix("dcglearn.") for m in FOUND if m.name != "dcglearn.__main__"),
 ]
 PEERS = {
-    "parts.parquet_log": ["pyarrow"],
     "torch_losses": ["torch"],
     "exports.into_ir_measures": ["ir_measures"],
     "rankers.trees": ["lightgbm"],

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 import dcglearn as dl
 from dcglearn.learning.descriptions import fit_of
 from dcglearn.raters.influence import influence_of_raters
-from tests.makers import columns, refused
+from tests.makers import columns, one_worker, refused
 
 N, DEPTH = 240, 4
 TRUTH = dl.DCG([0.0, 0.1, 0.4, 1.0], [1.0, 0.7, 0.5, 0.3])
@@ -119,7 +119,7 @@ def round_trip(log, folder, suffix):
 def in_parts(log, folder, learner):
     log.save(folder / "parts.parquet")
     options = {"scale": log.grade_names} if log.grade_names else {"n_grades": log.n_grades}
-    with dl.io.ParquetLog(folder / "parts.parquet", **options) as parts:
+    with dl.io.DaskLog(folder / "parts.parquet", one_worker(), **options) as parts:
         return learner.fit(parts)
 
 

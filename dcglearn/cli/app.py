@@ -60,12 +60,7 @@ def _run(program: str, name: str, commands: str) -> None:
             _end(name, 2, one_line(str(error)))
         except MemoryError as error:
             reason = f"there is not enough memory ({error or 'no more is free'})"
-            _end(
-                name,
-                2,
-                f"{reason}; give less data, shorter lists (convert --depth) or, to learn from "
-                "Parquet, --memory",
-            )
+            _end(name, 2, f"{reason}; give less data, or shorter lists (convert --depth)")
 
         # the reader of our pipe has gone
         except BrokenPipeError:

@@ -129,7 +129,7 @@ class OutputOptions:
     "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
-    "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
+    "dcglearn learn logs/*.parquet --checkpoint fit.checkpoint",
     "dcglearn learn logs/ --workers 4",
 )
 def learn(
@@ -157,7 +157,7 @@ def learn(
             raise InputError(f"{option_name(name)} goes with --method dcg")
 
     # what needs the whole log in memory
-    if source.in_parts(cluster):
+    if cluster.engine is not None:
         measured = {name: getattr(trust, name) for name in MEASURED}
         source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
     if learner.llm is not None:

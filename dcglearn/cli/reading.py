@@ -18,7 +18,6 @@ from dcglearn.cli.command import (
     input_option,
     input_row,
     option_name,
-    scale_row,
 )
 from dcglearn.cli.options import Cluster, Grades, option_of, say
 from dcglearn.foundation.inputs import expand_paths
@@ -122,7 +121,7 @@ def read_llm(path: str, n_grades: int) -> Preferences:
 
 @dataclass(frozen=True, kw_only=True)
 class LogOptions(CheckedReading):
-    """The paths of a log, how it is read, and how much of it may be in memory."""
+    """The paths of a log, and how it is read."""
 
     log: list[str] = argument_row(
         "JSON lines or array, delimited text or Parquet, also .gz and .zst; "
@@ -131,33 +130,6 @@ class LogOptions(CheckedReading):
         metavar="LOG...",
     )
     ratings: Ratings = False
-    memory: str | None = scale_row(
-        "Use at most this much memory (2GB, 512MB), and disk beyond it.", metavar="SIZE"
-    )
-
-    @property
-    def several(self) -> bool:
-        """Whether the paths name several files: a list, a folder or a pattern."""
-        first = self.log[0]
-        pattern = any(mark in first for mark in "*?[") and not Path(first).exists()
-        return pattern or len(self.log) > 1 or Path(first).is_dir()
-
-    def in_parts(self, cluster: Cluster) -> bool:
-        """Return whether to learn in parts; raise InputError if a cluster has a limit of memory."""
-        if self.memory is not None and cluster.engine is not None:
-            raise InputError("--memory is for this process alone: give it, or --workers")
-        return self._are_parts() or self.memory is not None or cluster.engine is not None
-
-    def _are_parts(self) -> bool:
-        """Return whether the log is several Parquet files in parts; others are read whole."""
-        if not self.several:
-            return False
-        files = expand_paths(self.log, "**/*")
-        if {suffix_of(file) for file in files} & {*FORMATS} != {".parquet"}:
-            return False
-        from dcglearn.parts.parquet_pieces import are_plain
-
-        return are_plain(files, self.log_mapping)
 
     def refuse_in_parts(self, **options: Any) -> None:
         """Raise InputError for the first option, by name and value, that needs the log whole."""
@@ -168,8 +140,7 @@ class LogOptions(CheckedReading):
             if name == "ratings":
                 remedy = f"; dcglearn convert FILE {option} -o FILE.parquet makes such files first"
             raise InputError(
-                f"{option} needs one file and the whole log in memory; "
-                f"not with several Parquet files, --memory or --workers{remedy}",
+                f"{option} needs the whole log in memory; leave out --workers{remedy}",
                 see="whole-log",
             )
 
@@ -178,18 +149,18 @@ class LogOptions(CheckedReading):
         """Yield the log."""
         # a log in memory
         mapping, engine, paths = self.log_mapping, cluster.engine, one_or_all(self.log)
-        if not self.in_parts(cluster):
+        if engine is None:
             read = dl.read_ratings if self.ratings else dl.read_preferences
             yield read(paths, mapping=mapping)
             return
         from dcglearn.parts.open_log import opened_log
 
-        # in parts; other files than Parquet are read whole, and then spread
-        are_parts = self._are_parts() or self.log[0].lower().endswith(".parquet")
-        if engine is not None and not are_parts:
-            opened = opened_log(dl.read_preferences(paths, mapping=mapping), engine=engine)
+        # over a cluster; other files than Parquet are read whole, and then spread
+        files = expand_paths(self.log, "**/*")
+        if {suffix_of(file) for file in files} & {*FORMATS} == {".parquet"}:
+            opened = opened_log(self.log, engine=engine, mapping=mapping)
         else:
-            opened = opened_log(self.log, engine=engine, memory=self.memory, mapping=mapping)
+            opened = opened_log(dl.read_preferences(paths, mapping=mapping), engine=engine)
         with opened as parts:
             yield parts
 

@@ -41,7 +41,7 @@ def read_section(
     return Section(read.removeprefix("read: "), [*notes, *remarks])
 
 
-NOT_IN_PARTS = "not measured; that takes one file, without --memory and --workers"
+NOT_IN_PARTS = "not measured; that takes the whole log in memory, without --workers"
 
 ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge")
 """Parts that are printed too where an option asks for them."""

@@ -147,7 +147,6 @@ class DCGLearner(PairLearner):
         *,
         refit: str = "never",
         engine: Any = None,
-        memory: str | int | None = None,
         checkpoint: PathLike | None = None,
         resume: bool = False,
         as_is: bool = False,
@@ -160,7 +159,7 @@ class DCGLearner(PairLearner):
 
         Parameters
         ----------
-        X, engine, memory, checkpoint, resume, as_is
+        X, engine, checkpoint, resume, as_is
             As in `UtilityLearner.fit`.
         start : DCGLearner, Curves, DCG, file or name, optional
             The only start: a fitted learner, its `curves_`, or a DCG as `metric` reads it.
@@ -180,7 +179,7 @@ class DCGLearner(PairLearner):
         """
         description = self.description
         checkpointing = Checkpointing(checkpoint, resume)
-        with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
+        with opened_log(X, description.n_grades, engine=engine) as log:
             check_log(log, as_is=as_is)
 
             # the machine's DCG comes first: it may be left out

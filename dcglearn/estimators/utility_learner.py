@@ -176,7 +176,6 @@ class UtilityLearner(PairLearner):
         start: MetricLike | None = None,
         *,
         engine: Any = None,
-        memory: str | int | None = None,
         checkpoint: PathLike | None = None,
         resume: bool = False,
         as_is: bool = False,
@@ -190,17 +189,14 @@ class UtilityLearner(PairLearner):
 
         Parameters
         ----------
-        X : Preferences, array_like of int, path, ParquetLog, DaskLog or Dask dataframe
-            Pairs of shape (n, 2, K), the preferred list first; or Parquet files of any size, by
-            paths, a folder or a pattern. The `y` that scikit-learn passes is ignored.
+        X : Preferences, array_like of int, path, DaskLog or Dask dataframe
+            Pairs of shape (n, 2, K), the preferred list first; or files, by paths, a folder or a
+            pattern. The `y` that scikit-learn passes is ignored.
         start : Utility, DCG, file or name, optional
             Initial W, such as the solution at another `C`.
         engine : distributed.Client, str or int, optional
             Learn on a Dask cluster: a client, a scheduler's address, or a number of processes on
             this machine.
-        memory : str or int, optional
-            Memory limit of this process, such as ``"2GB"``, where `X` is a path; grades beyond it
-            are kept on disk.
         checkpoint, resume : path, bool, optional
             A file that keeps the sums of every pass; whether to continue from it, to the same
             bytes.
@@ -208,7 +204,7 @@ class UtilityLearner(PairLearner):
             Learn from a log even if it seems to be upside down.
         """
         description = self.description
-        with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
+        with opened_log(X, description.n_grades, engine=engine) as log:
             # refuse one that seems upside down
             check_log(log, as_is=as_is)
             first: Any = None

@@ -36,7 +36,7 @@ LINES = (".jsonl", ".ndjson", ".json", "")
 WRITTEN = (*LINES, ".parquet")
 """Suffixes of the files that logs are written to: JSON lines, and Parquet for the last."""
 
-PARTS = "split the file, or store the log as Parquet and learn with --memory (memory=)"
+PARTS = "split the file, or count equal lines of a log first"
 """Remedy for a file that does not fit in memory."""
 
 RATIO, PLAIN = 200, 1 << 26

@@ -1,4 +1,4 @@
-"""Pairs and judgements in parts, on disk or on a cluster: sums are added over the parts."""
+"""Pairs and judgements in parts on a cluster: sums are added over the parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -72,14 +72,8 @@ class Verdicts:
 
     def _in_parts(self, *, one_rater: bool, empty: int) -> JudgementSource:
         """Return the judgements of a log in parts; few of them are gathered into memory."""
-        # raters stand in the parts by name or by number
-        stored = self.log.raters
-        places = None
-        if stored is not None:
-            places = np.searchsorted(self.raters, stored or [""]).astype(np.int32)
-        numbers = None if one_rater else (self.raters, places)
-
-        of_part = partial(judgements_of, values=self.values, numbers=numbers, empty=empty)
+        raters = None if one_rater else self.raters
+        of_part = partial(judgements_of, values=self.values, raters=raters, empty=empty)
         judgements = JudgementParts.of(self.log.parts.mapped(of_part))
 
         # a descent makes hundreds of passes, which over few are faster here than over a network
@@ -172,16 +166,12 @@ def strengths_of(log: PreferencePairs) -> Strengths:
 
 
 def judgements_of(
-    log: PreferencePairs,
-    values: Floats | None,
-    numbers: tuple[NDArray[Any], NDArray[np.int32] | None] | None,
-    empty: int = UNKNOWN,
+    log: PreferencePairs, values: Floats | None, raters: NDArray[Any] | None, empty: int = UNKNOWN
 ) -> JudgedPairs:
-    """Return the judgements of a part, whose raters are names or numbers.
+    """Return the judgements of a part.
 
-    `values` holds all distinct strengths, shape (M,); None where all are the same. `numbers` holds
-    the sorted names of the judges, and the judge of each number or, where the raters are names,
-    None; None for one judge. Empty places count as the grade `empty`.
+    `values` holds all distinct strengths, shape (M,); None where all are the same. `raters` holds
+    the sorted names of the judges; None for one judge. Empty places count as the grade `empty`.
     """
     log = differing_pairs(log)
 
@@ -192,11 +182,9 @@ def judgements_of(
 
     # the rater's place among all raters
     rater = np.zeros(1, np.int32)
-    if numbers is not None:
-        names, places = numbers
+    if raters is not None:
         labels = np.full(len(log), "") if log.rater is None else log.rater
-        place = np.searchsorted(names, labels) if places is None else places[labels]
-        rater = place.astype(np.int32)
+        rater = np.searchsorted(raters, labels).astype(np.int32)
     return _judged(log, _with_ties(log, level), rater, empty)
 
 

@@ -118,7 +118,6 @@ class DaskLog(PartedLog):
 
     See Also
     --------
-    io.ParquetLog : Parts on one machine's disk.
     Preferences : A log in memory.
 
     Examples

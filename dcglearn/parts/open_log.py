@@ -10,7 +10,6 @@ from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.logs.visibility import refuse_too_deep
 from dcglearn.parts.dask_log import DaskLog
-from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parquet_pieces import PARQUET, are_plain
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.parts.usable_pairs import warn_of_coins, warn_of_one_sided
@@ -37,58 +36,36 @@ def check_log(log: Preferences | PartedLog, *, as_is: bool = False, strict: bool
 
 @contextlib.contextmanager
 def opened_log(
-    log: Any,
-    n_grades: int | None = None,
-    *,
-    engine: Any = None,
-    memory: str | int | None = None,
-    mapping: LogMapping | None = None,
+    log: Any, n_grades: int | None = None, *, engine: Any = None, mapping: LogMapping | None = None
 ) -> Iterator[Preferences | PartedLog]:
     """Open any supported input as a log, and close afterwards what was opened here.
 
     `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a
-    PartedLog or a Dask dataframe; the rest is as in `DaskLog` and `ParquetLog`. Parquet files of
-    another shape, such as a row for each document, are read whole. Raises InputError if `memory`
-    bounds that, the log is of another type, or the options do not fit it.
+    PartedLog or a Dask dataframe; the rest is as in `DaskLog`. Files of another shape than a
+    judgement a row, such as a row for each document, are read whole before they are spread over a
+    cluster. Raises InputError if the log is of another type, or the options do not fit it.
     """
-    # options that do not fit the input
-    files, is_dask = is_path(log), hasattr(log, "to_delayed")
-    if memory is not None and (engine is not None or not files):
-        raise InputError(
-            "memory= bounds the reading of Parquet files on this machine: leave it out"
-        )
-    if isinstance(log, PartedLog) and engine is not None:
-        raise InputError(f"the log is a {type(log).__name__} already: leave engine= out")
-
-    # Parquet whose rows are no judgements as they stand is read whole
-    if files:
-        paths, whole = expand_paths(log, PARQUET), LogMapping.of(n_grades, mapping=mapping)
-        if not are_plain(paths, whole):
-            if memory is not None:
-                raise InputError(
-                    f"{paths[0]}: its rows are no judgements of two lists as they stand, which "
-                    "memory= (--memory) needs; leave it out, or write them so (dcglearn convert)"
-                )
-            log, files = read_pairs(Preferences, paths, whole), False
-
     # a log in parts has its scale, and a fit on another one refuses it
     if isinstance(log, PartedLog):
+        if engine is not None:
+            raise InputError(f"the log is a {type(log).__name__} already: leave engine= out")
         yield log
+        return
 
-    # over a cluster
-    elif engine is not None or is_dask:
-        if engine is None:
+    # in memory
+    is_dask, whole = hasattr(log, "to_delayed"), LogMapping.of(n_grades, mapping=mapping)
+    if engine is None:
+        if is_dask:
             raise InputError(
                 "a Dask dataframe needs engine=: a client, a scheduler's address or a number of "
                 "processes"
             )
-        spread = log if files or is_dask else as_preferences(log)
-        with DaskLog(spread, engine, n_grades=n_grades, mapping=mapping) as over_cluster:
-            yield over_cluster
+        yield read_pairs(Preferences, log, whole) if is_path(log) else as_preferences(log, n_grades)
+        return
 
-    # from disk, or in memory
-    elif files:
-        with ParquetLog(log, memory=memory, n_grades=n_grades, mapping=mapping) as stored:
-            yield stored
-    else:
-        yield as_preferences(log, n_grades)
+    # over a cluster
+    if is_path(log) and not are_plain(expand_paths(log, PARQUET), whole):
+        log = read_pairs(Preferences, log, whole)
+    spread = log if is_path(log) or is_dask else as_preferences(log)
+    with DaskLog(spread, engine, n_grades=n_grades, mapping=mapping) as over_cluster:
+        yield over_cluster

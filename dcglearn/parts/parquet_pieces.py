@@ -169,7 +169,7 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
-        needs = "Parquet in parts needs pyarrow: pip install 'dcglearn[scale]'"
+        needs = "Parquet in parts needs pyarrow: pip install 'dcglearn[dask]'"
         raise InputError(f"{path}: {remedy or needs}") from error
 
     # the file

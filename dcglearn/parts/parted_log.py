@@ -1,4 +1,4 @@
-"""A log in parts, on disk or over a cluster: a fit needs sums over pairs, so sums over parts."""
+"""A log in parts over a cluster: a fit needs sums over pairs, so sums over parts."""
 
 from __future__ import annotations
 
@@ -117,16 +117,9 @@ class PartedLog:
     """A log in parts, each a log in memory; `facts` counts their pairs of equal lists."""
 
     def __init__(
-        self,
-        parts: Parts,
-        facts: Facts,
-        n_grades: int,
-        grade_names: Sequence[str] | None = None,
-        raters: Sequence[str] | None = None,
+        self, parts: Parts, facts: Facts, n_grades: int, grade_names: Sequence[str] | None = None
     ) -> None:
         self.parts = parts
-        # who judged, by the numbers that the parts hold; None if they hold names
-        self.raters = raters
         self.facts = facts
         self.n_grades = n_grades
         self.grade_names = None if grade_names is None else tuple(grade_names)
@@ -142,7 +135,7 @@ class PartedLog:
         )
 
     def close(self) -> None:
-        """Release what the log holds: files, memory of the workers."""
+        """Release what the log holds: memory of the workers."""
 
     def __enter__(self) -> Self:
         return self

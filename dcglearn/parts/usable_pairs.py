@@ -35,7 +35,7 @@ REASON = "verdicts of raters who always name one side"
 
 
 def one_sided_raters(log: OpenLog) -> NDArray[Any]:
-    """Return the raters who always name one side, as the log holds them: by name, or by number."""
+    """Return the names of raters who always name one side."""
     if not isinstance(log, PartedLog):
         return _sides(log).always_one()
     if not log.facts.sided:
@@ -45,7 +45,7 @@ def one_sided_raters(log: OpenLog) -> NDArray[Any]:
 
 def warn_of_one_sided(log: OpenLog) -> None:
     """Warn if raters are left out since they always name one side."""
-    names = [*map(repr, sorted(_names(log, one_sided_raters(log))))]
+    names = [*map(repr, sorted(map(str, one_sided_raters(log))))]
     if names:
         some = ", ".join(names if len(names) <= 3 else [*names[:3], "..."])
         warnings.warn(
@@ -84,10 +84,10 @@ def usable_parts(log: PartedLog) -> PartedLog:
         facts,
         n=facts.n + log.facts.n_equal - facts.n_equal,
         n_equal=log.facts.n_equal,
-        raters=(log.facts.raters or frozenset()) - _names(log, raters),
+        raters=(log.facts.raters or frozenset()) - {*map(str, raters)},
         dropped=log.facts.dropped,
     )
-    return PartedLog(parts, facts, log.n_grades, log.grade_names, log.raters)
+    return PartedLog(parts, facts, log.n_grades, log.grade_names)
 
 
 def learnable(log: Learned) -> tuple[Learned, Counts]:
@@ -116,11 +116,6 @@ def learnable(log: Learned) -> tuple[Learned, Counts]:
         )
     left_out = {"pairs of equal lists": n_equal, REASON: n_differing - len(kept)}
     return kept, {reason: count for reason, count in left_out.items() if count}
-
-
-def _names(log: OpenLog, raters: NDArray[Any]) -> set[str]:
-    numbered = log.raters if isinstance(log, PartedLog) else None
-    return {str(rater) if numbered is None else numbered[rater] for rater in raters}
 
 
 def _sides(log: PreferencePairs) -> Sides:

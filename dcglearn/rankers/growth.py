@@ -179,7 +179,7 @@ def check_names(parameters: Fields) -> None:
         if name not in known:
             raise InputTypeError(
                 f"{name} is neither a parameter of BoostedRanker nor the main name of one of "
-                f"LightGBM{nearest(name, known)}"
+                f"LightGBM{nearest(name, [*OWN_NAMES.values(), *known])}"
             )
 
 

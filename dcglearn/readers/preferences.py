@@ -97,7 +97,7 @@ class Preferences(PreferencePairs, Shown):
     See Also
     --------
     read_preferences : Read a file or a data frame.
-    io.ParquetLog : A log larger than memory.
+    io.DaskLog : A log over a cluster.
     DCGLearner : Learn a DCG from it.
 
     Examples

@@ -352,7 +352,7 @@ def write_log(
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
         raise InputError(
-            "writing a log in chunks needs pyarrow: pip install 'dcglearn[scale]'"
+            "writing a log in chunks needs pyarrow: pip install 'dcglearn[dask]'"
         ) from error
     suffix_among(path, WRITTEN[-1:], "logs in chunks")
     whole_number(n, "n")

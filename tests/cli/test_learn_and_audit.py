@@ -89,13 +89,6 @@ def test_what_was_not_measured_is_told_with_options_that_are_taken(dcglearn, tmp
         assert remedy.split() == [*method, "--bands", "200"]
         assert dcglearn("learn", "log.jsonl", *remedy.split())[0] == 0
 
-    # of a log in parts, neither is measured
-    log = tmp_path / "log.parquet"
-    simulated_log(60, "permutations").save(log)
-    learned = json.loads(dcglearn("learn", log, "--memory", "500MB", "--json")[1])
-    parts = (learned["sentences"][name] for name in ("how sure", "new judgements"))
-    assert {*parts} == {"not measured; that takes one file, without --memory and --workers"}
-
 
 def test_what_the_quadratic_programme_learned_is_told_on_the_scale_of_other_gains(dcglearn, here):
     simulated_log(60, "permutations").save("log.jsonl")

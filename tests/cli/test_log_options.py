@@ -1,4 +1,4 @@
-"""``dcglearn learn`` on many files, in little memory, over processes, killed and resumed."""
+"""``dcglearn learn`` on many files, over processes, killed and resumed."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def test_many_files_give_what_one_gives(dcglearn, logs, tmp_path):
     for options in (
         [logs],
         [f"{logs}/*.parquet"],
-        [*sorted(logs.iterdir()), "--memory", "1MB"],
+        sorted(logs.iterdir()),
         [logs / "0.parquet", logs / "1.parquet", logs / "2.parquet", "--grades", 5],
     ):
         status, out, err = dcglearn("learn", *options, "--method", "qp", "--json")
@@ -70,21 +70,12 @@ def test_parquet_files_of_another_shape_are_read_whole(dcglearn, tmp_path, colum
     assert status == 0 and f"read: {n} pairs" in out, err
 
 
-def test_only_parquet_is_read_in_parts(misuse, logs):
-    err = misuse(
-        "all.jsonl: not a Parquet file", "learn", logs.parent / "all.jsonl", "--memory", "1GB"
-    )
-    assert "dcglearn convert writes it" in err
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--holdout", 0.3], "--holdout needs one file"),
-        (["--ratings"], "--ratings needs one file"),
-        (["--bands", 10], "--bands needs one file"),
-        (["--memory", "much"], "such as 2GB"),
-        (["--memory", "1GB", "--workers", 2], "--memory is for this process alone"),
+        (["--workers", 2, "--holdout", 0.3], "--holdout needs the whole log in memory"),
+        (["--workers", 2, "--ratings"], "--ratings needs the whole log in memory"),
+        (["--workers", 2, "--bands", 10], "--bands needs the whole log in memory"),
         (["--workers", 0], "--workers 0: give at least 1"),
         (["--resume"], "--checkpoint FILE"),
     ],

@@ -46,7 +46,7 @@ def test_bomb_is_refused_before_it_is_inflated(pack, small_machine):
     packed = pack(b"\0" * 30_000_000)
     assert len(packed) < 100_000
     refused(
-        r"inflates from .* half of the memory that is free; .*--memory",
+        r"inflates from .* half of the memory that is free; .*count equal lines",
         decompressed,
         "log.gz",
         packed,
@@ -109,7 +109,8 @@ def test_parquet_that_does_not_fit_is_refused(small_machine):
     ).write_parquet(inside)
     assert len(inside.getvalue()) < 100_000
     with pytest.raises(
-        InputError, match=r"log.parquet: the table of 400,000 rows needs 0.[01] GB .*--memory"
+        InputError,
+        match=r"log.parquet: the table of 400,000 rows needs 0.[01] GB .*count equal lines",
     ):
         parquet_rows("log.parquet", inside.getvalue())
 

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from dcglearn.logs.repeats import reasons_of, reasons_of_parts, shown_both_ways, units
-from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
 from tests.makers import refused, rows, write
@@ -143,14 +142,14 @@ def test_an_id_means_nothing_without_a_column_supersedes(tmp_path):
     assert len(read_preferences(parquet(tmp_path, "numbered.parquet", numbered))) == 2
 
 
-def test_parts_decide_together(tmp_path):
+def test_parts_decide_together(tmp_path, parted):
     pytest.importorskip("pyarrow")
     folder = tmp_path / "log"
     folder.mkdir()
     for i, part in enumerate((UNDONE[:2], UNDONE[2:5], UNDONE[5:])):
         parquet(folder, f"{i}.parquet", part)
-    with ParquetLog(folder) as log:
-        parts = [row for part in log.parts for row in rows(part)]
+    with parted(folder) as log:
+        parts = [row for part in log.parts.gathered(rows) for row in part]
         assert parts == STANDING
         assert log.dropped == LEFT_OUT
     whole = reasons_of(

@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import binom
 
 from dcglearn import DCGLearner, Preferences, UtilityLearner
-from dcglearn.io import ParquetLog
 from dcglearn.parts.usable_pairs import REASON, Sides, one_sided_raters, usable_pairs
 from dcglearn.readers.shown_order import ONE_SIDED_LEVEL
 from tests.makers import random_log
@@ -77,11 +76,11 @@ def test_the_rule_is_a_binomial_test_against_the_other_raters():
 
 
 @pytest.mark.filterwarnings("ignore:of 1 rater")
-def test_logs_in_parts_leave_out_the_same(tmp_path):
+def test_logs_in_parts_leave_out_the_same(tmp_path, parted):
     log = judged(60, [0.5, 0.5, 1, 0.4])
     for i, part in enumerate((log[:100], log[100:])):
         part.to_polars().write_parquet(tmp_path / f"{i}.parquet")
-    with ParquetLog(tmp_path) as parts:
+    with parted(tmp_path) as parts:
         for learner in (UtilityLearner(), DCGLearner(loss="robust")):
             dropped, objective = learner.fit(parts).dropped_, learner.objective_
             assert dropped == learner.fit(log).dropped_ == {REASON: 60}

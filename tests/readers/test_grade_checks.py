@@ -86,7 +86,7 @@ def test_a_slip_where_small_grades_are_good_is_found(tmp_path):
     refused("line 58: the grade 9 .*n_grades=10", dl.read_preferences, path, best_grade=1)
 
 
-def test_bad_lines_and_rated_lists_and_parts(tmp_path):
+def test_bad_lines_and_rated_lists_and_parts(tmp_path, parted):
     judged = lines(range(5))
     judged[57]["a"][3] = 9
     judged[3:3] = [{"a": [9, 9], "winner": "a"}, {"a": 9, "b": [1], "winner": "a"}]
@@ -104,15 +104,15 @@ def test_bad_lines_and_rated_lists_and_parts(tmp_path):
     folder.mkdir()
     frame = dl.Preferences.from_records(lines(range(5), 200)).to_polars()
     frame[:100].write_parquet(folder / "1.parquet")
-    with dl.io.ParquetLog(folder) as log:
+    with parted(folder) as log:
         assert log.n_grades == 5
     later = lines(range(5))
     later[57]["b"][3] = 9
     dl.Preferences.from_records(later, n_grades=10).to_polars().drop("scale").write_parquet(
         folder / "2.parquet"
     )
-    refused("2.parquet, row 58: the grade 9", dl.io.ParquetLog, folder)
-    with dl.io.ParquetLog(folder, n_grades=10) as log:
+    refused("2.parquet, row 58: the grade 9", parted, folder)
+    with parted(folder, n_grades=10) as log:
         assert log.n_grades == 10
 
 

@@ -14,7 +14,6 @@ from dcglearn.cli.commands import app
 from dcglearn.joins.join_judgements import join_judgements
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences, read_ratings
@@ -166,14 +165,14 @@ MAPPING = LogMapping(
 )
 
 
-def test_every_reader_takes_a_mapping(tmp_path):
+def test_every_reader_takes_a_mapping(tmp_path, parted):
     usual = Preferences([[2, 1], [1, 0]], [[0, 1], [0, 0]], rater=["ann", "bob"])
     log = write(tmp_path, "vendor.csv", VENDOR)
     assert columns(read_preferences(log, mapping=MAPPING)) == columns(usual)
     stored = tmp_path / "vendor.parquet"
     pl.read_csv(log, separator=";").write_parquet(stored)
     assert columns(read_preferences(stored, mapping=MAPPING)) == columns(usual)
-    with ParquetLog(stored, mapping=MAPPING) as parts:
+    with parted(stored, mapping=MAPPING) as parts:
         assert parts.thinned(100).preferred.tolist() == usual.preferred.tolist()
     rows = [{"Stars": 5 - i, "list": [2 - i, 0]} for i in range(2)]
     assert read_ratings(

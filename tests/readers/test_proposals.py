@@ -760,19 +760,19 @@ def test_names_of_systems_are_looked_up_line_by_line_and_said(dcglearn, here):
     )
 
 
-def test_an_order_in_a_log_in_parts_is_refused_where_it_says_the_place_of_a(here):
+def test_an_order_in_a_log_in_parts_is_refused_where_it_says_the_place_of_a(here, parted):
     frame = pl.DataFrame({"a": A, "b": B, "winner": ON_SCREEN, "position_of_a": PLACE_OF_A})
     frame.write_parquet("x.parquet")
     for columns in ({}, {"swapped": "position_of_a"}):
         refused(
             "'position_of_a' looks like the order",
-            dl.io.ParquetLog,
+            parted,
             "x.parquet",
             mapping=LogMapping(columns=columns),
         )
 
 
-def test_rejected_and_repeated_lines_are_remarked_on_and_left_out(dcglearn, here):
+def test_rejected_and_repeated_lines_are_remarked_on_and_left_out(dcglearn, here, parted):
     head, *rows = csv(
         WINNER, id=N, rater=["w"] * 24, AssignmentStatus=["Rejected", "Approved"] * 12
     ).splitlines()
@@ -802,9 +802,7 @@ def test_rejected_and_repeated_lines_are_remarked_on_and_left_out(dcglearn, here
     )
     one.save("x.parquet")
     in_parts = LogMapping(leave_out="Rejected")
-    refused(
-        "leave_out= needs the whole log in memory", dl.io.ParquetLog, "x.parquet", mapping=in_parts
-    )
+    refused("leave_out= needs the whole log in memory", parted, "x.parquet", mapping=in_parts)
 
 
 def test_approved_as_a_truth_value_and_raters_who_agree_are_understood():

@@ -160,28 +160,28 @@ def test_an_option_that_contradicts_the_scale_is_refused(tmp_path):
     assert dl.read_preferences(path, n_grades=5, columns={"scale": ""}).n_grades == 5
 
 
-def test_logs_in_parts_keep_the_scale(tmp_path):
+def test_logs_in_parts_keep_the_scale(tmp_path, parted):
     log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, random_state=0).rescaled(
         6
     )
     named = log.changed(grade_names=tuple("uvwxyz"))
     named[:30].save(tmp_path / "1.parquet")
     named[30:].save(tmp_path / "2.parquet")
-    with dl.io.ParquetLog(tmp_path) as parts_of_it:
+    with parted(tmp_path) as parts_of_it:
         assert (len(parts_of_it), parts_of_it.n_grades, parts_of_it.grade_names) == (
             60,
             6,
             tuple("uvwxyz"),
         )
     log[30:].save(tmp_path / "2.parquet")
-    with dl.io.ParquetLog(tmp_path) as parts_of_it:
+    with parted(tmp_path) as parts_of_it:
         assert parts_of_it.n_grades == 6
     log[30:].changed(grade_names=tuple("zyxwvu")).save(tmp_path / "2.parquet")
-    refused(r"2.parquet, row 1: scale is .*an earlier line says", dl.io.ParquetLog, tmp_path)
+    refused(r"2.parquet, row 1: scale is .*an earlier line says", parted, tmp_path)
     pl.concat([pl.read_parquet(tmp_path / f"{i}.parquet") for i in (1, 2)]).write_parquet(
         tmp_path / "1.parquet"
     )
-    refused(r"1.parquet, row 31: scale is", dl.io.ParquetLog, tmp_path / "1.parquet")
+    refused(r"1.parquet, row 31: scale is", parted, tmp_path / "1.parquet")
 
 
 def test_convert_keeps_what_it_was_told_and_learn_prints_the_names(dcglearn, misuse, tmp_path):

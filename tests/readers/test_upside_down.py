@@ -207,17 +207,17 @@ def test_codes_are_no_grades(grades, problem):
         assert dl.read_preferences(rows, max(grades) + 1).n_grades == max(grades) + 1
 
 
-def test_logs_in_parts_are_checked(tmp_path):
+def test_logs_in_parts_are_checked(tmp_path, parted):
     exchanged(judged(80)).save(tmp_path / "log.parquet")
-    with dl.io.ParquetLog(tmp_path / "log.parquet") as parts:
+    with parted(tmp_path / "log.parquet") as parts:
         refused("the log is upside down", dl.UtilityLearner().fit, parts)
         assert dl.UtilityLearner().fit(parts, as_is=True).n_iter_ > 0
-    with dl.io.ParquetLog(tmp_path / "log.parquet", as_is=True) as parts:
+    with parted(tmp_path / "log.parquet", as_is=True) as parts:
         assert dl.UtilityLearner().fit(parts).n_iter_ > 0
     pl.DataFrame([{"a": [1, 0], "b": [0, 1], "winner": "a", "order": "x"}]).write_parquet(
         tmp_path / "x.parquet"
     )
-    refused("'order' looks like the order", dl.io.ParquetLog, tmp_path / "x.parquet")
+    refused("'order' looks like the order", parted, tmp_path / "x.parquet")
 
 
 def test_nothing_is_written_and_the_line_that_is_proposed_reads_it(tmp_path, monkeypatch, capsys):
