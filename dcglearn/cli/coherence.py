@@ -1,4 +1,4 @@
-"""Commands that compare metrics and systems: ``dcglearn coherence``, ``dcglearn systems``."""
+"""The command that compares two metrics: ``dcglearn coherence``."""
 
 from __future__ import annotations
 
@@ -9,24 +9,12 @@ import typer
 import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
-from dcglearn.cli.options import (
-    AsJson,
-    Force,
-    Grades,
-    Plot,
-    Seed,
-    Ties,
-    check_outputs,
-    print_result,
-    say,
-    write_figure,
-)
-from dcglearn.evaluation.tables import judgements_first
+from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, print_result, say, write_figure
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import METRICS, resolved
 from dcglearn.metrics.scales import warn_of_scale
-from dcglearn.plots import slope_figure, witness_figure
+from dcglearn.plots import witness_figure
 
 if TYPE_CHECKING:
     from dcglearn.metrics.reading import AnyMetric
@@ -89,43 +77,6 @@ def coherence(
         write_figure(lambda: witness_figure(verdict), plot, force=force)
     if exit_code:
         raise typer.Exit({True: 0, False: 1, None: 3}[verdict.coherent])
-
-
-@examples(
-    "dcglearn systems qrels.txt runs/*.txt --metric nDCG@10 --metric dcg.json",
-    "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 "
-    "--plot order.png",
-)
-def systems(
-    *,
-    judgements: str = argument_row(
-        "TREC judgements, also .gz, .zst and .xz.", ..., metavar="JUDGEMENTS"
-    ),
-    runs: list[str] = argument_row("TREC runs; a file may hold several.", ..., metavar="RUN..."),
-    scale: ScaleOptions,
-    metric: list[str] | None = first_row(
-        "nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]", metavar="METRIC"
-    ),
-    grades: Grades = None,
-    ties: Ties = "docno-desc",
-    seed: Seed = 0,
-    plot: Plot = None,
-    as_json: AsJson = False,
-    force: Force = False,
-) -> None:
-    """Order systems by several metrics, and say which differences are more than chance."""
-    check_outputs(force=force, picture=plot, inputs=[judgements, *runs, *(metric or [])])
-
-    # read metrics, judgements and runs
-    metrics = files_and_names(metric or ["nDCG@10"], scale)
-    with judgements_first(judgements, runs, "JUDGEMENTS RUN..."):
-        judged, all_runs = dl.read_judgements(judgements, n_grades=grades), dl.read_runs(runs)
-
-    # order the systems
-    with scale.watched():
-        order = dl.system_order(judged, all_runs, metrics, ties=ties, random_state=seed)
-    print_result(order, as_json)
-    write_figure(lambda: slope_figure(order), plot, force=force)
 
 
 def _numbers(text: str) -> list[int]:

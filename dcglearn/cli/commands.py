@@ -2,7 +2,7 @@
 
 from dcglearn.cli.ask import ask
 from dcglearn.cli.audit import audit
-from dcglearn.cli.coherence import coherence, systems
+from dcglearn.cli.coherence import coherence
 from dcglearn.cli.command import program
 from dcglearn.cli.evaluate import compare, evaluate, gate
 from dcglearn.cli.learn import learn, learn_answers
@@ -12,7 +12,7 @@ from dcglearn.cli.saved import export, show
 
 COMMANDS = {
     "Learn a DCG": (learn, learn_answers, convert, ask, show),
-    "Evaluate with it": (audit, evaluate, compare, gate, systems, coherence, export),
+    "Evaluate with it": (audit, evaluate, compare, gate, coherence, export),
     "Train rankers against it": (train, rank),
 }
 """The commands in the panels of the program's help page."""

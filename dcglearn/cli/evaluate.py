@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -30,14 +30,14 @@ from dcglearn.evaluation.conventions import explain_values
 from dcglearn.evaluation.gate import STATUS, Gate
 from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
 from dcglearn.evaluation.ranked import NoOverlapError
-from dcglearn.evaluation.run_values import Ideal, Missing
+from dcglearn.evaluation.run_values import EvaluateOptions, Ideal, Missing
 from dcglearn.evaluation.run_values import evaluate as evaluated
 from dcglearn.evaluation.system_tests import SystemComparison, Topics, compare_systems
 from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import spreadsheet
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.plots import forest_figure
 
 Result = TypeVar("Result")
@@ -151,9 +151,16 @@ class ComparisonOptions:
     force: Force = False
 
     def comparison(
-        self, source: EvaluationOptions, scales: ScaleOptions, *outputs: Path | None
-    ) -> SystemComparison:
-        """Return the comparison; raise InputError first if an output cannot be written."""
+        self,
+        source: EvaluationOptions,
+        scales: ScaleOptions,
+        compared: Callable[..., Result],
+        *outputs: Path | None,
+    ) -> Result:
+        """Return the result of `compare_systems`, or of a function called alike.
+
+        Raises InputError first if an output cannot be written.
+        """
         inputs = [*source.inputs, self.llm_qrels]
         check_outputs(self.output, *outputs, force=self.force, picture=self.plot, inputs=inputs)
 
@@ -167,7 +174,7 @@ class ComparisonOptions:
 
         # people's alone, or with an LLM's corrected by them
         how = partial(
-            compare_systems,
+            compared,
             baseline=self.baseline,
             level=self.level,
             correction=self.correction,
@@ -178,12 +185,17 @@ class ComparisonOptions:
         )
         return people.evaluated(scales, how)
 
-    def write(self, comparison: SystemComparison, decision: Gate | None = None) -> None:
-        """Write the comparison, and below it the decision; draw the picture."""
+    def write(
+        self,
+        comparison: SystemComparison,
+        decision: Gate | None = None,
+        order: Finding | None = None,
+    ) -> None:
+        """Write the comparison, and below it the decision or the orders; draw the picture."""
         if self.form == "table":
-            _show(comparison, decision, output=self.output, force=self.force)
+            _show(comparison, decision, order, output=self.output, force=self.force)
         else:
-            text = _as_text(comparison, decision, self.form)
+            text = _as_text(comparison, decision, order, self.form)
             write_text(text, self.output, force=self.force)
 
         # the decision in words, where the result went elsewhere
@@ -245,8 +257,32 @@ def evaluate(
 def compare(
     *, source: EvaluationOptions, scales: ScaleOptions, comparison: ComparisonOptions
 ) -> None:
-    """Compare systems query by query: paired tests and intervals, under one metric or many."""
-    comparison.write(comparison.comparison(source, scales))
+    """Compare systems query by query: paired tests and intervals, under one metric or many.
+
+    Under several metrics, it also says how each orders the systems, and which differences of the
+    orders are more than chance.
+    """
+    if len(source.metric or []) < 2 or comparison.llm_qrels is not None:
+        comparison.write(comparison.comparison(source, scales, compare_systems))
+        return
+    compared, order = comparison.comparison(source, scales, compared_and_ordered)
+    comparison.write(compared, order=order)
+
+
+def compared_and_ordered(
+    *tables: Any, level: float, random_state: int, **settings: Any
+) -> tuple[SystemComparison, Finding]:
+    """Return the comparison of systems, and their orders under several metrics."""
+    from dcglearn.coherence.rank_changes import system_order
+
+    how: Fields = {"level": level, "random_state": random_state}
+    compared = compare_systems(*tables, **how, **settings)
+
+    # the comparison tells what concerns people and unjudged documents
+    left_out = {"bounds", "unseen"}
+    names = (settings.keys() & EvaluateOptions.__annotations__.keys()) - left_out
+    order = system_order(*tables, **how, **{name: settings[name] for name in names})
+    return compared, replace(order, people=None)
 
 
 @examples(
@@ -278,7 +314,7 @@ def gate(
     and 2 for bad input. Both rules are one-sided, at half of one minus the level.
     """
     try:
-        compared_runs = comparison.comparison(source, scales, junit)
+        compared_runs = comparison.comparison(source, scales, compare_systems, junit)
     except NoOverlapError as error:
         write_text(f"Unknown: {error}", comparison.output, force=comparison.force)
         raise typer.Exit(STATUS["unknown"]) from None
@@ -310,11 +346,16 @@ def _show(*given: Finding | None, output: Path | None, force: bool) -> None:
         draw(result)
 
 
-def _as_text(comparison: SystemComparison, decision: Gate | None, form: str) -> str:
-    """Return a comparison, with the decision below it in Markdown, in a column in CSV and JSON."""
+def _as_text(
+    comparison: SystemComparison, decision: Gate | None, order: Finding | None, form: str
+) -> str:
+    """Return a comparison, with the decision below it in Markdown, in a column in CSV and JSON.
+
+    Only Markdown holds the orders.
+    """
     if form == "markdown":
-        below = "" if decision is None else f"\n{decision.to_markdown()}"
-        return (comparison.to_markdown() + below).rstrip("\n")
+        parts = [part.to_markdown() for part in (comparison, decision, order) if part is not None]
+        return "\n".join(parts).rstrip("\n")
 
     # the columns of the comparison, and of verdicts
     table = comparison.table

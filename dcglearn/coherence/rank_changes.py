@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import signature
 from itertools import combinations, pairwise, permutations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.special import stdtr
@@ -14,11 +15,12 @@ from scipy.stats import kendalltau
 from dcglearn.evaluation.paired_tests import corrected
 from dcglearn.evaluation.people import People
 from dcglearn.evaluation.ranked import ranked_grades
-from dcglearn.evaluation.run_values import Evaluation, as_metrics, evaluate
+from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.system_tests import shares_of_people
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, table_of
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
@@ -27,6 +29,7 @@ from dcglearn.foundation.validation import (
     Indices,
     InputError,
     PolarsFrame,
+    known,
     whole_number,
 )
 from dcglearn.metrics.reading import MetricsLike
@@ -222,6 +225,7 @@ class SystemOrder(Finding):
         return values | {"people": self.people, "decided": self.share_decided}
 
 
+@spelled_out(EvaluateOptions, evaluate)
 def system_order(
     judgements: JudgementsLike,
     runs: RunsLike,
@@ -229,9 +233,7 @@ def system_order(
     *,
     level: float = 0.95,
     random_state: int = 0,
-    ties: str = "docno-desc",
-    missing: str = "zero",
-    normalise: bool = True,
+    **settings: Unpack[EvaluateOptions],
 ) -> SystemOrder:
     """Order systems by several metrics, and test which differences of the orders are chance.
 
@@ -244,14 +246,14 @@ def system_order(
 
     One system beats another if its mean DCG (not NDCG) is larger under every DCG with increasing
     gains and decreasing discounts: for each grade and each position it has at least as many
-    documents of at least that grade down to that position.
+    documents of at least that grade down to that position, unjudged ones counting as the worst.
 
     Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one
     if both do. Raises InputError as in `evaluate`, and if there are fewer than two systems.
 
     Parameters
     ----------
-    judgements, runs, metrics, ties, missing, normalise
+    judgements, runs, metrics, **settings
         See `evaluate`; two systems or more.
     level : float
         Confidence level of the tests, and of intervals of shares of people.
@@ -273,21 +275,22 @@ def system_order(
     >>> order.tau.round(1).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
+    known(settings, signature(system_order).parameters, "system_order", "option")
     whole_number(random_state, "random_state", 0)
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
-    judged, systems = read_both(judgements, runs, "system_order(judgements, runs, metrics)")
+    call = "system_order(judgements, runs, metrics)"
+    judged, systems = read_both(judgements, runs, call, **settings)
     if len(systems) < 2:
         raise InputError("an order needs two systems or more; give another run")
     by_name = as_metrics(metrics, judged, systems)
-    evaluation = evaluate(
-        judged, systems, by_name, normalise=normalise, ties=ties, missing=missing
-    ).ordered()
+    evaluation = evaluate(judged, systems, by_name, **settings).ordered()
 
     # mean counts of grades of each system, on the scale and the depth of all metrics
     n_grades = max(judged.n_grades, 2)
     depths = (metric.depth for metric in by_name.values() if not isinstance(metric, str))
     depth = max(depths, default=10)
+    ties = settings.get("ties", "docno-desc")
     runs_by_name = {run.name: run for run in systems}
     ranked = (ranked_grades(judged, runs_by_name[name], depth, ties) for name in evaluation.runs)
     mean_counts = [counts(one.grades, n_grades).mean(axis=0) for one in ranked]

@@ -499,7 +499,6 @@ class TestPicturesComeLast:
             (["compare", *files, "--output", "compared", "--resamples", 100], "compared"),
             (["show", "linear-log2@10"], ""),
             (["coherence", "linear-log2@3", "exponential-log2@3", "--grades", 3], ""),
-            (["systems", *files], ""),
         ):
             status, out, err = dcglearn(*command, "--plot", "x.png")
             assert status == 2

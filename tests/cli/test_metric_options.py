@@ -30,7 +30,6 @@ def files(here):
 COMMANDS = [
     ("evaluate", "qrels.txt", "mine.txt", "--metric", "five.json"),
     ("compare", "qrels.txt", "mine.txt", "yours.txt", "--metric", "five.json"),
-    ("systems", "qrels.txt", "mine.txt", "yours.txt", "--metric", "five.json"),
     (
         "train",
         "train.svm",
@@ -131,8 +130,6 @@ def test_the_depth_used_is_printed(dcglearn, files):
     runs = ("qrels.txt", "mine.txt", "yours.txt", "--metric", "exponential-log2")
     heads = [line.split() for line in dcglearn("evaluate", *runs)[1].splitlines()]
     assert ["run", "exponential-log2@3"] in heads
-    order = dcglearn("systems", *runs)[1].splitlines()
-    assert order[2].split() == ["run", "exponential-log2@3", "(rank)", "beats"]
     for both in (("five.json", "exponential-log2"), ("exponential-log2", "nDCG@2")):
         out, err = dcglearn("coherence", *both)[1:]
         assert "exponential-log2@2" in out and err == ""

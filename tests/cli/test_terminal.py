@@ -138,7 +138,7 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
             "learning_rate=inf must be a finite number above 0",
         ),
         ("compare qrels.txt a.txt b.txt --seed -1", "--seed"),
-        ("systems qrels.txt a.txt b.txt --seed -1", "--seed"),
+        ("compare qrels.txt a.txt b.txt --seed -1", "--seed"),
         ("learn log.jsonl --bands 5 --seed -1", "--seed"),
         ("ask --log log.jsonl --seed -1", "--seed"),
         ("train train.svm --folder m --seed -1", "--seed"),

@@ -473,17 +473,18 @@ class TestOnTheCommandLine:
         ):
             misuse(complaint, "coherence", *arguments)
 
-    def test_systems(self, dcglearn, misuse, files, tmp_path):
+    def test_compare_orders_systems_under_several_metrics(self, dcglearn, files, tmp_path):
         other = tmp_path / "other.txt"
         other.write_text(RUN.replace("mine", "yours").replace("2.5", "1.0"))
-        picture = tmp_path / "order.svg"
         DCG([0, 1, 2, 9], [1, 0.5]).save(tmp_path / "m.json")
+        runs = (*files, other)
         metrics = ("--metric", "nDCG@10", "--metric", tmp_path / "m.json")
-        status, out, err = dcglearn(
-            "systems", files[0], files[1], other, *metrics, "--plot", picture
-        )
-        assert status == 0 and "yours" in out and "swap 0 of 1 pair" in out and "wrote" in err
-        assert b"<svg" in picture.read_bytes()
-        status, out, _ = dcglearn("systems", files[0], files[1], other, "--json")
-        assert status == 0 and '"decided": 1.0' in out
-        misuse("two systems", "systems", files[0], files[1])
+        status, out, _ = dcglearn("compare", *runs, *metrics, "--ideal", "list")
+        assert status == 0 and "swap 0 of 1 pair" in out and "nDCG@10 (rank)" in out
+        order = system_order(*files[:1], [files[1], other], ["nDCG@10", tmp_path / "m.json"])
+        assert order.sentence.capitalize() in dcglearn("compare", *runs, *metrics)[1]
+
+        # in Markdown, not in tables for programs, nor under one metric
+        assert "swap 0 of 1" in dcglearn("compare", *runs, *metrics, "--format", "markdown")[1]
+        assert "swap" not in dcglearn("compare", *runs, *metrics, "--format", "csv")[1]
+        assert "swap" not in dcglearn("compare", *runs, *metrics[:2])[1]

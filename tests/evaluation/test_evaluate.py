@@ -131,7 +131,7 @@ def test_commands_name_the_wrong_order(misuse, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = {"q1": SCORES["q1"]}
     write_trec(tmp_path, {"q1": JUDGED["q1"]}, {"old": run, "new": run})
-    for command in ("evaluate", "compare", "systems"):
+    for command in ("evaluate", "compare"):
         misuse(
             "give judgements first: JUDGEMENTS RUN...", command, "old.txt", "qrels.txt", "new.txt"
         )

@@ -326,7 +326,6 @@ COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
         ["train", "s.svm", "--folder", "m", "--objective", "ridge", "--dry-run"],
         {"s.svm": SVM},
     ),
-    "systems": (["systems", "qrels.txt", "run.txt"], {"qrels.txt": QRELS, "run.txt": RUN}),
 }
 """Commands, and the good files that they read from the working folder."""
 
