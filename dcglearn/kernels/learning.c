@@ -624,103 +624,6 @@ EXPORT void add_judgements(const log_t *log, i64 start, i64 stop, i64 n, i64 n_g
     }
 }
 
-/* Where the sums of pairs of numbered lists stand; see add_listed_judgements. */
-typedef struct {
-    double *loss, *of_lists, *of_thresholds, *of_judges, *twice, *with_error, *curvatures, *curved;
-} listed_t;
-
-/* Set the losses of pairs of m lists, which a log gives by their numbers (int32), at B points.
- *
- * `values` are the lists' utilities, (B, m), and `factors` their slopes in gains and discounts,
- * (B, m, S). `sums` is set to loss, (B,), with slopes those by list, (B, m), in thresholds and
- * judges, and with curvature judges_twice, (B, J), the derivatives by list with the error rate and
- * the second ones, (B, m) each, and the products of one list's factors and another's, (B, S, S),
- * once for each pair. Second derivatives are of preferences by one judge without bias. `work` has
- * 2 R + S entries. */
-EXPORT void add_listed_judgements(const log_t *log, i64 start, i64 stop, i64 n, i64 n_lists,
-                                  i64 size, i64 n_thresholds, i64 n_judges, i64 n_free, i64 loss,
-                                  i64 order, const double *values, const double *factors,
-                                  const double *thresholds, const double *judges, double *sums,
-                                  double *work) {
-    const int32_t *first = INT32S(log->first), *second = INT32S(log->second);
-    double *far = work, *others = work + 2 * n_judges;
-    zero(work, 2 * n_judges + size);
-    const i64 sloped = order > VALUE, bent = order == CURVATURE;
-    listed_t a;
-    a.loss = sums, a.of_lists = a.loss + n;
-    a.of_thresholds = a.of_lists + n * sloped * n_lists;
-    a.of_judges = a.of_thresholds + n * sloped * n_thresholds;
-    a.twice = a.of_judges + n * sloped * n_free;
-    a.with_error = a.twice + n * bent * n_free;
-    a.curvatures = a.with_error + n * bent * n_lists;
-    a.curved = a.curvatures + n * bent * n_lists;
-    zero(sums, n + n * sloped * (n_lists + n_thresholds + n_free) +
-                   n * bent * (n_free + 2 * n_lists + size * size));
-
-    for (i64 b = 0; b < n; b++) {
-        const double *value = values + b * n_lists,
-                     *factor = bent ? factors + b * n_lists * size : NULL;
-        const double *t = thresholds + b * n_thresholds, *judge = judges + b * n_free;
-        double *of_lists = a.of_lists + b * n_lists, *of_judges = a.of_judges + b * n_free;
-        double *of_thresholds = a.of_thresholds + b * n_thresholds;
-        double *curvatures = a.curvatures + b * n_lists, *with_error = a.with_error + b * n_lists;
-        double *curved = a.curved + b * size * size, *twice = a.twice + b * n_free, total = 0.0;
-        for (i64 p = start; p < stop; p++) {
-            /* The verdict: its difference of utilities and its thresholds. */
-            const i64 i = first[p], j = second[p],
-                      r = INT32S(log->rater)[log->rater_varies ? p : 0];
-            const double v = DOUBLES(log->weight)[log->weight_varies ? p : 0], e = judge[r];
-            double side = 0.0, z = value[i] - value[j];
-            if (n_free != n_judges) {
-                side = INT8S(log->way)[log->way_varies ? p : 0];
-                z += side * judge[n_judges + r];
-            }
-            i64 level = INT8S(log->level)[log->level_varies ? p : 0], at = level > 1 ? level : 1;
-            const double low = t[at], high = t[at + 1];
-            const int kind = kind_of_level(low, high, level == 0);
-            const int open = kind != TIE && high == INFINITE && loss == LIKELIHOOD;
-
-            /* Its loss and derivatives, unless only the error rate matters. */
-            if (open && (z > TAIL + low || (z < -TAIL - low && e > 0.0)))
-                far[2 * r + (z > 0.0)] += v;
-            else {
-                verdict_t s = cost(loss, kind, z, low, high, e);
-                total += v * s.log;
-                if (sloped) {
-                    of_thresholds[at] += v * s.low;
-                    of_thresholds[at + 1] += v * s.high;
-                    of_judges[r] += v * s.e;
-                    if (side != 0.0) of_judges[n_judges + r] += v * side * s.z;
-                    of_lists[i] += v * s.z;
-                    of_lists[j] -= v * s.z;
-                }
-                if (bent) {
-                    twice[0] += v * s.e * s.e;
-                    with_error[i] += v * s.ze;
-                    with_error[j] -= v * s.ze;
-                    curvatures[i] += v * s.zz;
-                    curvatures[j] += v * s.zz;
-                    const double *of_second = factor + j * size;
-                    for (i64 x = 0; x < size; x++) others[x] += v * s.zz * of_second[x];
-                }
-            }
-
-            /* Sums are added up by run, and products by first list. */
-            if ((p - start) % RUN == RUN - 1 || p == stop - 1) {
-                a.loss[b] += total;
-                total = 0.0;
-            }
-            if (bent && (p == stop - 1 || first[p + 1] != i)) {
-                const double *of_first = factor + i * size;
-                for (i64 x = 0; x < size; x++)
-                    for (i64 y = 0; y < size; y++) curved[x * size + y] += of_first[x] * others[y];
-                zero(others, size);
-            }
-        }
-        add_far(n_judges, order, judge, far, a.loss + b, of_judges, twice);
-    }
-}
-
 /* ---- Values of lists --------------------------------------------------------------------- */
 
 /* Set the values of m lists, (m, K), at B points, (B, m); tables have shape (B, L + 1). */
@@ -762,24 +665,6 @@ EXPORT void fill_factors(i64 n, i64 n_lists, i64 depth, i64 width, const int8_t 
                 own[grade] += discounts[b * depth + k];
                 own[n_grades + k] = gains[b * width + grade + 1];
             }
-}
-
-/* Add second derivatives in the values, (B, m), with the error rate and alone, to those in gains
- * and discounts: the first S of the c columns of `crossed`, (B, J, c), and `joint`, (B, c, c). */
-EXPORT void add_curvatures(i64 n, i64 n_lists, i64 size, i64 n_free, i64 columns, in with_error,
-                           in curvatures, in factors, out crossed, out joint) {
-    for (i64 b = 0; b < n; b++) {
-        double *of_error = crossed + b * n_free * columns, *both = joint + b * columns * columns;
-        for (i64 i = 0; i < n_lists; i++) {
-            const double *own = factors + (b * n_lists + i) * size;
-            const double error = with_error[b * n_lists + i],
-                         curvature = curvatures[b * n_lists + i];
-            for (i64 x = 0; x < size; x++) {
-                of_error[x] += error * own[x];
-                for (i64 y = 0; y < size; y++) both[x * columns + y] += curvature * own[x] * own[y];
-            }
-        }
-    }
 }
 
 /* ---- Curves: points, what the prior charges, and derivatives ----------------------------- */

@@ -43,7 +43,7 @@ class JudgedAnswers:
         # slopes in gains and discounts
         if order > VALUE:
             of_values = np.array([-slope for _, slope, *_ in profiles])
-            sums.moment[:] += list_slopes(self.lists, of_values, tables)
+            sums.moment[:] += list_slopes(self.lists, of_values, points.gains.shape[1])
 
         # second derivatives, less what mu and tau make up for
         if order == CURVATURE:

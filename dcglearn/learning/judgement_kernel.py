@@ -48,24 +48,6 @@ else None twice and weights, (B, K, L), which have no curvature; thresholds, (B,
 judges, (B, J).
 """
 
-listed_sums = function(
-    "add_listed_judgements * start stop .n .m .size .thresholds judges .free kind order f[n,m] "
-    "f[n,m*(order>1),size] f[n,thresholds] f[n,free] "
-    "f[n;n,(order>0)*m;n,(order>0)*thresholds;n,(order>0)*free;"
-    "n,(order>1)*free;n,(order>1)*m;n,(order>1)*m;n,(order>1)*size,(order>1)*size]! "
-    "f[2*judges+size]~"
-)
-"""The loss of pairs of m numbered lists at B points, and its derivatives by list.
-
-Taken are the address of a bound log, the first pair and the end; the number of judges, the loss and
-the order; the lists' values, shape (B, m), and their slopes in gains and discounts, (B, m, S), or
-(B, 0, S); thresholds and judges. The sums are the loss, (B,), its slopes in the values, (B, m),
-thresholds and judges, the second derivatives in the judges, those in the values with the error rate
-and alone, (B, m) each, and the products of one list's factors and another's, once for each pair,
-(B, S, S). Second derivatives are those of preferences without strengths by one judge whose bias is
-none.
-"""
-
 
 def verdicts(
     z: ArrayLike, low: ArrayLike, high: ArrayLike, tie: ArrayLike, error: ArrayLike
@@ -96,19 +78,18 @@ def chances(z: Floats, threshold: float = 0.0, errors: Floats | float = 0.0) -> 
 
 
 def bound_log(
-    lists: tuple[NDArray[np.int8 | np.int32], NDArray[np.int8 | np.int32]],
+    lists: tuple[Grades, Grades],
     level: Grades,
     rater: NDArray[np.int32],
     weight: Floats,
     way: NDArray[np.int8],
 ) -> Bound:
-    """Bind the columns of n judgements of graded lists, (n, K), int8, or numbered, (n,), int32."""
-    # lists, by grades or by number
+    """Bind the columns of n judgements of graded lists, (n, K)."""
+    # the lists
     first, second = map(np.ascontiguousarray, lists)
-    n, depth = len(first), first.shape[1] if first.ndim > 1 else 1
-    of_lists = int8s if first.ndim > 1 else int32s
+    n, depth = first.shape
     arrays: list[tuple[Argument, NDArray[Any], int]]
-    arrays = [(of_lists, first, n * depth), (of_lists, second, n * depth)]
+    arrays = [(int8s, first, n * depth), (int8s, second, n * depth)]
 
     # columns with one entry for each judgement, or one for all
     columns: list[tuple[Argument, NDArray[Any]]]

@@ -117,17 +117,13 @@ class JudgedPairs(Weighted):
         # number the distinct rows
         n = len(self)
         verdict = [np.broadcast_to(x, n) for x in (self.level, self.rater, self.way)]
-        columns = np.column_stack([*self.list_keys(), *verdict])
+        columns = np.column_stack([packed(self.first), packed(self.second), *verdict])
         _, at, same = unique_rows(columns.astype(np.int64))
 
         # add the weights of each
         weight = np.bincount(same, np.broadcast_to(self.weight, n)).astype(np.float64)
         order = np.argsort(at) if in_order else np.arange(len(at))
         return replace(self.at(at[order]), weight=weight[order])
-
-    def list_keys(self) -> tuple[NDArray[Any], ...]:
-        """Return columns that are equal where the lists of two judgements are."""
-        return packed(self.first), packed(self.second)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return losses at the points, with slopes from SLOPES on, and curvature for CURVATURE.

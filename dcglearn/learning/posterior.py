@@ -14,7 +14,6 @@ from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.dcg_model import DirectObjective
 from dcglearn.learning.fit_dcg import FittedDCG
-from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 
 STRAIGHTER = 2.0
@@ -72,10 +71,8 @@ def posterior_draws(
     # curvature of the fitted DCG
     curvature = objective(theta[None]).dense[0]
 
-    # values of repeated lists are computed once
-    listed = ListedJudgements.of(judgements)
-    if len(listed.lists) < len(judgements):
-        objective = replace(objective, judgements=listed.merged())
+    # repeated judgements are summed once
+    objective = replace(objective, judgements=judgements.merged(in_order=True))
 
     starts = _starts(objective, theta, curvature, np.concatenate(fitted.starts), rng)
     draws = _chains(objective, starts, n_draws, rng)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import UNKNOWN, Counts, Floats, Grades, InputError, filled
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
-from dcglearn.learning.listed_judgements import FEWEST_SHARED, MOST_LISTS, ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.columns import weights_of
@@ -19,9 +18,6 @@ from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs
 from dcglearn.parts.usable_pairs import learnable
-
-FEW = 1 << 12
-"""Fewer judgements than this are summed one by one, however few their lists."""
 
 SMALL = 1 << 15
 """Fewer judgements than this are gathered into memory."""
@@ -62,13 +58,7 @@ class Verdicts:
         rater = np.zeros(1, np.int32)
         if not one_rater and log.rater is not None:
             rater = np.searchsorted(self.raters, log.rater).astype(np.int32)
-        pairs = _judged(log, self.level, rater, empty)
-
-        # by list, if verdicts are plain preferences and their lists few
-        simple = not (self.has_ties or self.sided) and self.n_levels == 1
-        plain = self.kind == LIKELIHOOD and simple and len(rater) == 1
-        few_lists = len(log) >= max(FEWEST_SHARED * log.n_lists, FEW) and log.n_lists <= MOST_LISTS
-        return ListedJudgements.of(pairs) if plain and few_lists else pairs
+        return _judged(log, self.level, rater, empty)
 
     def _in_parts(self, *, one_rater: bool, empty: int) -> JudgementSource:
         """Return the judgements of a log in parts; few of them are gathered into memory."""

@@ -19,7 +19,6 @@ from dcglearn.learning.descriptions import DirectFit, Member
 from dcglearn.learning.direct_search import search_near
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
-from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart, squared_gaps
 from dcglearn.learning.trust_region import steps
 from dcglearn.logs.preference_pairs import PreferencePairs
@@ -115,7 +114,7 @@ class FittedMember:
         # each judgement's slope along it
         step = STEP / max(float(np.abs(direction).max()), 1e-300)
         points = model.points(theta + step * np.outer([1.0, -1.0], direction))
-        losses = JudgedPairs(*fitted.judgements.arrays).losses(points, model.kind)
+        losses = fitted.judgements.losses(points, model.kind)
         of_loss = fitted.share * (losses[:, 0] - losses[:, 1]) / (2 * step)
 
         # the prior's mean moves with the mean square

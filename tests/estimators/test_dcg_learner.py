@@ -20,7 +20,6 @@ from dcglearn.learning.curve_prior import KNEE
 from dcglearn.learning.dcg_model import DirectObjective, Model, family, log_curves
 from dcglearn.learning.direct_search import search
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
-from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import known_starts
 from dcglearn.simulate import ground_truth, preference_pairs
@@ -192,22 +191,6 @@ def test_a_scale_an_offset_and_a_weight_of_two_change_nothing():
     np.testing.assert_allclose(twice.dcg_.discounts, heavy.dcg_.discounts, atol=1e-4)
     shuffled = DCGLearner().fit(log[np.random.default_rng(0).permutation(80)])
     np.testing.assert_allclose(shuffled.dcg_.gains, plain.dcg_.gains, atol=1e-3)
-
-
-def test_pairs_of_few_lists_are_fitted_by_list_to_the_same_result(monkeypatch):
-    rng = np.random.default_rng(0)
-    lists = rng.integers(-1, 5, (120, 10))
-    worth = np.where(lists >= 0, TRUTH.gains[lists], 0) @ TRUTH.discounts + rng.normal(0, 1, 120)
-    log = Preferences.from_ratings(lists, worth)
-    assert isinstance(
-        verdicts.verdicts_of(log, LIKELIHOOD).judgements(one_rater=True), ListedJudgements
-    )
-    by_list = DCGLearner().fit(log)
-    monkeypatch.setattr(verdicts, "FEW", len(log) + 1)
-    by_pair = DCGLearner().fit(log)
-    assert by_list.objective_ == pytest.approx(by_pair.objective_, rel=1e-7)
-    np.testing.assert_allclose(by_list.dcg_.gains, by_pair.dcg_.gains, atol=1e-4)
-    np.testing.assert_allclose(by_list.dcg_.discounts, by_pair.dcg_.discounts, atol=1e-4)
 
 
 def test_the_prior_alone_gives_the_metric_it_is():

@@ -166,11 +166,10 @@ def add_judgements(digests, rng, case):
 
 
 def add_lists(digests, rng, case):
-    """Add values of lists, their slopes, and sums over pairs of lists by their numbers."""
+    """Add values of lists and their slopes."""
     n_points, n_grades = case.gains.shape
-    n, depth, n_raters = case.lists.shape[1], case.lists.shape[2], case.errors.shape[1]
     m = pick(rng, (1, 2, 13, 64))
-    lists = grades(rng, (m, depth), n_grades)
+    lists = grades(rng, (m, case.lists.shape[2]), n_grades)
 
     # values and slopes
     tables = np.hstack([np.zeros((n_points, 1)), case.gains]), case.discounts
@@ -178,31 +177,9 @@ def add_lists(digests, rng, case):
     digests.add("fill_values", values)
 
     slopes = between(rng, -1, 1, (n_points, m)) * rng.integers(0, 2, (n_points, m))
-    digests.add("spread_slopes", list_kernel.list_slopes(lists, slopes, tables))
+    digests.add("spread_slopes", list_kernel.list_slopes(lists, slopes, n_grades))
     factors = list_kernel.list_factors(lists, *tables)
     digests.add("fill_factors", factors)
-
-    n_free, columns = case.judges.shape[1], factors.shape[2] + case.thresholds.shape[1]
-    crossed = between(rng, -1, 1, (n_points, n_free, columns))
-    joint = between(rng, -1, 1, (n_points, columns, columns))
-    with_error, curvatures = (between(rng, -1, 1, (n_points, m)) for _ in range(2))
-    list_kernel.add_curvatures(with_error, curvatures, factors, crossed, joint)
-    digests.add("add_curvatures", crossed, joint)
-
-    # pairs of numbered lists
-    numbers = rng.integers(0, m, (2, n)).astype(np.int32)
-    if rng.integers(2):
-        numbers[0].sort()
-    log = judgement_kernel.bound_log((numbers[0], numbers[1]), *case.columns)
-    judges, plain = (case.thresholds, case.judges), case.thresholds.shape[1] == 3 and not case.ties
-    for kind in LOSSES:
-        for order in (VALUE, SLOPES, CURVATURE):
-            if order == CURVATURE and not (plain and case.judges.shape[1] == 1):
-                continue  # it has no curvature of strengths, several judges or biases
-            for rows in ((0, n), (n // 3, n - n // 4)):
-                how = n_raters, kind, order, values, factors, *judges
-                sums = judgement_kernel.listed_sums(log.address, *rows, *how)
-                digests.add("add_listed_judgements", *sums)
 
 
 def add_verdicts(digests, rng):

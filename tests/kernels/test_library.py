@@ -15,7 +15,6 @@ import pytest
 from dcglearn.foundation.version import __version__
 from dcglearn.kernels import build, library
 from dcglearn.learning.judgement_kernel import LIKELIHOOD, SLOPES
-from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, Points
 
 PACKAGE = Path(library.__file__).parents[1]
@@ -412,14 +411,11 @@ sys.stdout.buffer.write(pickle.dumps(vars(sums)))
 """
 
 
-@pytest.mark.parametrize("listed", [False, True])
-def test_pickled_judgements_hold_no_addresses_and_have_the_same_sums_elsewhere(tmp_path, listed):
+def test_pickled_judgements_hold_no_addresses_and_have_the_same_sums_elsewhere(tmp_path):
     rng = np.random.default_rng(0)
     lists = rng.integers(-1, 4, (2, 500, 3)).astype(np.int8)
     level, rater = np.ones(1, np.int8), rng.integers(0, 2, 500).astype(np.int32)
     judged = JudgedPairs(*lists, level, rater, rng.random(500))
-    if listed:
-        judged = ListedJudgements.of(judged)
 
     # Sums bind the columns; what is pickled is the same as before.
     before = pickle.dumps(judged)

@@ -12,9 +12,8 @@ from scipy.special import expit
 
 from dcglearn.foundation import threads
 from dcglearn.learning import judgement_kernel
-from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
-from dcglearn.learning.list_kernel import list_values
-from dcglearn.learning.listed_judgements import ListedJudgements
+from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES
+from dcglearn.learning.list_kernel import list_slopes, list_values
 from dcglearn.learning.pair_loss import JudgedPairs, Points, pair_loss
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.metrics.dcg import DCG
@@ -241,31 +240,7 @@ def points_of(rng, n, depth=4, n_grades=3, error=0.1):
     return Points(gains, discounts, np.tile([0.0, 0.0, np.inf], (n, 1)), np.full((n, 1), error))
 
 
-@pytest.mark.parametrize("error", [0.0, 0.1])
-@pytest.mark.parametrize("order", [VALUE, SLOPES, CURVATURE])
-def test_judgements_of_few_lists_have_the_sums_of_the_same_judgements(order, error):
-    rng = np.random.default_rng(0)
-    judged, points = few_lists(rng, 500, 20), points_of(rng, 3, error=error)
-    listed = ListedJudgements.of(judged)
-    plain, by_list = judged.sums(points, LIKELIHOOD, order), listed.sums(points, LIKELIHOOD, order)
-    slopes, curvatures = (
-        ["moment", "judges"] * (order > VALUE),
-        ["joint", "crossed", "judges_twice"],
-    )
-    for name in ["loss", *slopes, *curvatures * (order == CURVATURE)]:
-        if error or name not in (
-            "judges",
-            "crossed",
-            "judges_twice",
-        ):  # error rates of zero are no variables
-            expected = getattr(plain, name)
-            np.testing.assert_allclose(
-                getattr(by_list, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max()
-            )
-
-
-@pytest.mark.parametrize("listed", [False, True])
-def test_a_position_bias_is_added_to_the_utility_of_the_list_shown_first(listed):
+def test_a_position_bias_is_added_to_the_utility_of_the_list_shown_first():
     rng, n, n_raters = np.random.default_rng(5), 200, 3
     lists = rng.integers(-1, 3, (2, n, 4)).astype(np.int8)
     level, rater, way = rng.integers(0, 3, n), rng.integers(0, n_raters, n), rng.integers(-1, 2, n)
@@ -279,7 +254,7 @@ def test_a_position_bias_is_added_to_the_utility_of_the_list_shown_first(listed)
     points = replace(
         points, errors=np.array([[0.05, 0.3, 0.2]]), biases=np.array([[1.0, -2.0, 0.3]])
     )
-    sums = (ListedJudgements.of(judged) if listed else judged).sums(points, LIKELIHOOD, SLOPES)
+    sums = judged.sums(points, LIKELIHOOD, SLOPES)
     d = np.subtract(*(encode(x, 3).astype(float) for x in lists))
     z = (
         np.tensordot(d, points.discounts[0][:, None] * points.gains[0], 2)
@@ -290,26 +265,10 @@ def test_a_position_bias_is_added_to_the_utility_of_the_list_shown_first(listed)
     assert sums.judges.shape == (1, 2 * n_raters) and (sums.judges != 0).all()
 
 
-def test_every_other_judgement_of_few_lists_is_that_judgement():
-    judged = few_lists(np.random.default_rng(1), 400, 10)
-    listed = ListedJudgements.of(judged)
-    some = listed.thinned(200)
-    assert isinstance(some, ListedJudgements) and not isinstance(
-        listed.thinned(20), ListedJudgements
-    )
-    for one, other in zip(some.arrays, judged.thinned(200).arrays, strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(some.lists[some.numbers[0]], some.first)
-    np.testing.assert_array_equal(some.lists[some.numbers[1]], some.second)
-
-
-@pytest.mark.parametrize(
-    ("n", "listed"), [(100, False), (3 * threads.CHUNK, False), (3 * threads.CHUNK, True)]
-)
-def test_bytes_do_not_depend_on_threads_or_other_points(n, listed, monkeypatch):
+@pytest.mark.parametrize("n", [100, 3 * threads.CHUNK])
+def test_bytes_do_not_depend_on_threads_or_other_points(n, monkeypatch):
     rng = np.random.default_rng(2)
     judged, points = few_lists(rng, n, 50), points_of(rng, 3)
-    judged = ListedJudgements.of(judged) if listed else judged
     results = []
     for n_threads in (1, 2, 5):
         monkeypatch.setattr(threads, "threads", lambda n=n_threads: n)
@@ -321,11 +280,9 @@ def test_bytes_do_not_depend_on_threads_or_other_points(n, listed, monkeypatch):
         assert getattr(alone, x.name)[0].tobytes() == getattr(sums, x.name)[0].tobytes()
 
 
-@pytest.mark.parametrize("listed", [False, True])
-def test_merged_judgements_have_the_sums_of_all(listed):
+def test_merged_judgements_have_the_sums_of_all():
     rng = np.random.default_rng(0)
     judged = few_lists(rng, 400, 6)
-    judged = ListedJudgements.of(judged) if listed else judged
     points = points_of(rng, 2)
     for merged in (judged.merged(), judged.merged(in_order=True)):
         assert len(merged) <= 36 and merged.total_weight == pytest.approx(judged.total_weight)
@@ -337,10 +294,16 @@ def test_merged_judgements_have_the_sums_of_all(listed):
     ).all()
 
 
-def test_values_of_lists_are_those_of_the_dcg():
+def test_values_and_slopes_of_lists_are_those_of_the_dcg():
     rng = np.random.default_rng(0)
     points = points_of(rng, 2)
-    lists = rng.integers(-1, 3, (30, 4)).astype(np.int8)
-    for b, values in enumerate(list_values(lists, *points.tables)):
+    lists, slopes = rng.integers(-1, 3, (30, 4)).astype(np.int8), rng.normal(size=(2, 30))
+    values = list_values(lists, *points.tables)
+    for b in range(2):
         dcg = DCG(points.gains[b], points.discounts[b])
-        np.testing.assert_allclose(values, dcg.score(lists), rtol=1e-12)
+        np.testing.assert_allclose(values[b], dcg.score(lists), rtol=1e-12)
+
+    # a value is the sum of discounts times gains
+    moment = list_slopes(lists, slopes, 3)
+    weights = points.discounts[:, :, None] * points.gains[:, None]
+    np.testing.assert_allclose((moment * weights).sum((1, 2)), (slopes * values).sum(1))
