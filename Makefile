@@ -136,7 +136,7 @@ figures: $(READY) ## draw the paper's figures and say which of its claims hold; 
 studies: $(READY) ## run the longer studies beyond the paper
 	$(BIN)/python -m simulations studies $(ARGS)
 
-theory: $(READY) ## draw the figures of the rankers' papers; real queries too, where DCGLEARN_LAMBDARANK names their folder
+theory: $(READY) ## draw the figures of the rankers' papers
 	$(BIN)/python -m simulations theory $(ARGS)
 
 clean:           ## remove what the targets made

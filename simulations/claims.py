@@ -22,7 +22,6 @@ HOLDS, CONDITION, FAILS, UNDECIDED = "holds", "holds with a condition", "does no
 VERDICTS = (HOLDS, CONDITION, FAILS, UNDECIDED)
 PROVED, CONSTRUCTED = "proved", "by construction"
 """Verdicts on claims that cannot fail: theorems, and what the form of the experiment implies."""
-CANNOT_FAIL = (PROVED, CONSTRUCTED)
 
 PAPERS = {
     "zhou": "Zhou",

@@ -29,10 +29,8 @@ EXPLAINED = {
 }
 """What the names mean, as pictures say it."""
 PARTS = ("train", "vali", "test")
-RATIOS = {"test": 0.2 / 0.6, "validation and test": 0.4 / 0.6}
-"""Queries on which a value is measured, per query of the others, by the part of `split` that they
-make up.
-"""
+RATIO = 0.2 / 0.6
+"""Test queries for each training query of `split`."""
 
 
 def lambdarank_folder():
@@ -85,13 +83,13 @@ def split(rng, data, quick, **options):
     return tuple(queries[np.sort(part)] for part in np.split(order, ends))
 
 
-def overlap(data, part="test"):
+def overlap(data):
     """Return Nadeau and Bengio's ratio of test to training queries.
 
     It is the number of queries that a value is measured on for each other query, where repeats
     split the same queries. The ratio is 0 for synthetic queries, which each repeat draws.
     """
-    return RATIOS[part] if data == REAL else 0.0
+    return RATIO if data == REAL else 0.0
 
 
 def leave_empty(ax, data):

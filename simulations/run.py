@@ -110,17 +110,10 @@ def _run_task(
     return [{**setting, "repeat": repeat, **record} for record in records]
 
 
-def summary(
-    table: pl.DataFrame,
-    by: Sequence[str],
-    values: Sequence[str],
-    overlap: float = 0.0,
-    outcomes: int = 0,
-) -> pl.DataFrame:
+def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
     """Return each value's mean over repeats and the interval that verdicts use, ordered by `by`.
 
-    The interval's ends are columns ``VALUE_low`` and ``VALUE_high``; `overlap` and `outcomes` are
-    those of `Claim`.
+    The interval's ends are columns ``VALUE_low`` and ``VALUE_high``.
     """
     records = []
     for key, rows in table.partition_by(by, as_dict=True).items():
@@ -133,9 +126,7 @@ def summary(
                 .sort("repeat")
             )
             each = rows[value].drop_nulls().len() / max(len(means), 1)
-            found = measured(
-                means[value].to_numpy(), table[value], each, overlap=overlap, outcomes=outcomes
-            )
+            found = measured(means[value].to_numpy(), table[value], each)
             record |= {value: found.mean, f"{value}_low": found.low, f"{value}_high": found.high}
         records.append(record)
     return pl.DataFrame(records, infer_schema_length=None).sort(by)
@@ -149,18 +140,16 @@ def curves(
     lines: str = "truth",
     dashes: str | None = None,
     labels: Mapping[str, str] | None = None,
-    overlap: float = 0.0,
-    outcomes: int = 0,
     apart: float = APART,
 ) -> None:
     """Draw the mean of `y` against `x` with intervals, in lines that differ by colour and dash.
 
     Each value of the column `lines` has a colour, and each value of the column `dashes` a dash. The
-    true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid. `overlap`
-    and `outcomes` are those of `summary`, `apart` that of `beside`.
+    true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid.
+    `apart` is that of `beside`.
     """
     by = [lines, *([dashes] if dashes else [])]
-    means = summary(table, [*by, x], [y], overlap, outcomes)
+    means = summary(table, [*by, x], [y])
     kinds = table[dashes].unique(maintain_order=True).to_list() if dashes else [None]
     names = table[lines].unique(maintain_order=True).to_list()
     for i, (style, name) in enumerate(zip(STYLES, names, strict=False)):
