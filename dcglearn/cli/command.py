@@ -15,10 +15,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dcglearn.cli.proposals import command_line
 from dcglearn.cli.terminal import console, show_log
 from dcglearn.foundation.plain_text import escaped, nearest
-from dcglearn.foundation.validation import Fields, InputError, shortened
+from dcglearn.foundation.validation import Fields, shortened
 from dcglearn.foundation.version import __version__
 
 PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scale")
@@ -142,18 +141,10 @@ def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
-        defaults = {option.name: option.default for option in options}
-        chosen = {name: value for name, value in values.items() if value != defaults[name]}
-
-        # a refusal proposes a command with all that was given
-        try:
-            for name, group in groups.items():
-                own = {field.name: values.pop(field.name) for field in fields(group)}
-                values[name] = group(**own)
-            command(**values)
-        except InputError as error:
-            error.proposal = command_line(error, command.__name__, chosen)
-            raise
+        for name, group in groups.items():
+            own = {field.name: values.pop(field.name) for field in fields(group)}
+            values[name] = group(**own)
+        command(**values)
 
     # what typer reads of a function
     with_groups.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]

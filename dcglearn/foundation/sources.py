@@ -100,11 +100,10 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
     # without an encoding, only UTF-16 is recognised
     if encoding is None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            refusal = (
+            raise InputError(
                 f"{name} is UTF-16 text; save it as UTF-8, or name its encoding where it is a log "
                 "(encoding='utf-16')"
             )
-            raise InputError(refusal, cure={"encoding": "utf-16"})
         return data
 
     try:

@@ -103,12 +103,9 @@ class InputError(ValueError):
 
     `place` is the file and the line, where there is one, `option` the parameter that is at fault,
     where it is known, and `see` an anchor on the page of errors, to which the message points. All
-    are kept where the error is told on. `cure` holds the options
-    of `read_preferences` that would read a log, by name, with "?" where the user has to decide.
-    Where a reader fills them in, it sets `log`, the path of the log or several, and `proposal`, the
-    call or the command line with which the message ends. An argument of a wrong type, or an unknown
-    one, is a TypeError as well. A notebook shows the caller's lines and the message, the remedy
-    last; ``%debug`` shows the rest.
+    are kept where the error is told on. An argument of a wrong type, or an unknown one, is a
+    TypeError as well. A notebook shows the caller's lines and the message, the remedy last;
+    ``%debug`` shows the rest.
 
     See Also
     --------
@@ -123,22 +120,12 @@ class InputError(ValueError):
     discounts[1]: nan is not a finite number
     """
 
-    def __init__(
-        self,
-        message: str,
-        see: str | None = None,
-        cure: Mapping[str, Any] | None = None,
-        *,
-        option: str | None = None,
-    ) -> None:
+    def __init__(self, message: str, see: str | None = None, *, option: str | None = None) -> None:
         super().__init__(shortened(message))
-        self.see, self.cure, self.option, self.place = see, dict(cure or {}), option, ""
-        self.log: PathLike | Sequence[PathLike] | None = None
-        self.proposal = ""
+        self.see, self.option, self.place = see, option, ""
 
     def __str__(self) -> str:
-        message = str(self.args[0]) if self.see is None else f"{self.args[0]} {pointer(self.see)}"
-        return f"{message}; so: {self.proposal}" if self.proposal else message
+        return str(self.args[0]) if self.see is None else f"{self.args[0]} {pointer(self.see)}"
 
     def told(self, before: object = "", after: str = "") -> Self:
         """Return the same error, with its parts, with text before and after its message."""
@@ -164,8 +151,8 @@ class InputError(ValueError):
                 lines.append(f"line {frame.lineno}{inside}: {frame.line}")
 
         # what is wrong, the page and the remedy
-        fact, remedy = str(self.args[0]), self.proposal
-        if not remedy and "; " in fact:
+        fact, remedy = str(self.args[0]), ""
+        if "; " in fact:
             fact, remedy = fact.rsplit("; ", 1)
         see = "" if self.see is None else pointer(self.see)
         return [*lines, "", f"{type(self).__name__}: {fact}", *filter(None, [see, remedy])]

@@ -43,7 +43,6 @@ from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.openers import flattened, opener_of
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table
 
 Texts: TypeAlias = NDArray[np.object_]
@@ -118,13 +117,9 @@ def join_judgements(
 
     # names of documents by line
     name, open_with = opener_of(log, PREFERENCE, mapping)
-    with (
-        proposing("io.join_judgements", log, mapping, qrels=judgements),
-        finding_columns(open_with, PREFERENCE, mapping),
-    ):
-        with errors_in(name):
-            source = open_shaped(open_with, _roles_of_documents(open_with, mapping), mapping)
-        table, dropped, _ = columns_of(name, source, mapping, skip_bad)
+    with errors_in(name):
+        source = open_shaped(open_with, _roles_of_documents(open_with, mapping), mapping)
+    table, dropped, _ = columns_of(name, source, mapping, skip_bad)
 
     # a query for each pair of lists
     if "query" not in table:

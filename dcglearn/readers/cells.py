@@ -97,8 +97,10 @@ def _add_errors(errors: Refusals, converted: list[_Converted], source: Source, n
         errors.update({**one.values.errors, **errors})
         if one.role.required:
             for row in np.flatnonzero(one.values.absent).tolist():
-                cure = {"skip_bad": "bad_lines"}
-                errors.setdefault(row, InputError(f"{one.column.role} is missing", cure=cure))
+                error = InputError(
+                    f"{one.column.role} is missing; correct the line, or set it aside by skip_bad="
+                )
+                errors.setdefault(row, error)
 
     # grades by name and by number
     _add_mixtures(errors, converted)

@@ -16,9 +16,6 @@ Table: TypeAlias = Fields
 Record: TypeAlias = Fields
 """The cells or the values of a line by role, or an object by key."""
 
-Remedy: TypeAlias = tuple[str, Fields]
-"""What to do, in words and as options."""
-
 
 @dataclass(frozen=True)
 class Role:
@@ -196,10 +193,10 @@ def by_role(names: Sequence[str], roles: Roles, *, of_objects: bool = False) -> 
     # those that are missing
     if not missing:
         return columns
-    hint, cure = _hint(names, roles, missing, of_objects=of_objects)
+    hint = _hint(names, roles, missing, of_objects=of_objects)
     accepted = {role: ", ".join(roles[role].names) for role in missing}
     lacks = ", ".join(f"no {role!r} (accepted names: {them})" for role, them in accepted.items())
-    raise InputError(f"{lacks}; found {listed(names) or '-'}{hint}", see="columns", cure=cure)
+    raise InputError(f"{lacks}; found {listed(names) or '-'}{hint}", see="columns")
 
 
 def used_columns(columns: ColumnsByRole) -> list[str]:
@@ -229,10 +226,8 @@ def recognised(names: Sequence[str], roles: Roles) -> bool:
         return False
 
 
-def _hint(
-    names: Sequence[str], roles: Roles, missing: Sequence[str], *, of_objects: bool
-) -> Remedy:
-    """Return what a table that lacks columns may be instead, and the options that read it so."""
+def _hint(names: Sequence[str], roles: Roles, missing: Sequence[str], *, of_objects: bool) -> str:
+    """Return what a table that lacks columns may be instead, or the option that names them."""
     lower = {name.lower() for name in names}
 
     def has(kind: Roles) -> bool:
@@ -244,35 +239,36 @@ def _hint(
 
     # a log of another kind
     if "a" in roles and has(RATING):
-        return "; these are rated lists: read them with dl.read_ratings", {"ratings": True}
+        return "; these are rated lists: read them with dl.read_ratings (--ratings)"
     if "rating" in roles and has(PREFERENCE):
-        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences)", {
-            "ratings": False
-        }
+        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences)"
     if ("a" in roles or "rating" in roles) and has(ANSWER):
-        return "; these are answers: dcglearn learn-answers (dl.io.read_answers)", {}
+        return "; these are answers: dcglearn learn-answers (dl.io.read_answers)"
     if "custom_id" in lower and "custom_id" not in roles:
-        return "; answers of a model are read with the prompts", {"prompts": "PROMPTS"}
+        return "; answers of a model are read with the prompts (--prompts)"
 
     # too few names: another separator, a title above them, or an object around all lines
     if len(names) < len(missing) and not any(lower & set(role.names) for role in roles.values()):
         if of_objects:
             inside = f"; give what {names[0]!r} holds" if names else ""
-            return f"{inside}; one object a line, or an array of them, has the keys", {}
+            return f"{inside}; one object a line, or an array of them, has the keys"
         header = (
             "if a title stands above the names, say in which line they are: header= (--header 2)"
         )
         if len(names) == 1:
-            return f"; separate the columns by commas, semicolons or tabs or, {header}", {}
-        return f"; {header}", {"header": "?"}
+            return f"; separate the columns by commas, semicolons or tabs or, {header}"
+        return f"; {header}"
 
     # a title above the names, or names in two lines, the first of merged cells
     if {"a", "b", "list"} & {*missing} and "" in names:
         blank = list(names).index("")
         if blank == 1 or any(names[blank:]):
             where = "header= (--header) says in which line the names are, 2 below a title, or 1-2"
-            return f"; some columns have no name: {where} if they take two lines", {"header": "?"}
-    return "", {"columns": dict.fromkeys(missing, "?")}
+            return f"; some columns have no name: {where} if they take two lines"
+
+    # columns under names of their own
+    named = ",".join(f"{role}=NAME" for role in missing)
+    return f"; columns= (--columns {named}) tells what they are called"
 
 
 def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:

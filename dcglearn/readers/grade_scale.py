@@ -11,7 +11,6 @@ import numpy as np
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
-    Fields,
     Grades,
     Indices,
     InputError,
@@ -62,12 +61,10 @@ def check_scale(counts: Integers, *, of_lists: bool = True) -> None:
     if not stray and (top < hole or (not far_above and top < most_levels)):
         return
 
-    # propose a scale by number where grades below the top are missing, too
-    cure: Fields
+    # a scale by number where the grades are few
     levels = ",".join(map(str, occurring))
     few = len(occurring) <= FEW_LEVELS
     by_number = f"; if the grades are {levels}: scale= (--scale {levels})" if few else ""
-    cure = {"scale": levels.split(",")} if few and not stray and len(occurring) < below + 2 else {}
 
     # say what is wrong, and what to do
     if stray:
@@ -88,14 +85,12 @@ def check_scale(counts: Integers, *, of_lists: bool = True) -> None:
         remedy = f"name them by scale= (--scale {levels})"
         remedy += " or, if they are numbers of documents, give judgements (--qrels)" * of_lists
     else:
-        problem, cure = f"{len(occurring)} grades are many for a scale", {"qrels": "QRELS"}
+        problem = f"{len(occurring)} grades are many for a scale"
         remedy = "give a few levels"
         remedy += " or, if they are numbers of documents, judgements (--qrels)" * of_lists
-    cure = cure if of_lists else {}
     raise InputError(
         f"{problem}: {remedy}; n_grades={top + 1} (--grades {top + 1}) takes them as they are",
         see="grades",
-        cure=cure,
     )
 
 
@@ -157,40 +152,28 @@ def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -
 
 
 @contextlib.contextmanager
-def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
-    """Add the scale of the few grades that occur to the refusal of a number or a name as a grade.
-
-    A scale of usual names is proposed if no other name occurs.
-    """
+def naming_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
+    """Add the scale of the few grades that occur to the refusal of a grade."""
     try:
         yield
     except InputError as error:
-        usual = error.cure.get("scale", ())
         is_told = mapping.scale is not None or isinstance(mapping, StatedMapping)
-        if (error.see != "grades" and not usual) or is_told:
+        if error.see != "grades" or is_told:
             raise
 
-        # usual names, or others, whose order the log does not tell
+        # names, whose order the log does not tell
         grades = _few_grades(source)
-        if usual and {grade.title() for grade in grades} <= {*usual}:
-            raise
         are_few = len(grades) <= FEW_LEVELS
         are_numbers = [NUMBER.fullmatch(grade) is not None for grade in grades]
         if are_few and not any(are_numbers):
             names = shlex.quote(",".join(sorted(grades)))
-            told = error.told(after=f"; put these in order: scale= (--scale {names})")
-            told.cure = {}
-            raise told from None
+            raise error.told(after=f"; put these in order: scale= (--scale {names})") from None
 
-        # a scale of the few numbers that occur
+        # numbers
         numbers = sorted(grades, key=float) if are_few and all(are_numbers) else []
         levels = ",".join(numbers)
         remedy = f"; if the grades are {levels}: scale= (--scale {levels})" if numbers else ""
-        told = error.told(after=remedy)
-        told.cure = {} if usual else error.cure
-        if "0" in numbers and mapping.n_known is None and "cutoffs" not in error.cure:
-            told.cure = {"scale": numbers}
-        raise told from None
+        raise error.told(after=remedy) from None
 
 
 def _few_grades(source: Source) -> set[str]:

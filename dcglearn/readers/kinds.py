@@ -86,8 +86,7 @@ def _won(column: RawColumn) -> Values:
             )
         word = word_of(value)
         if word.lower() not in code_of:
-            text, cure = remedy()
-            raise InputError(f"winner is {shown(value)}; {text}", see="winners", cure=cure)
+            raise InputError(f"winner is {shown(value)}; {remedy()}", see="winners")
         return word
 
     # words, and their codes
@@ -222,7 +221,6 @@ def _strength(word: str, column: RawColumn) -> float:
         f"strength is {shown(word)}: say how strong each word is, "
         f'winner_words="{example}", 1 or 2.5 for a ?',
         see="winners",
-        cure={"winner_words": meanings},
     )
 
 

@@ -575,8 +575,7 @@ def decoded(line: bytes) -> str:
     except UnicodeDecodeError as error:
         raise InputError(
             f"byte 0x{line[error.start]:02x} is not UTF-8 text; "
-            "save the file as UTF-8, or name its encoding (encoding='cp1252', say)",
-            cure={"encoding": "cp1252"},
+            "save the file as UTF-8, or name its encoding (encoding='cp1252', say)"
         ) from error
 
 

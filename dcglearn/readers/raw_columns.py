@@ -14,7 +14,6 @@ import polars as pl
 from dcglearn.foundation.validation import (
     EMPTY,
     UNKNOWN,
-    Fields,
     Flags,
     Grades,
     Indices,
@@ -204,7 +203,8 @@ def checked_cells(
 
 
 JUDGE_DOCUMENTS = (
-    "for names of documents, give judgements (dl.io.join_judgements); for names of grades, scale="
+    "for names of documents, give judgements (dl.io.join_judgements, --qrels); for names of "
+    "grades, scale="
 )
 """Remedy where a grade looks like the name of a document."""
 
@@ -396,13 +396,11 @@ def grade_of(value: Any, role: str, mapping: LogMapping) -> int:
             f"{role} holds the grade {value}, which is not an integer; "
             f"use null or -1 for no grade; {CUT}",
             see="grades",
-            cure={"cutoffs": ".2,.5,.8"},
         )
 
     # numbers on the scale, and off it
     if EMPTY <= value < mapping.top:
         return int(value)
-    qrels: Fields = {}
     if isinstance(mapping, StatedMapping):
         remedy = (
             f"the log states a scale of {mapping.top} grades: correct its column scale, or the line"
@@ -412,11 +410,10 @@ def grade_of(value: Any, role: str, mapping: LogMapping) -> int:
     elif mapping.n_known:
         remedy = f"raise n_grades={mapping.top} (--grades) or correct the line"
     else:
-        remedy, qrels = f"at most 127 are supported; {JUDGE_DOCUMENTS}", {"qrels": "QRELS"}
+        remedy = f"at most 127 are supported; {JUDGE_DOCUMENTS}"
     raise InputError(
         f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}",
         see="grades",
-        cure=qrels,
     )
 
 
@@ -447,12 +444,8 @@ def _named_grade(value: str, role: str, mapping: LogMapping) -> int:
             f"{holds}, which is no grade; {JUDGE_DOCUMENTS}",
             # documents have no blanks in their names, "2 stars" has
             see="grades" if " " in name else None,
-            cure={"qrels": "QRELS"},
         )
     named = f"{role} holds the grade name {shown(value)}"
-    usual = ["Bad", "Fair", "Good"]
     raise InputError(
-        f"{named}; pass scale= with the names of all grades, worst first",
-        see="grades",
-        cure={"scale": usual} if name.title() in usual else {},
+        f"{named}; pass scale= with the names of all grades, worst first", see="grades"
     )

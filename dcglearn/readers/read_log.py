@@ -11,7 +11,6 @@ from dcglearn.foundation.validation import Counts, Grades, PathLike, PolarsFrame
 from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
-from dcglearn.readers.proposals import proposing
 from dcglearn.readers.read_table import (
     Recognised,
     preference_columns,
@@ -239,8 +238,7 @@ def read_questions(
     """
     lists = {role: PREFERENCE[role] for role in ("a", "b", "scale")}
     mapping = LogMapping.of(n_grades, **options)
-    with proposing("read_questions", path, mapping):
-        table, *_ = read_columns(path, lists, mapping)
+    table, *_ = read_columns(path, lists, mapping)
     return np.stack([table["a"], table["b"]], axis=1)
 
 

@@ -37,12 +37,11 @@ from dcglearn.readers.column_roles import (
     used_columns,
 )
 from dcglearn.readers.cutoffs import cut_points
-from dcglearn.readers.grade_scale import agreed, check_levels, proposing_scale, with_stated
+from dcglearn.readers.grade_scale import agreed, check_levels, naming_scale, with_stated
 from dcglearn.readers.line_formats import Source
 from dcglearn.readers.long_tables import KeptLines, open_shaped, remarks_on
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import log_files, name_of, opener_of, records_of
-from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings, with_ratings
 from dcglearn.readers.shown_order import check_first, names_of_lists, remarks_on_letters, with_lists
 from dcglearn.readers.upside_down import (
@@ -187,20 +186,14 @@ def read_columns(
 
     # open the log, with the scale that it states
     name, open_with = opener_of(log, roles, mapping)
-    with finding_columns(open_with, roles, mapping):
-        with errors_in(name):
-            source = open_shaped(open_with, roles, mapping)
-        return _columns_on_scale(name, source, mapping, skip_bad)
+    with errors_in(name):
+        source = open_shaped(open_with, roles, mapping)
 
-
-def _columns_on_scale(
-    name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[Table, Counts, Recognised]:
-    """Return what `read_columns` does of a source, whose grades have to be a scale."""
+    # its columns, whose grades have to be a scale
     mapping = with_stated(name, source, mapping)
     with errors_in(name):
         mapping = _with_cut_points(source, mapping)
-    with proposing_scale(source, mapping):
+    with naming_scale(source, mapping):
         table, dropped, remarks = columns_of(name, source, mapping, skip_bad)
     mapping = agreed(name, source, table, mapping)
     remarks = (*remarks, *check_levels(name, source, table, mapping))
@@ -229,10 +222,9 @@ def preference_columns(
     log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, Counts, Recognised]:
     """Return what `read_columns` does of a log of preferences that does not seem upside down."""
-    with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
-        table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-        with errors_in(name_of(log) if is_path(log) else "the log"):
-            check_table(table, recognised.mapping)
+    table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
+    with errors_in(name_of(log) if is_path(log) else "the log"):
+        check_table(table, recognised.mapping)
     return table, dropped, recognised
 
 
@@ -265,7 +257,7 @@ def check_table(table: Table, mapping: LogMapping, grades_remedy: str = "") -> N
     flipped = log_of_table(PreferencePairs, {**table, "winner": flipped_winners}, {}, mapping)
     other_setting = "listed" if winners.sides else "shown"
     remedy = f"sides={other_setting!r} (dcglearn convert --sides {other_setting})"
-    sides = Reversal("With sides told the other way", flipped, remedy, {"sides": other_setting})
+    sides = Reversal("With sides told the other way", flipped, remedy)
     check_sense(log, [*reversals, sides], (flipped.preferred != log.preferred).any(axis=1))
 
     # warn of raters who always name one side
@@ -279,14 +271,13 @@ def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") ->
     if told:
         return Reversal(name, turned(log), told)
     if mapping.best_grade is not None:
-        cure = {"best_grade": None}
-        return Reversal(name, turned(log), "leave best_grade out", cure, likely=True)
+        return Reversal(name, turned(log), "leave best_grade out")
 
     # the grade that is the worst now
     lowest = min(int(grades[grades >= 0].min(initial=1)) for grades in (log.preferred, log.other))
     best = str(lowest) if mapping.scale is None else mapping.scale[0]
     told = f"best_grade={best!r} (dcglearn convert --best-grade {best})"
-    return Reversal(name, turned(log), told, {"best_grade": best}, likely=best == "1")
+    return Reversal(name, turned(log), told)
 
 
 def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMapping) -> Reversal:
@@ -296,7 +287,7 @@ def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMappi
     if mapping.positive is not None:
         side = other[mapping.positive]
         told = f"positive={side!r} (dcglearn convert --positive {side})"
-        return Reversal(name, exchanged(log), told, {"positive": side}, likely=True)
+        return Reversal(name, exchanged(log), told)
 
     # words with their strengths
     own = {}
@@ -306,8 +297,7 @@ def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMappi
             own[word] = other[meaning] + ("" if strength is None else f":{strength:g}")
     words = ",".join(f"{word}={meaning}" for word, meaning in own.items())
     told = f'winner_words="{words}" (dcglearn convert --winner-words "{words}")'
-    likely = mapping.winner_words is not None
-    return Reversal(name, exchanged(log), told, {"winner_words": own}, likely)
+    return Reversal(name, exchanged(log), told)
 
 
 def read_rated(
@@ -320,19 +310,17 @@ def read_rated(
 ) -> AnyLog:
     """Return the pairs that a log of ratings implies, as a log of some kind; see `read_ratings`."""
     name = name_of(log) if is_path(log) else "the ratings"
-    given = {"skip_bad": skip_bad, "equal_groups": equal_groups or None}
-    with proposing("read_ratings", log, mapping, **given):
-        table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
-        mapping = recognised.mapping
-        pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
+    table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
+    mapping = recognised.mapping
+    pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
 
-        # refuse ratings or grades that seem reversed
-        if not mapping.as_is:
-            some, _ = sampled(pairs)
-            remedy = "negate them if small ones are good"
-            negated = Reversal("With the ratings turned round", exchanged(some), remedy)
-            with errors_in(name):
-                check_sense(some, [_grades_turned(some, mapping), negated])
+    # refuse ratings or grades that seem reversed
+    if not mapping.as_is:
+        some, _ = sampled(pairs)
+        remedy = "negate them if small ones are good"
+        negated = Reversal("With the ratings turned round", exchanged(some), remedy)
+        with errors_in(name):
+            check_sense(some, [_grades_turned(some, mapping), negated])
     dropped = {**dropped, **pairs.dropped}
     return pairs.changed(dropped=dropped, recognised=recognised, as_is=mapping.as_is)
 

@@ -157,7 +157,6 @@ def with_lists(
             "first: say whether the winner left is the list of that name, sides='listed', "
             "or what was shown there, sides='shown'",
             see="sides",
-            cure={"sides": "?"},
         )
 
     # the lists that are meant

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,11 @@ CHECKED_PAIRS = 5_000
 
 @dataclass(frozen=True)
 class Reversal:
-    """One way in which a log may be upside down: in words, the log without it, and its remedy.
-
-    It is `likely` if it undoes an option of the user, or the grades begin with 1.
-    """
+    """One way in which a log may be upside down: in words, the log without it, and its remedy."""
 
     name: str
     undone: PreferencePairs
     remedy: str
-    cure: Mapping[str, Any] = field(default_factory=dict)
-    likely: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +148,7 @@ def check_sense(
         f"of {len(log):,} preferences (chance: 50%). "
         f"{remedies or 'No reversal makes sense of it'}. As it is: as_is=True (--as-is)",
         see="upside-down",
-        cure=_cure(helping),
     )
-
-
-def _cure(helping: Sequence[tuple[float, Reversal]]) -> Mapping[str, Any]:
-    """Return what undoes the only reversal that makes much sense, or the only likely one."""
-    close = 0.1  # of shares of respected judgements
-    best = [one for share, one in helping if share > helping[0][0] - close]
-    likely = [one for one in best if one.likely] or best
-    return likely[0].cure if len(likely) == 1 else {}
 
 
 def sampled(log: PreferencePairs) -> tuple[PreferencePairs, Indices]:

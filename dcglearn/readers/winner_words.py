@@ -12,7 +12,6 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.validation import Floats, InputError, Integers, PolarsFrame
 from dcglearn.readers.cell_values import BLANK, NUMBER, shown
-from dcglearn.readers.column_roles import Remedy
 
 MEANINGS = ("a", "b", "tie", "open", "left", "right")
 """Meanings of a winner, by code; readers turn left and right into a or b, see `with_lists`."""
@@ -167,10 +166,10 @@ def word_of(value: Any) -> str:
     return text.split(".")[0] if WITH_ZEROS.fullmatch(text) else text
 
 
-def remedy_for_words(seen: Counter[str], known: Mapping[str, int]) -> Remedy:
-    """Return what to do in a log with the winners `seen`, not all known: in words and options."""
-    remedy, cure = _remedy([word for word in seen if word.lower() not in known])
-    return f"use a, b or tie{_understood(seen)}; {remedy}", cure
+def remedy_for_words(seen: Counter[str], known: Mapping[str, int]) -> str:
+    """Return what to do in a log with the winners `seen`, not all known."""
+    remedy = _remedy([word for word in seen if word.lower() not in known])
+    return f"use a, b or tie{_understood(seen)}; {remedy}"
 
 
 def _understood(seen: Counter[str]) -> str:
@@ -184,25 +183,22 @@ def _understood(seen: Counter[str]) -> str:
     )
 
 
-def _remedy(words: list[str]) -> Remedy:
-    """Return what makes unknown words understood: a sentence, and options of the reader."""
+def _remedy(words: list[str]) -> str:
+    """Return what makes unknown words understood."""
     # numbers whose sign tells the side
     numbers = sorted(map(float, words)) if all(map(NUMBER.fullmatch, words)) else []
     if numbers and numbers[0] < 0:
         return (
             "the sign of a number may mean either side: positive='a', or 'b', says which one "
-            "positive numbers prefer; its size is the strength",
-            {"positive": "?"},
+            "positive numbers prefer; its size is the strength"
         )
 
     # numbers whose distance from a middle does, and that are no codes 0 to 3
     codes = len(numbers) <= 3 and all(number.is_integer() and number <= 3 for number in numbers)
     if numbers and not codes:
-        such, middle = _such_middle(numbers)
         return (
-            f"no number is negative: say which one means no preference{such}, and which side "
-            "larger numbers prefer, positive='a' or 'b'; the distance is the strength",
-            {"positive": "?", "middle": middle},
+            f"no number is negative: say which one means no preference{_such_middle(numbers)}, and "
+            "which side larger numbers prefer, positive='a' or 'b'; the distance is the strength"
         )
 
     # too many words for a column of winners
@@ -210,7 +206,7 @@ def _remedy(words: list[str]) -> Remedy:
         return (
             f"these are {len(words):,} different words: name the column of winners (--columns "
             "winner=)"
-        ), {}
+        )
 
     # words and codes
     meanings = {word: _guess(word) for word in words}
@@ -218,14 +214,13 @@ def _remedy(words: list[str]) -> Remedy:
     each = ", with a, b or tie for each ?" if "?" in meanings.values() else ""
     scale = ", or middle=2 with positive= if they are a scale" if numbers == [1, 2, 3] else ""
     name = "these codes" if numbers else "your words"
-    remedy = f'say what {name} mean: winner_words="{example}"{each}{scale}'
-    return remedy, {"winner_words": meanings}
+    return f'say what {name} mean: winner_words="{example}"{each}{scale}'
 
 
-def _such_middle(numbers: Sequence[float]) -> tuple[str, float | str]:
-    """Return the middle of the scale of numbers, in words and as an option, "?" if not sure."""
+def _such_middle(numbers: Sequence[float]) -> str:
+    """Return words for the middle of the scale of numbers, none if it is not sure."""
     middle = middle_of(numbers)
-    return ("", "?") if middle is None else (f", such as middle={middle:g}", middle)
+    return "" if middle is None else f", such as middle={middle:g}"
 
 
 def middle_of(numbers: Sequence[float]) -> float | None:
@@ -272,11 +267,10 @@ def by_sign(values: Floats, positive: str, middle: float | None) -> tuple[Winner
     They are sign and size of the distance to `middle`, by default 0.
     """
     if middle is None and values.min() >= 0:
-        such, cure = _such_middle(np.unique(values).tolist())
+        such = _such_middle(np.unique(values).tolist())
         raise InputError(
             f"positive={positive!r} needs numbers of both signs; these are {values.min():g} to "
-            f"{values.max():g}: say which one means no preference{such}; middle=0 insists",
-            cure={"middle": cure},
+            f"{values.max():g}: say which one means no preference{such}; middle=0 insists"
         )
     distance = values - (middle or 0.0)
     side = WINNERS[positive]

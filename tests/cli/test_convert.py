@@ -155,32 +155,29 @@ def test_what_options_read_is_written_for_all_commands(dcglearn, tmp_path, shape
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("text", "words"),
     [
-        ("list,rating\n1 0,5\n0 0,3\n", "--ratings -o log.jsonl"),
-        ("a,b,winner\n1 0,0 1,Links\n", "--winner-words 'Links=?' -o log.jsonl"),
-        ("a,b,winner\n1 0,0 1,-2\n", "--positive '?' -o log.jsonl"),
-        ("a,b,verdict of Ann\n1 0,0 1,a\n", "--columns 'winner=verdict of Ann' -o log.jsonl"),
-        ("a,b,winner\nGood,Bad,a\n", "--scale Bad,Fair,Good -o log.jsonl"),
-        ("a,b,winner\nd1 d2,d2 d3,a\n", "--qrels QRELS -o log.jsonl"),
+        ("list,rating\n1 0,5\n0 0,3\n", "(--ratings)"),
+        ("a,b,winner\n1 0,0 1,Links\n", 'winner_words="Links=?"'),
+        ("a,b,winner\n1 0,0 1,-2\n", "positive='a', or 'b'"),
+        ("a,b,verdict of Ann\n1 0,0 1,a\n", "columns= (--columns winner=NAME)"),
+        ("a,b,winner\nGood,Bad,a\n", "(--scale bad,good)"),
+        ("a,b,winner\nd1 d2,d2 d3,a\n", "give judgements (dl.io.join_judgements, --qrels)"),
     ],
 )
-def test_refusals_end_with_the_line_that_would_help(misuse, tmp_path, text, line):
+def test_refusals_name_the_option_that_would_help(misuse, tmp_path, text, words):
     log = write(tmp_path, "x.csv", text)
     for command in (("learn", log), ("ask", "--log", log), ("convert", log)):
-        misuse(f"; so: dcglearn convert {log} {line}\n", *command)
+        misuse(words, *command)
 
 
-def test_judgements_may_be_in_several_files(dcglearn, misuse, tmp_path):
+def test_judgements_may_be_in_several_files(dcglearn, tmp_path):
     line = {"query": "q1", "a": ["d1", "d2"], "b": ["d2", "d1"], "winner": "a"}
     log = write(tmp_path, "log.jsonl", json.dumps(line) + "\n")
     one = write(tmp_path, "one.txt", "q1 0 d1 2\n")
     two = write(tmp_path, "two.csv", "query,document,grade\nq1,d2,1\n")
     out = dcglearn("convert", log, "--qrels", one, "--qrels", two)[1]
     assert json.loads(out)["a"] == [2, 1]
-    words = write(tmp_path, "words.jsonl", json.dumps({**line, "winner": "Links"}) + "\n")
-    told = f"--qrels {one} --qrels {two} --winner-words 'Links=?' -o log.jsonl"
-    misuse(told, "convert", words, "--qrels", one, "--qrels", two)
 
 
 def test_refusals_name_the_option(misuse, tmp_path):

@@ -69,8 +69,8 @@ def test_the_command_line_echoes_as_little(words, monkeypatch, capsys):
 
 
 def retold():
-    error = UpsideDownError("no winner", see="winners", cure={"columns": {"winner": "?"}})
-    error.log, error.proposal = "log.csv", "dl.read_preferences('log.csv')"
+    error = UpsideDownError("no winner", see="winners", option="columns")
+    error.place = "log.csv"
     return error
 
 
@@ -80,13 +80,13 @@ def test_an_error_that_is_told_on_keeps_its_parts():
     assert type(told) is UpsideDownError
     assert told.args == ("log.csv: no winner; see the header",)
     assert error.args == ("no winner",)
-    parts = "see", "cure", "log", "proposal"
+    parts = "see", "option", "place"
     assert [getattr(told, part) for part in parts] == [getattr(error, part) for part in parts]
 
     with pytest.raises(UpsideDownError) as caught, errors_in("line 3"), errors_in("column a"):
         raise error
     assert caught.value.args == ("line 3: column a: no winner",)
-    assert caught.value.cure == error.cure and caught.value.proposal == error.proposal
+    assert caught.value.option == error.option and caught.value.see == error.see
     assert caught.value.__suppress_context__
     assert any(entry.name == TEST_OF_PARTS for entry in caught.traceback)
 
@@ -107,7 +107,7 @@ TEST_OF_PARTS = test_an_error_that_is_told_on_keeps_its_parts.__name__
 
 
 def test_no_error_is_wrapped_as_text():
-    # a message in another error's message loses the page, the cure and the class
+    # a message in another error's message loses the page and the class
     for path in Path("dcglearn").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         for caught in re.finditer(
@@ -158,7 +158,7 @@ def test_a_wrong_value_is_no_type_error(give):
 
 def test_errors_pass_between_processes_with_their_parts():
     error = pickle.loads(pickle.dumps(retold()))
-    assert error.proposal == retold().proposal and error.see == "winners"
+    assert error.place == retold().place and error.see == "winners"
     wrong_type = pickle.loads(pickle.dumps(InputTypeError("n='x' is not an integer")))
     assert isinstance(wrong_type, TypeError)
 
@@ -185,7 +185,7 @@ def test_a_notebook_shows_the_remedy_last_and_no_wall():
     assert lines[0] == "line 3: dl.read_preferences(words)"
     assert lines[-3].startswith("InputError: records, record 1: winner is 'this'; use a, b or tie")
     assert lines[-2].startswith("(see ") and lines[-2].endswith("#winners)")
-    assert lines[-1] == "dl.read_preferences(log, winner_words={'this': '?'})"
+    assert lines[-1].startswith('say what your words mean: winner_words="this=?"')
     assert len(lines) < 8
 
     lines = cell("import dcglearn as dl\ndef mine():\n    dl.DCG.load('none.json')\nmine()")

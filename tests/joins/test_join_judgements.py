@@ -322,11 +322,3 @@ def test_verdicts_on_runs_are_read_by_the_options(tmp_path):
         winner_words={"links": "a"},
     )
     assert log.preferred.tolist() == [[2, 0]]
-
-
-def test_a_proposed_call_has_judgements_in_memory_by_their_name():
-    log = [{"query": "q", "a": ["d"], "b": ["e"], "winner": "Links"}]
-    with pytest.raises(InputError) as refusal:
-        join_judgements(log, {f"q{i}": {"d": 1} for i in range(1000)})
-    call = "dl.io.join_judgements(log, winner_words={'Links': '?'}, judgements=judgements)"
-    assert refusal.value.proposal == call

@@ -23,7 +23,8 @@ from dcglearn.readers.rated_lists import parsed_counts
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, Winners, remedy_for_words, word_of
 
 JUDGE_DOCUMENTS = (
-    "for names of documents, give judgements (dl.io.join_judgements); for names of grades, scale="
+    "for names of documents, give judgements (dl.io.join_judgements, --qrels); for names of "
+    "grades, scale="
 )
 """What to do where a grade looks like the name of a document."""
 
@@ -86,7 +87,7 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
         refusal = (
             f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
         )
-        raise InputError(f"{refusal}; {CUT}", see="grades", cure={"cutoffs": ".2,.5,.8"})
+        raise InputError(f"{refusal}; {CUT}", see="grades")
     if not EMPTY <= value < mapping.top:
         larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
         remedy = (
@@ -96,11 +97,9 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
             remedy = (
                 f"the scale is {', '.join(mapping.scale)}: name more (--scale) or correct the line"
             )
-        cure = None if mapping.n_known else {"qrels": "QRELS"}
         raise InputError(
             f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}",
             see="grades",
-            cure=cure,
         )
     return int(value)
 
@@ -119,17 +118,13 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
     if NUMBER.fullmatch(name):
         return _grade(float(name), role, mapping)
     if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
-        raise InputError(
-            f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}",
-            cure={"qrels": "QRELS"},
-        )
+        raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}")
     if any(map(str.isdigit, name)):
         remedy = "separate the grades of a cell by spaces, commas or |"
         raise InputError(f"{role} holds {shown(value)}, which is no grade; {remedy}")
-    cure = {"scale": ["Bad", "Fair", "Good"]} if name in ("bad", "fair", "good") else {}
     remedy = "pass scale= with the names of all grades, worst first"
     named = f"{role} holds the grade name {shown(value)}"
-    raise InputError(f"{named}; {remedy}", see="grades", cure=cure)
+    raise InputError(f"{named}; {remedy}", see="grades")
 
 
 def read_carefully(
@@ -225,8 +220,8 @@ class WinnerCodes:
             )
         word = word_of(value)
         if word.lower() not in self._codes:
-            remedy, cure = remedy_for_words(self._count(), self._codes)
-            raise InputError(f"winner is {shown(value)}; {remedy}", see="winners", cure=cure)
+            remedy = remedy_for_words(self._count(), self._codes)
+            raise InputError(f"winner is {shown(value)}; {remedy}", see="winners")
         return self._codes[word.lower()]
 
 
@@ -273,7 +268,7 @@ class GoodLines:
     def _checked(self, role: str, value: Any) -> Any:
         about = self._roles[role]
         if value is None:
-            raise InputError(f"{role} is missing", cure={"skip_bad": "bad_lines"})
+            raise InputError(f"{role} is missing; correct the line, or set it aside by skip_bad=")
         if about.kind == "grades":
             self._refuse_mixture(value, role)
             return _grades(value, role, self._mapping)
@@ -301,7 +296,7 @@ class GoodLines:
             f"strength is {shown(value)}: say how strong each word is, "
             f'winner_words="{example}", 1 or 2.5 for a ?'
         )
-        return InputError(refusal, see="winners", cure={"winner_words": meanings})
+        return InputError(refusal, see="winners")
 
     def _refuse_mixture(self, value: Any, role: str) -> None:
         """Raise InputError if some grades of a scale in words are numbers: places in the scale, or

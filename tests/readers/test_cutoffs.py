@@ -86,7 +86,6 @@ def test_quantiles_are_cut_at_points_of_the_log(dcglearn, tmp_path):
     )
     status, _, err = dcglearn("learn", path)
     assert status == 2 and "cutoffs= (--cutoffs .2,.5,.8) cuts fractions" in err
-    assert f"so: dcglearn convert {path} --cutoffs .2,.5,.8 -o converted.jsonl" in err
 
 
 def test_judgements_are_cut_too(dcglearn, here):

@@ -185,16 +185,6 @@ def test_a_bad_file_is_named_with_its_line(logs, files, message):
     refused(message, dl.read_preferences, folder)
 
 
-def test_a_refusal_proposes_the_call_that_reads_all_files(logs):
-    logs(**{"a.jsonl": json_lines(LINES), "b.jsonl": BAD})
-    message = (
-        r"so: dl.read_preferences\(\['logs/a.jsonl', 'logs/b.jsonl'\], "
-        r"winner_words={'Links': '\?'}\)"
-    )
-    refused(message, dl.read_preferences, ["logs/a.jsonl", "logs/b.jsonl"])
-    refused(r"so: dl.read_preferences\('logs', winner_words", dl.read_preferences, "logs")
-
-
 def test_files_that_tell_the_order_in_other_ways_are_refused(logs):
     folder = logs(
         **{

@@ -3,7 +3,6 @@ are not.
 """
 
 import re
-import shlex
 
 import numpy as np
 import polars as pl
@@ -220,7 +219,7 @@ def test_logs_in_parts_are_checked(tmp_path, parted):
     refused("'order' looks like the order", parted, tmp_path / "x.parquet")
 
 
-def test_nothing_is_written_and_the_line_that_is_proposed_reads_it(tmp_path, monkeypatch, capsys):
+def test_nothing_is_written_and_the_option_that_is_named_reads_it(tmp_path, monkeypatch, capsys):
     log, out = tmp_path / "marks.csv", tmp_path / "out.json"
     lists = [
         " ".join(str(5 - g) for g in row)
@@ -232,10 +231,9 @@ def test_nothing_is_written_and_the_line_that_is_proposed_reads_it(tmp_path, mon
     for command in (("learn", log, "-o", out), ("convert", log, "-o", tmp_path / "log.jsonl")):
         status, _, err = call(monkeypatch, capsys, *command)
         assert (status, out.exists()) == (2, False) and "upside down" in err
-    line = shlex.split(err.partition("so: ")[2])
-    assert line[3:5] == ["--best-grade", "1"]
+    assert "--best-grade 1" in err
     monkeypatch.chdir(tmp_path)
-    assert call(monkeypatch, capsys, *line[1:])[0] == 0
+    assert call(monkeypatch, capsys, "convert", log, "--best-grade", 1, "-o", "log.jsonl")[0] == 0
     assert call(monkeypatch, capsys, "learn", "log.jsonl", "-o", out)[0] == 0
     gains = dl.DCG.load(out).gains
     assert gains[-1] > gains[0] and call(monkeypatch, capsys, "learn", log, "--as-is")[0] == 0

@@ -239,7 +239,7 @@ def main() -> int:
 def _recorded(file: str) -> Entries:
     """Record the inputs of a file of readings, and return what they give."""
     if file == "odd_files":
-        return odd_files(frozen_readings.odd_cases())
+        return odd_files(frozen_readings.odd_cases(read(file)))
     found, left_out = frozen_readings.record()
     print(f"{len(left_out)} calls are not recorded:", *left_out, sep="\n")
     return readings(found)

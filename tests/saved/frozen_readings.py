@@ -281,35 +281,19 @@ def record() -> tuple[dict[str, Any], list[str]]:
 # odd files
 
 
-def odd_cases() -> dict[str, Any]:
-    """Return the odd files by name, with no options, those above, and those that errors propose."""
+def odd_cases(frozen: dict[str, Any]) -> dict[str, Any]:
+    """Return the odd files by name, with no options, those above, and those of frozen entries."""
     found: dict[str, Any] = {}
     with _odd_files() as folder:
         for path in sorted(folder.iterdir()):
             if path.name == "truth.json":
                 continue
-            wanted = [{}, *ODD_OPTIONS.get(path.name, [])]
-            while wanted:
-                options = wanted.pop(0)
+            again = [entry["options"] for entry in frozen.values() if entry["file"] == path.name]
+            for options in [{}, *ODD_OPTIONS.get(path.name, []), *again]:
                 entry = {"file": path.name, "options": options}
                 name = path.name + (f" {json.dumps(options)}" if options else "")
-                if name not in found:
-                    found[name] = entry
-                    wanted += _proposed(path, options)
+                found[name] = entry
     return found
-
-
-def _proposed(path: Path, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the options that an error proposes, if they are complete."""
-    try:
-        _read_odd(path, options)
-    except dl.InputError as error:
-        cure = {**(error.cure or {})}
-        if "skip_bad" in cure:
-            cure["skip_bad"] = True
-        if cure and "qrels" not in cure and "?" not in json.dumps(cure):
-            return [{**options, **cure}]
-    return []
 
 
 def odd_files_again(entries: dict[str, Any]) -> dict[str, Any]:
