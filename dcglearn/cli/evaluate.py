@@ -34,7 +34,7 @@ from dcglearn.evaluation.run_values import EvaluateOptions, Ideal, Missing
 from dcglearn.evaluation.run_values import evaluate as evaluated
 from dcglearn.evaluation.system_tests import SystemComparison, Topics, compare_systems
 from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
-from dcglearn.evaluation.trec import Duplicates, Judgements
+from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import Fields, InputError
@@ -270,18 +270,25 @@ def compare(
 
 
 def compared_and_ordered(
-    *tables: Any, level: float, random_state: int, **settings: Any
+    judgements: Judgements,
+    runs: list[Run],
+    metrics: Fields,
+    *,
+    level: float,
+    random_state: int,
+    **settings: Any,
 ) -> tuple[SystemComparison, Finding]:
     """Return the comparison of systems, and their orders under several metrics."""
     from dcglearn.coherence.rank_changes import system_order
 
     how: Fields = {"level": level, "random_state": random_state}
-    compared = compare_systems(*tables, **how, **settings)
+    compared = compare_systems(judgements, runs, metrics, **how, **settings)
 
     # the comparison tells what concerns people and unjudged documents
     left_out = {"bounds", "unseen"}
     names = (settings.keys() & EvaluateOptions.__annotations__.keys()) - left_out
-    order = system_order(*tables, **how, **{name: settings[name] for name in names})
+    evaluated_so = {name: settings[name] for name in names}
+    order = system_order(judgements, runs, metrics, **how, **evaluated_so)
     return compared, replace(order, people=None)
 
 

@@ -144,5 +144,7 @@ def test_what_is_pasted_is_the_learned_dcg(steep):
     )
     assert {*paste} == {"lightgbm", "sql", "ir-measures"}
     assert "WITH ranking AS" in paste["sql"]
-    log2 = replace(steep, fit=replace(steep.fit, dcg=DCG.standard(4, 4)))
+    usual = DCG.standard(4, 4)
+    judged_so = DCG(usual.gains, usual.discounts, judges=steep.fit.dcg.judges)
+    log2 = replace(steep, fit=replace(steep.fit, dcg=judged_so))
     assert tools_section(log2)["paste"]["lightgbm"]["params"]["label_gain"] == [0, 1, 3, 7]

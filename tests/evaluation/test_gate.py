@@ -456,7 +456,7 @@ def test_a_list_utility_is_compared_and_gated_as_its_dcg():
     worst_first = {q: {d: -float(g) for d, g in docs.items()} for q, docs in judged.items()}
     runs = {"old": judged, "new": worst_first}
     dcg = dl.DCG([0.0, 0.4, 1.0], [1.0, 0.5, 0.25])
-    metrics = (dcg, dl.ListUtility.of_dcg(dcg))
+    metrics = (dcg, dl.ListUtility(dcg.gains, dcg.discounts))
     gates = [dl.compare_systems(judged, runs, metric, n_resamples=200).gate() for metric in metrics]
     assert [gate.verdicts[0].verdict for gate in gates] == ["fail", "fail"]
     assert gates[0].verdicts[0].difference == pytest.approx(
