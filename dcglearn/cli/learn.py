@@ -16,7 +16,6 @@ from dcglearn.cli.command import (
     model_row,
     option_name,
     output_row,
-    scale_row,
 )
 from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, LearnerOptions, TrustOptions
 from dcglearn.cli.options import (
@@ -129,7 +128,6 @@ class OutputOptions:
     "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
-    "dcglearn learn logs/*.parquet --checkpoint fit.checkpoint",
     "dcglearn learn logs/ --workers 4",
 )
 def learn(
@@ -139,8 +137,6 @@ def learn(
     learner: LearnerOptions,
     trust: TrustOptions,
     cluster: Cluster,
-    checkpoint: Path | None = scale_row("Keep the sums of every pass here, for --resume."),
-    resume: bool = scale_row("Resume the fit kept in --checkpoint, to the same bytes.", False),
     dry_run: bool = output_row(
         "Print what was recognised in the log; learn and write nothing.", False
     ),
@@ -148,7 +144,7 @@ def learn(
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
     trust.check(learner.prior)
-    inputs = [learner.prior, learner.llm, trust.baseline, checkpoint]
+    inputs = [learner.prior, learner.llm, trust.baseline]
     outputs.check([*source.log, *inputs])
 
     # options that contradict each other
@@ -174,10 +170,8 @@ def learn(
         said = said_now("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_reading(getattr(log, "recognised", None))
         from dcglearn.cli.learn_report import learn_report
-        from dcglearn.learning.checkpoint import Checkpointing
 
-        checkpointing = Checkpointing(checkpoint=checkpoint, resume=resume)
-        report = learn_report(log, learner, trust, checkpointing, strict_log=source.strict_log)
+        report = learn_report(log, learner, trust, strict_log=source.strict_log)
     text = report.text(read=said, full=log_is_shown())
     outputs.write(report.dcg, report.utility, report, text, report.figure)
 

@@ -16,7 +16,6 @@ from dcglearn.cli.report import NOT_IN_PARTS, Report
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
@@ -53,16 +52,14 @@ def learn_report(
     log: Preferences | PartedLog,
     options: LearnerOptions,
     trust: TrustOptions,
-    checkpointing: Checkpointing = NO_CHECKPOINT,
     *,
     strict_log: bool = False,
 ) -> Report:
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
-    A log in parts can be learned from, not measured. The DCG is learned from the whole log,
-    also with held-out data; `checkpointing` is of that fit. Raises InputError if the log cannot be
-    learned from, or cannot be split; with `strict_log` also if no metric orders its pairs better
-    than a coin.
+    A log in parts can be learned from, not measured. The DCG is learned from the whole log, also
+    with held-out data. Raises InputError if the log cannot be learned from, or cannot be split;
+    with `strict_log` also if no metric orders its pairs better than a coin.
     """
     began = time.perf_counter()
 
@@ -87,7 +84,7 @@ def learn_report(
     if pairs is not None and trust.holdout is not None:
         comparison = _held_out(pairs, fitted, trust)
     with stage("learning"):
-        learner, chosen = fitted(log, checkpointing=checkpointing)
+        learner, chosen = fitted(log)
     if pairs is not None and comparison is None:
         comparison, not_measured = _in_folds(pairs, learner, trust, llm)
 
@@ -246,20 +243,19 @@ def _fitted(
     options: LearnerOptions,
     trust: TrustOptions,
     llm: DCG | None,
-    checkpointing: Checkpointing = NO_CHECKPOINT,
 ) -> tuple[Fit, ChosenC | None]:
     """Return the fit to a log and, of a QP, how C was chosen."""
     # gains and discounts, or the QP with C chosen by validation
     fit: Fit
     chosen = None
     if isinstance(description, DirectDescription):
-        fit = fit_learner(log, description, checkpointing=checkpointing, llm=llm)
+        fit = fit_learner(log, description, llm=llm)
     else:
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)
             by = "pair" if unit == "list" else unit
             chosen = dl.trust.choose_C(log, description, by=by, random_state=trust.seed)
             description = replace(description, C=chosen.C)
-        fit = fit_qp(log, description, checkpointing=checkpointing)
+        fit = fit_qp(log, description)
     warn_of(fit)
     return fit, chosen

@@ -20,7 +20,6 @@ from dcglearn.cli.options import (
     write_figure,
     write_text,
 )
-from dcglearn.foundation.checkpoints import inspect_checkpoint, is_checkpoint
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.plots import dcg_figure
@@ -35,7 +34,7 @@ from dcglearn.plots import dcg_figure
 def show(
     *,
     shown: list[str] = argument_row(
-        "Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME; folders of models, checkpoints.",
+        "Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME; folders of models.",
         ...,
         metavar="METRIC|MODEL...",
     ),
@@ -44,17 +43,17 @@ def show(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Show metrics, or models and checkpoints, which are checked; as JSON, one object a line.
+    """Show metrics, or models, which are checked; as JSON, one object a line.
 
-    A damaged model or checkpoint ends with status 2.
+    A damaged model ends with status 2.
     """
-    models = [name for name in shown if Path(name).is_dir() or is_checkpoint(name)]
+    models = [name for name in shown if Path(name).is_dir()]
     metrics = [name for name in shown if name not in models]
     check_outputs(force=force, picture=plot, inputs=metrics)
     if plot is not None and not metrics:
-        raise InputError("--plot draws metrics; models and checkpoints have no picture")
+        raise InputError("--plot draws metrics; models have no picture")
 
-    # models and checkpoints
+    # models
     for model in models:
         _show_model(Path(model), as_json=as_json)
 
@@ -108,15 +107,13 @@ def export(
 
 
 def _show_model(model: Path, *, as_json: bool) -> None:
-    """Print what a model or checkpoint is; raise InputError if it is damaged."""
-    is_model = model.is_dir()
-    kind = "model" if is_model else "checkpoint"
-    fields = _model(model) if is_model else inspect_checkpoint(model)
+    """Print what a model is; raise InputError if it is damaged."""
+    fields = _model(model)
     if as_json:
-        print_result({kind: fields}, as_json)
+        print_result({"model": fields}, as_json)
         return
     lines = [f"  {name}: {value}" for name, value in fields.items()]
-    typer.echo("\n".join([f"{kind}: whole", *lines]))
+    typer.echo("\n".join(["model: whole", *lines]))
 
 
 def _model(folder: Path) -> Fields:

@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.utility_learner import PairLearner, parameters_of
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Counts, Floats, PathLike, one_of
-from dcglearn.learning.checkpoint import Checkpointing
+from dcglearn.foundation.validation import Counts, Floats, one_of
 from dcglearn.learning.dcg_model import Curves
 from dcglearn.learning.descriptions import OFFERED, DirectDescription, DirectFit, Member
 from dcglearn.learning.starts import WarmStart
@@ -147,8 +146,6 @@ class DCGLearner(PairLearner):
         *,
         refit: str = "never",
         engine: Any = None,
-        checkpoint: PathLike | None = None,
-        resume: bool = False,
         as_is: bool = False,
         llm: Log | DCG | None = None,
     ) -> DCGLearner:
@@ -159,7 +156,7 @@ class DCGLearner(PairLearner):
 
         Parameters
         ----------
-        X, engine, checkpoint, resume, as_is
+        X, engine, as_is
             As in `UtilityLearner.fit`.
         start : DCGLearner, Curves, DCG, file or name, optional
             The only start: a fitted learner, its `curves_`, or a DCG as `metric` reads it.
@@ -178,18 +175,13 @@ class DCGLearner(PairLearner):
             where nothing can be learned from it. By default the start's.
         """
         description = self.description
-        checkpointing = Checkpointing(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine) as log:
             check_log(log, as_is=as_is)
 
             # the machine's DCG comes first: it may be left out
             machine = llm_dcg(llm, log, as_is=as_is)
             warm = _warm_start(start, log)
-            self._take(
-                fit_learner(
-                    log, description, warm, refit=refit, checkpointing=checkpointing, llm=machine
-                )
-            )
+            self._take(fit_learner(log, description, warm, refit=refit, llm=machine))
         return self
 
     @property

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, PathLike, known
-from dcglearn.learning.checkpoint import Checkpointing
+from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, known
 from dcglearn.learning.descriptions import Fit, QPDescription, QPFit, warn_of
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit_utility import fit_qp
@@ -176,16 +175,13 @@ class UtilityLearner(PairLearner):
         start: MetricLike | None = None,
         *,
         engine: Any = None,
-        checkpoint: PathLike | None = None,
-        resume: bool = False,
         as_is: bool = False,
     ) -> UtilityLearner:
         """Learn from a log.
 
-        Raises InputError if a parameter has no meaning, the log cannot tell any two lists apart, a
-        file is damaged, or the checkpoint is of another fit; UpsideDownError if the textbook DCGs
-        contradict the log, or most of its raters, far more often than by chance; RuntimeError if
-        the cluster is lost.
+        Raises InputError if a parameter has no meaning, the log cannot tell any two lists apart, or
+        a file is damaged; UpsideDownError if the textbook DCGs contradict the log, or most of its
+        raters, far more often than by chance; RuntimeError if the cluster is lost.
 
         Parameters
         ----------
@@ -197,9 +193,6 @@ class UtilityLearner(PairLearner):
         engine : distributed.Client, str or int, optional
             Learn on a Dask cluster: a client, a scheduler's address, or a number of processes on
             this machine.
-        checkpoint, resume : path, bool, optional
-            A file that keeps the sums of every pass; whether to continue from it, to the same
-            bytes.
         as_is : bool
             Learn from a log even if it seems to be upside down.
         """
@@ -212,7 +205,7 @@ class UtilityLearner(PairLearner):
                 shape = log.n_grades, log.depth
                 first = read_metric(start, *shape, accept=(DCG, Utility), name="start")
             first = first.utility if isinstance(first, DCG) else first
-            self._take(fit_qp(log, description, first, Checkpointing(checkpoint, resume)))
+            self._take(fit_qp(log, description, first))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:

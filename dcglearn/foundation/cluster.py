@@ -25,11 +25,6 @@ CONNECT = 10.0
 PATIENCE = 60.0
 """Seconds to wait for a new worker when none is left."""
 
-_RESUME = (
-    "start workers and resume from a checkpoint (checkpoint=FILE, resume=True; "
-    "--checkpoint FILE --resume)"
-)
-
 
 class ClusterLost(RuntimeError):
     """The scheduler is gone, or workers without which the work cannot go on."""
@@ -178,7 +173,7 @@ def workers_of(client: Client) -> Mapping[str, Any]:
     """Return the workers by address; raise ClusterLost if the scheduler is lost."""
     workers = scheduler_of(client).get("workers")
     if workers is None:
-        raise ClusterLost(f"the scheduler was lost: start it and its workers; {_RESUME}")
+        raise ClusterLost("the scheduler was lost: start it and its workers, and run this again")
     return workers
 
 
@@ -201,7 +196,8 @@ def awaited(client: Client, future: Future) -> Any:
                 idle_since = time.monotonic()
             elif time.monotonic() - idle_since > PATIENCE:
                 raise ClusterLost(
-                    f"no worker is left, and none came for {PATIENCE:g} seconds; {_RESUME}"
+                    f"no worker is left, and none came for {PATIENCE:g} seconds: start workers, "
+                    "and run this again"
                 )
 
 
@@ -222,7 +218,9 @@ def cluster_errors(client: Client) -> Any:
         ) from error
     except (CancelledError, CommClosedError, ClosedClientError) as error:
         address = getattr(client.scheduler, "address", None) or "the cluster"
-        raise ClusterLost(f"the scheduler of {address} was lost ({error}); {_RESUME}") from error
+        raise ClusterLost(
+            f"the scheduler of {address} was lost ({error}): run this again"
+        ) from error
 
 
 def over_cluster(

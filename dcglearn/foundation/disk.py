@@ -114,11 +114,3 @@ def removed(path: Path) -> None:
 def made(folder: Path) -> None:
     """Make a folder unless it is there."""
     folder.mkdir(exist_ok=True)
-
-
-def appended(handle: int, data: bytes) -> None:
-    """Append bytes to an open file, unbuffered, and wait until they are on the disk."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
-    os.fsync(handle)

@@ -1,7 +1,7 @@
 """The direct fit of gains, discounts and judges to a log: a description in, a frozen fit out."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -20,11 +20,9 @@ from dcglearn.foundation.validation import (
     one_of,
     pointer,
 )
-from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.dcg_model import DirectObjective, Model, empty_gain, log_curves
 from dcglearn.learning.descriptions import LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.direct_search import Optimum, search, search_from
-from dcglearn.learning.fit_utility import fit_settings
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
@@ -70,12 +68,7 @@ class FittedDCG(DirectObjective):
 
 
 def fit_direct(
-    log: OpenLog,
-    description: DirectDescription,
-    start: Any = None,
-    *,
-    refit: str = "never",
-    checkpointing: Checkpointing = NO_CHECKPOINT,
+    log: OpenLog, description: DirectDescription, start: Any = None, *, refit: str = "never"
 ) -> DirectFit:
     """Return the fit of gains, discounts and judges.
 
@@ -86,10 +79,8 @@ def fit_direct(
     warm = None if start is None else WarmStart.of(start).of_loss(description.loss_used)
     log = with_grades(log, description.n_grades)
 
-    # what must be equal when it is resumed
-    settings = partial(fit_settings, description, log, start=str(warm), refit=refit)
-    with one_blas_thread(), checkpointing.opened(settings) as checkpointed:
-        fitted, _ = fit_dcg(log, description, warm, refit=refit, checkpointed=checkpointed)
+    with one_blas_thread():
+        fitted, _ = fit_dcg(log, description, warm, refit=refit)
         return fitted
 
 
@@ -99,12 +90,13 @@ def fit_dcg(
     warm: WarmStart | None = None,
     *,
     refit: str = "never",
-    checkpointed: Callable[[Any], Any] = lambda source: source,
+    judged: JudgementSource | None = None,
     independent: bool = False,
 ) -> tuple[DirectFit, FittedDCG]:
     """Fit the DCG to an opened log, and keep the model and the judgements.
 
-    Judgements that are `independent` all count, however few their lists.
+    `judged` are judgements that are fitted instead of the log's. Judgements that are `independent`
+    all count, however few their lists.
     """
     # check what is asked for
     one_of(refit, "refit", ("never", "if_worse"))
@@ -136,7 +128,8 @@ def fit_dcg(
     model = _model(log, description, verdicts, prior, n_raters, zero)
     near = None if warm is None else warm.parameters(model, raters)
     cold = partial(cold_starts, model, verdicts, prior)
-    function = DirectObjective(model, checkpointed(distinct(judgements)), share)
+    source = distinct(judgements) if judged is None else judged
+    function = DirectObjective(model, source, share)
     n_starts, max_iter = description.n_starts, description.max_iter
     result, is_warm = search_from(
         near, cold, function, n_starts=n_starts, max_iter=max_iter, if_worse=refit == "if_worse"

@@ -1,46 +1,32 @@
 """Fits of a utility to a log: the paper's QP and its margins, in memory, in parts, on a cluster."""
 
 import logging
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Fields, Floats, InputError, filled, pointer
-from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
-from dcglearn.learning.descriptions import DirectDescription, QPDescription, QPFit
+from dcglearn.foundation.validation import Counts, Floats, InputError, filled, pointer
+from dcglearn.learning.descriptions import QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import Utility
-from dcglearn.parts.parted_log import (
-    OpenLog,
-    PartedLog,
-    differing_pairs,
-    log_fingerprint,
-    with_grades,
-)
+from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs, with_grades
 from dcglearn.parts.usable_pairs import learnable
 
 _LOG = logging.getLogger(__name__)
 
 
-def fit_qp(
-    log: OpenLog,
-    description: QPDescription,
-    start: Utility | None = None,
-    checkpointing: Checkpointing = NO_CHECKPOINT,
-) -> QPFit:
+def fit_qp(log: OpenLog, description: QPDescription, start: Utility | None = None) -> QPFit:
     """Solve the QP for a log; parameters and errors are those of `UtilityLearner.fit`."""
     log = with_grades(log, description.n_grades)
     with one_blas_thread():
         pairs, dropped = _pairs(log, description)
-        with checkpointing.opened(partial(fit_settings, description, log)) as checkpointed:
-            weights = None if start is None else start.weights
-            solution = _solved(checkpointed(pairs), log, description, weights)
+        weights = None if start is None else start.weights
+        solution = _solved(pairs, log, description, weights)
         visible = log.visible()
 
     level = logging.INFO if start is None else logging.DEBUG  # a search for C has many warm fits
@@ -67,14 +53,6 @@ def fit_qp(
         dropped=dropped,
         unconverged=unconverged,
     )
-
-
-def fit_settings(
-    description: QPDescription | DirectDescription, log: OpenLog, **more: str
-) -> Fields:
-    """Return what must be equal when a fit is resumed."""
-    settings = {field.name: str(getattr(description, field.name)) for field in fields(description)}
-    return {"learner": description.learner, **settings, **more, **log_fingerprint(log)}
 
 
 def qp_pairs(log: PreferencePairs, margin: Any, tie_epsilon: float | None) -> Pairs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import EMPTY, Counts, Fields, Floats, InputError, Integers
+from dcglearn.foundation.validation import EMPTY, Counts, Floats, InputError, Integers
 from dcglearn.logs import visibility
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.pair_sums import PairSums
@@ -380,24 +379,3 @@ def contents(log: OpenLog) -> str:
     if short:
         sizes += f"; {short:,} of {2 * len(log):,} lists are shorter"
     return f"{', '.join(counts)}; {sizes}"
-
-
-def log_fingerprint(log: OpenLog) -> Fields:
-    """Return the size of a log and a checksum of its contents, which identify it."""
-    shape = {
-        "pairs": len(log),
-        "depth": log.depth,
-        "grades": log.n_grades,
-        "total weight": log.total_weight,
-    }
-    parts = [checksum(log)] if isinstance(log, PreferencePairs) else log.parts.gathered(checksum)
-    return {**shape, "contents": f"{zlib.crc32(np.array(parts, dtype=np.uint32).tobytes()):08x}"}
-
-
-def checksum(log: PreferencePairs) -> int:
-    """Return the CRC-32 of the columns that learners use."""
-    crc = 0
-    for column in (log.preferred, log.other, log.weight, log.tie, log.strength, log.margin):
-        if column is not None:
-            crc = zlib.crc32(np.ascontiguousarray(column).data, crc)
-    return crc

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from dcglearn.foundation.checkpoints import packed, unpacked
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
     Fields,
@@ -61,11 +61,14 @@ class LinearModel(Ranker):
         return features @ self.coef_ + self.intercept_
 
     def _numbers(self) -> tuple[bytes, Fields]:
-        return packed(coef_=self.coef_, intercept_=self.intercept_), {}
+        buffer = io.BytesIO()
+        np.savez(buffer, coef_=self.coef_, intercept_=self.intercept_)
+        return buffer.getvalue(), {}
 
     def _set_numbers(self, content: bytes, fields: Fields) -> None:
-        numbers = unpacked(content)
-        self.coef_, self.intercept_ = numbers["coef_"], numbers["intercept_"]
+        # nothing is unpickled
+        with np.load(io.BytesIO(content), allow_pickle=False) as numbers:
+            self.coef_, self.intercept_ = numbers["coef_"], float(numbers["intercept_"])
         if self.coef_.shape != (self.n_features_in_,) or not np.isfinite(self.coef_).all():
             raise InputError("weights.npz does not belong to model.json, or is damaged")
 

@@ -306,7 +306,7 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
         count = np.bincount(number).astype(float)
         judged = JudgedAnswers(pairs, lists[alone][first], right, count)
         start = WarmStart.of(fit)
-        return fit_dcg(log, description, start, checkpointed=lambda _: judged, independent=True)[0]
+        return fit_dcg(log, description, start, judged=judged, independent=True)[0]
 
 
 def explained_at_most(answers: Answers, random_state: int = 0) -> str:

@@ -8,7 +8,7 @@ robust fit, whose free curves are charged for. A weighted mean of DCGs is a DCG.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import starmap
@@ -19,11 +19,9 @@ import numpy as np
 from dcglearn.foundation.intervals import unit_residuals
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, frozen
-from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.dcg_model import DirectObjective, empty_gain
 from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectFit, Member
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
-from dcglearn.learning.fit_utility import fit_settings
 from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
 from dcglearn.learning.wrong_verdicts import wrong_share
@@ -85,7 +83,6 @@ def fit_blend(
     start: Any = None,
     *,
     refit: str = "never",
-    checkpointing: Checkpointing = NO_CHECKPOINT,
     llm: DCG | None = None,
 ) -> DirectFit:
     """Return the blend of the members; parameters and errors are those of `fit_direct`.
@@ -104,16 +101,12 @@ def fit_blend(
         check_same_shape(llm, log)
     starts = {loss: _start_of(warm, loss) for loss in LOSSES_OF_MEMBERS}
 
-    def settings() -> dict[str, Any]:
-        """Return what must be equal when the fit is resumed."""
-        return fit_settings(description, log, start=str([*starts.values()]), refit=refit)
-
-    with one_blas_thread(), checkpointing.opened(settings) as checkpointed:
+    with one_blas_thread():
         # fit the members
         sample = log.thinned(SAMPLE)
         if isinstance(description.zero, int) and description.zero:
             sample = sample.filled(description.zero)
-        fits, fitted, cautions = _fits(log, sample, description, starts, refit, checkpointed)
+        fits, fitted, cautions = _fits(log, sample, description, starts, refit)
         every = dict(fits)
         if llm is not None:
             every |= _near_machine(llm, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
@@ -157,7 +150,6 @@ def _fits(
     description: DirectDescription,
     starts: Mapping[str, WarmStart | None],
     refit: str,
-    checkpointed: Callable[[Any], Any],
 ) -> tuple[dict[str, DirectFit], FittedDCG, tuple[str, ...]]:
     """Fit the robust and the sigmoid member.
 
@@ -165,9 +157,7 @@ def _fits(
     """
     # the robust loss on the whole log
     loss, other = LOSSES_OF_MEMBERS
-    first, fitted = fit_dcg(
-        log, replace(description, loss=loss), starts[loss], refit=refit, checkpointed=checkpointed
-    )
+    first, fitted = fit_dcg(log, replace(description, loss=loss), starts[loss], refit=refit)
 
     # the sigmoid loss on the sample; starting from the robust fit reaches the same objective as
     # all starts, in less time

@@ -3,7 +3,6 @@
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.descriptions import DirectDescription, DirectFit
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.metrics.dcg import DCG
@@ -18,7 +17,6 @@ def fit_learner(
     start: Any = None,
     *,
     refit: str = "never",
-    checkpointing: Checkpointing = NO_CHECKPOINT,
     llm: DCG | None = None,
 ) -> DirectFit:
     """Return a learner's fit, a blend where the loss is "auto"; its metric knows its judges.
@@ -27,9 +25,7 @@ def fit_learner(
     candidates with another loss.
     """
     if description.loss == "auto":
-        blend = fit_blend(
-            log, description, start, refit=refit, checkpointing=checkpointing, llm=llm
-        )
+        blend = fit_blend(log, description, start, refit=refit, llm=llm)
         return with_judges(blend, log)
 
     # members beside the fit are those of a blend
@@ -37,5 +33,5 @@ def fit_learner(
         raise InputError('llm= goes with loss="auto": the LLM judge is a member of the blend')
     if description.candidates:
         raise InputError('candidates= goes with loss="auto": a candidate is a member of the blend')
-    fit = fit_direct(log, description, start, refit=refit, checkpointing=checkpointing)
+    fit = fit_direct(log, description, start, refit=refit)
     return with_judges(fit, log)

@@ -1,18 +1,15 @@
-"""``dcglearn learn`` on many files, over processes, killed and resumed."""
+"""``dcglearn learn`` on many files, and over processes."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import dcglearn as dl
-from tests.makers import COMMAND, TRUTH, random_log
+from tests.makers import random_log
 
 pytest.importorskip("pyarrow")
 
@@ -77,7 +74,6 @@ def test_parquet_files_of_another_shape_are_read_whole(dcglearn, tmp_path, colum
         (["--workers", 2, "--ratings"], "--ratings needs the whole log in memory"),
         (["--workers", 2, "--bands", 10], "--bands needs the whole log in memory"),
         (["--workers", 0], "--workers 0: give at least 1"),
-        (["--resume"], "--checkpoint FILE"),
     ],
 )
 def test_options_that_do_not_go_together(misuse, logs, options, words):
@@ -94,27 +90,6 @@ def test_local_workers_learn_the_same(logs, tmp_path):
     assert done.returncode == 0, done.stderr
     local = dl.UtilityLearner().fit(logs)
     assert json.loads(done.stdout)["objective"] == pytest.approx(local.objective_, rel=1e-9)
-
-
-@pytest.mark.posix
-def test_a_command_killed_in_the_middle_is_resumed_to_the_same_bytes(tmp_path, dcglearn):
-    """Killed for real, at whatever pass it has come to: as soon as the checkpoint holds a few
-    answers.
-    """
-    log, file, dcg = tmp_path / "log.parquet", tmp_path / "fit.checkpoint", tmp_path / "dcg.json"
-    dl.simulate.write_log(log, TRUTH, 40_000, lists="free", flip_rate=0.1)
-    process = subprocess.Popen(
-        [*COMMAND, "learn", log, "--checkpoint", file, "-o", dcg], stdout=subprocess.DEVNULL
-    )
-    while process.poll() is None and (not file.exists() or file.stat().st_size < 4000):
-        time.sleep(0.002)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert process.returncode == -signal.SIGKILL
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit.checkpoint", "log.parquet"]
-    assert dcglearn("learn", log, "--checkpoint", file, "--resume", "-o", dcg)[0] == 0
-    assert dcglearn("learn", log, "-o", tmp_path / "whole.json")[0] == 0
-    assert dcg.read_bytes() == (tmp_path / "whole.json").read_bytes()
 
 
 def test_several_files_of_other_formats_are_read_as_one_log(dcglearn, here):

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dcglearn.foundation.checkpoints import write_checkpoint
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.svmlight import read_queries
@@ -216,16 +215,3 @@ def test_show_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, dat
             *command,
         )
     assert "neither a file nor" in dcglearn("show", "none")[2]
-
-
-def test_show_of_a_checkpoint(dcglearn, data):
-    write_checkpoint("fit.checkpoint", {"C": 1}, b"one", b"two")
-    status, out, _ = dcglearn("show", "fit.checkpoint")
-    assert (
-        status == 0 and "checkpoint: whole" in out and "whole parts: 2" in out and "drops: 0" in out
-    )
-    with Path("fit.checkpoint").open("ab") as file:
-        file.write(b"torn")
-    assert "drops: 4" in dcglearn("show", "fit.checkpoint")[1]
-    Path("fit.checkpoint").write_bytes(b"dcglearn checkpoint 1\n")
-    assert "is not a dcglearn checkpoint, or damaged" in dcglearn("show", "fit.checkpoint")[2]

@@ -234,7 +234,6 @@ LONG = "x" * 300
         "learn log.jsonl -o {}",
         "learn log.jsonl -o {} --force",
         "learn log.jsonl -o {}/dcg.json",
-        "learn log.jsonl --checkpoint {}",
         "learn log.jsonl --plot {}.png",
         "convert log.jsonl -o {}",
         "convert log.jsonl --skip-bad {}",

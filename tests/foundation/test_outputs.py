@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dcglearn import DCGLearner, LinearRanker, UtilityLearner
+from dcglearn import DCGLearner
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
@@ -93,7 +93,6 @@ def test_what_cannot_be_written_is_known_before(here):
 
 LOG = random_log(30)
 QUERIES = letor_queries(6, n_features=4, sizes=(6, 9), random_state=0)
-LINEAR = LinearRanker(start="random", annealing=None, max_iter=2)
 
 OUTPUTS = {
     "DCG": TRUTH.save,
@@ -103,11 +102,6 @@ OUTPUTS = {
     "questions": lambda path: Questions(np.zeros((1, 2, 3), np.int8), *np.zeros((2, 1))).save(path),
     "picture": lambda path: save_figure(Figure(), path),
     "simulated log": lambda path: write_log(path, TRUTH, 10),
-    "checkpoint": lambda path: UtilityLearner().fit(LOG, checkpoint=path),
-    "checkpoint of a ranker": lambda path: LINEAR.fit(QUERIES, checkpoint=path),
-    "checkpoint to resume from": lambda path: UtilityLearner().fit(
-        LOG, checkpoint=path, resume=True
-    ),
     "bad lines": lambda path: read_preferences("log.jsonl", skip_bad=path),
 }
 

@@ -1,13 +1,12 @@
-"""Commands that are killed at their file operations, or find the disk full: what is left resumes,
-is old, or is new.
+"""Commands that are killed at their file operations, or find the disk full: what is left is old or
+new.
 
 python -m tests.hostile.stops --kills 500 --full-disks 200
 
 Each trial forks a process that runs a command of `dcglearn` in a folder of its own. It is killed
-before its n-th operation of `dcglearn.foundation.disk` (or in the middle of an append), or at a
-random moment, or a limit of size or a small disk stops its writes. Then every output must be absent
-or as before, or as after an undisturbed run; and the same command, with ``--resume`` where there is
-a checkpoint, must end with status 0 and the same outputs.
+before its n-th operation of `dcglearn.foundation.disk`, or at a random moment, or a limit of size
+or a small disk stops its writes. Then every output must be absent or as before, or as after an
+undisturbed run; and the same command must end with status 0 and the same outputs.
 """
 
 from __future__ import annotations
@@ -42,16 +41,7 @@ from tests.makers import write_svmlight, write_trec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-STEPS = (
-    "unfinished",
-    "synced",
-    "renamed",
-    "entered",
-    "removed",
-    "remove_leftover",
-    "made",
-    "appended",
-)
+STEPS = ("unfinished", "synced", "renamed", "entered", "removed", "remove_leftover", "made")
 """Functions of `disk` at which a process is stopped."""
 
 LONGEST = 120.0
@@ -62,30 +52,27 @@ TRACE = "Traceback (most recent call last)"
 
 @dataclass(frozen=True)
 class Target:
-    """A command, its output, and what resumes it."""
+    """A command and its output."""
 
     name: str
     command: tuple[str, ...]
     output: str
-    resumes_from: str = ""
-    """File or folder whose presence means that ``--resume`` continues."""
     replaces: bool = False
     """Whether an older output is there before, and ``--force`` is given."""
 
     def again(self, folder: Path) -> tuple[str, ...]:
         """Return the command for a second run, as a person would give it."""
-        resumes = self.resumes_from and (folder / self.resumes_from).exists()
         there = (folder / self.output / "model.json").exists() or (folder / self.output).is_file()
         forces = (there or self.replaces) and "--force" not in self.command
-        return (*self.command, *(["--resume"] if resumes else []), *(["--force"] if forces else []))
+        return (*self.command, *(["--force"] if forces else []))
 
 
-LEARN = ("learn", "log.jsonl", "-o", "dcg.json", "--checkpoint", "fit.checkpoint")
+LEARN = ("learn", "log.jsonl", "-o", "dcg.json")
 TRAIN = ("train", "train.svm", "--metric", "metric.json", "--folder", "model")
 TARGETS = (
-    Target("learn, kept", LEARN, "dcg.json", "fit.checkpoint"),
-    Target("learn, again", ("learn", "log.jsonl", "-o", "dcg.json"), "dcg.json", replaces=True),
-    Target("qp", (*LEARN, "--method", "qp"), "dcg.json", "fit.checkpoint"),
+    Target("learn", LEARN, "dcg.json"),
+    Target("learn, again", LEARN, "dcg.json", replaces=True),
+    Target("qp", (*LEARN, "--method", "qp"), "dcg.json"),
     Target("train", (*TRAIN, "--start", "random", "--restarts", "2"), "model"),
     Target("train, again", (*TRAIN, "--objective", "ridge"), "model", replaces=True),
     Target("trees", (*TRAIN, "--model", "trees", "--trees", "120"), "model"),
@@ -168,9 +155,8 @@ def command(
     return run
 
 
-def stop_at(n: int, torn: bool, count: Path | None = None) -> None:
-    """Kill this process before its n-th operation on the disk; with `torn`, in the middle of an
-    append.
+def stop_at(n: int, count: Path | None = None) -> None:
+    """Kill this process before its n-th operation on the disk.
 
     The number of operations so far is written to the file `count`.
     """
@@ -185,9 +171,6 @@ def stop_at(n: int, torn: bool, count: Path | None = None) -> None:
             if count is not None:
                 count.write_text(str(done))
             if done == n:
-                if torn and name == "appended":
-                    handle, data = arguments
-                    os.write(handle, data[: len(data) // 2])
                 os.kill(os.getpid(), signal.SIGKILL)
             return whole(*arguments)
 
@@ -223,7 +206,7 @@ class Harness:
         trial = self.place(target, "counted")
         shutil.copytree(before, trial)
         steps = self.folder / "steps"
-        self.must(command(self.first(target), lambda: stop_at(0, False, steps)), trial)
+        self.must(command(self.first(target), lambda: stop_at(0, steps)), trial)
         self.n_steps[target.name] = int(steps.read_text())
         started = time.monotonic()
         self.must(command(self.first(target)), after)
@@ -287,7 +270,6 @@ class Harness:
             self.fail(target, kind, "the output is neither old nor new")
         self.counts["left new" if found == after else "left as before"] += 1
         again = target.again(place)
-        self.counts["resumed"] += "--resume" in again
         status, words = forked(command(again), place)
         if status:
             self.counts["locked"] += 1
@@ -309,7 +291,7 @@ class Harness:
         n_steps = self.n_steps[target.name]
         most = min(n_steps, -(-2 * times // 3))
         for n in sorted(self.rng.sample(range(1, n_steps + 1), most)):
-            stop = functools.partial(stop_at, n, torn=self.rng.random() < 0.5)
+            stop = functools.partial(stop_at, n)
             self.trial(target, "kills at an operation", (-signal.SIGKILL,), stop)
         for _ in range(times - most):
             after = max(1e-3, self.rng.uniform(0, 1.1 * self.seconds[target.name]))

@@ -21,7 +21,6 @@ import polars as pl
 
 from dcglearn.cli.app import main
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.foundation.checkpoints import read_checkpoint, write_checkpoint
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.sources import zstd
 from dcglearn.foundation.validation import InputError
@@ -137,19 +136,8 @@ def _inflated(magic: bytes, member_of: Callable[[], Any]) -> Callable[[bytes], l
     return read
 
 
-CHECKPOINT_PARTS = [b"first part " * 20, b"second", b"\0" * 64]
 FEATURES = np.random.default_rng(0).normal(size=(12, 3))
 GRADED = np.arange(12) % 3, np.arange(12) // 4
-
-
-def _checkpoint(path: Path) -> int:
-    """Return how many parts are kept; each must be as it was written (learners check the order by
-    fingerprints).
-    """
-    parts, end = read_checkpoint(path, {"log": "abc"})
-    assert set(parts) <= set(CHECKPOINT_PARTS), "a damaged part was accepted"
-    assert 0 < end <= path.stat().st_size
-    return len(parts)
 
 
 def _model(path: Path) -> None:
@@ -293,11 +281,8 @@ FILES = {
 
 def targets(folder: Path) -> dict[str, Target]:
     """Return the readers; what is too large for a constant is made in `folder`."""
-    checkpoint, queries = folder / "good.checkpoint", Queries(FEATURES, *GRADED)
-    write_checkpoint(checkpoint, {"log": "abc"}, *CHECKPOINT_PARTS)
-    made = {"checkpoints": Target({"c.checkpoint": checkpoint.read_bytes()}, _checkpoint)}
-
     # models, each in a folder
+    queries, made = Queries(FEATURES, *GRADED), {}
     trees = BoostedRanker(n_trees=3, min_data_in_leaf=1)
     for name, ranker in (("models", RidgeRanker()), ("trees", trees)):
         ranker.fit(queries).save(folder / name)

@@ -33,10 +33,6 @@ def part(name):
     return dl.read_queries(FOLDER / f"{name}.txt", n_grades=4)
 
 
-def utility_learner(**options):
-    return dl.UtilityLearner(C=2.0, max_iter=20).fit(log(), **options)
-
-
 def linear():
     return dl.LinearRanker(dl.losses.ApproxNDCG(DCG), n_restarts=2, max_iter=5, random_state=4).fit(
         part("train")
@@ -59,8 +55,6 @@ def write(folder=FOLDER):
     for name, ranker in (("linear", linear()), ("trees", trees())):
         shutil.rmtree(folder / name, ignore_errors=True)
         ranker.save(folder / name)
-    (folder / "utility.checkpoint").unlink(missing_ok=True)
-    utility_learner(checkpoint=folder / "utility.checkpoint")
     facts = {name: read(folder / name) for name, read in READ.items()}
     (folder / "expected.json").write_text(json.dumps(facts, indent=0) + "\n")
 
@@ -98,9 +92,8 @@ READ = {
     "log.parquet": of_log,
     "linear": of_model,
     "trees": of_model,
-    "utility.checkpoint": lambda _: {"weights": utility_learner().utility_.weights.tolist()},
 }
-"""What each file says: its numbers or, of a checkpoint, those of the fit that it was written by."""
+"""What each file says."""
 
 if __name__ == "__main__":
     write()

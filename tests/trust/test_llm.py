@@ -107,16 +107,6 @@ def test_a_saved_fit_carries_the_machine(with_machine, alone, people, tmp_path):
     np.testing.assert_allclose(anew.dcg_.discounts, with_machine.dcg_.discounts, atol=1e-6)
 
 
-def test_a_fit_with_a_proxy_goes_on_from_its_checkpoint_to_the_same_bytes(
-    with_machine, people, tmp_path
-):
-    proxy, path = with_machine.fit_.machine.dcg, tmp_path / "fit.checkpoint"
-    DCGLearner().fit(people, llm=proxy, checkpoint=path)
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    resumed = DCGLearner().fit(people, llm=proxy, checkpoint=path, resume=True)
-    assert resumed.dcg_ == with_machine.dcg_
-
-
 def test_scikit_learn_passes_the_proxy_to_every_fold(people, monkeypatch):
     machine, passed = (
         people[:20],
