@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dcglearn import DCGLearner
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
@@ -97,7 +96,6 @@ QUERIES = letor_queries(6, n_features=4, sizes=(6, 9), random_state=0)
 OUTPUTS = {
     "DCG": TRUTH.save,
     "log": LOG.save,
-    "learner": lambda path: DCGLearner(loss="robust", n_starts=1).fit(LOG).save(path),
     "ranker": lambda path: RidgeRanker().fit(QUERIES).save(path),
     "questions": lambda path: Questions(np.zeros((1, 2, 3), np.int8), *np.zeros((2, 1))).save(path),
     "picture": lambda path: save_figure(Figure(), path),

@@ -97,9 +97,8 @@ def test_a_machine_that_always_names_the_left_list_is_left_out_or_ignored(people
     assert learner.score(new_pairs) > alone.score(new_pairs) - 0.02
 
 
-def test_a_saved_fit_carries_the_machine(with_machine, alone, people, tmp_path):
-    with_machine.save(tmp_path / "fit.json")
-    again = DCGLearner().fit(people, start=tmp_path / "fit.json")
+def test_a_start_carries_the_machine(with_machine, alone, people):
+    again = DCGLearner().fit(people, start=with_machine)
     assert again.fit_.machine.dcg == with_machine.fit_.machine.dcg
     assert [m.weight for m in again.members_] == [m.weight for m in with_machine.members_]
     np.testing.assert_allclose(again.dcg_.discounts, with_machine.dcg_.discounts, atol=1e-6)
