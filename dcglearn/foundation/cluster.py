@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.processes import SAFE_PATH, safe_import_paths
 from dcglearn.foundation.threads import one_thread
 from dcglearn.foundation.validation import InputError, InputTypeError
 from dcglearn.foundation.version import __version__
@@ -24,6 +23,9 @@ CONNECT = 10.0
 
 PATIENCE = 60.0
 """Seconds to wait for a new worker when none is left."""
+
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Environment variable that keeps the working folder off a Python process's import path."""
 
 
 class ClusterLost(RuntimeError):
@@ -106,6 +108,20 @@ def _local_client(n_processes: int, closing: contextlib.ExitStack) -> Client:
         client = closing.enter_context(Client(cluster))
         client.run(os.dup2, 2, 1)
     return client
+
+
+@contextlib.contextmanager
+def safe_import_paths() -> Iterator[None]:
+    """Keep the working folder, where a ``random.py`` may lie, off new processes' import path."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 def _keys_of_this_run() -> Any:
