@@ -96,8 +96,8 @@ def _two_metrics(
     depth: int | None,
     scale: ScaleOptions,
 ) -> tuple[list[AnyMetric], tuple[str, str]]:
-    """Return both metrics, those of files mapped, and their names with their depths."""
-    by_name = files_and_names([a, b], scale, METRICS)
+    """Return both metrics, and their names with their depths."""
+    by_name = files_and_names([a, b], METRICS)
     files = {name: metric for name, metric in by_name.items() if not isinstance(metric, str)}
 
     # two names take their number of grades from the documents

@@ -84,7 +84,7 @@ class EvaluationOptions:
 
     def evaluated(self, scales: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
         """Read the files and return the result of `evaluate`, or of a function called alike."""
-        metrics = files_and_names(self.metric or ["nDCG@10"], scales)
+        metrics = files_and_names(self.metric or ["nDCG@10"])
         with judgements_first(self.judgements, self.runs, "JUDGEMENTS RUN..."):
             judged = self.read_judgements(self.judgements)
             runs = read_runs(self.runs, duplicates=self.duplicates)

@@ -351,15 +351,14 @@ def _on_scale(
     """Return the label and the metric, with the grades of the data.
 
     A name takes its grades from the data and, without K, the depth of the longest list. An object
-    or a file is mapped by `scale`, with a warning, if `warn`, where it has more grades than the
-    data. Raise InputError if the data have a grade without a gain.
+    or a file gets a warning by `scale`, if `warn`, where it has more grades than the data. Raise
+    InputError if the data have a grade without a gain.
     """
     metric = metric_or_name(metric, accept=SCORING)
     sizes = [queries.n_grades or 1 for queries in data.values()]
 
-    # a name takes its grades and its depth from the data; there is nothing to map
+    # a name takes its grades and its depth from the data
     if isinstance(metric, NamedMetric):
-        scale.mapped({})
         longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
         label = metric.at(longest)
         dcg = read_metric(metric, max(n_grades, *sizes), longest)
@@ -367,12 +366,11 @@ def _on_scale(
         return label, dcg
 
     # others have a scale of their own
-    mapped = scale.mapped({label: metric})[label]
-    _refuse_grades(mapped, label, data)
+    _refuse_grades(metric, label, data)
     if warn:
         with scale.watched():
-            warn_of_scale({label: mapped.n_grades}, max(sizes), " with ".join(map(str, data)))
-    return label, mapped
+            warn_of_scale({label: metric.n_grades}, max(sizes), " with ".join(map(str, data)))
+    return label, metric
 
 
 def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
@@ -381,7 +379,7 @@ def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
         if top >= dcg.n_grades:
             raise InputError(
                 f"{path} has grade {top}, but {name} has gains for grades 0..{dcg.n_grades - 1}; "
-                "give a metric with as many grades as the labels have, or --map-grades",
+                "give a metric with as many grades as the labels have, or map it (DCG.map_grades)",
                 see="scales",
             )
 

@@ -200,7 +200,7 @@ def rankings_of(
         differing = ", ".join(f"{name} has {n}" for name, n in zip(names, sizes, strict=True))
         raise InputError(
             f"metrics of different numbers of grades cannot be compared: {differing}; map the "
-            "grades of the smaller scale to the larger one (DCG.map_grades, or --map-grades)"
+            "grades of the smaller scale to the larger one (DCG.map_grades)"
         )
     depth, n_grades = max(depths), sizes[0]
     if documents is None:

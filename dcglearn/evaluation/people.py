@@ -58,7 +58,7 @@ class ShownLists:
         return tuple(
             f"no shares of people under {measures[m]}: its judges know {grades_of(one.n_grades)}, "
             f"the judgements have {grades_of(self.n_grades)}; give --grades {one.n_grades} if the "
-            "scale is the same, or --map-grades"
+            "scale is the same, or map the metric (DCG.map_grades)"
             for m, one in self.other.items()
         )
 

@@ -513,8 +513,7 @@ def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -
         if judged.n_grades > size:
             raise InputError(
                 f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
-                f"{grades_of(size)}; map the grades of the judgements to its own (DCG.map_grades, "
-                "or --map-grades)",
+                f"{grades_of(size)}; map the grades of the judgements to its own (DCG.map_grades)",
                 see="scales",
             )
 

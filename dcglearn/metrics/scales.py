@@ -45,12 +45,6 @@ def grades_of(n_grades: int) -> str:
     return f"{n_grades} grades (0..{n_grades - 1})" if n_grades > 1 else "one grade (0)"
 
 
-def example_map(n_grades: int, of_metric: int) -> str:
-    """Return a map from a scale to a larger one, ends to ends, as an example: ``0=0,1=2,2=4``."""
-    step = (of_metric - 1) / max(n_grades - 1, 1)
-    return ",".join(f"{grade}={round(grade * step)}" for grade in range(n_grades))
-
-
 def warn_of_scale(
     declared: Mapping[str, int], n_grades: int, data: str, stacklevel: int = 3
 ) -> None:

@@ -178,7 +178,7 @@ def check_same_shape(llm: DCG | OpenLog, log: DCG | OpenLog) -> None:
             f"the LLM judge has {llm.n_grades} grades and {llm.depth} positions, the log "
             f"{log.n_grades} and {log.depth}: read both with the same n_grades= and depth= "
             "(--grades, convert --depth), or map the grades of the judge's DCG to those of the log "
-            "(DCG.map_grades, --map-grades)"
+            "(DCG.map_grades)"
         )
 
 

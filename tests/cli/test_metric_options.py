@@ -1,6 +1,5 @@
 """Metrics on the command line: depth of a name, scale of a file beside that of the data."""
 
-import json
 import sys
 
 import pytest
@@ -54,42 +53,12 @@ def test_another_scale_is_one_warning_with_both_named(dcglearn, misuse, files, c
     data = {"train": "train.svm", "coherence": "the list of documents"}.get(command[0], "qrels.txt")
     status, out, err = dcglearn(*command)
     assert (status, err.count("warning")) == (0, 1) and out
-    mismatch = f"five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); say which"
+    mismatch = f"five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); give"
     assert f"warning: {mismatch}" in err
-    assert "--map-grades 0=0,1=2,2=4, or give --grades 5" in err
+    assert "give --grades 5 if the scale is the same" in err and "(DCG.map_grades)" in err
     misuse("dcglearn: five.json has gains", *command, "--strict")
-    for remedy in (("--grades", 5), ("--map-grades", "0=0,1=2,2=4")):
-        status, out, err = dcglearn(*command, *remedy, "--strict")
-        assert (status, "warning" in err) == (0, False) and out
-
-
-def test_a_map_gives_what_the_mapped_metric_gives(dcglearn, files):
-    metrics = ("--metric", "five.json", "--metric", "three.json", "--metric", "nDCG@2")
-    options = ("--format", "jsonl", "--map-grades", "0=0,1=2,2=4")
-    status, out, err = dcglearn("evaluate", "qrels.txt", "mine.txt", *metrics, *options)
-    values = {row["measure"]: row["value"] for row in map(json.loads, out.splitlines())}
-    assert (status, err) == (0, "") and values["five.json"] == values["three.json"] != values[
-        "nDCG@2"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "metric", "words"),
-    [
-        ("0=0,1", "five.json", "'1' is not of the form 1=2"),
-        ("0=0,0=1", "five.json", "grade 0 occurs twice"),
-        ("0=0,2=4", "five.json", "has no grade 1; give each of 0..2 one"),
-        ("0=0,1=2,2=5", "five.json", "the map of grade 2=5: give 0 to 4"),
-        (
-            "0=0,1=1,2=2",
-            "three.json",
-            "every metric has 3 grades (0..2) too, so there is nothing to map",
-        ),
-        ("0=0,1=1,2=2", "nDCG@10", "no metric is a file"),
-    ],
-)
-def test_maps_that_do_not_fit(misuse, files, text, metric, words):
-    misuse(words, "evaluate", "qrels.txt", "mine.txt", "--metric", metric, "--map-grades", text)
+    status, out, err = dcglearn(*command, "--grades", 5, "--strict")
+    assert (status, "warning" in err) == (0, False) and out
 
 
 def test_a_top_grade_that_does_not_occur_is_a_note_of_the_dry_run(dcglearn, files):
@@ -123,7 +92,6 @@ def test_a_top_grade_that_does_not_occur_is_a_note_of_the_dry_run(dcglearn, file
         and err.count("warning: the metric of model has gains for 5 grades (0..4), but train.svm")
         == 1
     )
-    assert "warning" not in dcglearn("rank", "model", "train.svm", "--map-grades", "0=0,1=2,2=4")[2]
 
 
 def test_the_depth_used_is_printed(dcglearn, files):

@@ -143,7 +143,7 @@ def test_bands_say_what_people_tell_by_themselves(with_machine, people, reports)
         ),
         (
             ground_truth("D1", 6),
-            "the LLM judge has 6 grades and 10 positions, the log 5 and 10.*--map-grades",
+            "the LLM judge has 6 grades and 10 positions, the log 5 and 10.*DCG.map_grades",
         ),
         ("absent.parquet", "absent.parquet does not exist"),
     ],
