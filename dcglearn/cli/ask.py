@@ -215,12 +215,10 @@ def _judgements(
         )
 
     from dcglearn.learning.descriptions import DirectDescription
-    from dcglearn.readers.read_table import refuse_other_lists
     from dcglearn.trust.fit_learner import fit_learner
     from dcglearn.trust.llm import llm_dcg
 
     # the machine's are followed as far as people agree
-    refuse_other_lists(log, llm, mapping)
     verdicts = read_llm(llm, judged.n_grades)
     of_people = DirectDescription(n_grades=judged.n_grades)
     return judged, verdicts, fit_learner(judged, of_people, llm=llm_dcg(verdicts, judged))

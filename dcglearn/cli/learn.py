@@ -27,14 +27,7 @@ from dcglearn.cli.options import (
     said_now,
     write_figure,
 )
-from dcglearn.cli.reading import (
-    LogOptions,
-    PlainReading,
-    describe,
-    one_or_all,
-    recognised_lines,
-    say_reading,
-)
+from dcglearn.cli.reading import LogOptions, PlainReading, describe, recognised_lines, say_reading
 from dcglearn.cli.terminal import log_is_shown
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError, suffix_among
@@ -156,10 +149,6 @@ def learn(
     if cluster.engine is not None:
         measured = {name: getattr(trust, name) for name in MEASURED}
         source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
-    if learner.llm is not None:
-        from dcglearn.readers.read_table import refuse_other_lists
-
-        refuse_other_lists(one_or_all(source.log), learner.llm, source.log_mapping)
 
     if dry_run:
         _show_log(source, outputs, cluster)

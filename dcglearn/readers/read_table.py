@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.inputs import Paths, is_path
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import (
-    EMPTY,
     Counts,
     Fields,
     Flags,
@@ -25,12 +24,10 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
-from dcglearn.readers.cell_values import shown
 from dcglearn.readers.column_roles import (
     PREFERENCE,
     RATING,
     ColumnsByRole,
-    Record,
     Roles,
     Table,
     by_role,
@@ -41,7 +38,7 @@ from dcglearn.readers.grade_scale import agreed, check_levels, naming_scale, wit
 from dcglearn.readers.line_formats import Source
 from dcglearn.readers.long_tables import KeptLines, open_shaped, remarks_on
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import log_files, name_of, opener_of, records_of
+from dcglearn.readers.openers import log_files, name_of, opener_of
 from dcglearn.readers.rated_lists import pairs_of_ratings, with_ratings
 from dcglearn.readers.shown_order import check_first, names_of_lists, remarks_on_letters, with_lists
 from dcglearn.readers.upside_down import (
@@ -53,69 +50,6 @@ from dcglearn.readers.upside_down import (
     turned,
 )
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
-
-ID = "id of a judgement"
-ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | {
-    ID: PREFERENCE["id"]
-}
-
-
-def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None:
-    """Raise InputError if an id has other queries, lists or documents in the two files.
-
-    They may not be one file either: a DCG of the same verdicts follows them too well.
-    """
-    # a pipe is read once, and logs in parts have no ids
-    files = [Path(file) for file in log_files(people)]
-    if not all(file.is_file() for file in [*files, Path(machine)]):
-        return
-    if any(file.samefile(machine) for file in files):
-        raise InputError(f"{machine} holds people's verdicts: give the file of the LLM judge's")
-
-    # the reader of the whole file says what is wrong with it
-    try:
-        own, *_ = read_columns(people, ROLES, mapping)
-        its, *_ = read_columns(machine, ROLES, LogMapping(n_grades=mapping.n_grades, as_is=True))
-    except InputError:
-        return
-
-    # the judgements of both, by their ids
-    rows = {name: row for row, name in enumerate(own.get(ID, [])) if name}
-    for row, name in enumerate(its.get(ID, [])):
-        if name not in rows:
-            continue
-
-        # the same judgement, if nothing of it differs
-        there, here = _judged(own, rows[name]), _judged(its, row)
-        for part in here.keys() & there.keys():
-            if here[part] != there[part]:
-                # where, and what each says
-                raise InputError(
-                    f"{_place(machine, name)}: the judgement with id {shown(name)} is of {part} "
-                    f"{shown(here[part])}, and in {name_of(people)} of {shown(there[part])}: "
-                    "correct one of the two or, if ids only number the lines, leave them out "
-                    f"(dcglearn convert {machine} --columns id= -o FILE does)"
-                )
-
-
-def _place(machine: str, name: str) -> str:
-    """Return the place of the line with an id."""
-    lines = records_of(machine, {ID: ROLES[ID]})
-    return next((place for place, line in lines if str(line.get(ID)) == name), machine)
-
-
-def _judged(table: Table, row: int) -> Record:
-    """Return what was judged in a row, by name, whatever the order of the two lists."""
-    sides = [table[side][row].tolist() for side in ("a", "b")]
-    judged: Record = {
-        "the lists": sorted([grade for grade in grades if grade != EMPTY] for grades in sides)
-    }
-    if "query" in table:
-        judged["the query"] = str(table["query"][row])
-    docs = [str(table[role][row]) for role in ("docs_a", "docs_b") if role in table]
-    if docs:
-        judged["the documents"] = sorted(names.replace("\t", ", ") for names in docs)
-    return judged
 
 
 @dataclass(frozen=True)
