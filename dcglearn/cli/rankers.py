@@ -15,7 +15,6 @@ from dcglearn.cli.command import (
     examples,
     first_row,
     input_option,
-    input_row,
     model_row,
     output_row,
     scale_row,
@@ -76,9 +75,7 @@ class TrainingData:
     )
     valid: Path | None = model_row("Validation data, to choose the stage of the training.")
     groups: Groups = None
-    valid_groups: Path | None = input_row("Group sizes of the validation data.")
     grades: Grades = None
-    features: int | None = input_row("Number of features.", metavar="D")
     zero_based: ZeroBased = False
 
     def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
@@ -86,12 +83,12 @@ class TrainingData:
         read = partial(
             dl.read_queries, n_grades=self.grades, zero_based=self.zero_based, missing=missing
         )
-        queries = read(self.data, self.groups, n_features=self.features)
+        queries = read(self.data, self.groups)
         if self.valid is None:
             return queries, None
 
         # validation data have the features and the scale of the training
-        validation = read(self.valid, self.valid_groups, n_features=queries.shape[1])
+        validation = read(self.valid, n_features=queries.shape[1])
         top = max(queries.n_grades or 1, validation.n_grades or 1)
         return replace(queries, n_grades=top), validation
 
@@ -120,10 +117,8 @@ class ModelOptions:
     threads: int | None = scale_row(
         "Boosted trees: threads; by default the processors that are free now.", min=1
     )
-    solver: Literal["cg", "lbfgs", "sgd"] = model_row("Linear models: optimiser.", "cg")
     start: Literal["ridge", "ranksvm", "random"] = model_row("Linear models: the start.", "ridge")
     restarts: int = model_row("Linear models: starts, those after the first at random.", 1)
-    l2: float | None = model_row("Linear models: penalty on leaving the start; else its own.")
     seed: Seed = 0
 
     @property
@@ -153,16 +148,13 @@ class ModelOptions:
             return self._trees(dcg, validated)
 
         # linear models
-        penalty: Fields = {} if self.l2 is None else {"l2": self.l2}
         if self.objective_name in LOSSES:
             return dl.LinearRanker(
                 self._loss(dcg),
                 metric=dcg,
-                solver=self.solver,
                 start=self.start,
                 n_restarts=self.restarts,
                 random_state=self.seed,
-                **penalty,
             )
 
         # those with a loss of their own
@@ -170,7 +162,7 @@ class ModelOptions:
             return dl.rankers.SparseRanker(dcg)
         if self.objective_name == "ranksvm":
             return dl.rankers.RankSVMRanker(metric=dcg)
-        return dl.rankers.RidgeRanker(dcg, **penalty)
+        return dl.rankers.RidgeRanker(dcg)
 
     def _trees(self, dcg: DCG, validated: bool) -> Any:
         # with validation data, stop after 50 trees without a better value
@@ -178,6 +170,7 @@ class ModelOptions:
         if self.patience is None and validated:
             patience = 50
 
+        threads: Fields = {} if self.threads is None else {"num_threads": self.threads}
         return dl.BoostedRanker(
             self._loss(dcg),
             metric=dcg,
@@ -186,7 +179,7 @@ class ModelOptions:
             n_trees=self.trees,
             num_leaves=self.leaves,
             learning_rate=self.learning_rate,
-            **({} if self.threads is None else {"num_threads": self.threads}),
+            **threads,
         )
 
     def _loss(self, dcg: DCG) -> Any:

@@ -90,13 +90,13 @@ def fit_dcg(
     warm: WarmStart | None = None,
     *,
     refit: str = "never",
-    judged: JudgementSource | None = None,
+    judged: Any = None,
     independent: bool = False,
 ) -> tuple[DirectFit, FittedDCG]:
     """Fit the DCG to an opened log, and keep the model and the judgements.
 
-    `judged` are judgements that are fitted instead of the log's. Judgements that are `independent`
-    all count, however few their lists.
+    `judged` has the `sums` of judgements that are fitted instead of the log's. Judgements that are
+    `independent` all count, however few their lists.
     """
     # check what is asked for
     one_of(refit, "refit", ("never", "if_worse"))

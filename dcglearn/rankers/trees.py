@@ -195,7 +195,8 @@ class BoostedRanker(Ranker):
             if has_missing(queries.features):
                 raise InputError("start: a linear model takes no missing values; leave start out")
             self.base_ = start_of(self.start, queries, self.metric_)
-        return Task(training, self, *weights, self._parameters())
+        by_query, by_document = weights
+        return Task(training, self, by_query, by_document, self._parameters())
 
     def _parameters(self) -> Fields:
         """Return LightGBM's parameters; the trees are the same with any number of threads."""
