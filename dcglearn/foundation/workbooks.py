@@ -24,10 +24,10 @@ Engines make a table of them all, and end the process where the memory does not 
 
 _PLACE = re.compile(
     rb"<(?:\w+:)?(row|c|mergeCell|hyperlink)\b"  # an element, its column and its row
-    rb"""(?:[^>]*?\s(?:r|ref)=["'](?:[^"':]*:)?\$?([A-Z]*)\$?([0-9]+)["'])?"""
+    rb"""(?:[^<>]*?\s(?:r|ref)=["'](?:[^"':<>]*:)?\$?([A-Z]*)\$?([0-9]+)["'])?"""
 )
 
-_SHEET = re.compile(r"""<(?:\w+:)?sheet\s[^>]*?\bname=["']([^"']*)""")
+_SHEET = re.compile(r"""<(?:\w+:)?sheet\s[^<>]*?\bname=["']([^"']*)""")
 
 
 def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:

@@ -93,8 +93,9 @@ def test_one_far_cell_is_refused_by_the_command(misuse, book, here):
     )
 
 
-def test_a_sheet_that_is_no_xml_is_refused(book):
-    refused("cannot be read .*; save it as CSV", read_preferences, book(rows="<row"))
+@pytest.mark.parametrize("rows", ["<row", "<c " * 300_000, "<c r='" * 300_000])
+def test_a_sheet_that_is_no_xml_is_refused(book, rows):
+    refused("cannot be read .*; save it as CSV", read_preferences, book(rows=rows))
 
 
 @pytest.mark.parametrize(
