@@ -1,1 +1,1 @@
-"""Logs larger than memory: Parquet parts and Dask."""
+"""Logs in parts over a Dask cluster, read from Parquet."""
