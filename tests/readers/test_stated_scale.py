@@ -214,12 +214,3 @@ def test_convert_keeps_what_it_was_told_and_learn_prints_the_names(dcglearn, mis
         tmp_path / "x.csv",
     )
     refused("x.csv: logs are not written as .csv", log.save, tmp_path / "x.csv")
-    for suffix in (".csv", ".parquet"):
-        verdicts = tmp_path / f"verdicts{suffix}"
-        misuse(
-            f"verdicts are not written as {suffix}; give .jsonl, .ndjson, .json",
-            "judge",
-            plain,
-            "--log",
-            verdicts,
-        )
