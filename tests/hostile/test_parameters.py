@@ -46,16 +46,7 @@ WRONG = {
 }
 """Values by what they are; most have no meaning for most parameters."""
 
-COUNTS = {
-    "n_starts",
-    "max_iter",
-    "n_restarts",
-    "n_trees",
-    "n_points",
-    "n_rounds",
-    "truncate_every",
-    "max_pairs",
-}
+COUNTS = {"n_starts", "max_iter", "n_restarts", "n_trees", "n_points", "n_rounds", "truncate_every"}
 COUNTS |= {"patience", "max_in_a_row", "random_state"}
 
 OPTIONAL = {
