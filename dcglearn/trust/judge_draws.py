@@ -42,7 +42,7 @@ def with_judges(fit: DirectFit, log: OpenLog) -> DirectFit:
     return judged_by(fit, judges)
 
 
-def judged_by(fit: DirectFit, judges: Judges | None) -> DirectFit:
+def judged_by(fit: DirectFit, judges: Judges) -> DirectFit:
     """Return a fit whose metric has these judges."""
     return replace(fit, dcg=replace(fit.dcg, judges=judges))
 
