@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from dcglearn import DCG, disagreement, textbook_dcgs
+from dcglearn import DCG, ListUtility, disagreement, textbook_dcgs
+from dcglearn import metric as metric_of
 from dcglearn.coherence import disagreement_matrix
 from dcglearn.coherence import pair_shares as disagreement_module
 from dcglearn.coherence.pair_shares import pair_counts
@@ -160,3 +161,16 @@ def test_bad_input():
         standard("linear", "rbp0.8", 2),
         [3, 3],
     )
+
+
+def test_disagreement_with_a_list_utility_is_sampled():
+    dcg = DCG.standard(4, 6)
+    same = disagreement(ListUtility(dcg.gains, dcg.discounts), dcg, n_pairs=2000)
+    assert (same.share, same.exact) == (0, False)
+    err = metric_of("ERR@6", n_grades=4)
+    lists = np.random.default_rng(1).integers(0, 4, (2, 20_000, 6))
+    ours, other = (
+        np.sign(metric.score(lists[0]) - metric.score(lists[1])) for metric in (err, dcg)
+    )
+    found = disagreement(err, dcg, n_pairs=20_000)
+    assert found.share == pytest.approx((ours * other == -1).mean(), abs=0.02)
