@@ -52,7 +52,7 @@ def changes_page():
 def reading_options():
     """Return the table of reading options in logs.md, of which each row stands in `LogMapping`."""
     rows = [
-        "| in Python and in the file | on the command line | type | |",
+        "| in Python | on the command line | type | |",
         "| --- | --- | --- | --- |",
     ]
     for name, row in OPTIONS.items():
