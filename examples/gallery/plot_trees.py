@@ -21,7 +21,7 @@ for loss, name in (
 ):
     values = []
     for n_trees in (5, 20, 60):
-        ranker = dl.BoostedRanker(loss, n_trees=n_trees, metric=steep, verbose=-1).fit(
+        ranker = dl.BoostedRanker(loss, n_trees=n_trees, metric=steep, verbosity=-1).fit(
             train
         )
         values.append(ranker.evaluate(valid, metric=steep).mean())
