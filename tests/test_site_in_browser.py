@@ -22,7 +22,7 @@ SEARCHES = {
     "my grades are stars": "logs",
     "google forms": "logs",
     "excel": "logs",
-    "clicks": "logs",
+    "clicks": "recipes",
     "MRR": "metrics",
     "average precision": "metrics",
     "cohen kappa": "noise_and_judges",
