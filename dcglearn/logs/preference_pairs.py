@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, Unpack
 
@@ -387,9 +387,13 @@ class PreferencePairs(Columns, Weighted):
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies; ties count as pairs."""
-        from dcglearn.logs.visibility import visible_to
+        from dcglearn.logs.visibility import gram_matrix, visibility
 
-        return replace(visible_to(self), grade_names=self.grade_names)
+        gram = gram_matrix(self.preferred, self.other, self.n_grades)
+        lists = self.preferred, self.other
+        occurs = [any((grades == g).any() for grades in lists) for g in range(self.n_grades)]
+        names = self.grade_names
+        return visibility(gram, np.array(occurs), graded=self.graded, grade_names=names)
 
     def gaps(self, metric: Metric) -> Floats:
         """Return by how much a metric scores a pair's first list higher than the second, (n,)."""

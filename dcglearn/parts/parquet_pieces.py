@@ -10,7 +10,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.sources import plain_types
-from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PolarsFrame, errors_in
+from dcglearn.foundation.validation import Grades, InputError, PolarsFrame, errors_in
 from dcglearn.logs.repeats import RowMarks, marks_of, reasons_of_parts
 from dcglearn.parts.parted_log import Facts, checked_scale, facts_of, joined
 from dcglearn.readers.column_roles import PREFERENCE, ColumnsByRole, by_role
@@ -253,7 +253,7 @@ def stated_in_files(files: Sequence[str], mapping: LogMapping) -> LogMapping:
 
 def check_levels_of_files(facts: Facts, files: Sequence[str], mapping: LogMapping) -> None:
     """Raise InputError if the grades of a log are no scale, naming the row of a stray grade."""
-    counts = facts.grades[:MAX_GRADES]
+    counts = facts.grades
     if files and is_stray(counts):
         with errors_in(_place(files, mapping, facts.top)):
             check_scale(counts)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import EMPTY, Counts, Floats, InputError, Integers
-from dcglearn.logs import visibility
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.logs.pair_sums import PairSums
 from dcglearn.logs.preference_pairs import Agreement, AnyLog, Metric, PreferencePairs
 from dcglearn.logs.thinning import Marks, marks_of_parts
 from dcglearn.logs.unique_rows import packed
+from dcglearn.logs.visibility import Visibility, gram_matrix, visibility
 from dcglearn.metrics.reading import MetricLike, read_metric
+from dcglearn.readers.grade_scale import grade_counts
 
 SAMPLE = 1 << 15
 """Approximate number of pairs in a sample of a log."""
@@ -54,8 +54,8 @@ class Facts:
 
     `depths` are those of the parts that hold pairs (a sound log has one); `n_equal` counts the
     pairs of equal lists, `n_ties` the ties among the pairs whose lists differ, and `weight` is the
-    weight of the latter, ties included; `grades`, shape (256,), says how often each grade occurs as
-    uint8 (255 = unknown); `raters` is None if no part has that column; `dropped` counts what the
+    weight of the latter, ties included; `grades`, shape (127,), says how often each grade occurs;
+    `raters` is None if no part has that column; `dropped` counts what the
     reader left out; `sided` tells whether it is known which list was shown first.
     """
 
@@ -88,7 +88,7 @@ class Facts:
     @property
     def top(self) -> int:
         """The largest grade; -1 if none is known."""
-        return int(np.flatnonzero(self.grades[:128]).max(initial=-1))
+        return int(np.flatnonzero(self.grades).max(initial=-1))
 
 
 def facts_of(log: PreferencePairs) -> Facts:
@@ -105,7 +105,7 @@ def facts_of(log: PreferencePairs) -> Facts:
         n_equal=n - int(unlike.sum()),
         n_ties=0 if log.tie is None else int((log.tie & unlike).sum()),
         weight=float(unlike.sum() if log.weight is None else log.weight[unlike].sum()),
-        grades=visibility.grade_counts(log.preferred, log.other),
+        grades=grade_counts(log.preferred, log.other),
         raters=raters,
         dropped=dict(log.dropped),
         sided=n > 0 and log.swapped is not None,
@@ -176,16 +176,11 @@ class PartedLog:
         """Return the number of distinct lists: exact up to `SKETCH`, estimated above."""
         return float(self.parts.total(sketch_of, decided).count)
 
-    def visible(self) -> visibility.Visibility:
+    def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies."""
-        # a sample tells it, if no pair of all shows more
-        shape = (self.depth, self.n_grades)
-        occurring = np.flatnonzero(self.facts.grades[: self.n_grades]).tolist()
-        seen = visibility.visibility(_gram(self.thinned(SAMPLE), shape), shape, occurring)
-        sums = self.parts.total(_mixture_sums, visibility.blind_mixture(seen.invisible))
-        if not visibility.is_blind(sums, len(self)):
-            seen = visibility.visibility(self.parts.total(_gram, shape), shape, occurring)
-        return replace(seen, grade_names=self.grade_names)
+        gram = self.parts.total(_gram, self.n_grades)
+        occurs = self.facts.grades[: self.n_grades] > 0
+        return visibility(gram, occurs, grade_names=self.grade_names)
 
 
 OpenLog: TypeAlias = PreferencePairs | PartedLog
@@ -226,13 +221,8 @@ def joined(logs: Sequence[AnyLog], n_grades: int, grade_names: Sequence[str] | N
     return type(logs[0]).unchecked(n_grades=n_grades, grade_names=names, **lists, **columns)
 
 
-def _gram(log: PreferencePairs, shape: tuple[int, int]) -> Floats:
-    return visibility.gram_matrix(log.preferred, log.other, shape)
-
-
-def _mixture_sums(log: PreferencePairs, mixture: Floats) -> PairSums:
-    log = differing_pairs(log)
-    return visibility.mixture_sums(log.preferred, log.other, mixture)
+def _gram(log: PreferencePairs, n_grades: int) -> Floats:
+    return gram_matrix(log.preferred, log.other, n_grades)
 
 
 def differing_pairs(log: AnyLog) -> AnyLog:

@@ -27,11 +27,18 @@ FEW_LEVELS = 7
 """A scale is proposed for up to this many grades, since more may be numbers of documents."""
 
 
+def grade_counts(*lists: Grades) -> Integers:
+    """Return how often each grade occurs, shape (127,)."""
+    counts = np.zeros(MAX_GRADES, dtype=np.int64)
+    for grades in lists:
+        for block in np.array_split(grades.ravel(), grades.size // (1 << 18) + 1):
+            counts += np.bincount(block[block >= 0], minlength=MAX_GRADES)
+    return counts
+
+
 def check_grades(first: Grades, second: Grades) -> None:
     """Raise InputError if the grades of lists are no scale of a few levels."""
-    from dcglearn.logs.visibility import grade_counts
-
-    check_scale(grade_counts(first, second)[:MAX_GRADES])
+    check_scale(grade_counts(first, second))
 
 
 def is_stray(counts: Integers, largest_share: float = 0.005) -> bool:
@@ -130,10 +137,8 @@ def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -
     if mapping.n_known is not None or not lists:
         return []
 
-    from dcglearn.logs.visibility import grade_counts  # it loads the kernels
-
     # counts of the grades as the lines write them
-    counts = np.sum([grade_counts(grades, grades[:0]) for grades in lists], axis=0)[:MAX_GRADES]
+    counts = grade_counts(*lists)
     top = int(np.flatnonzero(counts).max(initial=0))
     code = top
     if mapping.best_grade is not None:

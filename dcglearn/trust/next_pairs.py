@@ -299,7 +299,6 @@ def _directions(
     ``d d'`` over the pairs asked, and the parameters, (p,), are those of the present metric.
     """
     refuse_too_deep(metric.depth, metric.n_grades)
-    shape = metric.depth, metric.n_grades
 
     # the parameters are the weights: d says which grades differ at which positions
     ahead, behind = (encode(pairs[:, side], metric.n_grades) for side in (0, 1))
@@ -307,7 +306,7 @@ def _directions(
     information = PRIOR * np.eye(rows.shape[1])
     if len(asked):
         first, second = np.ascontiguousarray(asked.transpose(1, 0, 2))
-        information += gram_matrix(first, second, shape)
+        information += gram_matrix(first, second, metric.n_grades)
     return rows, information, metric.utility.weights.ravel()
 
 
