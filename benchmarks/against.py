@@ -80,7 +80,7 @@ def likelihood(n: int, n_levels: int = 0, n_raters: int = 1) -> Callable[[], Any
 
 
 def pair_sums(n: int) -> Callable[[], Any]:
-    from dcglearn.logs.pair_sums import pair_sums
+    from dcglearn.learning.pair_sums import pair_sums
 
     (first, second), one = ordered(n), np.ones(1)
     weights = np.outer(1 / np.log2(np.arange(2, 12)), np.arange(5.0) / 20)

@@ -43,7 +43,7 @@ WINGS = {
     "parts": "readers logs metrics foundation",
     "readers": "logs metrics foundation",
     "losses": "metrics kernels foundation",
-    "logs": "kernels foundation",
+    "logs": "foundation",
     "metrics": "kernels foundation",
     "kernels": "foundation",
     "foundation": "",

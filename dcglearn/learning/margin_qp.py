@@ -19,7 +19,7 @@ import numpy as np
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.minimise import solved_definite
-from dcglearn.logs.pair_sums import PairSums, pair_sums
+from dcglearn.learning.pair_sums import PairSums, pair_sums
 from dcglearn.logs.thinning import Weighted
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.margin_qp import Pairs
 from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points
-from dcglearn.logs.pair_sums import PairSums
+from dcglearn.learning.pair_sums import PairSums
 from dcglearn.logs.thinning import marks_of_parts
 from dcglearn.parts.parted_log import Parts
 

@@ -17,9 +17,8 @@ import numpy as np
 from dcglearn.coherence import pair_shares
 from dcglearn.evaluation import arrays
 from dcglearn.kernels.library import function
-from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, trust_region
+from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, pair_sums, trust_region
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
-from dcglearn.logs import pair_sums
 from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
 from dcglearn.losses.objective import Batch as ObjectiveBatch
 from dcglearn.metrics.smooth_discount import SmoothDiscount

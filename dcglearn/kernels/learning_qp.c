@@ -1,4 +1,4 @@
-/* The sums over pairs of the QP, from int8 grades; shapes as in dcglearn/logs/pair_sums.py. */
+/* The sums over pairs of the QP, from int8 grades; shapes as in dcglearn/learning/pair_sums.py. */
 #include "dcglearn.h"
 
 /* Margin less the difference of the utilities of two lists; `flat` has columns for -1. */

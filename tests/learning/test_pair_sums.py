@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation import threads as chunks
-from dcglearn.logs import pair_sums as kernel
-from dcglearn.logs.pair_sums import pair_sums
+from dcglearn.learning import pair_sums as kernel
+from dcglearn.learning.pair_sums import pair_sums
 from dcglearn.logs.preference_pairs import encode
 
 ONE = np.ones(1)
