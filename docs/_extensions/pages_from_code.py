@@ -51,10 +51,7 @@ def changes_page():
 
 def reading_options():
     """Return the table of reading options in logs.md, of which each row stands in `LogMapping`."""
-    rows = [
-        "| in Python | on the command line | type | |",
-        "| --- | --- | --- | --- |",
-    ]
+    rows = ["| in Python | on the command line | type | |", "| --- | --- | --- | --- |"]
     for name, row in OPTIONS.items():
         written, summary = row.written.replace("|", "\\|"), row.summary.replace("|", "\\|")
         option = name.removeprefix("n_").replace("_", "-")

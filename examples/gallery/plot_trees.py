@@ -21,9 +21,9 @@ for loss, name in (
 ):
     values = []
     for n_trees in (5, 20, 60):
-        ranker = dl.BoostedRanker(loss, n_trees=n_trees, metric=steep, verbosity=-1).fit(
-            train
-        )
+        ranker = dl.BoostedRanker(
+            loss, n_trees=n_trees, metric=steep, verbosity=-1
+        ).fit(train)
         values.append(ranker.evaluate(valid, metric=steep).mean())
     axes.plot([5, 20, 60], values, "o-", label=name)
 axes.set(xlabel="trees", ylabel="NDCG on validation queries")
