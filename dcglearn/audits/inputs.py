@@ -10,14 +10,14 @@ from dcglearn.coherence.verdict import Coherence, coherence
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
+from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
 from dcglearn.metrics.textbook import NamedMetric
-from dcglearn.parts.open_log import check_log
-from dcglearn.parts.usable_pairs import tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands_or_why, drawn_judges
 from dcglearn.trust.calibration import shrunk
+from dcglearn.trust.coins import check_log, tells_nothing
 from dcglearn.trust.comparison import Comparison
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted

@@ -24,8 +24,8 @@ from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import read_metric
 from dcglearn.metrics.scales import ScaleWarning
-from dcglearn.parts.usable_pairs import ASSUMED
 from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
+from dcglearn.trust.coins import ASSUMED
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.resampling import no_more_lists
 

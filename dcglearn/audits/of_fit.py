@@ -9,7 +9,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import DirectFit, Fit
 from dcglearn.metrics.dcg import DCG
-from dcglearn.parts.usable_pairs import ASSUMED
+from dcglearn.trust.coins import ASSUMED
 
 
 def learned_from_coins(dcg: DCG) -> Section:

@@ -11,12 +11,13 @@ from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
 from dcglearn.learning.descriptions import cautions_of
+from dcglearn.learning.usable_pairs import REASON, one_sided_raters
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.parted_log import contents, differing_pairs
-from dcglearn.parts.usable_pairs import NO_SIGNAL, REASON, one_sided_raters
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.coins import NO_SIGNAL
 
 
 def log_parts(inputs: Inputs) -> dict[str, Finding]:

@@ -15,8 +15,8 @@ from dcglearn.foundation.validation import Fields, Grades
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import as_curves
-from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
 
 
 def verdict_section(inputs: Inputs) -> Section:

@@ -25,12 +25,12 @@ from dcglearn.learning.descriptions import (
     warn_of,
 )
 from dcglearn.learning.fit_utility import fit_qp
+from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import metric_in_use
-from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL, tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.coins import ASSUMED, NO_SIGNAL, check_log, tells_nothing
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.judge_draws import judged_by
 from dcglearn.trust.llm import llm_dcg, llm_report

@@ -20,9 +20,10 @@ from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import MetricLike, read_metric
-from dcglearn.parts.open_log import Log, check_log, opened_log
+from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.coins import check_log
 
 P = ParamSpec("P")
 

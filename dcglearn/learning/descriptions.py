@@ -296,8 +296,8 @@ class DirectFit:
     `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held
     ties. `members` are those of a blend. `weighed_on` is the weight of the judgements; of a blend
     that keeps the weights of its start, the weight of the judgements behind these. `wrong_share` is
-    that of `wrong_verdicts`. `cautions` are warnings of the log, `unconverged` warns of a descent
-    that stopped too early, or is empty.
+    that of `wrong_verdicts`, `contrary` are raters who contradict the others. `cautions` are
+    warnings of the log, `unconverged` warns of a descent that stopped too early, or is empty.
     """
 
     results: ClassVar = (
@@ -323,6 +323,7 @@ class DirectFit:
     members: tuple[Member, ...] = ()
     weighed_on: float = 0.0
     wrong_share: float = 0.0
+    contrary: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     unconverged: str = ""
 

@@ -27,13 +27,12 @@ from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_of
-from dcglearn.learning.wrong_verdicts import CONTRARY_LEVEL, contrary_raters, wrong_share
+from dcglearn.learning.wrong_verdicts import contrary_raters, wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG, grade_labels
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog, with_grades
-from dcglearn.parts.usable_pairs import tells_nothing
 
 _LOG = logging.getLogger(__name__)
 
@@ -283,8 +282,8 @@ def _direct_fit(
 
     # the best gain and the first discount are fixed
     n_free = model.n_grades - 2 + model.depth
-    contrary = _contrary(log, fitted, judgements, result)
-    return replace(fitted, cautions=_cautions(fitted.n_effective, n_free, contrary))
+    contrary = _contrary(fitted, judgements, result)
+    return replace(fitted, contrary=contrary, cautions=_cautions(fitted.n_effective, n_free))
 
 
 def _facts_of_search(result: Optimum, judgements: JudgementSource) -> Fields:
@@ -327,37 +326,24 @@ def _notes(visible: Visibility) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _contrary(
-    log: OpenLog, fitted: DirectFit, judgements: JudgementSource, result: Optimum
-) -> list[str]:
-    """Return the raters who contradict the others beyond chance, none of a log of coin flips."""
+def _contrary(fitted: DirectFit, judgements: JudgementSource, result: Optimum) -> tuple[str, ...]:
+    """Return the raters who contradict the others beyond chance."""
     # an error rate above 1/2 is a rater who mistakes the sides, or chance
     errors = fitted.rater_error
     if not any(error > 0.5 for error in errors.values()):
-        return []
+        return ()
     points = result.model.points(result.theta[None])
     beyond = contrary_raters(judgements.thinned(SAMPLE).merged(), points)
     rows = zip(errors.items(), beyond, strict=True)
-    names = [name for (name, error), is_contrary in rows if error > 0.5 and is_contrary]
-    return names if names and not tells_nothing(log) else []
+    return tuple(name for (name, error), is_contrary in rows if error > 0.5 and is_contrary)
 
 
-def _cautions(n_effective: float, n_free: int, contrary: Sequence[str]) -> tuple[str, ...]:
-    """Return the cautions of too few judgements, and of raters who contradict the others."""
-    cautions = []
-    if n_effective < n_free:
-        cautions.append(
-            f"the log tells as much as {number_of(n_effective, 'independent judgements', 'g')}, "
-            f"fewer than the {n_free} gains and discounts to learn: what it does not show is set "
-            f"by the prior, smooth curves {pointer('too-few')}"
-        )
-
-    # raters are named, since their verdicts count for the other list
-    if contrary:
-        cautions.append(
-            f"raters who contradict the others more often than not: {', '.join(contrary)} (tested "
-            f"at a level of {CONTRARY_LEVEL:.0%} for all raters); their verdicts are counted "
-            "reversed: check whether they took the worse for the better "
-            f"{pointer('contrary-raters')}"
-        )
-    return tuple(cautions)
+def _cautions(n_effective: float, n_free: int) -> tuple[str, ...]:
+    """Return the caution of too few judgements."""
+    if n_effective >= n_free:
+        return ()
+    return (
+        f"the log tells as much as {number_of(n_effective, 'independent judgements', 'g')}, "
+        f"fewer than the {n_free} gains and discounts to learn: what it does not show is set "
+        f"by the prior, smooth curves {pointer('too-few')}",
+    )

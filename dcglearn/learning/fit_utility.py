@@ -11,11 +11,11 @@ from dcglearn.foundation.validation import Counts, Floats, InputError, filled, p
 from dcglearn.learning.descriptions import QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
+from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import Utility
 from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs, with_grades
-from dcglearn.parts.usable_pairs import learnable
 
 _LOG = logging.getLogger(__name__)
 

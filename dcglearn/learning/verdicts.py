@@ -13,11 +13,11 @@ from dcglearn.foundation.validation import UNKNOWN, Counts, Floats, Grades, Inpu
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
+from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs
-from dcglearn.parts.usable_pairs import learnable
 
 SMALL = 1 << 15
 """Fewer judgements than this are gathered into memory."""

@@ -8,30 +8,14 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.validation import InputError, PathLike
-from dcglearn.logs.visibility import refuse_too_deep
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_pieces import PARQUET, are_plain
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.parts.usable_pairs import warn_of_coins, warn_of_one_sided
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.read_table import read_pairs
-from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
 
 Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
-
-
-def check_log(log: Preferences | PartedLog, *, as_is: bool = False, strict: bool = False) -> None:
-    """Raise InputError if lists are too long to learn, UpsideDownError if the log seems reversed.
-
-    Warn if raters always name one side, and if no metric orders the pairs better than a coin; raise
-    InputError for the latter if the check is `strict`.
-    """
-    refuse_too_deep(log.depth, log.n_grades)
-    if len(log) and not (as_is or log.as_is):
-        check_sense(log.thinned(CHECKED_PAIRS) if isinstance(log, PartedLog) else log)
-    warn_of_one_sided(log)
-    warn_of_coins(log, strict=strict)
 
 
 @contextlib.contextmanager

@@ -26,9 +26,9 @@ from dcglearn.learning.descriptions import (
     fit_of,
     warn_of,
 )
+from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
-from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.judge_draws import judge_draws, with_draws

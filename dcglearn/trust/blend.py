@@ -24,13 +24,13 @@ from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectFit
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
+from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.learning.wrong_verdicts import wrong_share
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, with_grades
-from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
 from dcglearn.trust.resampling import FEWEST_HELD_OUT, folds_of, unit_of
 

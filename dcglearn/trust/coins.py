@@ -1,134 +1,27 @@
-"""Informative pairs, and a test of whether the winners of a log depend on its grades at all.
+"""Test of whether the winners of a log depend on its grades at all.
 
-Pairs of equal lists and raters who always pick one side tell nothing. Under the null hypothesis of
-the test each winner is a toss of a coin or, where lists were rated, the ratings of a group fall on
-its lists at random. Its distribution is drawn: by exchanging winners, or ratings within their
-groups. Two statistics are tested: how well the best textbook DCG follows the winners, and how well
-a free utility could (a score test).
+Under the null hypothesis each winner is a toss of a coin or, where lists were rated, the ratings of
+a group fall on its lists at random. Its distribution is drawn: by exchanging winners, or ratings
+within their groups. Two statistics are tested: how well the best textbook DCG follows the winners,
+and how well a free utility could (a score test).
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Counts, Flags, Floats, Grades, InputError, shortened
-from dcglearn.logs.columns import ties_of, weights_of
-from dcglearn.logs.preference_pairs import TIE_TOLERANCE, AnyLog, PreferencePairs, encode
+from dcglearn.foundation.validation import Floats, Grades, InputError
+from dcglearn.learning.usable_pairs import usable_pairs, warn_of_one_sided
+from dcglearn.logs.columns import weights_of
+from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import numbered
+from dcglearn.logs.visibility import refuse_too_deep
 from dcglearn.metrics.textbook_scores import textbook_scores
-from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs, facts_of
-from dcglearn.readers.shown_order import Sides
-from dcglearn.readers.upside_down import CHECKED_PAIRS, sampled
-
-Learned = TypeVar("Learned", bound=OpenLog)
-"""A log that learners take."""
-
-REASON = "verdicts of raters who always name one side"
-
-
-def one_sided_raters(log: OpenLog) -> NDArray[Any]:
-    """Return the names of raters who always name one side."""
-    if not isinstance(log, PartedLog):
-        return _sides(log).always_one()
-    if not log.facts.sided:
-        return np.zeros(0, np.int64)
-    return log.parts.total(_sides).always_one()
-
-
-def warn_of_one_sided(log: OpenLog) -> None:
-    """Warn if raters are left out since they always name one side."""
-    names = [*map(repr, sorted(map(str, one_sided_raters(log))))]
-    if names:
-        some = ", ".join(names if len(names) <= 3 else [*names[:3], "..."])
-        warnings.warn(
-            shortened(
-                f"of {number_of(len(names), 'raters')} ({some}) nearly every verdict names one "
-                "side, the others name both: theirs are left out; leave the sides out of the log "
-                "(--columns swapped=) to have them counted"
-            ),
-            stacklevel=2,
-        )
-
-
-def usable_pairs(log: AnyLog) -> AnyLog:
-    """Return the informative pairs of a log."""
-    used = usable_rows(log)
-    return log if used.all() else log[used]
-
-
-def usable_rows(log: PreferencePairs, *, ties: bool = True) -> Flags:
-    """Return which pairs of a log are informative, shape (n,), with or without its ties."""
-    used = log.differing if ties else log.differing & ~ties_of(log)
-    raters = one_sided_raters(log)
-    return used if log.rater is None else used & ~np.isin(log.rater, raters)
-
-
-def usable_parts(log: PartedLog) -> PartedLog:
-    """Return a log in parts without the raters who always name one side; no part is copied."""
-    raters = one_sided_raters(log)
-    if not len(raters):
-        return log
-
-    # facts of what is left; pairs of equal lists were not judged by side
-    parts = log.parts.mapped(partial(_without, raters=raters))
-    facts = parts.total(facts_of)
-    facts = replace(
-        facts,
-        n=facts.n + log.facts.n_equal - facts.n_equal,
-        n_equal=log.facts.n_equal,
-        raters=(log.facts.raters or frozenset()) - {*map(str, raters)},
-        dropped=log.facts.dropped,
-    )
-    return PartedLog(parts, facts, log.n_grades, log.grade_names)
-
-
-def learnable(log: Learned) -> tuple[Learned, Counts]:
-    """Return the pairs that learners use, and the numbers of the others by reason.
-
-    A log in parts may still hold pairs of equal lists. Raise InputError if none with a winner is
-    left.
-    """
-    kept: Any
-    if isinstance(log, PartedLog):
-        n_equal, n_differing = log.facts.n_equal, len(log)
-        kept = usable_parts(log)
-        n_ties = kept.facts.n_ties
-    else:
-        n_differing = int(log.differing.sum())
-        n_equal = len(log) - n_differing
-        kept = usable_pairs(log)
-        n_ties = len(kept.ties)
-
-    # something to learn from
-    if n_ties == len(kept):
-        raise InputError(
-            "no pair with a winner and two different lists is left "
-            f"({number_of(n_equal, 'pairs of equal lists')}, {number_of(n_ties, 'ties')}): there "
-            "is nothing to learn from"
-        )
-    left_out = {"pairs of equal lists": n_equal, REASON: n_differing - len(kept)}
-    return kept, {reason: count for reason, count in left_out.items() if count}
-
-
-def _sides(log: PreferencePairs) -> Sides:
-    log = differing_pairs(log).decided
-    if log.rater is None or log.swapped is None:
-        nobody = np.zeros(0, np.int64)
-        return Sides(nobody, nobody, nobody)
-    return Sides.of(log.rater, log.swapped)
-
-
-def _without(log: AnyLog, raters: NDArray[Any]) -> AnyLog:
-    return log if log.rater is None else log[~np.isin(log.rater, raters)]
-
+from dcglearn.parts.parted_log import OpenLog, PartedLog
+from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense, sampled
 
 NO_SIGNAL = (
     "no metric orders new pairs of this log better than a coin: "
@@ -148,8 +41,17 @@ Tossed winners lead to one in less than one log of 7,000 (Hoeffding's inequality
 """
 
 
-def warn_of_coins(log: OpenLog, *, strict: bool = False) -> None:
-    """Warn if a log tells nothing; raise InputError instead if the check is `strict`."""
+def check_log(log: OpenLog, *, as_is: bool = False, strict: bool = False) -> None:
+    """Raise InputError if lists are too long to learn, UpsideDownError if the log seems reversed.
+
+    Warn if raters always name one side, and if no metric orders the pairs better than a coin; raise
+    InputError for the latter if the check is `strict`.
+    """
+    refuse_too_deep(log.depth, log.n_grades)
+    if len(log) and not (as_is or log.as_is):
+        check_sense(log.thinned(CHECKED_PAIRS) if isinstance(log, PartedLog) else log)
+    warn_of_one_sided(log)
+
     if tells_nothing(log):
         if strict:
             raise InputError(NO_SIGNAL, see="coins")

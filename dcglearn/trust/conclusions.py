@@ -12,12 +12,12 @@ import numpy as np
 from dcglearn.foundation.intervals import Clusters, normal_quantile
 from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError
 from dcglearn.learning.descriptions import DirectFit
+from dcglearn.learning.usable_pairs import usable_rows
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.metrics.dcg import DCG, parameter_names
 from dcglearn.metrics.reading import MetricLike, metric_in_use
 from dcglearn.metrics.scales import ScaleWarning
-from dcglearn.parts.usable_pairs import usable_rows
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.comparison import FOLLOWED_LEVEL, Comparison
 from dcglearn.trust.fit_learner import fit_learner

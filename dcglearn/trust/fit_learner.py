@@ -1,13 +1,16 @@
 """The fit of a learner: a blend, or a fit with a loss of its own, whose metric knows its judges."""
 
+from dataclasses import replace
 from typing import Any
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, pointer
 from dcglearn.learning.descriptions import DirectDescription, DirectFit
 from dcglearn.learning.fit_dcg import fit_direct
+from dcglearn.learning.wrong_verdicts import CONTRARY_LEVEL
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.parted_log import OpenLog
 from dcglearn.trust.blend import fit_blend
+from dcglearn.trust.coins import tells_nothing
 from dcglearn.trust.judge_draws import with_judges
 
 
@@ -26,7 +29,7 @@ def fit_learner(
     """
     if description.loss == "auto":
         blend = fit_blend(log, description, start, refit=refit, llm=llm)
-        return with_judges(blend, log)
+        return with_judges(_naming_contrary(blend, log), log)
 
     # members beside the fit are those of a blend
     if llm is not None:
@@ -34,4 +37,19 @@ def fit_learner(
     if description.candidates:
         raise InputError('candidates= goes with loss="auto": a candidate is a member of the blend')
     fit = fit_direct(log, description, start, refit=refit)
-    return with_judges(fit, log)
+    return with_judges(_naming_contrary(fit, log), log)
+
+
+def _naming_contrary(fit: DirectFit, log: OpenLog) -> DirectFit:
+    """Add the caution of raters who contradict the others, of no log of coin tosses."""
+    if not fit.contrary or tells_nothing(log):
+        return fit
+
+    # they are named, since their verdicts count for the other list
+    caution = (
+        f"raters who contradict the others more often than not: {', '.join(fit.contrary)} (tested "
+        f"at a level of {CONTRARY_LEVEL:.0%} for all raters); their verdicts are counted "
+        "reversed: check whether they took the worse for the better "
+        f"{pointer('contrary-raters')}"
+    )
+    return replace(fit, cautions=(*fit.cautions, caution))

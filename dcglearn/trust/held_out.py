@@ -24,11 +24,11 @@ from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
 from dcglearn.metrics.textbook_lists import textbook_list_metrics
-from dcglearn.parts.usable_pairs import tells_nothing
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import ceiling_of
+from dcglearn.trust.coins import tells_nothing
 from dcglearn.trust.comparison import LEARNED, Comparison, Row
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.fit_learner import fit_learner

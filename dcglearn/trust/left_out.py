@@ -21,10 +21,10 @@ from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg
 from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.starts import WarmStart, squared_gaps
 from dcglearn.learning.trust_region import steps
+from dcglearn.learning.usable_pairs import usable_rows
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.parts.parted_log import with_grades
-from dcglearn.parts.usable_pairs import usable_rows
 from dcglearn.trust.blend import mean_dcg
 
 Quantity = Callable[[Sequence[DCG]], Floats]

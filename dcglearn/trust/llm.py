@@ -15,15 +15,16 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Grades, InputError, PolarsFrame
 from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectLearner, Member, fit_of
+from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog
-from dcglearn.parts.usable_pairs import tells_nothing, usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
 from dcglearn.trust import band_draws
 from dcglearn.trust.band_draws import Bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, held_out_members, mean_dcg
+from dcglearn.trust.coins import tells_nothing
 from dcglearn.trust.held_out_frame import HeldOut
 from dcglearn.trust.resampling import speaks_of, unit_of
 

@@ -36,9 +36,9 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.minimise import Minimum, minimised
 from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
+from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.columns import weights_of
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.parts.usable_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, LogsOfDCG, blunter_draws, nested_test
 from dcglearn.trust.resampling import check_enough

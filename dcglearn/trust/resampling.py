@@ -13,9 +13,9 @@ from dcglearn.foundation.intervals import (
 )
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
+from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
 from dcglearn.logs.unique_rows import pair_numbers
-from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 FOLDS = 5

@@ -17,9 +17,9 @@ from dcglearn.audits.of_metric import (
 )
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.metrics.dcg import DCG
-from dcglearn.parts.usable_pairs import ASSUMED, NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import band_draws
+from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
 from tests.audits.makers import FLAT, STEEP, judged, known_of
 
 RATERS = np.array(["ann", "bob", "cy", "di", "ed"])

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from dcglearn import DCGLearner, Preferences, UtilityLearner
-from dcglearn.parts.usable_pairs import REASON, Sides, one_sided_raters, usable_pairs
-from dcglearn.readers.shown_order import ONE_SIDED_LEVEL
+from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
+from dcglearn.logs.one_sided import ONE_SIDED_LEVEL, Sides
 from tests.makers import random_log
 
 

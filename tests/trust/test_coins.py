@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner
-from dcglearn.parts.usable_pairs import NO_SIGNAL, tells_nothing
+from dcglearn.trust.coins import NO_SIGNAL, tells_nothing
 from tests.makers import refused
 
 KINDS = ("a textbook", "random", "flat", "steep", "one grade")
@@ -121,6 +121,6 @@ def test_coins_are_said_in_hardly_any_log_of_judges_who_err(kind, n, wrong):
 
 
 def test_a_strict_check_raises_the_sentence():
-    from dcglearn.parts.open_log import check_log
+    from dcglearn.trust.coins import check_log
 
     refused("than a coin", check_log, judged(3, 120, 0.5), strict=True)
