@@ -29,7 +29,7 @@ from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_s
 from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_of
 from dcglearn.learning.wrong_verdicts import contrary_raters, wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.logs.unique_rows import may_repeat
+from dcglearn.logs.unique_rows import n_distinct
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG, grade_labels
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog, with_grades
@@ -176,7 +176,7 @@ def distinct(judgements: JudgementSource) -> JudgementSource:
     if not isinstance(judgements, JudgedPairs) or len(judgements) > SMALL:
         return judgements
     first, second, level, rater, _, way = judgements.arrays
-    if not may_repeat(first, second, level, rater, way):
+    if n_distinct(first, second, level, rater, way) == len(judgements):
         return judgements
     return judgements.merged(in_order=True)
 

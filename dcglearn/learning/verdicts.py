@@ -16,7 +16,7 @@ from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.logs.unique_rows import may_repeat
+from dcglearn.logs.unique_rows import n_distinct
 from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs
 
 SMALL = 1 << 15
@@ -74,7 +74,7 @@ class Verdicts:
         if isinstance(self.log, PartedLog):
             return self.log.thinned(size)
         log: PreferencePairs = self.log
-        if len(log) <= SMALL and may_repeat(log.preferred, log.other):
+        if len(log) <= SMALL and n_distinct(log.preferred, log.other) < len(log):
             log = log.merged()
         return log.thinned(size)
 

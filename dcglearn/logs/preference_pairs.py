@@ -46,8 +46,8 @@ from dcglearn.logs.columns import (
 from dcglearn.logs.repeats import INCONSISTENT, shown_both_ways
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import (
-    count_lists,
     list_numbers,
+    n_distinct,
     numbered,
     packed,
     pair_numbers,
@@ -218,7 +218,7 @@ class PreferencePairs(Columns, Weighted):
     @cached_property
     def n_lists(self) -> int:
         """Number of distinct lists."""
-        return count_lists(self.preferred, self.other, self.n_grades)
+        return n_distinct(np.concatenate([self.preferred, self.other]))
 
     def split(
         self, fraction: float = 0.8, *, random_state: Seed = 0, by: str | None = None

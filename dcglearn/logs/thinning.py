@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -15,15 +16,14 @@ class Marks:
     """Marks on the weight of rows in a row, one for every `step` rows of mean weight.
 
     Where all weights are equal, the marks fall on every `step`-th row, from the first on. A heavy
-    row can hold several, and counts as often. `mean` is the mean weight; the rows of a part of a
-    log hold the marks `first` to `stop`, and the weights of the rows before them add to `before`.
+    row can hold several, and counts as often. `mean` is the mean weight; the weights of the rows
+    before a part of a log add to `before`, and to `after` with its own.
     """
 
     step: int
     mean: float
-    first: int
-    stop: int
-    before: float = 0.0
+    before: float
+    after: float
 
     def rows(self, weight: Floats) -> tuple[Integers, Floats]:
         """Return the rows that hold marks, of n with weights, shape (n,), and their new weights."""
@@ -31,7 +31,9 @@ class Marks:
             return np.arange(len(weight)), weight.copy()
 
         # the row that each mark falls on
-        places = (np.arange(self.first, self.stop) * self.step + 0.5) * self.mean - self.before
+        ends = np.array([self.before, self.after]) / max(self.mean, 1e-300)
+        marks = np.arange(*np.ceil((ends - 0.5) / self.step).astype(int))
+        places = (marks * self.step + 0.5) * self.mean - self.before
         rows = np.searchsorted(np.cumsum(weight), places, side="right")
         kept, hits = np.unique(np.minimum(rows, len(weight) - 1), return_counts=True)
         return kept.astype(np.int64), (hits * self.mean).astype(np.float64)
@@ -44,15 +46,10 @@ def marks_of_parts(
 
     There are at least n and fewer than 2n, or one a row if there are fewer rows than 2n.
     """
-    n_rows, total = int(np.sum(sizes)), float(np.sum(weights))
-    step = max(n_rows // n, 1)
-    mean = total / max(n_rows, 1)
-
-    # the first mark at or behind each end
-    ends = np.cumsum([0.0, *weights])
-    numbers = np.ceil((ends / max(mean, 1e-300) - 0.5) / step).astype(int)
-    parts = zip(numbers[:-1], numbers[1:], ends[:-1], strict=True)
-    return [Marks(step, mean, int(first), int(stop), float(at)) for first, stop, at in parts]
+    n_rows = int(np.sum(sizes))
+    mean = float(np.sum(weights)) / max(n_rows, 1)
+    ends = np.cumsum([0.0, *weights]).tolist()
+    return [Marks(max(n_rows // n, 1), mean, *both) for both in pairwise(ends)]
 
 
 class Weighted:

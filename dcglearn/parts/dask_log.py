@@ -19,7 +19,6 @@ from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.logs.repeats import RowMarks, marks_of, reasons_of_parts
 from dcglearn.parts.parquet_pieces import (
     PARQUET,
     check_levels_of_files,
@@ -37,6 +36,7 @@ from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.openers import polars_frame
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.shown_order import refuse_orders
+from dcglearn.readers.superseded import RowMarks, marks_of, reasons_of_parts
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.sources import plain_types
 from dcglearn.foundation.validation import Grades, InputError, PolarsFrame, errors_in
-from dcglearn.logs.repeats import RowMarks, marks_of, reasons_of_parts
 from dcglearn.parts.parted_log import Facts, checked_scale, facts_of, joined
 from dcglearn.readers.column_roles import PREFERENCE, ColumnsByRole, by_role
 from dcglearn.readers.grade_scale import agreed, check_scale, is_stray, place_of, with_stated
@@ -22,6 +21,7 @@ from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table
 from dcglearn.readers.shown_order import refuse_orders
+from dcglearn.readers.superseded import RowMarks, marks_of, reasons_of_parts
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

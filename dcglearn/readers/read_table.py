@@ -23,7 +23,6 @@ from dcglearn.foundation.validation import (
     errors_in,
 )
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
-from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.column_roles import (
     PREFERENCE,
     RATING,
@@ -41,6 +40,7 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import log_files, name_of, opener_of
 from dcglearn.readers.rated_lists import pairs_of_ratings, with_ratings
 from dcglearn.readers.shown_order import check_first, names_of_lists, remarks_on_letters, with_lists
+from dcglearn.readers.superseded import COUNTS, REASONS, reasons_of
 from dcglearn.readers.upside_down import (
     CHECKED_PAIRS,
     Reversal,

@@ -17,7 +17,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.cli.terminal import Escaped
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
-from dcglearn.logs.repeats import REASONS
+from dcglearn.readers.superseded import REASONS
 from tests.makers import COMMAND
 
 ROOT = Path(__file__).parents[2]

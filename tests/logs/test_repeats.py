@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.logs.repeats import reasons_of, reasons_of_parts, shown_both_ways, units
+from dcglearn.logs.repeats import shown_both_ways, units
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
+from dcglearn.readers.superseded import reasons_of, reasons_of_parts
 from tests.makers import refused, rows, write
 
 A, B, C = [2, 1, 0], [0, 1, 2], [1, 1, 1]
