@@ -19,5 +19,7 @@ from dcglearn.readers.read_log import read_preferences as read_preferences
 from dcglearn.readers.read_log import read_questions as read_questions
 from dcglearn.readers.read_log import read_ratings as read_ratings
 from dcglearn.readers.read_table import Recognised as Recognised
+from dcglearn.reading.shapes import from_long as from_long
+from dcglearn.reading.shapes import with_grades as with_grades
 
 __all__: list[str]

@@ -42,6 +42,7 @@ WINGS = {
     "evaluation": "readers logs metrics kernels foundation",
     "parts": "readers logs metrics foundation",
     "readers": "logs metrics foundation",
+    "reading": "logs metrics foundation",
     "losses": "metrics kernels foundation",
     "logs": "foundation",
     "metrics": "kernels foundation",

@@ -101,8 +101,8 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
     if encoding is None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InputError(
-                f"{name} is UTF-16 text; save it as UTF-8, or name its encoding where it is a log "
-                "(encoding='utf-16')"
+                f"{name} is UTF-16 text; save it as UTF-8, or read it with polars (encoding=); see "
+                "the recipe 'No names, titles above, another encoding, another sheet'"
             )
         return data
 
@@ -203,6 +203,7 @@ _OTHERS = (
     (rb"Obj\x01", "an Avro file", AS_TABLE),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", AS_TABLE),
     (rb"%PDF-", "a PDF document", AS_TABLE),
+    (rb"(?s).{257}ustar", "a tar archive", "unpack it, and name the files or their folder"),
 )
 """First bytes of files of other kinds, their names, and the remedy."""
 

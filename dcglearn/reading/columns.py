@@ -1,0 +1,187 @@
+"""Where a table has the columns of a contract: by accepted names, or by those that a user gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from dcglearn.foundation.plain_text import nearest
+from dcglearn.foundation.validation import InputError, listed
+from dcglearn.reading.contract import READERS, RECIPES, Contract, Found, Role, plain
+
+ORDER = re.compile(
+    "(is|was)?(flip|swap|reverse)(ped|d)?|(display|shown|presentation|presented)?order(shown)?"
+    "|(position|place|slot)(of)?a|a(position|place|slot)"
+)
+"""Plain names of columns that may tell which list was shown first."""
+
+
+def own_names(columns: Mapping[str, str] | str | None) -> dict[str, str]:
+    """Return the columns that a user names, in a mapping or in ``a=Links {},winner=Urteil``."""
+    if not isinstance(columns, str):
+        return dict(columns or {})
+    parts = re.split(r",(?=\s*\w+\s*=)", columns)  # the name of a column may hold commas
+    named = {
+        role.strip(): name.strip() for role, _, name in (part.partition("=") for part in parts)
+    }
+    if len(named) < len(parts) or not all("=" in part for part in parts):
+        raise InputError(
+            f"columns={columns!r}: give each usual name once, such as a=Result A,winner=Verdict"
+        )
+    return named
+
+
+def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None = None) -> Found:
+    """Return where a table with columns of these names has each role of a contract.
+
+    `own` names columns, ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand for the
+    position and ``first..last`` for columns that stand side by side; an empty name stands for no
+    column. Raise InputError for a required column that is missing.
+    """
+    own = own or {}
+    unknown = next((role for role in own if role not in contract), None)
+    if unknown is not None:
+        raise InputError(
+            f"columns= names {unknown!r}{nearest(unknown, contract)}; give {listed(contract)}; "
+            f"{_remedy([*names, *own], [unknown])}"
+        )
+
+    # a role has the column that the user names, or the one of an accepted name
+    found = {}
+    taken = {name for role in own for name in _named(names, role, own[role])}
+    free = [name for name in names if name not in taken]
+    for role, about in contract.items():
+        its = _named(names, role, own[role]) if role in own else _accepted(free, role, about)
+        if its:
+            found[role] = its
+
+    missing = [role for role, about in contract.items() if about.required and role not in found]
+    if missing:
+        lacks = "; ".join(f"no {role!r} ({contract[role].names})" for role in missing)
+        raise InputError(f"{lacks}; found {listed(names)}; {_remedy(names, missing)}")
+    _refuse_twins(names, found)
+    return found
+
+
+def unused(names: Sequence[str], found: Found) -> list[str]:
+    """Return the columns that have no role."""
+    used = {name for its in found.values() for name in its}
+    return [name for name in names if name not in used]
+
+
+def _refuse_twins(names: Sequence[str], found: Found) -> None:
+    """Raise InputError if a column that is used has a twin of the same name, renamed by polars."""
+    used = {name for its in found.values() for name in its}
+    for name in names:
+        original = re.sub(r"_duplicated_[0-9]+$", "", name)
+        if original != name and original in used:
+            raise InputError(f"two columns are called {original!r}; rename one")
+
+    # a name above several columns, the others of which have none
+    for its in found.values():
+        beside = names[list(names).index(its[0]) + 1 :][:1]
+        if len(its) == 1 and beside and re.fullmatch(r"(_duplicated_[0-9]+)?", beside[0]):
+            raise InputError(
+                f"the column beside {its[0]!r} has no name; see the recipe 'Two lines of names'"
+            )
+
+
+def _named(names: Sequence[str], role: str, name: str) -> list[str]:
+    """Return the column that the user names, or those of a pattern or of a range."""
+    if not name:
+        return []
+    if "{}" in name:
+        before, after = map(plain, name.split("{}", 1))
+        its = _by_position(names, re.compile(f"{before}([0-9]+){after}"))
+    elif ".." in name and name not in names:
+        ends = [_matching(names, end) for end in name.split("..", 1)]
+        inside = all(len(end) == 1 for end in ends)
+        start, stop = (list(names).index(end[0]) for end in ends) if inside else (0, -1)
+        its = list(names[start : stop + 1])
+    else:
+        its = _matching(names, name)
+        if len(its) > 1:
+            its = []
+    if not its:
+        raise InputError(
+            f"columns={{{role!r}: {name!r}}} names no column, or several, of {listed(names)}"
+            f"{nearest(name, names)}; give the name of one, a pattern such as 'Left {{}}', or a "
+            "range such as 'first..last'; see the recipes 'Values inside objects' and 'No names, "
+            "titles above, another encoding, another sheet'"
+        )
+    return its
+
+
+def _matching(names: Sequence[str], name: str) -> list[str]:
+    """Return the columns of a name, or else those that differ in case, blanks and punctuation."""
+    exact = [column for column in names if column.strip() == name.strip()]
+    return exact or [column for column in names if plain(column) == plain(name)]
+
+
+def _accepted(names: Sequence[str], role: str, about: Role) -> list[str]:
+    """Return the column of an accepted name, or those of lists with a number for the position."""
+    accepted = [plain(name) for name in about.names.split()]
+    its = [column for column in names if plain(column) in accepted]
+    if about.first_counts:
+        its = sorted(its, key=lambda column: accepted.index(plain(column)))[:1]
+    if len(its) > 1:
+        raise InputError(
+            f"the columns {' and '.join(map(repr, its))} both may be {role!r}: "
+            f"columns={{{role!r}: {its[0]!r}}} takes the first"
+        )
+    if its or about.kind != "grades":
+        return its
+    accepted += about.by_position.replace("_", "").split()
+    return _by_position(names, re.compile(f"(?:{'|'.join(accepted)})([0-9]+)"))
+
+
+def _by_position(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
+    """Return the columns of a pattern in the order of their numbers, which count from 0 or 1."""
+    matches = ((pattern.fullmatch(plain(name)), name) for name in names)
+    numbered = sorted((int(match[1]), name) for match, name in matches if match)
+    numbers = [number for number, _ in numbered]
+    if len(numbered) == 1:
+        raise InputError(
+            f"the column {numbered[0][1]!r} is the only position of a list; if it holds whole "
+            f"lists, columns={{'...': {numbered[0][1]!r}}} says so; else add the other positions"
+        )
+    if numbers and numbers != list(range(min(numbers[0], 1), numbers[-1] + 1)):
+        raise InputError(
+            f"the columns {listed(name for _, name in numbered)} must count positions from 1 (or "
+            "0), each once; add the column that is missing, or rename them"
+        )
+    return [name for _, name in numbered]
+
+
+def _remedy(names: Sequence[str], missing: Sequence[str]) -> str:
+    """Return how to name columns, or the recipe that their names call for."""
+    present = {plain(name) for name in names}
+    called = [f"read it with {reader}" for reader in READERS]
+    called += [f"see the recipe '{title}'" for title in RECIPES]
+    for remedy, signs in zip(called, (*READERS.values(), *RECIPES.values()), strict=True):
+        if any(set(sign.split()) <= present for sign in signs):
+            return remedy
+    if len(names) < 3 or "" in names:
+        return "see the recipes 'Two lines of names' and 'No names, titles above, another encoding'"
+    example = ", ".join(f"{role!r}: '...'" for role in missing)
+    return (
+        f"name them by columns={{{example}}} ('Left {{}}' for a column a position), or see the "
+        "recipes for tables of other shapes"
+    )
+
+
+def refuse_unused_order(frame: pl.DataFrame, found: Found) -> None:
+    """Raise InputError for a column that seems to tell which list was shown first."""
+    for name in unused(frame.columns, found):
+        values: Any = (
+            frame[name].drop_nulls().unique().sort() if ORDER.fullmatch(plain(name)) else ()
+        )
+        if 0 < len(values) <= 2:
+            raise InputError(
+                f"the column {name!r} ({listed(values.to_list())}) seems to tell which list was "
+                f"shown first: columns={{'swapped': {name!r}}} reads true, 1, b and BA as b; for "
+                "other words replace_strict them; columns={'swapped': ''} ignores it"
+            )

@@ -1,0 +1,71 @@
+"""What a reader took the columns of a table and the words of its winners for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import Fields, PolarsFrame, listed
+
+
+@dataclass(frozen=True)
+class Recognised(Finding):
+    """What a reader took for what: prints as text.
+
+    Attributes
+    ----------
+    columns : dict of str to list of str
+        The column of each role, or its columns by position.
+    ignored : sequence of str
+        Columns that are not used.
+    words : dict of str to (str, int)
+        For each word for a winner, what it means and in how many rows it stands.
+    remarks : sequence of str
+        Doubts about rows that count.
+    """
+
+    columns: Mapping[str, Sequence[str]]
+    ignored: Sequence[str] = ()
+    words: Mapping[str, tuple[str, int]] | None = None
+    remarks: Sequence[str] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The columns, those that are not used, and the winners, in words."""
+        used = [name if role == name else f"{name} ({role})" for role, name in self._names.items()]
+        parts = [f"the columns used are {', '.join(used)}"]
+        if self.ignored:
+            parts.append(f"not used: {listed(self.ignored)}")
+        if self.words:
+            winners = []
+            for word, (meaning, n) in self.words.items():
+                name = word if word == meaning else f'"{word}" ({meaning})'
+                winners.append(f"{name} in {number_of(n, 'rows', ',')}")
+            parts.append(f"the winner is {', '.join(winners)}")
+        return "; ".join(parts)
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each column and for each word of a winner, with what it was taken for."""
+        rows: list[Fields] = []
+        for role, name in self._names.items():
+            rows.append({"in_the_log": f"column {name}", "read_as": role})
+        rows += [{"in_the_log": f"column {name}", "read_as": "not used"} for name in self.ignored]
+        for word, (meaning, n) in (self.words or {}).items():
+            rows.append({"in_the_log": f"winner {word}", "read_as": meaning, "rows": n})
+        return table_of(rows)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Remarks on rows."""
+        return self.remarks
+
+    @property
+    def _names(self) -> dict[str, str]:
+        """The column of each role; of several, the first and the last."""
+        return {
+            role: names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]}"
+            for role, names in self.columns.items()
+        }

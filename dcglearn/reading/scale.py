@@ -1,0 +1,306 @@
+"""Grades: their scale, cells that hold lists of them, and the check that they are a scale."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dcglearn.foundation.plain_text import names_in
+from dcglearn.foundation.validation import (
+    EMPTY,
+    MAX_GRADES,
+    UNKNOWN,
+    Grades,
+    InputError,
+    Integers,
+    scale_size,
+    whole_number,
+)
+from dcglearn.reading.tables import Refusals
+from dcglearn.reading.texts import BLANK, MISSING, by_text, text
+
+BAD = -99
+"""Code of a cell that is no grade."""
+
+QUOTED = re.compile(r"^([\"'])([^\"']*)\1$")
+"""A text in quotes; half of one is no grade, since a list was cut at a comma inside a name."""
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+
+NO_GRADE = ("", "u", ".", "-", "null", "na", "n/a", "#n/a")
+"""Words for a grade that nobody knows, in lower case."""
+
+
+def _key(name: Any) -> str:
+    """Return the name of a grade in lower case; 1, 1.0 and 01 are one name."""
+    word = str(name).strip(BLANK).lower()
+    return f"{float(word):.15g}" if NUMBER.fullmatch(word) else word
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The names of the grades, worst first, or how many there are, as far as it is known.
+
+    Where the log itself states the names, in a column `scale`, its lists may hold numbers too.
+    """
+
+    names: tuple[str, ...] | None = None
+    n_grades: int | None = None
+    stated: bool = False
+
+    @classmethod
+    def of(cls, names: Any, n_grades: int | None, column: pl.Series | None = None) -> Scale:
+        """Return the scale that the user gives, or that a column states."""
+        scale_size(n_grades, 0)
+        stated = None if column is None else _stated(column)
+        told = stated if names is None else names_in(names)
+        if stated is not None:
+            size = stated if isinstance(stated, int) else len(stated)
+            if n_grades not in (None, size) or (names is not None and told != stated):
+                raise InputError(
+                    f"the column scale says {stated}: leave scale= and n_grades= out, or the "
+                    "column, by columns={'scale': ''}"
+                )
+        if told is None or isinstance(told, int):
+            return cls(None, n_grades if told is None else scale_size(told, 0))
+
+        # each grade has its own name
+        names = tuple(str(name).strip() for name in told)
+        if len({*map(_key, names)}) < len(names) or n_grades not in (None, len(names)):
+            raise InputError(
+                f"scale={list(names)} must name each grade once, worst first; n_grades={n_grades}"
+            )
+        scale_size(len(names), 0, "the number of grades in scale")
+        return cls(names, len(names), stated is not None and told is stated)
+
+    @property
+    def top(self) -> int:
+        """The largest grade that can be."""
+        return (self.n_grades or MAX_GRADES) - 1
+
+    def codes(self, cells: pl.Series) -> NDArray[np.int8]:
+        """Return the grade of each cell, -1 where it is unknown, `BAD` where it is none."""
+        if not (cells.dtype.is_integer() or cells.dtype == pl.String):
+            cells = text(cells)
+
+        # whole numbers at once
+        codes = np.zeros(len(cells), np.int8)
+        is_number = np.zeros(len(cells), bool)
+        if self.names is None or self.stated:
+            numbers = cells.cast(pl.Int16, strict=False)
+            is_number = numbers.is_between(EMPTY, self.top).fill_null(False).to_numpy()
+            codes = numbers.clip(EMPTY, self.top).fill_null(0).cast(pl.Int8).to_numpy()
+        if is_number.all():
+            return codes
+
+        # each other text once
+        codes = codes.copy()
+        codes[~is_number] = by_text(text(cells.filter(pl.Series(~is_number))), self.code)
+        return codes
+
+    def code(self, cell: str) -> int:
+        """Return the grade of a text, -1 where it is unknown, `BAD` where it is none."""
+        word = QUOTED.sub(r"\2", cell.strip(BLANK)).strip(BLANK).lower()
+        grades = {_key(name): grade for grade, name in enumerate(self.names or ())}
+        if _key(word) in grades:
+            return grades[_key(word)]
+        if word in NO_GRADE:
+            return UNKNOWN
+
+        # a whole number, of a scale that names no grades, or that the log states
+        if not re.fullmatch(r"[+-]?[0-9]{1,9}(\.0*)?", word):
+            return BAD
+        number = int(float(word))
+        if self.names is not None and not self.stated and number >= 0:
+            return BAD
+        return number if EMPTY <= number <= self.top else BAD
+
+    def problem(self, cell: str) -> str:
+        """Return what a text is that is no grade, and what to do."""
+        word = QUOTED.sub(r"\2", cell.strip(BLANK))
+        if re.search("[{}]|[\"']:", word):
+            return "objects; see the recipe 'Documents as objects'"
+        commas = "see the recipe 'Numbers with commas, names with blanks'"
+        if self.names is not None:
+            return (
+                f"{word!r}, not a grade of the scale {self.names}; separate names by commas or |; "
+                f"scale= takes all names; {commas}"
+            )
+        if re.fullmatch(r"[+-]?[0-9]+(\.0*)?", word):
+            return f"the grade {word}, outside 0..{self.top}; write grades apart, or give scale="
+        if re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+(e[+-]?[0-9]+)?", word.lower()):
+            return f"the grade {word}, no whole number; see the recipe 'Fractions'; {commas}"
+        if re.search("[0-9] [0-9]", word):
+            return f"the grade {word!r}; separate grades by blanks or |; {commas}"
+        return f"the grade {word!r}; scale= takes the names of all grades, worst first"
+
+
+def _stated(column: pl.Series) -> int | list[Any] | None:
+    """Return the names of the grades, or their number, that a column states on all rows."""
+    if isinstance(column.dtype, pl.List):
+        column = column.cast(pl.List(pl.String)).list.join(",")
+    texts = [one for one in text(column).unique(maintain_order=True) if one]
+    if not texts:
+        return None
+    try:
+        value = json.loads(texts[0])
+    except ValueError:
+        value = [name.strip(BLANK + "\"'") for name in names_in(texts[0].strip("[]"))]
+    if len(texts) > 1 or not isinstance(value, int | list) or isinstance(value, bool):
+        raise InputError(
+            f"the column scale holds {texts[:2]}; give one scale on every row, the names of the "
+            "grades, worst first, or their number; columns={'scale': ''} ignores it"
+        )
+    return value
+
+
+def grades_of(
+    role: str,
+    columns: list[pl.Series],
+    scale: Scale,
+    refusals: Refusals,
+    *,
+    may_be_empty: bool = False,
+) -> Grades:
+    """Return lists of grades, shape (n, K), -2 below the end of each; note the bad rows."""
+    if len(columns) == 1:
+        lists = as_lists(columns[0], scale.names or ())
+    else:
+        lists = _lists_of_positions(columns, refusals)
+    size = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
+    items = lists.filter(lists.list.len() > 0).explode()
+    codes = scale.codes(items)
+
+    # a row a list
+    grades = np.full((len(lists), max(int(size.max(initial=0)), 1)), EMPTY, np.int8)
+    grades[np.arange(grades.shape[1]) < size[:, None]] = codes
+    missing = columns[0].is_null() if may_be_empty else size == 0
+    refusals.add(missing, f"{role} is missing or empty", "leave the row out (drop_nulls)")
+
+    # what is no grade, with the names that occur
+    bad = (grades == BAD).any(axis=1)
+    if bad.any():
+        words = text(items)
+        names = words.unique().sort()
+        seen = f" (seen: {', '.join(names)})" if len(names) <= 10 else ""
+        problem = scale.problem(words[int((codes == BAD).argmax())])
+        if scale.names is None and grades.shape[1] == 1 and (codes == BAD).all():
+            problem = (
+                f"the name {words[0]!r}, and no list; see the recipe 'Documents judged elsewhere'"
+            )
+        refusals.add(bad, f"{role} holds {problem}{seen}")
+    return grades
+
+
+def _lists_of_positions(columns: list[pl.Series], refusals: Refusals) -> pl.Series:
+    """Return the lists of a column for each position, in which blank cells end a list."""
+    cells = pl.DataFrame([text(column) for column in columns])
+    cells = cells.with_columns(pl.all().replace("", None))
+    blank = cells.select(pl.all().is_null()).to_numpy()
+    size = blank.shape[1] - blank[:, ::-1].cumprod(axis=1).sum(axis=1)
+
+    # blanks above the end
+    gap = blank.sum(axis=1) > blank.shape[1] - size
+    first = pl.Series(columns[k].name for k in blank.argmax(axis=1)) if gap.any() else None
+    remedy = "write -1 where a grade is unknown (fill_null)"
+    refusals.add(gap, "a later position is not blank, and blank is", remedy, first)
+    size = pl.lit(pl.Series(size))
+    return cells.select(pl.concat_list(pl.all()).list.head(size)).to_series()
+
+
+def as_lists(column: pl.Series, names: Sequence[str] = ()) -> pl.Series:
+    """Return a column of lists, or of texts such as ``3 2 0``, ``3|2|0`` and ``[3, 2, 0]``.
+
+    A text that is one of `names`, which may hold blanks, is a list of it alone.
+    """
+    if isinstance(column.dtype, pl.Array):
+        return column.arr.to_list()
+    if isinstance(column.dtype, pl.List):
+        return column
+    texts = text(column).str.strip_chars("[](){}" + BLANK)
+
+    # the column has one separator
+    mark = next((mark for mark in "|," if texts.str.contains(mark, literal=True).any()), " ")
+    if mark == ",":
+        texts = texts.str.replace_all(", ", ",", literal=True)
+    elif mark == " " and texts.str.contains(r"[ \t\r\n]{2}|[\t\r\n]").any():
+        texts = texts.str.replace_all(r"[ \t\r\n]+", " ")
+    lists = texts.str.split(mark)
+
+    # cells that are one name, or none
+    lower = texts.str.to_lowercase()
+    whole = lower.is_in([name.lower() for name in names if " " in name])
+    if whole.any():
+        lists = pl.select(pl.when(whole).then(pl.concat_list(texts)).otherwise(lists)).to_series()
+    is_empty = lower.is_in([word for word in MISSING if word not in map(str.lower, names)])
+    return lists.set(is_empty, None) if is_empty.any() else lists
+
+
+def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Grades]:
+    """Return lists cut to a depth, by default that of the longest; `pad` fills the shorter ones."""
+    longest = max(grades.shape[1] for grades in lists)
+    if depth is not None:
+        whole_number(depth, "depth", 1, 9_999_999)
+    whole = []
+    for grades in lists:
+        same = np.full((len(grades), depth or longest), EMPTY, np.int8)
+        width = min(grades.shape[1], same.shape[1])
+        same[:, :width] = grades[:, :width]
+        if pad:
+            same[same == EMPTY] = UNKNOWN
+        whole.append(same)
+    return whole
+
+
+def counts_of(lists: Sequence[Grades]) -> Integers:
+    """Return how often each grade from 0 occurs."""
+    return sum(np.bincount(grades[grades >= 0], minlength=MAX_GRADES) for grades in lists)
+
+
+def stray_grade(counts: Integers) -> tuple[int, str, str] | None:
+    """Return the top grade, what is wrong with it, and what to do, if grades are no scale.
+
+    `counts` has how often each grade from 0 occurs. The top one is stray if it stands apart and
+    is rare, and a code, such as 99, if it is far above all others, or one of many.
+    """
+    levels = np.flatnonzero(counts)
+    top, below = int(levels.max(initial=0)), int(levels[:-1].max(initial=0))
+    is_rare = top - below > 1 and counts[top] <= 0.005 * counts.sum()
+    is_far = top >= 8 and (top > 2 * below + 1 or top >= 20)
+    if not (is_rare or is_far):
+        return None
+    return (
+        top,
+        f"the grade {top} ({counts[top]:,} of {counts.sum():,}) is far from a scale of few levels",
+        f"write -1 where it means no grade; scale={levels.tolist()} if these are the grades; for "
+        "numbers of documents see the recipe 'Documents judged elsewhere'; "
+        f"n_grades={top + 1} insists on it",
+    )
+
+
+def check_levels(lists: Sequence[Grades], refusals: Refusals) -> None:
+    """Refuse rows with a grade far above all others; remark that grades count from 1."""
+    counts = counts_of(lists)
+    stray = stray_grade(counts)
+    if stray is not None:
+        top, *sentence = stray
+        refusals.add(np.any([(x == top).any(axis=1) for x in lists], axis=0), *sentence)
+        return
+
+    if len(lists[0]) > 1 and max(x.shape[1] for x in lists) == 1:
+        refusals.remarks.append("every list has one document")
+
+    # stars count from 1, to 3 or more
+    top = int(np.flatnonzero(counts).max(initial=0))
+    if not counts[0] and top >= 3:
+        levels = ",".join(map(str, range(1, top + 1)))
+        refusals.remarks.append(
+            f"no result has the grade 0; if the worst grade is 1: scale={levels!r}"
+        )

@@ -1,0 +1,343 @@
+"""Any input as tables of polars, whose rows know the file and the row that they come from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.inputs import expand_paths, is_path
+from dcglearn.foundation.sources import WRITTEN, content, parquet_rows
+from dcglearn.foundation.validation import (
+    Fields,
+    Indices,
+    InputError,
+    InputTypeError,
+    PathLike,
+    is_frame,
+    suffix_among,
+)
+from dcglearn.reading.texts import text
+
+YOURSELF = (
+    "read it with polars; see the recipe 'No names, titles above, another encoding, another sheet'"
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A data frame, the name and number of rows of each part of it, and which rows were kept.
+
+    Rows are counted within their part, without the header; `kept` holds the numbers of the frame's
+    rows among those of all parts, None where no row was blank.
+    """
+
+    frame: pl.DataFrame
+    parts: Sequence[tuple[str, int]]
+    kept: Indices | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the first part."""
+        return self.parts[0][0]
+
+    def place(self, row: int) -> str:
+        """Return the place of a row for messages."""
+        number = row if self.kept is None else int(self.kept[row])
+        ends = np.cumsum([n_rows for _, n_rows in self.parts])
+        part = int(np.searchsorted(ends, number, side="right"))
+        name, n_rows = self.parts[part]
+        return f"{name}, row {number - ends[part] + n_rows + 1:,}"
+
+    def without(self, rows: Sequence[int]) -> Table:
+        """Return the table without some rows, whose others keep their places."""
+        stays = np.delete(np.arange(self.frame.height), rows)
+        return Table(
+            self.frame[stays], self.parts, stays if self.kept is None else self.kept[stays]
+        )
+
+
+class BadRowsError(InputError):
+    """Rows that cannot be read; `rows` holds their numbers in the frame, from 0.
+
+    ``frame.with_row_index().filter(~pl.col("index").is_in(error.rows))`` leaves them out.
+    """
+
+    rows: list[int]
+
+
+@dataclass
+class Refusals:
+    """The bad rows of a table with what is wrong with the first of each kind, and remarks."""
+
+    table: Table
+    kinds: list[tuple[list[int], str]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    def add(
+        self, bad: Any, problem: str, remedy: str = "", values: pl.Series | None = None
+    ) -> None:
+        """Note the rows where `bad` holds; the problem ends with the value of the first one."""
+        rows = np.flatnonzero(np.asarray(bad)).tolist()
+        if rows:
+            value = "" if values is None else f" {values[rows[0]]!r}"
+            self.kinds.append((rows, f"{problem}{value}{'; ' * bool(remedy)}{remedy}"))
+
+    def check(self) -> None:
+        """Raise BadRowsError for the first bad row of each kind, with the number of others."""
+        if not self.kinds:
+            return
+        sentences = []
+        for rows, sentence in sorted(self.kinds):
+            more = f" ({len(rows):,} rows, next {self.table.place(rows[1])})" if rows[1:] else ""
+            sentences.append(f"{self.table.place(rows[0])}: {sentence}{more}")
+        error = BadRowsError(". Also ".join(sentences))
+        error.rows = sorted({row for rows, _ in self.kinds for row in rows})
+        error.place = self.table.place(error.rows[0])
+        raise error
+
+
+def tables_of(data: Any) -> list[Table]:
+    """Return a table for each file, or the one of a data frame or of dictionaries.
+
+    Files are Parquet, delimited text, JSON lines or arrays, Excel workbooks, also in gzip or zstd,
+    told by their first bytes; paths, folders and patterns name them, and ``-`` standard input.
+    Cells of text stay text, and rows that are blank are left out. Raises InputError for what cannot
+    be read, or has no row.
+    """
+    return [_without_blank_rows(frame, [(name, frame.height)]) for name, frame in _frames(data)]
+
+
+def table_of(data: Any) -> Table:
+    """Return files, a data frame or dictionaries as one table; see `tables_of`."""
+    tables = tables_of(data)
+    if len(tables) == 1:
+        return tables[0]
+
+    # where a column differs in type between files, all become text
+    frames = [table.frame for table in tables]
+    if len({column for frame in frames for column in frame.schema.items()}) > len(
+        {name for frame in frames for name in frame.columns}
+    ):
+        frames = [pl.DataFrame([text(column) for column in frame]) for frame in frames]
+
+    # rows keep the places that they had
+    parts = [part for table in tables for part in table.parts]
+    starts = np.cumsum([0, *(n for _, n in parts)])
+    kept = [
+        start + (np.arange(table.frame.height) if table.kept is None else table.kept)
+        for table, start in zip(tables, starts, strict=False)
+    ]
+    return Table(pl.concat(frames, how="diagonal"), parts, np.concatenate(kept))
+
+
+def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> None:
+    """Write a table beside `path` and rename it, as Parquet or JSON lines by its suffix."""
+    suffix = suffix_among(path, WRITTEN, "logs")
+    with written_beside(path, force=force) as temporary:
+        if suffix == ".parquet":
+            frame.write_parquet(temporary)
+        else:
+            frame.write_ndjson(temporary)
+
+
+def _without_blank_rows(frame: pl.DataFrame, parts: Sequence[tuple[str, int]]) -> Table:
+    """Return a table without rows that are blank, as below the table of a spreadsheet."""
+    kept = None
+    first = frame[:, 0] if frame.width else pl.Series()
+    if first.has_nulls() or (first.dtype == pl.String and (first.str.strip_chars() == "").any()):
+        texts = pl.selectors.string()
+        blank = (texts.str.strip_chars() == "").fill_null(True)
+        is_blank = frame.select(pl.all_horizontal(blank, (~texts).is_null())).to_series()
+        frame, kept = frame.filter(~is_blank), np.flatnonzero(~is_blank)
+    if frame.is_empty():
+        raise InputError(f"{parts[0][0]} has no row below a header; if it is elsewhere, {YOURSELF}")
+    return Table(frame, parts, kept)
+
+
+def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the name of each part of an input, and its data frame."""
+    if is_path(data):
+        stdin = str(data) == "-"
+        for path in ["-"] if stdin else _shown(expand_paths(data, "**/*")):
+            name, content_ = content(path, "a table")
+            yield name, frame_of(name, content_)
+    elif is_frame(data):
+        yield "the data frame", _polars_frame(data)
+    elif isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
+        yield "the records", _records("the records", data)
+    else:
+        raise InputTypeError(
+            f"a {type(data).__name__} is no log: give a path, a data frame or dictionaries; see "
+            "the recipe 'Tuples'"
+        )
+
+
+def _shown(paths: Sequence[str]) -> Iterator[str]:
+    """Yield the files that are not hidden, each once."""
+    seen = set()
+    for path in paths:
+        if not Path(path).name.startswith((".", "~$")) and Path(path).resolve() not in seen:
+            seen.add(Path(path).resolve())
+            yield path
+
+
+def _polars_frame(frame: Any) -> pl.DataFrame:
+    """Return a table of polars, pandas or Arrow as one of polars."""
+    try:
+        if isinstance(frame, pl.LazyFrame):
+            return frame.collect()
+        if not hasattr(frame, "itertuples"):
+            return pl.DataFrame(frame)
+
+        # pandas needs pyarrow for Arrow's interchange
+        if frame.columns.has_duplicates:
+            raise InputError(f"two columns have one name in {list(frame.columns)}; rename one")
+        return pl.DataFrame({str(name): _column(frame[name]) for name in frame.columns})
+    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"the data frame cannot be read ({error}); give every column values of one type"
+        ) from error
+
+
+def _column(series: Any) -> list[Any]:
+    """Return the values of a column of pandas, None where one is missing."""
+    cells = zip(series.tolist(), series.isna().tolist(), strict=True)
+    return [None if absent else _as_plain(value) for value, absent in cells]
+
+
+def _as_plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _array(name: str, data: bytes) -> list[Fields]:
+    """Return the objects of an array of JSON."""
+    try:
+        values = json.loads(data, object_pairs_hook=_with_keys_once)
+    except InputError as error:
+        raise error.at(name) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not valid JSON ({error}); write an array of objects") from error
+    wrong = next((n for n, value in enumerate(values, 1) if not isinstance(value, dict)), None)
+    if wrong is not None:
+        raise InputError(f"{name}, row {wrong:,}: {values[wrong - 1]!r} is no object; write one")
+    return list(values)
+
+
+def _records(name: str, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return dictionaries as a table of text; NaN is missing."""
+    lines = []
+    for record in records:
+        line = json.dumps(record, default=lambda value: getattr(value, "tolist", value.__str__)())
+        if "NaN" in line:
+            line = json.dumps(json.loads(line, parse_constant=lambda _: None))
+        lines.append(line)
+    return _json_lines(name, "\n".join(lines).encode())
+
+
+def frame_of(name: str, data: bytes) -> pl.DataFrame:
+    """Return the table of a file's bytes, which tell its format; cells of text stay text."""
+    begin = data[:1000].lstrip()[:1]
+    try:
+        if data.startswith(b"PAR1"):
+            return parquet_rows(name, data)
+        if begin == b"[":
+            return _records(name, _array(name, data))
+        return _json_lines(name, data) if begin == b"{" else _separated(name, data)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError) as error:
+        if begin == b"{":
+            _refuse_json(name, data)
+        about = str(error).splitlines()[0]
+        raise InputError(f"{name} cannot be read ({about}); {YOURSELF}") from error
+
+
+def _json_lines(name: str, data: bytes) -> pl.DataFrame:
+    """Return an object a line as a table of text, in which lists and objects are JSON."""
+    # the keys of the first lines, where every line has these and no other
+    kinds = pl.scan_ndjson(data).collect_schema()
+    frame = pl.read_ndjson(data, schema=dict.fromkeys(kinds, pl.String))
+    is_full = not frame.null_count().sum_horizontal().item()
+    n_keys = data.count(b'":')
+    if is_full and n_keys == frame.height * frame.width and pl.Boolean not in kinds.values():
+        return frame
+
+    # the keys of all lines; truth values stay
+    kinds = pl.scan_ndjson(data, infer_schema_length=None).collect_schema()
+    texts = {key: kind if kind == pl.Boolean else pl.String for key, kind in kinds.items()}
+    if frame.columns != kinds.names() or pl.Boolean in kinds.values():
+        frame = pl.read_ndjson(data, schema=texts)
+
+    # more keys than cells may be keys that occur twice
+    n_cells = frame.height * frame.width - frame.null_count().sum_horizontal().item()
+    if n_keys > n_cells + data.count(b": null") + data.count(b":null"):
+        _refuse_json(name, data)
+    return frame
+
+
+def _refuse_json(name: str, data: bytes) -> None:
+    """Raise InputError for the first line that is no object of JSON, or has a key twice."""
+    for number, line in enumerate(data.splitlines(), 1):
+        place = f"{name}, line {number:,}"
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line, object_pairs_hook=_with_keys_once)
+        except InputError as error:
+            raise error.at(place) from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(
+                f"{place}: not valid JSON ({error}); write one object a line, or see the recipe "
+                "'No names, titles above, another encoding, another sheet'"
+            ) from error
+        if not isinstance(value, dict):
+            raise InputError(f"{place}: {line[:60]!r} is no object; write one")
+
+
+def _with_keys_once(pairs: list[tuple[str, Any]]) -> Fields:
+    """Return an object of JSON; raise InputError if a key occurs twice."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"the key {twice!r} occurs twice; keep one")
+    return fields
+
+
+def _separated(name: str, data: bytes) -> pl.DataFrame:
+    """Return separated text as a table of text; the header tells the separator."""
+    if data.startswith(b"sep="):  # a line of Excel
+        data = data.partition(b"\n")[2]
+    head = io.StringIO(data[: 1 << 16].decode(errors="replace"), newline="")
+    widths = {}
+    for mark in ",;\t|":
+        head.seek(0)
+        widths[mark] = len(next(csv.reader(head, delimiter=mark), []))
+    separator = max(widths, key=lambda mark: widths[mark])
+
+    # polars fills short lines
+    frame = pl.read_csv(data, separator=separator, infer_schema=False, null_values="")
+    if frame.width and frame[:, -1].has_nulls():
+        _refuse_short_lines(name, data, separator)
+    nameless = [name for name in frame.columns if re.fullmatch(r"\s*(_duplicated_[0-9]+)?", name)]
+    return frame.drop(name for name in nameless if frame[name].is_null().all())
+
+
+def _refuse_short_lines(name: str, data: bytes, separator: str) -> None:
+    """Raise InputError for the first line with fewer fields than the header."""
+    lines = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator)
+    width = len(next(lines))
+    for fields in lines:
+        if len(fields) != width and any(cell.strip() for cell in fields):
+            raise InputError(
+                f"{name}, line {lines.line_num:,}: {len(fields)} fields where the header has "
+                f"{width}; write lists as 3 2 0, or in quotes; or {YOURSELF}"
+            )

@@ -1,0 +1,40 @@
+"""Cells as text, and the meanings of texts, asked once for each distinct one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+BLANK = " \t\r\n"
+"""Characters that do not count around a text."""
+
+MISSING = ("", "na", "n/a", "#n/a")
+"""Cells that hold nothing, in lower case, but for labels and grades."""
+
+
+def text(column: pl.Series) -> pl.Series:
+    """Return cells as text without blanks around it, an empty one where a cell is missing.
+
+    Lists and objects become JSON, and whole numbers lose their point.
+    """
+    name = column.name
+    if column.dtype.is_nested():
+        objects = column.to_frame("cell").to_struct().struct.json_encode()
+        cells = objects.str.strip_prefix('{"cell":').str.strip_suffix("}")
+        column = cells.set(column.is_null(), None)
+    elif column.dtype == pl.Boolean:
+        column = column.cast(pl.String).str.to_titlecase()
+    elif column.dtype.is_float():
+        column = column.fill_nan(None).cast(pl.String).str.strip_suffix(".0")
+    return column.cast(pl.String).fill_null("").str.strip_chars(BLANK).alias(name)
+
+
+def by_text(texts: pl.Series, meaning: Callable[[str], Any]) -> NDArray[Any]:
+    """Return the meaning of each text, asked once for each distinct one."""
+    distinct = texts.unique()
+    number = texts.cast(pl.Enum(distinct)).to_physical().to_numpy()
+    return np.array([meaning(one) for one in distinct])[number]

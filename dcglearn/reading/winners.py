@@ -1,0 +1,195 @@
+"""Winners of judgements: words for them, names of systems, and what left and right mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dcglearn.foundation.validation import Flags, Floats, InputError
+from dcglearn.reading.tables import Refusals
+from dcglearn.reading.texts import by_text, text
+
+A, B, TIE, OPEN, LEFT, RIGHT, BAD = range(7)
+
+MEANINGS = ("a", "b", "tie", "open", "left", "right")
+"""What a word for the winner can mean, in the order of the codes."""
+
+TIES = (
+    "tie,tied,draw,equal,same,about the same,no preference,no pref,no difference,neither,"
+    "neither better,neither is better,both good,both bad,tie (bothbad)"
+)
+
+WORDS = {"a": A, "model_a": A, "b": B, "model_b": B, "open": OPEN}
+WORDS |= dict.fromkeys(TIES.split(","), TIE)
+WORDS |= {"left": LEFT, "first": LEFT, "right": RIGHT, "second": RIGHT}
+"""The code of each word that is understood, in lower case."""
+
+FEW_WORDS = 50
+"""More distinct words than this are not counted one by one."""
+
+
+@dataclass(frozen=True)
+class Winners:
+    """The code of each row's winner, its strength if words have strengths, and what words mean.
+
+    `words` has for each word its meaning and the number of its rows.
+    """
+
+    codes: NDArray[np.int8]
+    strength: Floats | None
+    words: dict[str, tuple[str, int]]
+
+
+def own_words(given: Mapping[Any, str] | str | None) -> dict[str, tuple[int, float]]:
+    """Return the code and the strength of the user's words, ``{"Left is better": "a:2"}``.
+
+    They may be a text, ``Left is better=a:2,Same=tie``.
+    """
+    if isinstance(given, str):
+        pairs = re.findall(r"\s*(.+?)\s*=\s*([^,=]*)(?:,|$)", given)
+        if ",".join(f"{word}={meaning}" for word, meaning in pairs).count("=") != given.count("="):
+            pairs = [(given, "?")]
+        given = dict(pairs) or {given: "?"}
+    words = {}
+    for word, meaning in (given or {}).items():
+        side, _, strength = str(meaning).partition(":")
+        try:
+            code, amount = MEANINGS.index(side.strip()), float(strength or 1)
+        except ValueError as error:
+            raise InputError(
+                f"winner_words: {word!r} means {meaning!r}; give a, b, tie or open, or left or "
+                "right for what was shown there; a:2 has the strength 2; for a column of strengths "
+                "see the recipe 'Numbers with commas, names with blanks'"
+            ) from error
+        words[_word(str(word).strip()).lower()] = code, amount
+    return words
+
+
+def _word(winner: str) -> str:
+    """Return a whole number without its point."""
+    return re.sub(r"^(-?[0-9]+)\.0+$", r"\1", winner)
+
+
+def winners_of(
+    column: pl.Series,
+    systems: Sequence[pl.Series],
+    given: Mapping[Any, str] | str | None,
+    refusals: Refusals,
+) -> Winners:
+    """Return the winners of a column; note the rows of other words.
+
+    Where a row names the systems of its lists, the name of one of the two is the winner, whatever
+    else the word may mean.
+    """
+    own = own_words(given)
+    codes_of_words = WORDS | {word: code for word, (code, _) in own.items()}
+    texts = text(column).str.replace(r"^(-?[0-9]+)\.0+$", "${1}")
+    codes = by_text(texts, lambda word: codes_of_words.get(word.lower(), BAD)).astype(np.int8)
+    by_name = np.zeros(len(codes), bool)
+    if len(systems) == 2:
+        is_a, is_b = ((text(system) == texts).to_numpy() for system in systems)
+        by_name = (is_a != is_b) & ~by_text(texts, lambda word: word.lower() in own)
+        codes = np.where(by_name, np.where(is_a, A, B), codes).astype(np.int8)
+
+    # words without a meaning
+    missing = (texts == "").to_numpy() & (codes == BAD)
+    refusals.add(missing, "winner is missing", "leave the row out (drop_nulls), or write open")
+    unknown = (codes == BAD) & ~missing
+    if unknown.any():
+        remedy = _remedy(texts.filter(pl.Series(unknown)).value_counts(sort=True).head(12).rows())
+        refusals.add(unknown, "winner is", remedy, texts)
+
+    # strengths of words
+    strengths = {word: strength for word, (_, strength) in own.items()}
+    strength = None
+    if set(strengths.values()) - {1.0}:
+        strength = by_text(texts, lambda word: strengths.get(word.lower(), 1.0))
+    columns = " or ".join(repr(system.name) for system in systems)
+    words = _counted(texts.filter(pl.Series(~by_name)), codes_of_words)
+    named = texts.filter(pl.Series(by_name)).value_counts(sort=True).head(FEW_WORDS).rows()
+    words |= {word: (f"the system of that name in {columns}", n) for word, n in named}
+    return Winners(codes, strength, words)
+
+
+def _counted(texts: pl.Series, codes: Mapping[str, int]) -> dict[str, tuple[str, int]]:
+    """Return the meaning of the commonest words, and how many rows have them."""
+    counts = texts.value_counts(sort=True).head(FEW_WORDS).rows()
+    known = ((word, n) for word, n in counts if word.lower() in codes)
+    return {word: (MEANINGS[codes[word.lower()]], n) for word, n in known}
+
+
+def _remedy(counts: list[tuple[str, int]]) -> str:
+    """Return the option that says what unknown words mean, which are given with their counts."""
+    meanings = ", ".join(f"{word!r}: '?'" for word, _ in counts)
+    seen = ", ".join(f"{n:,} {word!r}" for word, n in counts)
+    remedy = f"winner_words={{{meanings}}} says what each word means, a, b or tie (seen: {seen})"
+    if all(word.lstrip("+-").replace(".", "", 1).isdecimal() for word, _ in counts):
+        return f"{remedy}; numbers of a scale: see the recipe 'Likert numbers'"
+    return f"{remedy}; names of systems are looked up in the columns system_a and system_b"
+
+
+def refuse_named_sides(
+    frame: pl.DataFrame, winner: pl.Series, others: Sequence[str], codes: NDArray[np.int8]
+) -> None:
+    """Raise InputError if two unused columns hold what winners are, and tell another list.
+
+    A sheet may say in two columns which system stood left and right, and name one as the winner;
+    its systems may be called A and B.
+    """
+    texts = text(winner)
+    decided = texts != ""
+    cells = {name: text(frame[name]) for name in others}
+    is_winner = {name: texts == column for name, column in cells.items()}
+    named = [name for name, is_it in is_winner.items() if (is_it & decided).sum() > 0]
+    for first in named:
+        for second in named[named.index(first) + 1 :]:
+            either = is_winner[first] != is_winner[second]
+            is_tie = pl.Series(codes == TIE) | pl.Series(codes == OPEN)
+            by_column = np.where(is_winner[first].to_numpy(), A, B)
+            same = (by_column == codes) | ~either.to_numpy()
+            if (either | is_tie | ~decided).all() and not same.all():
+                raise InputError(
+                    f"the columns {first!r} and {second!r} hold what winners are "
+                    f"({texts.filter(either)[0]!r}): columns={{'system_a': {first!r}, 'system_b': "
+                    f"{second!r}}} takes them for the systems of a and b; {{'system_a': ''}} "
+                    "ignores them"
+                )
+
+
+def lists_meant(
+    winners: Winners,
+    swapped: Flags | None,
+    sides: str | None,
+    refusals: Refusals,
+    *,
+    called_left: bool,
+) -> NDArray[np.int8]:
+    """Return the winners as lists: left is the list that was shown there, or else a.
+
+    `sides` says it: with "shown", a and b too name what was shown there, and with "listed", left is
+    the list a wherever it was shown. Where a column tells which list was shown first, lists of the
+    name left are ambiguous without it.
+    """
+    if sides not in (None, "shown", "listed"):
+        raise InputError(f"sides={sides!r}: give 'shown' or 'listed'")
+    codes = winners.codes
+    named = (codes == LEFT) | (codes == RIGHT)
+    lists = np.where(named, codes - LEFT, codes)
+    if sides == "shown" and swapped is None:
+        raise InputError("sides='shown' needs a column that says what was shown first: swapped")
+    if swapped is None or sides == "listed":
+        return lists
+
+    # what was shown there
+    if called_left and sides is None:
+        problem = "the winner left may be the list of that name, or what was shown there"
+        remedy = "sides='listed' means the list, sides='shown' what was shown there"
+        refusals.add(named, problem, remedy)
+    named |= (sides == "shown") & (lists <= B)
+    return np.where(named, lists ^ swapped, lists)

@@ -1,0 +1,296 @@
+"""Logs from tables: columns by names, winners, sides, scales, ratings, and what is refused."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dcglearn as dl
+from dcglearn.reading.columns import find
+from dcglearn.reading.contract import JUDGEMENT, RUN
+from dcglearn.reading.read import read_preferences, read_questions, read_ratings
+from dcglearn.reading.shapes import from_long, with_grades
+
+
+def rows(*winners, **columns):
+    lists = {"a": [2, 1, 0], "b": [0, 1, 2]}
+    made = [{**lists, "winner": winner} for winner in winners]
+    for name, values in columns.items():
+        for row, value in zip(made, values, strict=True):
+            row[name] = value
+    return made
+
+
+def won(log):
+    """Return which list won each pair, a or b, or = for a tie."""
+    sides = np.where(log.preferred[:, 0] == 2, "a", "b")
+    return "".join(sides if log.tie is None else np.where(log.tie, "=", sides))
+
+
+def read(*winners, columns=None, **options):
+    return read_preferences(rows(*winners, **(columns or {})), as_is=True, **options)
+
+
+# columns
+
+
+@pytest.mark.parametrize(
+    ("names", "own", "found"),
+    [
+        (["A", "B", "Winner"], {}, {"a": ["A"], "b": ["B"], "winner": ["Winner"]}),
+        (
+            ["left 1", "left 2", "right_0", "right_1", "choice", "rater_id", "topic"],
+            {},
+            {"a": ["left 1", "left 2"], "rater": ["rater_id"], "query": ["topic"]},
+        ),
+        (
+            ["Links 1", "Links 2", "x", "y", "Urteil", "id"],
+            {"a": "Links {}", "b": "x..y", "winner": "urteil", "id": ""},
+            {"a": ["Links 1", "Links 2"], "b": ["x", "y"], "winner": ["Urteil"]},
+        ),
+    ],
+)
+def test_columns_are_found(names, own, found):
+    result = find(names, JUDGEMENT, own)
+    assert found.items() <= result.items()
+    assert "id" not in result
+
+
+def test_of_a_runs_names_the_first_counts():
+    found = find(["qid", "query", "docno", "docid", "score"], RUN)
+    assert found == {"query": ["qid"], "document": ["docid"], "score": ["score"]}
+
+
+@pytest.mark.parametrize(
+    ("names", "own", "told"),
+    [
+        (["a", "b"], {}, "no 'winner'"),
+        (["a", "b", "winner", "query", "qid"], {}, "both may be 'query'"),
+        (["a1", "a3", "b1", "b2", "winner"], {}, "count positions"),
+        (["a1", "b1", "winner"], {}, "only position"),
+        (["a", "b", "winner", "winner_duplicated_0"], {}, "two columns are called 'winner'"),
+        (["left", "", "right", "_duplicated_0", "winner"], {}, "'Two lines of names'"),
+        (["a", "b", "winner"], {"nonsense": "a"}, "'nonsense'"),
+        (["a", "b", "winner"], {"query": "frage"}, "names no column"),
+        (["side", "position", "grade", "winner"], {}, "'A row for each document'"),
+        (["list", "rating"], {}, "dl.read_ratings"),
+    ],
+)
+def test_columns_that_are_missing_or_ambiguous_are_refused(names, own, told):
+    with pytest.raises(dl.InputError) as refusal:
+        find(names, JUDGEMENT, own)
+    assert told in str(refusal.value)
+
+
+def test_columns_that_are_not_used_are_named():
+    log = read("a", "b", columns={"comment": ["x", "y"], "worker_id": ["ann", "bob"]})
+    assert log.rater.tolist() == ["ann", "bob"]
+    assert log.recognised.ignored == ["comment"]
+    assert "not used: comment" in str(log.recognised)
+    assert "rater" in str(log.recognised.table)
+
+
+# winners
+
+
+def test_words_for_winners():
+    assert won(read("A", "right", "Same", "b", "tie (bothbad)")) == "ab=b="
+    words = {"links": "a:2", "rechts": "b", "gleich": "tie"}
+    log = read("Links", "Rechts", "Gleich", winner_words=words)
+    assert won(log) == "ab="
+    assert log.strength.tolist() == [2, 1, 1]
+    assert won(read("1", "2.0", winner_words="1=a,2=b")) == "ab"
+
+
+@pytest.mark.parametrize(
+    ("winner", "told"),
+    [("x", "winner_words="), (None, "missing"), ("", "missing"), (3, "'Likert numbers'")],
+)
+def test_other_winners_are_refused(winner, told):
+    with pytest.raises(dl.InputError, match="row 2") as refusal:
+        read("a", winner)
+    assert told in str(refusal.value)
+
+
+SYSTEMS = {"model_a": ["A", "B", "B"], "model_b": ["B", "A", "A"]}
+
+
+def test_a_winner_that_names_a_system_is_that_systems_list():
+    log = read("A", "A", "tie", columns=SYSTEMS)
+    assert won(log) == "ab="
+    assert "the system of that name" in str(log.recognised)
+
+
+def test_columns_that_hold_the_winners_are_used_or_refused():
+    columns = {"System 1": SYSTEMS["model_a"], "System 2": SYSTEMS["model_b"]}
+    with pytest.raises(dl.InputError, match="system_a"):
+        read("A", "A", "tie", columns=columns)
+    named = {"system_a": "System 1", "system_b": "System 2"}
+    frame = rows("A", "A", "tie", **columns)
+    assert won(read_preferences(frame, columns=named, as_is=True)) == "ab="
+    ignored = {"system_a": ""}
+    assert won(read_preferences(frame, columns=ignored, as_is=True)) == "aa="
+
+
+@pytest.mark.parametrize(
+    ("sides", "expected"), [(None, "baab"), ("listed", "abab"), ("shown", "baba")]
+)
+def test_sides_are_those_shown_where_a_column_tells(sides, expected):
+    columns = {"swapped": [True, True, True, True]}
+    log = read("left", "right", "a", "b", columns=columns, sides=sides)
+    assert won(log) == expected
+
+
+def test_a_column_that_may_tell_the_order_is_refused():
+    with pytest.raises(dl.InputError, match="'swapped': 'order'"):
+        read("a", "b", columns={"order": ["AB", "BA"]})
+
+
+# cells
+
+
+def test_scales_and_grades():
+    frame = pl.DataFrame({"a": ["Good Bad", "very good"], "b": ["Bad|Bad", "Bad"], "winner": "a"})
+    frame = frame.with_columns(pl.col("b").str.replace("|", " ", literal=True))
+    log = read_preferences(frame, scale="Bad,Good,Very good")
+    assert log.preferred.tolist() == [[1, 0], [2, -2]]
+    assert read_questions([{"a": ["NA", 2.0], "b": ["u", -2]}]).tolist() == [[[-1, 2], [-1, -2]]]
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ([0.5, 1], "'Fractions'"),
+        (["good"], "scale="),
+        ([{"grade": 1}], "'Documents as objects'"),
+        ([126], "far from a scale"),
+        ([], "missing or empty"),
+    ],
+)
+def test_other_grades_are_refused(cell, told):
+    with pytest.raises(dl.InputError, match="row 2") as refusal:
+        read_preferences([*rows("a"), {"a": cell, "b": [0, 1, 2], "winner": "b"}], as_is=True)
+    assert told in str(refusal.value)
+
+
+def test_merged_cells_are_refused_and_single_blanks_are_not():
+    with pytest.raises(dl.InputError, match="Merged cells"):
+        read("a", "b", "a", "b", columns={"query": ["one", None, "two", None]})
+    assert read("a", "b", columns={"query": [None, "one"]}).query.tolist() == ["", "one"]
+
+
+def test_bad_rows_are_set_aside(tmp_path):
+    log = read_preferences(rows("a", "x", "b"), as_is=True, skip_bad=tmp_path / "bad.jsonl")
+    assert won(log) == "ab"
+    assert log.dropped["bad rows"] == 1
+    assert json.loads((tmp_path / "bad.jsonl").read_text())["winner"] == "x"
+
+
+def test_rejected_rows_and_names_in_two_forms_are_remarked():
+    columns = {"status": ["Approved", "Rejected"], "rater": ["Ann", "ann"]}
+    notes = " ".join(read("a", "b", columns=columns).recognised.notes)
+    assert "Rejected" in notes
+    assert "'ann'" in notes
+
+
+def test_open_and_superseded_rows_are_left_out():
+    columns = {"id": ["1", "2", "3"], "supersedes": ["", "1", ""]}
+    log = read("a", "b", "open", columns=columns)
+    assert won(log) == "b"
+    assert log.dropped == {"open questions": 1, "superseded verdicts": 1}
+
+
+# rated lists, other shapes
+
+
+@pytest.mark.parametrize(
+    "ratings",
+    [("up", "down"), (True, False), ("👍", "👎"), ("★★★", "★"), ("5 stars", "1 star"), (2, 1)],
+)
+def test_ratings_are_numbers_thumbs_and_stars(ratings):
+    lists = [{"list": x, "rating": y} for x, y in zip(([2, 0], [0, 2]), ratings, strict=True)]
+    assert read_ratings(lists).preferred.tolist() == [[2, 0]]
+
+
+def test_a_row_a_document():
+    long = pl.DataFrame(
+        {
+            "query": "q",
+            "system": ["prod", "prod", "new", "new"],
+            "rank": [2, 1, 1, 2],
+            "rel": [0, 2, 1, 0],
+            "winner": ["prod", None, None, None],
+        }
+    )
+    log = read_preferences(from_long(long), as_is=True)
+    assert log.preferred.tolist() == [[2, 0]]
+    for wrong in ({"rank": [1, 1, 1, 2]}, {"winner": ["prod", "new", None, None]}):
+        with pytest.raises(dl.InputError):
+            from_long(long.with_columns(**{name: pl.Series(x) for name, x in wrong.items()}))
+
+
+JUDGED = pl.DataFrame({"query": "q", "doc": ["d1", "d2"], "grade": [2, 1]})
+
+
+def test_documents_judged_elsewhere():
+    log = [{"query": "q", "docs_a": ["d1", "d9"], "docs_b": "d2 d1", "winner": "a"}]
+    log.append({"query": "q", "docs_a": ["d9"], "docs_b": "d2", "winner": "b"})
+    with pytest.warns(UserWarning, match="2 of 6 documents"):
+        frame = with_grades(log, JUDGED)
+    read_log = read_preferences(frame, as_is=True)
+    assert read_log.preferred.tolist() == [[2, -1], [1, -2]]
+    assert read_log.docs[0].tolist() == ["d1\td9", "d2\td1"]
+
+    # a list without a document is kept
+    log[1]["docs_a"] = []
+    with pytest.warns(UserWarning, match="1 of 5"):
+        assert with_grades(log, JUDGED)["a"].to_list() == [["2", "-1"], ["-2"]]
+
+
+def test_rated_lists_of_documents_judged_elsewhere():
+    log = [{"query": "q", "list": ["d1"], "rating": "up"}]
+    log.append({"query": "q", "list": ["d2"], "rating": "down"})
+    assert read_ratings(with_grades(log, JUDGED)).preferred.tolist() == [[2]]
+
+
+def test_judgements_that_fit_no_document_or_twice_are_refused():
+    log = [{"query": "q", "docs_a": ["x"], "docs_b": ["y"], "winner": "a"}]
+    with pytest.raises(dl.InputError, match="none of its 2 documents"):
+        with_grades(log, JUDGED)
+    twice = pl.concat([JUDGED, JUDGED.with_columns(grade=pl.lit(0, pl.Int64))])
+    with pytest.raises(dl.InputError, match="two grades"):
+        with_grades(log, twice)
+
+
+# upside down
+
+
+@pytest.fixture
+def log():
+    truth = dl.DCG.standard(4, 3)
+    lists = np.random.default_rng(0).integers(0, 4, (2, 60, 3))
+    a_wins = truth.score(lists[0]) > truth.score(lists[1])
+    pairs = zip(*lists.tolist(), np.where(a_wins, "a", "b").tolist(), strict=True)
+    return [{"a": a, "b": b, "winner": winner} for a, b, winner in pairs]
+
+
+def test_each_reversal_is_refused_and_its_remedy_reads_the_log(log):
+    right = read_preferences(log)
+    swapped = [row | {"winner": {"a": "b", "b": "a"}[row["winner"]]} for row in log]
+    with pytest.raises(dl.UpsideDownError, match="winner_words"):
+        read_preferences(swapped)
+    words = {"a": "b", "b": "a"}
+    assert (read_preferences(swapped, winner_words=words).preferred == right.preferred).all()
+
+    reverse = [row | {side: [3 - x for x in row[side]] for side in "ab"} for row in log]
+    with pytest.raises(dl.UpsideDownError, match="scale="):
+        read_preferences(reverse)
+    scale = ["3", "2", "1", "0"]
+    assert (read_preferences(reverse, scale=scale).preferred == right.preferred).all()
+
+    shown = [row | {"swapped": True, "winner": row["winner"]} for row in log]
+    told = [row | {"winner": {"a": "left", "b": "right"}[row["winner"]]} for row in shown]
+    with pytest.raises(dl.UpsideDownError, match="sides='listed'"):
+        read_preferences(told)
+    assert (read_preferences(told, sides="listed").preferred == right.preferred).all()
