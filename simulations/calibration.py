@@ -426,9 +426,9 @@ def weighted(truth, n, weights, rng):
     """
     log = logistic(truth, n, rng)
     if weights == "1 to 5":
-        return log.reweighted(rng.integers(1, 6, n))
+        return log.changed(weight=rng.integers(1, 6, n).astype(float))
     if weights == "log-normal":
-        return log.reweighted(np.exp(1.5 * rng.normal(size=n)))
+        return log.changed(weight=np.exp(1.5 * rng.normal(size=n)))
 
     # two more judges of a third of the pairs
     rows = np.concatenate([np.arange(n), *2 * [rng.permutation(n)[: n // 3]]])

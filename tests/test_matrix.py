@@ -206,7 +206,7 @@ FUNCTIONS = {
     "UtilityLearner in parts": lambda log, folder: in_parts(log, folder, dl.UtilityLearner()),
     "table": lambda log, _: as_table(log),
     "changed": changed,
-    "reconciled": lambda log, _: log.reconciled("half"),
+    "reconciled": lambda log, _: dl.trust.reconciled(log, "half"),
 }
 """Calls with a log and an empty folder."""
 

@@ -126,4 +126,4 @@ def _pairs(
         pairs = joins.joined(log, mapping, skip_bad)
     else:
         pairs = dl.read_preferences(log, skip_bad=skip_bad, mapping=mapping)
-    return pairs if inconsistent == "keep" else pairs.reconciled(inconsistent)
+    return dl.trust.reconciled(pairs, inconsistent)

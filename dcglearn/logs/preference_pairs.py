@@ -29,7 +29,6 @@ from dcglearn.foundation.validation import (
     graded_lists,
     known,
     one_of,
-    pair_values,
     scale_size,
     whole_number,
     within,
@@ -40,10 +39,8 @@ from dcglearn.logs.columns import (
     ColumnValues,
     checked_column,
     checked_lists,
-    ties_of,
     weights_of,
 )
-from dcglearn.logs.repeats import INCONSISTENT, shown_both_ways
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import (
     list_numbers,
@@ -258,8 +255,22 @@ class PreferencePairs(Columns, Weighted):
         "query", or of judgements. Raises InputError if there are fewer pairs (or raters, queries)
         than folds.
         """
-        rows = rows_of_folds(self, n_folds, random_state, by)
-        return [(self[train], self[test]) for train, test in rows]
+        fold = self.fold_numbers(n_folds, random_state, by)
+        return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
+
+    def fold_numbers(self, n_folds: int, random_state: Seed, by: str | None) -> Indices:
+        """Return the fold of each pair, shape (n,); see `folds`."""
+        if by == "list":
+            raise InputError('folds by "list" would drop most pairs; use split(by="list")')
+        cluster, _ = self.clusters(by)
+        n = size_of(cluster)
+        whole_number(n_folds, "n_folds")
+        if not 2 <= n_folds <= n:
+            units = number_of(n, "queries" if by == "query" else f"{by or 'pair'}s")
+            remedy = f"ask for 2 to {n}" if n > 1 else "give a log of more"
+            raise InputError(f"{n_folds} folds of {units}: {remedy}")
+        fold: Indices = np.random.default_rng(random_state).permutation(n)[cluster] % n_folds
+        return fold
 
     def clusters(self, by: str | None) -> tuple[Indices, Indices]:
         """Return the number of each pair's two clusters, shape (n,) each.
@@ -327,41 +338,6 @@ class PreferencePairs(Columns, Weighted):
         weight = np.bincount(number, self.weight)
         none = dict.fromkeys({*COLUMNS, "rated", "group"} - {"tie", "strength", "margin"})
         return self[index[order]].changed(**{**none, "weight": weight[order].astype(np.float64)})
-
-    def reweighted(self, weight: ArrayLike) -> Self:
-        """Return the log with other weights, shape (n,); pairs of weight 0 are left out.
-
-        Raises InputError if a weight is negative or not finite, or all are 0.
-        """
-        weights = pair_values(weight, "weight", len(self))
-        if (weights < 0).any() or not weights.any():
-            raise InputError("weights must be at least 0, and not all 0")
-        kept = np.flatnonzero(weights)
-        return self[kept].changed(weight=weights[kept])
-
-    def reconciled(self, inconsistent: str) -> Self:
-        """Return the log with each rater's contradictory verdicts on a repeated pair resolved.
-
-        Each such verdict counts half, as a tie, or as it is ("half", "tie", "keep"). Raises
-        InputError if the word is unknown, or the log has no column `swapped`.
-        """
-        one_of(inconsistent, "inconsistent", INCONSISTENT)
-        if inconsistent == "keep":
-            return self
-        if self.swapped is None:
-            raise InputError(
-                f"inconsistent={inconsistent!r} must know the list shown first: give the column "
-                "swapped"
-            )
-
-        # verdicts of a rater who contradicts them; the last entry is for all other pairs
-        repeated = shown_both_ways(self)
-        differ = ~np.append(repeated.same, True)[repeated.member]
-
-        if inconsistent == "tie":
-            return self.changed(tie=ties_of(self) | differ)
-        weight = weights_of(self)
-        return self.changed(weight=np.where(differ, 0.5 * weight, weight))
 
     def n_contradicted(self) -> float:
         """Return the weight of contradicted pairs: the lighter side of each two opposed ones."""
@@ -435,52 +411,6 @@ def order_of(first: Floats, second: Floats) -> Grades:
     difference = first - second
     largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0.0, keepdims=True)
     return (np.sign(difference) * (np.abs(difference) > TIE_TOLERANCE * largest)).astype(np.int8)
-
-
-def rows_of_folds(
-    log: PreferencePairs, n_folds: int, random_state: Seed, by: str | None
-) -> list[tuple[Indices, Indices]]:
-    """Return the rows to train on and to hold out in each fold of `PreferencePairs.folds`."""
-    if by == "list":
-        raise InputError('folds by "list" would drop most pairs; use split(by="list")')
-    clusters = log.clusters(by)
-    n = size_of(clusters[0])
-    whole_number(n_folds, "n_folds")
-    if not 2 <= n_folds <= n:
-        units = number_of(n, "queries" if by == "query" else f"{by or 'pair'}s")
-        remedy = f"ask for 2 to {n}" if n > 1 else "give a log of more"
-        raise InputError(f"{n_folds} folds of {units}: {remedy}")
-    return divided(clusters, n_folds, np.random.default_rng(random_state), across=False)
-
-
-def divided(
-    clusters: tuple[Indices, Indices],
-    n_folds: int,
-    rng: np.random.Generator,
-    *,
-    across: bool = True,
-) -> list[tuple[Indices, Indices]]:
-    """Return the rows to train on and to hold out, for random folds of the lists' clusters.
-
-    A pair is held out with the folds of its two lists, and trained on where neither is held out.
-    With `across`, folds are held out two at a time too, so that each pair is held out once; else
-    pairs of lists in two folds never are.
-    """
-    first, second = clusters
-    # the folds of each pair's two lists
-    fold = rng.permutation(size_of(first, second)) % n_folds
-    low = np.minimum(fold[first], fold[second])
-    high = np.maximum(fold[first], fold[second])
-
-    # hold out a fold, or two
-    folds = []
-    for i in range(n_folds):
-        for j in range(i, n_folds) if across else (i,):
-            test = np.flatnonzero((low == i) & (high == j))
-            train = np.flatnonzero((low != i) & (low != j) & (high != i) & (high != j))
-            if len(test) and len(train):
-                folds.append((train, test))
-    return folds
 
 
 def encode(lists: ArrayLike, n_grades: int) -> Grades:

@@ -23,9 +23,9 @@ from dcglearn.foundation.validation import (
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.logs.columns import ties_of, ways_of, weights_of
-from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import numbered, size_of, unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
+from dcglearn.raters.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.resampling import bootstrap_counts
 
@@ -257,7 +257,7 @@ def rater_agreement(
 
     See Also
     --------
-    Preferences.reconciled : Decide what contradictory verdicts count.
+    trust.reconciled : Decide what contradictory verdicts count.
     plots.raters_figure : Draw it.
 
     Examples

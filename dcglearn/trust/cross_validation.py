@@ -17,7 +17,6 @@ from dcglearn.foundation.validation import Fields, Floats, PolarsFrame, Seed
 from dcglearn.learning.descriptions import QPDescription, QPLearner
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.columns import ties_of
-from dcglearn.logs.preference_pairs import rows_of_folds
 from dcglearn.metrics.dcg import Utility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, respected
@@ -141,7 +140,8 @@ def choose_C(  # noqa: N802
     # like pairs are one, and stay in one fold
     log = as_preferences(log)
     log = log.merged() if by == "pair" else log
-    folds = rows_of_folds(log, n_folds, random_state, by)
+    fold = log.fold_numbers(n_folds, random_state, by)
+    folds = [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds)]
     check_enough(decided_pairs(log))
 
     # learn at every C, fold by fold

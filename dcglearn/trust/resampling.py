@@ -14,8 +14,8 @@ from dcglearn.foundation.intervals import (
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
 from dcglearn.learning.usable_pairs import usable_pairs
-from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
-from dcglearn.logs.unique_rows import pair_numbers
+from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
+from dcglearn.logs.unique_rows import pair_numbers, size_of
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 FOLDS = 5
@@ -108,6 +108,36 @@ def no_more_lists(log: PreferencePairs, unit: str, n: int, fewest: int) -> str:
     )
 
 
+def divided(
+    clusters: tuple[Indices, Indices],
+    n_folds: int,
+    rng: np.random.Generator,
+    *,
+    across: bool = True,
+) -> list[tuple[Indices, Indices]]:
+    """Return the rows to train on and to hold out, for random folds of the lists' clusters.
+
+    A pair is held out with the folds of its two lists, and trained on where neither is held out.
+    With `across`, folds are held out two at a time too, so that each pair is held out once; else
+    pairs of lists in two folds never are.
+    """
+    first, second = clusters
+    # the folds of each pair's two lists
+    fold = rng.permutation(size_of(first, second)) % n_folds
+    low = np.minimum(fold[first], fold[second])
+    high = np.maximum(fold[first], fold[second])
+
+    # hold out a fold, or two
+    folds = []
+    for i in range(n_folds):
+        for j in range(i, n_folds) if across else (i,):
+            test = np.flatnonzero((low == i) & (high == j))
+            train = np.flatnonzero((low != i) & (low != j) & (high != i) & (high != j))
+            if len(test) and len(train):
+                folds.append((train, test))
+    return folds
+
+
 def folds_of(
     log: PreferencePairs, unit: str, random_state: int, *, fewest: int = 30
 ) -> list[tuple[Indices, Indices]]:
@@ -150,12 +180,20 @@ def is_whole(weight: Floats) -> bool:
     return bool((weight == np.round(weight)).all())
 
 
+def reweighted(log: AnyLog, weight: ArrayLike) -> AnyLog:
+    """Return a log with other weights, shape (n,); pairs of weight 0 are left out."""
+    weights = np.asarray(weight, dtype=np.float64)
+    kept = np.flatnonzero(weights)
+    return log[kept].changed(weight=weights[kept])
+
+
 def sampled(log: AnyLog, rng: np.random.Generator, most: int = 4_000) -> AnyLog:
     """Return a log of at most `most` judgements, drawn by weight."""
     if len(log) <= most:
         return log
     chance = None if log.weight is None else log.weight / log.weight.sum()
-    return log.reweighted(np.bincount(rng.choice(len(log), most, p=chance), minlength=len(log)))
+    drawn = np.bincount(rng.choice(len(log), most, p=chance), minlength=len(log))
+    return reweighted(log, drawn)
 
 
 def bootstrap_counts(times: ArrayLike, n_resamples: int, random_state: Seed) -> Integers:

@@ -33,7 +33,14 @@ from dcglearn.trust.nested_test import (
     blunter_draws,
     nested_test,
 )
-from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, speaks_of, unit_of
+from dcglearn.trust.resampling import (
+    decided_pairs,
+    folds_of,
+    reweighted,
+    sampled,
+    speaks_of,
+    unit_of,
+)
 
 FEWEST_LEARNED = 20
 """A segment of fewer decided pairs has no DCG of its own."""
@@ -317,7 +324,7 @@ def _of_each(
         if len(own) > n_drawn:
             drawn = rng.choice(len(own), n_drawn, p=weight[own] / weight[own].sum())
             weight[own] = np.bincount(drawn, minlength=len(own))
-    return log.reweighted(weight)
+    return reweighted(log, weight)
 
 
 def _gain(smaller: FittedDCG) -> float:

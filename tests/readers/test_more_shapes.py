@@ -17,7 +17,7 @@ import dcglearn as dl
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.workbooks import ENGINES
-from dcglearn.logs.repeats import units
+from dcglearn.raters.repeats import units
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_log import read_preferences
 from tests.makers import columns, refused, write

@@ -13,6 +13,7 @@ from dcglearn.learning.dcg_model import DirectObjective
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.simulate import ground_truth, preference_pairs
+from dcglearn.trust.resampling import reweighted
 from tests.makers import random_lists, random_log, refused
 
 TRUTH = ground_truth("D1").normalised()
@@ -139,7 +140,7 @@ def test_weights_that_are_no_counts_weigh_judgements_and_do_not_multiply_them():
 
     # weights of an exponential distribution leave half of the judgements, in Kish's measure
     unequal = np.random.default_rng(0).exponential(size=300)
-    logs = [log, *(log.reweighted(x) for x in (np.full(300, 250.5), unequal)), half]
+    logs = [log, *(reweighted(log, x) for x in (np.full(300, 250.5), unequal)), half]
     alone, equal, weighed, halved = (
         np.ptp(dl.bands(x, n_resamples=50).discount_band, axis=0).mean() for x in logs
     )
@@ -153,7 +154,7 @@ def test_bands_hold_the_truth_where_weights_are_those_of_traffic():
     for seed in range(40):
         rng = np.random.default_rng([7502, seed])
         log = preference_pairs(TRUTH, 300, lists="free", temperature=0.1, random_state=rng)
-        bands = dl.bands(log.reweighted(np.exp(1.5 * rng.normal(size=300))), n_resamples=60)
+        bands = dl.bands(reweighted(log, np.exp(1.5 * rng.normal(size=300))), n_resamples=60)
 
         # gains but the fixed first and last, and discounts but the first
         ends = np.column_stack([bands.gain_band[:, 1:-1], bands.discount_band[:, 1:]])

@@ -15,10 +15,10 @@ from dcglearn.foundation.intervals import mean_and_error, unit_residuals
 from dcglearn.learning.dcg_model import DirectObjective
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg, fit_direct
-from dcglearn.logs.preference_pairs import divided
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import blend
 from dcglearn.trust.blend import LEAST, Shares, chance_of_fixed, held_out_members
+from dcglearn.trust.resampling import divided
 from tests.makers import random_log, refused
 
 OTHER = DCG([0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02])

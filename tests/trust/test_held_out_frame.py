@@ -3,6 +3,7 @@
 import numpy as np
 
 from dcglearn.trust.held_out_frame import held_out_frame, respected
+from dcglearn.trust.resampling import reweighted
 from tests.makers import random_log
 
 
@@ -15,7 +16,7 @@ def folds_of_values(log, values):
 
 
 def test_a_pair_has_the_mean_of_its_folds_and_one_without_a_value_is_left_out():
-    log = random_log(9, "free").reweighted(np.arange(1.0, 10))
+    log = reweighted(random_log(9, "free"), np.arange(1.0, 10))
     values = np.random.default_rng(0).random((2, 1, 2, 9))
     values[0, :, :, 0] = np.nan  # the first pair has no value in its only fold
     values[1, :, :, 4] = np.nan  # another has one of two

@@ -19,6 +19,7 @@ from dcglearn.trust.nested_test import (
     nested_test,
     share_of_lists,
 )
+from dcglearn.trust.resampling import reweighted
 
 N_LOGS = int(os.environ.get("DCGLEARN_LEVEL_LOGS", "40"))
 """Number of logs of each test and size; 200 tell a rate of 10% from one of 5%."""
@@ -56,7 +57,7 @@ def test_a_test_rejects_at_most_five_percent_of_logs_of_dcgs(name, truth, n):
 
 def test_a_long_log_is_simulated_on_pairs_that_are_drawn_by_weight():
     log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 300, random_state=0)
-    log = log.reweighted(1.0 + np.arange(300) % 7)
+    log = reweighted(log, 1.0 + np.arange(300) % 7)
     _, fitted = fit_dcg(log, DirectDescription(loss="robust", n_starts=1))
 
     logs = LogsOfDCG.like(fitted, most=60)

@@ -6,8 +6,7 @@ from scipy.stats import binomtest, norm
 
 from dcglearn import Preferences
 from dcglearn.foundation.intervals import mean_and_error, normal_interval, normal_quantile, wilson
-from dcglearn.logs.preference_pairs import divided
-from dcglearn.trust.resampling import folds_of_units, speaks_of, unit_of
+from dcglearn.trust.resampling import divided, folds_of_units, speaks_of, unit_of
 from tests.makers import random_log
 
 

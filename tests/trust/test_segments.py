@@ -12,7 +12,7 @@ from dcglearn.plots import segments_figure
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import position_dependence, segment_test
 from dcglearn.trust.held_out_frame import held_out_values
-from dcglearn.trust.resampling import folds_of
+from dcglearn.trust.resampling import folds_of, reweighted
 from tests.makers import random_log, refused
 
 LOOKERS = DCG([0, 0.1, 0.2, 0.6, 1], 1 / np.arange(1.0, 6))
@@ -180,7 +180,7 @@ def test_degrees_of_freedom_and_logs_that_can_show_nothing():
     lists = np.random.default_rng(0).integers(0, 3, (6, 4))
     i, j = np.random.default_rng(1).permuted(np.tile(np.arange(6), (60, 1)), axis=1)[:, :2].T
     repeated = Preferences(lists[i], lists[j], n_grades=3)
-    heavy = log.reweighted(np.full(len(log), 5.0))
+    heavy = reweighted(log, np.full(len(log), 5.0))
     for weighty in (repeated, heavy):
         weight, n_lists = weighty.total_weight, weighty.n_lists
         told = f"{weight:g} judgements and has {n_lists} distinct lists.* counts as {n_lists} of"

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import Flags, Floats, Indices, Integers
-from dcglearn.logs.columns import Columns, ties_of, ways_of
+from dcglearn.foundation.validation import Flags, Floats, Indices, InputError, Integers, one_of
+from dcglearn.logs.columns import Columns, ties_of, ways_of, weights_of
+from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers, unique_rows
 
 INCONSISTENT = ("keep", "half", "tie")
@@ -80,3 +81,37 @@ def shown_both_ways(log: Columns) -> ShownBothWays:
     place = np.full(len(keys), -1)
     place[both] = np.arange(len(both))
     return ShownBothWays(keys[both, 0], (n_verdicts == 1)[both], place[group])
+
+
+def reconciled(log: AnyLog, inconsistent: str) -> AnyLog:
+    """Return a log with each rater's contradictory verdicts on a repeated pair resolved.
+
+    Each such verdict counts half, as a tie, or as it is ("half", "tie", "keep"). Raises InputError
+    if the word is unknown, or the log has no column `swapped`.
+
+    See Also
+    --------
+    rater_agreement : How often raters contradict themselves.
+
+    Examples
+    --------
+    >>> log = dl.Preferences([[2, 0], [0, 1]], [[0, 1], [2, 0]], swapped=[True, True])
+    >>> dl.trust.reconciled(log, "half").weight.tolist()
+    [0.5, 0.5]
+    """
+    one_of(inconsistent, "inconsistent", INCONSISTENT)
+    if inconsistent == "keep":
+        return log
+    if log.swapped is None:
+        raise InputError(
+            f"inconsistent={inconsistent!r} must know the list shown first: give the column swapped"
+        )
+
+    # verdicts of a rater who contradicts them; the last entry is for all other pairs
+    repeated = shown_both_ways(log)
+    differ = ~np.append(repeated.same, True)[repeated.member]
+
+    if inconsistent == "tie":
+        return log.changed(tie=ties_of(log) | differ)
+    weight = weights_of(log)
+    return log.changed(weight=np.where(differ, 0.5 * weight, weight))
