@@ -109,8 +109,8 @@ def _named(names: Sequence[str], role: str, name: str) -> list[str]:
         raise InputError(
             f"columns={{{role!r}: {name!r}}} names no column, or several, of {listed(names)}"
             f"{nearest(name, names)}; give the name of one, a pattern such as 'Left {{}}', or a "
-            "range such as 'first..last'; see the recipes 'Values inside objects' and 'No names, "
-            "titles above, another encoding, another sheet'"
+            "range such as 'first..last'; see the recipes 'Values inside objects', 'Two lines of "
+            "names' and 'No names, titles above, another encoding, another sheet'"
         )
     return its
 
@@ -165,7 +165,10 @@ def _remedy(names: Sequence[str], missing: Sequence[str]) -> str:
         if any(set(sign.split()) <= present for sign in signs):
             return remedy
     if len(names) < 3 or "" in names:
-        return "see the recipes 'Two lines of names' and 'No names, titles above, another encoding'"
+        return (
+            "see the recipes 'Two lines of names' and 'No names, titles above, another encoding, "
+            "another sheet'"
+        )
     example = ", ".join(f"{role!r}: '...'" for role in missing)
     return (
         f"name them by columns={{{example}}} ('Left {{}}' for a column a position), or see the "

@@ -148,7 +148,8 @@ CANDIDATE: Contract = {
 
 RECIPES = {
     "Rated lists with a row for each document": {"position grade rating", "position satisfaction"},
-    "A row for each document": {"side position grade", "system position grade", "system rank rel"},
+    "A row for each document": {"side position grade", "side rank grade", "system rank rel"}
+    | {"system position grade", "system rank grade"},
     "Chosen and rejected": {"chosen rejected"},
     "A column for each outcome": {"winnermodela winnermodelb", "winnera winnerb"},
     "Votes": {"votesa votesb", "avotes bvotes", "na nb"},
@@ -159,6 +160,7 @@ RECIPES = {
     "Quepid's snapshots": {"snapshotname docid"},
     "Argilla": {"fields responses"},
     "Label Studio": {"annotations data"},
+    "LangSmith": {"runid feedbackgroupid"},
 }
 """Recipes of the documentation, by the plain names of columns that call for them."""
 

@@ -130,9 +130,10 @@ def with_grades(
     """Return a log of lists of documents with their grades, as readers take it.
 
     Lists of names of documents stand in the columns `docs_a` and `docs_b`, or in `a` and `b`;
-    those of rated lists in `docs` or `list`. Their grades are looked up by query and document. A
-    row stays whose documents have no judgement; a warning counts these. Raises InputError if a
-    table lacks a column, a document is judged twice, or no document of the log is judged.
+    those of rated lists in `docs` or `list`. Their grades are looked up by query and document;
+    null in place of a document is a place without a result. A row stays whose documents have no
+    judgement; a warning counts these. Raises InputError if a table lacks a column, a document is
+    judged twice, or no document of the log is judged.
 
     Parameters
     ----------
@@ -166,15 +167,19 @@ def with_grades(
     grades = _grades(judgements)
     refusals = Refusals(table)
 
-    # each list's documents with their grades; an empty list holds no result
+    # each list's documents with their grades; null is a place without a result
     frame = table.frame.with_row_index(ROW)
     labels = text(frame[query]).alias("query")
     documents = []
     for role, names in lists.items():
         names_of = lists_of_names(role, frame[names], refusals).alias("document")
-        its = pl.DataFrame([frame[ROW], labels, names_of]).explode("document").drop_nulls()
+        its = pl.DataFrame([frame[ROW], labels, names_of]).explode("document")
         its = its.join(grades, on=["query", "document"], how="left", maintain_order="left")
-        documents.append(its)
+        documents.append(its.drop_nulls("document"))
+        no_result = pl.col("document").is_null()
+        its = its.with_columns(
+            pl.when(no_result).then(pl.lit("-2")).otherwise("grade").alias("grade")
+        )
         if unjudged is None:
             its = its.drop_nulls("grade")
         grade = pl.col("grade").fill_null(str(unjudged)).alias(role)

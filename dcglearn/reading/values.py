@@ -196,11 +196,15 @@ def documents(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] 
     if (texts == "").all():
         return None
     refusals.add(texts == "", f"{role} is missing", "every row has them, or no row")
-    return lists_of_names(role, column, refusals).list.join("\t").fill_null("").to_numpy()
+    names = lists_of_names(role, column, refusals).list.eval(pl.element().fill_null(""))
+    return names.list.join("\t").fill_null("").to_numpy()
 
 
 def lists_of_names(role: str, column: pl.Series, refusals: Refusals) -> pl.Series:
-    """Return lists of names: JSON, or text separated by tabs, ``|``, commas or blanks."""
+    """Return lists of names: JSON, or text separated by tabs, ``|``, commas or blanks.
+
+    A blank name is null, a place without a result.
+    """
     if not isinstance(column.dtype, pl.List):
         texts = text(column)
         is_json = texts.str.starts_with("[")
@@ -210,7 +214,7 @@ def lists_of_names(role: str, column: pl.Series, refusals: Refusals) -> pl.Serie
         else:
             mark = next((x for x in "\t|," if texts.str.contains(x, literal=True).any()), " ")
             column = texts.str.split(mark)
-    return column.list.eval(pl.element().cast(pl.String).str.strip_chars(BLANK))
+    return column.list.eval(pl.element().cast(pl.String).str.strip_chars(BLANK).replace("", None))
 
 
 READERS: dict[str, Callable[..., Any]] = {

@@ -248,6 +248,15 @@ def test_documents_judged_elsewhere():
         assert with_grades(log, JUDGED)["a"].to_list() == [["2", "-1"], ["-2"]]
 
 
+def test_a_place_without_a_document_holds_no_result():
+    log = [{"query": "q", "docs_a": ["d1", None, "d2"], "docs_b": [None, "d2", ""], "winner": "a"}]
+    for unjudged in (-1, None):
+        read_log = read_preferences(with_grades(log, JUDGED, unjudged=unjudged), as_is=True)
+        assert read_log.preferred.tolist() == [[2, -2, 1]]
+        assert read_log.other.tolist() == [[-2, 1, -2]]
+        assert read_log.docs[0].tolist() == ["d1\t\td2", "\td2\t"]
+
+
 def test_rated_lists_of_documents_judged_elsewhere():
     log = [{"query": "q", "list": ["d1"], "rating": "up"}]
     log.append({"query": "q", "list": ["d2"], "rating": "down"})
