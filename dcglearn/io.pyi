@@ -13,12 +13,12 @@ from dcglearn.logs.visibility import Visibility as Visibility
 from dcglearn.parts.dask_log import DaskLog as DaskLog
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
-from dcglearn.readers.answers import Answers as Answers
-from dcglearn.readers.preferences import Preferences as Preferences
 from dcglearn.readers.read_log import read_preferences as read_preferences
 from dcglearn.readers.read_log import read_questions as read_questions
 from dcglearn.readers.read_log import read_ratings as read_ratings
 from dcglearn.readers.read_table import Recognised as Recognised
+from dcglearn.reading.answers import Answers as Answers
+from dcglearn.reading.preferences import Preferences as Preferences
 from dcglearn.reading.shapes import from_long as from_long
 from dcglearn.reading.shapes import with_grades as with_grades
 

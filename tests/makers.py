@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from dcglearn.cli.app import main
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from tests.makers import random_log
 
 ROOT = Path(__file__).parents[1]
@@ -22,26 +22,27 @@ DESIGN = ROOT / "docs" / "design.md"
 WINGS = {
     "cli": (
         "audits judge simulate plots rankers coherence exports joins estimators raters "
-        "trust learning evaluation parts readers losses logs metrics kernels foundation"
+        "trust learning evaluation parts readers reading losses logs metrics kernels foundation"
     ),
     "audits": (
-        "coherence exports raters trust learning evaluation parts readers logs metrics foundation"
+        "coherence exports raters trust learning evaluation parts readers reading logs metrics "
+        "foundation"
     ),
-    "judge": "evaluation readers logs metrics foundation",
-    "simulate": "rankers readers logs metrics foundation",
+    "judge": "evaluation readers reading logs metrics foundation",
+    "simulate": "rankers readers reading logs metrics foundation",
     "plots": "coherence raters trust learning evaluation metrics foundation",
     "rankers": "losses metrics foundation",
-    "coherence": "evaluation parts readers logs metrics kernels foundation",
+    "coherence": "evaluation parts readers reading logs metrics kernels foundation",
     "exports": "torch_losses evaluation losses metrics foundation",
     "torch_losses": "losses metrics foundation",
-    "joins": "evaluation readers logs metrics foundation",
-    "estimators": "raters trust learning parts readers logs metrics foundation",
-    "raters": "trust learning readers logs metrics foundation",
-    "trust": "learning evaluation parts readers logs metrics foundation",
+    "joins": "evaluation readers reading logs metrics foundation",
+    "estimators": "raters trust learning parts readers reading logs metrics foundation",
+    "raters": "trust learning readers reading logs metrics foundation",
+    "trust": "learning evaluation parts readers reading logs metrics foundation",
     "learning": "parts logs metrics kernels foundation",
-    "evaluation": "readers logs metrics kernels foundation",
-    "parts": "readers logs metrics foundation",
-    "readers": "logs metrics foundation",
+    "evaluation": "readers reading logs metrics kernels foundation",
+    "parts": "readers reading logs metrics foundation",
+    "readers": "reading logs metrics foundation",
     "reading": "logs metrics foundation",
     "losses": "metrics kernels foundation",
     "logs": "foundation",

@@ -21,7 +21,7 @@ from dcglearn.plots import (
     plot_weights,
     save_figure,
 )
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from tests.makers import TRUTH, random_log, refused
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)))

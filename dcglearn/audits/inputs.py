@@ -14,7 +14,7 @@ from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
 from dcglearn.metrics.textbook import NamedMetric
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands_or_why, drawn_judges
 from dcglearn.trust.calibration import shrunk
 from dcglearn.trust.coins import check_log, tells_nothing

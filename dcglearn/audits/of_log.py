@@ -16,7 +16,7 @@ from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.parted_log import contents, differing_pairs
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import NO_SIGNAL
 
 

@@ -15,7 +15,7 @@ from dcglearn.foundation.validation import Fields, Grades
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import as_curves
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
 
 

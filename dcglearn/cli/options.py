@@ -179,7 +179,7 @@ def write_log(frame: PolarsFrame, output: Path | None, contents: str, *, force: 
     if output is None:
         typer.echo(frame.write_ndjson(), nl=False)
         return
-    from dcglearn.readers.preferences import write_frame
+    from dcglearn.reading.tables import write_frame
 
     write_frame(frame, output, force=force)
     say(f"wrote: {output} ({contents})")

@@ -13,7 +13,7 @@ import numpy as np
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.validation import Fields, InputError, Integers
 from dcglearn.judge.candidates import Candidates, Item, Pair, known_pairs, pair_key, seen_items
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 
 PAGES = (".html", ".htm")
 """Suffixes of a page."""

@@ -34,9 +34,9 @@ from dcglearn.readers.grade_scale import with_stated
 from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.openers import polars_frame
-from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.shown_order import refuse_orders
 from dcglearn.readers.superseded import RowMarks, marks_of, reasons_of_parts
+from dcglearn.reading.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from distributed import Client, Future

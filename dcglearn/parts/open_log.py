@@ -12,8 +12,8 @@ from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_pieces import PARQUET, are_plain
 from dcglearn.parts.parted_log import PartedLog
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.read_table import read_pairs
+from dcglearn.reading.preferences import Preferences, as_preferences
 
 Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 

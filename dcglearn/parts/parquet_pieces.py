@@ -18,10 +18,10 @@ from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.openers import opener_of
-from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table
 from dcglearn.readers.shown_order import refuse_orders
 from dcglearn.readers.superseded import RowMarks, marks_of, reasons_of_parts
+from dcglearn.reading.preferences import Preferences
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

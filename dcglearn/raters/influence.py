@@ -5,7 +5,7 @@ import numpy as np
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.descriptions import DirectFit
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.left_out import LeftOut
 
 

@@ -26,7 +26,7 @@ from dcglearn.logs.columns import ties_of, ways_of, weights_of
 from dcglearn.logs.unique_rows import numbered, size_of, unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.raters.repeats import ShownBothWays, shown_both_ways, units
-from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.reading.preferences import Preferences, as_preferences
 from dcglearn.trust.resampling import bootstrap_counts
 
 

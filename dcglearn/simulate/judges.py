@@ -37,7 +37,7 @@ from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import AnyMetric, MetricLike, largest_value, read_metric
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.simulate.lists import (
     PAPER_LIST,
     TwoLists,

@@ -13,7 +13,7 @@ import numpy as np
 
 from dcglearn.foundation.intervals import percentile_interval
 from dcglearn.foundation.validation import EMPTY, Fields, Flags, Floats
-from dcglearn.readers.answers import Answers
+from dcglearn.reading.answers import Answers
 from dcglearn.trust.resampling import N_RESAMPLES, bootstrap_counts
 
 ALONE = "the right passage alone"

@@ -38,8 +38,8 @@ from dcglearn.logs.preference_pairs import order_of
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
-from dcglearn.readers.answers import Answers
 from dcglearn.readers.cell_values import shown
+from dcglearn.reading.answers import Answers
 from dcglearn.trust.answer_level import gain_by_place, left_by_place
 from dcglearn.trust.comparison import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
 from dcglearn.trust.resampling import N_RESAMPLES, bootstrap_counts, folds_of_units

@@ -21,7 +21,7 @@ from dcglearn.logs.unique_rows import numbered
 from dcglearn.logs.visibility import refuse_too_deep
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import OpenLog, PartedLog
-from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense, sampled
+from dcglearn.reading.direction import CHECKED_PAIRS, check_sense, sampled
 
 NO_SIGNAL = (
     "no metric orders new pairs of this log better than a coin: "

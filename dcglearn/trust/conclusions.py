@@ -18,7 +18,7 @@ from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.metrics.dcg import DCG, parameter_names
 from dcglearn.metrics.reading import MetricLike, metric_in_use
 from dcglearn.metrics.scales import ScaleWarning
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.comparison import FOLLOWED_LEVEL, Comparison
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted, half_test

@@ -26,7 +26,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.logs.columns import list_text, weights_of
-from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.reading.preferences import Preferences, as_preferences
 from dcglearn.trust.conclusions import Conclusion, OfPeople, conclusion_in, conclusion_of
 from dcglearn.trust.fit_learner import fit_learner
 

@@ -14,7 +14,7 @@ from dcglearn.learning.starts import WarmStart
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import JudgeDraws, Judges
 from dcglearn.parts.parted_log import SAMPLE, OpenLog
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 from dcglearn.trust.resampling import is_whole
 

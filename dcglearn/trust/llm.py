@@ -19,8 +19,8 @@ from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog
-from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
+from dcglearn.reading.direction import CHECKED_PAIRS, check_sense
+from dcglearn.reading.preferences import Preferences, as_preferences
 from dcglearn.trust import band_draws
 from dcglearn.trust.band_draws import Bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, held_out_members, mean_dcg

@@ -37,7 +37,7 @@ from dcglearn.logs.preference_pairs import encode
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import gram_matrix, refuse_too_deep
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.preferences import Preferences, as_preferences, write_frame
+from dcglearn.reading.preferences import Preferences, as_preferences
 from dcglearn.trust.fit_learner import fit_learner
 
 MOST_PAIRS = 20_000
@@ -110,6 +110,8 @@ class Questions(Finding):
         if suffix_among(path, {**FORMS, **dict.fromkeys(WRITTEN)}, "findings") in FORMS:
             super().save(path, force=force)
         else:
+            from dcglearn.reading.tables import write_frame
+
             write_frame(self.to_polars(), path, force=force)
 
 

@@ -10,7 +10,7 @@ from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.list_values import (
     JudgedLists,
     ListValues,

@@ -24,7 +24,7 @@ from dcglearn.learning.direct_search import search_near
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.logs.columns import weights_of
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, held_out_values
 from dcglearn.trust.nested_test import (
     FALSE_POSITIVE_RATE,

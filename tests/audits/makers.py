@@ -5,7 +5,7 @@ import numpy as np
 from dcglearn.audits.inputs import Inputs
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.fit_learner import fit_learner
 
 STEEP = DCG([0, 0.05, 0.2, 1], [1, 0.7, 0.45, 0.3])

@@ -13,7 +13,7 @@ from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import curves_section, verdict_section
 from dcglearn.audits.of_verdicts import deciding_parts
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust import band_draws
 from tests.audits.makers import STEEP, judged, known_of
 from tests.makers import noisy_runs

@@ -17,7 +17,7 @@ from dcglearn.audits.of_metric import (
 )
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust import band_draws
 from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
 from tests.audits.makers import FLAT, STEEP, judged, known_of

@@ -10,7 +10,7 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.system_tests import compare_systems
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.band_draws import Bands
 from tests.audits.makers import FLAT, STEEP, judged
 from tests.audits.test_audit import Page

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dcglearn.logs.preference_pairs import Agreement, encode
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.reading.preferences import Preferences, as_preferences
 from tests.makers import TRUTH, random_log, refused, rows
 
 

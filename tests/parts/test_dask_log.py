@@ -13,7 +13,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost, check_versions
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from tests.makers import TRUTH, cluster_of, forked_workers, random_log, refused, rich_log
 
 distributed = pytest.importorskip("distributed")

@@ -8,7 +8,7 @@ import dcglearn as dl
 from dcglearn.parts.parquet_pieces import pieces
 from dcglearn.parts.parted_log import SKETCH, Sketch, sketch_of
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from tests.makers import TRUTH, random_log, refused, rich_log
 
 pa = pytest.importorskip("pyarrow")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcglearn.raters.repeats import reconciled, shown_both_ways, units
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from tests.makers import refused
 
 A, B, C = [2, 1, 0], [0, 1, 2], [1, 1, 1]
