@@ -215,11 +215,16 @@ def _lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict
 
 
 def _grades(judgements: Any) -> pl.DataFrame:
-    """Return the grade of each query and document as text; InputError for one judged twice."""
+    """Return the grade of each query and document as text; InputError for one judged twice.
+
+    Grades below 0 count as 0, as where runs are evaluated: in TREC's files they mean junk.
+    """
     table = table_of(getattr(judgements, "frame", judgements))
     found = find(table.frame.columns, JUDGED)
     grades = pl.DataFrame({role: text(table.frame[names[0]]) for role, names in found.items()})
-    grades = grades.unique(maintain_order=True)
+    below = pl.col("grade").cast(float, strict=False) < 0
+    grade = pl.when(below).then(pl.lit("0")).otherwise("grade").alias("grade")
+    grades = grades.with_columns(grade).unique(maintain_order=True)
     twice = grades.select(pl.struct("query", "document").is_duplicated()).to_series()
     if twice.any():
         query, document, _ = grades.filter(twice).row(0)

@@ -257,6 +257,13 @@ def test_a_place_without_a_document_holds_no_result():
         assert read_log.docs[0].tolist() == ["d1\t\td2", "\td2\t"]
 
 
+@pytest.mark.parametrize("grade", [0, -1, -2, -2.0])
+def test_a_judgement_below_0_counts_as_0(grade):
+    judged = JUDGED.with_columns(grade=pl.Series([2, grade], strict=False))
+    log = [{"query": "q", "docs_a": ["d1", "d2"], "docs_b": ["d2", "d1"], "winner": "a"}]
+    assert read_preferences(with_grades(log, judged)).preferred.tolist() == [[2, 0]]
+
+
 def test_rated_lists_of_documents_judged_elsewhere():
     log = [{"query": "q", "list": ["d1"], "rating": "up"}]
     log.append({"query": "q", "list": ["d2"], "rating": "down"})
