@@ -37,10 +37,10 @@ from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
 from dcglearn.rankers.trees import BoostedRanker as BoostedRanker
 from dcglearn.raters.rater_agreement import rater_agreement as rater_agreement
-from dcglearn.readers.read_log import read_preferences as read_preferences
-from dcglearn.readers.read_log import read_questions as read_questions
-from dcglearn.readers.read_log import read_ratings as read_ratings
 from dcglearn.reading.preferences import Preferences as Preferences
+from dcglearn.reading.read import read_preferences as read_preferences
+from dcglearn.reading.read import read_questions as read_questions
+from dcglearn.reading.read import read_ratings as read_ratings
 from dcglearn.trust.answers import learn_from_answers as learn_from_answers
 from dcglearn.trust.band_draws import bands as bands
 from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling

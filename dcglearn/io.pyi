@@ -1,24 +1,23 @@
 """Public names of `dcglearn.io`."""
 
+from dcglearn.evaluation.run_lists import with_runs as with_runs
 from dcglearn.evaluation.tables import read_judgements as read_judgements
 from dcglearn.evaluation.tables import read_runs as read_runs
 from dcglearn.evaluation.trec import Judgements as Judgements
 from dcglearn.evaluation.trec import Run as Run
-from dcglearn.joins.join_judgements import join_judgements as join_judgements
-from dcglearn.joins.join_judgements import preferences_from_runs as preferences_from_runs
-from dcglearn.joins.read_answers import read_answers as read_answers
 from dcglearn.logs.preference_pairs import Agreement as Agreement
 from dcglearn.logs.preference_pairs import encode as encode
 from dcglearn.logs.visibility import Visibility as Visibility
 from dcglearn.parts.dask_log import DaskLog as DaskLog
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
-from dcglearn.readers.read_log import read_preferences as read_preferences
-from dcglearn.readers.read_log import read_questions as read_questions
-from dcglearn.readers.read_log import read_ratings as read_ratings
-from dcglearn.readers.read_table import Recognised as Recognised
 from dcglearn.reading.answers import Answers as Answers
+from dcglearn.reading.answers import read_answers as read_answers
 from dcglearn.reading.preferences import Preferences as Preferences
+from dcglearn.reading.read import read_preferences as read_preferences
+from dcglearn.reading.read import read_questions as read_questions
+from dcglearn.reading.read import read_ratings as read_ratings
+from dcglearn.reading.recognised import Recognised as Recognised
 from dcglearn.reading.shapes import from_long as from_long
 from dcglearn.reading.shapes import with_grades as with_grades
 

@@ -21,7 +21,7 @@ DESIGN = ROOT / "docs" / "design.md"
 # docs/design.md shows this table.
 WINGS = {
     "cli": (
-        "audits judge simulate plots rankers coherence exports joins estimators raters "
+        "audits judge simulate plots rankers coherence exports estimators raters "
         "trust learning evaluation parts readers reading losses logs metrics kernels foundation"
     ),
     "audits": (
@@ -35,7 +35,6 @@ WINGS = {
     "coherence": "evaluation parts readers reading logs metrics kernels foundation",
     "exports": "torch_losses evaluation losses metrics foundation",
     "torch_losses": "losses metrics foundation",
-    "joins": "evaluation readers reading logs metrics foundation",
     "estimators": "raters trust learning parts readers reading logs metrics foundation",
     "raters": "trust learning readers reading logs metrics foundation",
     "trust": "learning evaluation parts readers reading logs metrics foundation",

@@ -29,8 +29,7 @@ from dcglearn.foundation.validation import InputError, Integers, suffix_among
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
     from dcglearn.learning.descriptions import DirectFit
-    from dcglearn.readers.mapping import LogMapping
-    from dcglearn.readers.preferences import Preferences
+    from dcglearn.reading.preferences import Preferences
     from dcglearn.trust.next_pairs import Questions
 
 PER_PAGE, PER_TABLE = 20, 5
@@ -64,15 +63,17 @@ class CandidateOptions:
         from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
         # a file of pairs
-        files, mapping = self.candidates or [], reading.log_mapping
+        files = self.candidates or []
         if self.qrels is None and self.topics is None and len(files) == 1:
-            return read_candidates(files[0], mapping=mapping, documents=self.documents)
+            return read_candidates(
+                files[0], reading.grades, columns=reading.columns, documents=self.documents
+            )
 
         # two runs, with grades to learn from
         if self.qrels is None or len(files) != 2:
             raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
         return candidates_from_runs(
-            self.qrels, files, self.documents, self.topics, n_grades=mapping.n_grades
+            self.qrels, files, self.documents, self.topics, n_grades=reading.grades
         )
 
 
@@ -198,13 +199,13 @@ def _refuse_other_form(options: Any, remedy: str, *, refused: bool) -> None:
 
 
 def _judgements(
-    mapping: LogMapping, log: str | None, llm: str | None, n_grades: int = 0
+    reading: Reading, log: str | None, llm: str | None, n_grades: int = 0
 ) -> tuple[Preferences | None, Preferences | None, DirectFit | None]:
     """Return people's judgements, a machine's, and a fit to both, where they are given.
 
     The judgements have at least `n_grades` grades.
     """
-    judged = None if log is None else dl.read_preferences(log, mapping=mapping)
+    judged = None if log is None else dl.read_preferences(log, **reading.options)
     if judged is not None and judged.n_grades < n_grades:
         judged = judged.rescaled(n_grades)
     if llm is None:
@@ -230,9 +231,8 @@ def _questions(
     """Return the pairs of a table: of candidates, of an LLM judge's, or made for the log."""
     from dcglearn.trust.next_pairs import generated_lists
 
-    mapping = reading.log_mapping
-    judged, verdicts, fit = _judgements(mapping, log, llm)
-    n_grades = mapping.n_grades
+    judged, verdicts, fit = _judgements(reading, log, llm)
+    n_grades = reading.grades
 
     # the pairs to choose from
     pool: Preferences | ArrayLike
@@ -240,7 +240,7 @@ def _questions(
         pairs = source.read(reading)
         pool, n_grades = pairs.lists, pairs.n_grades
     elif source.candidates:
-        pool = dl.read_questions(one_or_all(source.candidates), mapping=mapping)
+        pool = dl.read_questions(one_or_all(source.candidates), n_grades, columns=reading.columns)
     elif verdicts is not None:
         pool = verdicts
     elif judged is not None:
@@ -268,7 +268,7 @@ def _chosen(
     from dcglearn.trust.next_pairs import most_informative
 
     # the pairs that too few raters have judged
-    judged, _, fit = _judgements(reading.log_mapping, log, llm, pairs.n_grades)
+    judged, _, fit = _judgements(reading, log, llm, pairs.n_grades)
     lacking = raters_lacking(pairs, judged, redundancy)
     left = np.flatnonzero(lacking)
     if not len(left):

@@ -9,7 +9,7 @@ from dcglearn.cli.command import argument_row, examples, first_row, output_row
 from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs, print_result, say
 from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
 from dcglearn.foundation.finding import FORMS
-from dcglearn.foundation.inputs import read_bytes
+from dcglearn.foundation.inputs import expand_paths, read_bytes
 from dcglearn.foundation.validation import InputError, suffix_among
 from dcglearn.metrics.reading import ONLY_DCG, metric_or_name
 from dcglearn.metrics.textbook import is_metric_file
@@ -55,17 +55,16 @@ def audit(
     check_outputs(output, force=force, inputs=files)
     if output is not None:
         suffix_among(output, FORMS, "findings")
-    from dcglearn.readers.openers import log_files
 
     # how the page was made: the command, and the digest of every file
     made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
-    for file in log_files(files):
+    for file in expand_paths(files, "**/*"):
         if str(file) != "-":
             made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
 
     # read the log, and audit
     read = dl.read_ratings if ratings else dl.read_preferences
-    judged = read(log, mapping=reading.log_mapping)
+    judged = read(log, **reading.options)
     say_reading(judged.recognised)
     result = dl.audit(
         judged,

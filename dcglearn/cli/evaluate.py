@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import typer
 
@@ -15,10 +15,10 @@ from dcglearn.cli.options import (
     Grades,
     Output,
     Plot,
+    Scale,
     Seed,
     Ties,
     check_outputs,
-    option_of,
     say,
     write_figure,
     write_lines,
@@ -74,7 +74,7 @@ class EvaluationOptions:
     bounds: bool = first_row("Also what a value and a difference can be once all is judged.", False)
     unseen: int = model_row("Documents of each query that no run shows, for --bounds.", 0, min=0)
     grades: Grades = None
-    scale: Annotated[str | None, option_of("scale")] = None
+    scale: Scale = None
     cutoffs: Cutoffs = None
 
     @property

@@ -213,7 +213,7 @@ def learn_answers(
     a question asked without any passage: such lines say how high the discounts are.
     """
     _check(source, outputs, trust, curves.prior)
-    answers = dl.io.read_answers(source.file, mapping=source.log_mapping)
+    answers = dl.io.read_answers(source.file, **source.options)
     _write(
         dl.learn_from_answers(
             answers, curves.direct(answers), baseline=trust.baseline, random_state=trust.seed

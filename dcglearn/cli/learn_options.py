@@ -13,8 +13,8 @@ from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name
 if TYPE_CHECKING:
     from dcglearn.learning.descriptions import DirectDescription, QPDescription
     from dcglearn.parts.parted_log import PartedLog
-    from dcglearn.readers.answers import Answers
-    from dcglearn.readers.preferences import Preferences
+    from dcglearn.reading.answers import Answers
+    from dcglearn.reading.preferences import Preferences
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import metric_in_use
 from dcglearn.parts.parted_log import PartedLog
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import ASSUMED, NO_SIGNAL, check_log, tells_nothing
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.judge_draws import judged_by

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, input_row
 from dcglearn.cli.options import Force, OutputLog, check_outputs, say, write_log
-from dcglearn.cli.reading import (
-    JoinOptions,
-    MappingOptions,
-    Reading,
-    looked_up_lines,
-    one_or_all,
-    say_reading,
-)
+from dcglearn.cli.reading import ConvertReading, JoinOptions, one_or_all, say_reading
 from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from dcglearn.readers.mapping import LogMapping
-    from dcglearn.readers.preferences import Preferences
+    from dcglearn.reading.preferences import Preferences
 
 
 @examples(
@@ -42,7 +32,7 @@ def convert(
         ...,
         metavar="LOG...",
     ),
-    reading: MappingOptions,
+    reading: ConvertReading,
     joins: JoinOptions,
     inconsistent: Literal["keep", "half", "tie"] = input_row(
         "What contradictory verdicts count, of one rater on a pair shown both ways.", "keep"
@@ -61,30 +51,30 @@ def convert(
     """
     inputs = [*log, prompts, *joins.inputs]
     check_outputs(reading.skip_bad, force=force, log=output, inputs=inputs)
-    from dcglearn.readers.read_log import native_frame
+    from dcglearn.reading.read import native_frame
 
     # how the log is read
     source = one_or_all(log)
-    mapping = reading.log_mapping
-    if prompts is not None:
-        source, mapping = _answers(source, prompts, reading, joins.asked)
+    if reading.middle is not None:
+        from dcglearn.reading.tables import table_of
 
-    # read it: as pairs, or line for line
-    counted: Mapping[str, int] = {}
+        source = table_of(source)
+    if prompts is not None:
+        source, reading = _answers(source, prompts, reading, joins.asked)
+
+    # read it: as pairs, or row for row
     if reading.ratings or joins.asked or inconsistent != "keep":
-        pairs = _pairs(source, mapping, reading, joins, inconsistent)
+        pairs = _pairs(source, reading, joins, inconsistent)
         frame, dropped, recognised = pairs.to_polars(), pairs.dropped, pairs.recognised
-        counted = pairs.counted
+        names = pairs.grade_names
     else:
-        frame, dropped, recognised = native_frame(source, mapping, reading.skip_bad)
+        frame, dropped, recognised, names = native_frame(source, **reading.options_of(source))
 
     # what was recognised, and left out
     say_reading(recognised)
-    mapping = mapping if recognised is None else recognised.mapping
-    if mapping.scale is not None:
-        names = [f"{grade} = {name}" for grade, name in enumerate(mapping.scale)]
-        say(f"grades: {', '.join(names)}")
-    for line in [*looked_up_lines(counted), *left_out(dropped)]:
+    if names is not None:
+        say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in enumerate(names))}")
+    for line in left_out(dropped):
         say(line)
 
     # write the log
@@ -93,8 +83,8 @@ def convert(
 
 
 def _answers(
-    log: Any, prompts: str, reading: MappingOptions, asked: list[str]
-) -> tuple[Any, LogMapping]:
+    log: Any, prompts: str, reading: ConvertReading, asked: list[str]
+) -> tuple[Any, ConvertReading]:
     """Return a model's answers as verdicts, and how to read the prompts' lists; print counts."""
     if reading.ratings or reading.skip_bad or asked:
         option = (*asked, "--ratings or --skip-bad")[0]
@@ -104,26 +94,18 @@ def _answers(
         )
     from dcglearn.judge.replies import read_replies
 
-    verdicts, lines = read_replies(log, prompts, reading.log_mapping)
+    verdicts, lines = read_replies(log, prompts, reading.winner_words)
     say("\n".join(lines))
-    return verdicts, Reading(grades=reading.grades, as_is=reading.as_is).log_mapping
+    return verdicts, ConvertReading(grades=reading.grades, as_is=reading.as_is)
 
 
-def _pairs(
-    log: Any, mapping: LogMapping, reading: MappingOptions, joins: JoinOptions, inconsistent: str
-) -> Preferences:
-    """Return a log not read line by line: rated lists, joined lists, or reconciled verdicts."""
-    skip_bad = reading.skip_bad
-    if reading.ratings:
-        if joins.asked or inconsistent != "keep":
-            option = (*joins.asked, "--inconsistent")[0]
-            raise InputError(f"{option} is for pairs: leave it out with --ratings")
-        equal = reading.equal_groups
-        return dl.read_ratings(log, skip_bad=skip_bad, equal_groups=equal, mapping=mapping)
+def _pairs(log: Any, reading: ConvertReading, joins: JoinOptions, inconsistent: str) -> Preferences:
+    """Return a log not read row by row: rated lists, joined lists, or reconciled verdicts."""
+    if reading.ratings and inconsistent != "keep":
+        raise InputError("--inconsistent is for pairs: leave it out with --ratings")
+    pairs = joins.joined(log, reading) if joins.asked else reading.read(log)
+    if inconsistent == "keep":
+        return pairs
+    import dcglearn as dl
 
-    # pairs, with their verdicts reconciled if asked
-    if joins.asked:
-        pairs = joins.joined(log, mapping, skip_bad)
-    else:
-        pairs = dl.read_preferences(log, skip_bad=skip_bad, mapping=mapping)
     return dl.trust.reconciled(pairs, inconsistent)

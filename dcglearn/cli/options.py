@@ -19,17 +19,9 @@ from dcglearn.foundation.files import refuse_unwritable, written_beside, written
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, suffix_among
-from dcglearn.readers.mapping import OPTIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def option_of(name: str) -> Any:
-    """Return an option of reading as the command line has it, by its row in the table."""
-    row = OPTIONS[name]
-    in_panel = first_option if name in ("scale", "winner_words") else input_option
-    return in_panel(metavar=row.metavar, help=row.summary)
 
 
 Force = Annotated[bool, output_option("--force", help="Replace output files that exist.")]
@@ -48,7 +40,18 @@ OutputLog = Annotated[
 DryRun = Annotated[
     bool, output_option("--dry-run", help="Read and check everything; do and write nothing.")
 ]
-Grades = Annotated[int | None, option_of("n_grades")]
+Grades = Annotated[
+    int | None,
+    input_option(
+        metavar="L",
+        help="Number of grades; by default what a column `scale` says, else the largest seen "
+        "plus 1.",
+    ),
+]
+Scale = Annotated[
+    str | None,
+    first_option(metavar="NAMES", help="Grades, worst first: Bad,Fair,Good or 0,1,10,100."),
+]
 Groups = Annotated[
     Path | None,
     input_option(help="Group sizes of data without qid; by default NAME.query beside it."),

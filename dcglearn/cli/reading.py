@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, make_dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,17 +19,16 @@ from dcglearn.cli.command import (
     input_row,
     option_name,
 )
-from dcglearn.cli.options import Cluster, Grades, option_of, say
+from dcglearn.cli.options import Cluster, Grades, Scale, say
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import aligned, left_out, number_of, one_line
 from dcglearn.foundation.sources import FORMATS, suffix_of
-from dcglearn.foundation.validation import Counts, Fields, InputError
-from dcglearn.readers.mapping import OPTIONS, LogMapping
+from dcglearn.foundation.validation import Counts, Fields, InputError, listed
 
 if TYPE_CHECKING:
     from dcglearn.parts.parted_log import PartedLog
-    from dcglearn.readers.preferences import Preferences
-    from dcglearn.readers.read_table import Recognised
+    from dcglearn.reading.preferences import Preferences
+    from dcglearn.reading.recognised import Recognised
 
 Cutoffs = Annotated[
     str | None,
@@ -41,25 +40,41 @@ Ratings = Annotated[
     bool, first_option("--ratings", help="The log holds rated lists rather than pairs.")
 ]
 
+READING = (
+    "n_grades",
+    "depth",
+    "pad",
+    "scale",
+    "columns",
+    "winner_words",
+    "sides",
+    "as_is",
+    "skip_bad",
+)
+"""The keywords of readers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlainReading:
     """How a command reads a file."""
 
     grades: Grades = None
+    columns: str | None = input_row(
+        "The log's own columns: a=Result A,winner=Verdict; a=Links {}.", metavar="NAME=COLUMN,..."
+    )
 
     @property
-    def log_mapping(self) -> LogMapping:
+    def options(self) -> Fields:
         """The options of reading that are given."""
-        values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}
-        return LogMapping(**{name: value for name, value in values.items() if value is not None})
+        values = {name: getattr(self, name.removeprefix("n_"), None) for name in READING}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(PlainReading):
     """How a command reads a log of preferences."""
 
-    as_is: Annotated[bool | None, option_of("as_is")] = None
+    as_is: bool | None = input_row("Keep a log that seems to be upside down.", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,34 +93,50 @@ class CheckedReading(Reading):
         return self.as_is is False
 
 
-FullReading: Any = make_dataclass(
-    "FullReading",
-    [
-        (name, Annotated[(str if row.convert else row.kinds[-1]) | None, option_of(name)], None)
-        for name, row in OPTIONS.items()
-        if name not in ("n_grades", "as_is")
-    ],
-    bases=(Reading,),
-    frozen=True,
-    kw_only=True,
-)
-
-
 @dataclass(frozen=True, kw_only=True)
-class MappingOptions(FullReading):
-    """Options of how a file is read: those of the table, and the treatment of bad lines."""
+class ConvertReading(Reading):
+    """How a file is read that becomes a log."""
 
     ratings: Ratings = False
+    scale: Scale = None
+    winner_words: str | None = first_row(
+        'What winners mean: "Left is better=a,Left is much better=a:2,Same=tie".',
+        metavar="WORD=a,...",
+    )
+    middle: float | None = input_row(
+        "Winners are numbers, larger ones prefer b: what is a tie, 4 on 1..7.", metavar="NUMBER"
+    )
+    sides: Literal["shown", "listed"] | None = input_row(
+        "Whether winners name what was shown there, or the lists a and b wherever shown.", None
+    )
+    depth: int | None = input_row("Cut lists to K positions.", metavar="K")
+    pad: bool | None = input_row('Fill short lists with "grade unknown", not "no result".', None)
     equal_groups: bool = input_row("With --ratings: a group counts once.", False)
-    skip_bad: Path | None = input_row("Put bad lines in FILE; read the rest.")
+    skip_bad: Path | None = input_row("Put bad rows in FILE; read the rest.")
 
     def __post_init__(self) -> None:
         if self.equal_groups and not self.ratings:
             raise InputError("--equal-groups goes with --ratings")
-        if self.ratings and (self.winner_words or self.positive):
+        if self.middle is not None and self.winner_words is not None:
+            raise InputError("--middle is for numbers and --winner-words for words: give one")
+        if self.ratings and (self.winner_words or self.sides or self.middle is not None):
             raise InputError(
-                "--winner-words and --positive are for pairs: leave them out with --ratings"
+                "--winner-words, --sides and --middle are for pairs: leave them out with --ratings"
             )
+
+    def read(self, log: Any) -> Preferences:
+        """Return a log of pairs or of rated lists."""
+        if self.ratings:
+            return dl.read_ratings(log, equal_groups=self.equal_groups, **self.options)
+        return dl.read_preferences(log, **self.options_of(log))
+
+    def options_of(self, log: Any) -> Fields:
+        """Return the options of reading a log's pairs, numbers as words for winners."""
+        if self.middle is None:
+            return self.options
+        from dcglearn.reading.winners import words_of_numbers
+
+        return {**self.options, "winner_words": words_of_numbers(log, self.middle, self.columns)}
 
 
 def read_llm(path: str, n_grades: int) -> Preferences:
@@ -148,19 +179,19 @@ class LogOptions(CheckedReading):
     def opened(self, cluster: Cluster) -> Iterator[Preferences | PartedLog]:
         """Yield the log."""
         # a log in memory
-        mapping, engine, paths = self.log_mapping, cluster.engine, one_or_all(self.log)
+        engine, paths = cluster.engine, one_or_all(self.log)
         if engine is None:
             read = dl.read_ratings if self.ratings else dl.read_preferences
-            yield read(paths, mapping=mapping)
+            yield read(paths, **self.options)
             return
         from dcglearn.parts.open_log import opened_log
 
         # over a cluster; other files than Parquet are read whole, and then spread
         files = expand_paths(self.log, "**/*")
         if {suffix_of(file) for file in files} & {*FORMATS} == {".parquet"}:
-            opened = opened_log(self.log, engine=engine, mapping=mapping)
+            opened = opened_log(self.log, engine=engine, **self.options)
         else:
-            opened = opened_log(dl.read_preferences(paths, mapping=mapping), engine=engine)
+            opened = opened_log(dl.read_preferences(paths, **self.options), engine=engine)
         with opened as parts:
             yield parts
 
@@ -180,12 +211,7 @@ class JoinOptions:
     run_a: str | None = input_row("With --run-b: LOG holds query and winner.", metavar="RUN")
     run_b: str | None = input_row("The other run.", metavar="RUN")
     unjudged: str = input_row(
-        "With --qrels: the grade of an unjudged document.",
-        "worst",
-        metavar="worst|best|drop|unknown|GRADE",
-    )
-    missing: Literal["error", "skip"] = input_row(
-        "With --qrels: refuse queries without judgements, or skip their pairs.", "error"
+        "With --qrels: the grade of an unjudged document.", "unknown", metavar="unknown|drop|GRADE"
     )
     duplicates: Literal["error", "first", "last", "mean", "median", "majority"] = input_row(
         "With --qrels: what to do with a document judged twice, as by several raters.", "error"
@@ -203,31 +229,39 @@ class JoinOptions:
         runs = [run for run in (self.run_a, self.run_b) if run is not None]
         return [*(self.qrels or []), *runs]
 
-    def joined(self, log: Any, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
+    def joined(self, log: Any, reading: ConvertReading) -> Preferences:
         """Return a file's log joined with the judgements; raise InputError if options conflict."""
-        # what of the judgements is missing, and how files are read
-        options: Fields = {
-            "mapping": mapping,
-            "missing": self.missing,
-            "duplicates": self.duplicates,
-            "unjudged": int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged,
-        }
-
-        # documents that lists name
-        qrels = self.qrels and one_or_all(self.qrels)
-        if self.asked == ["--qrels"]:
-            return dl.io.join_judgements(log, qrels, skip_bad=skip_bad, **options)
-
-        # verdicts on two runs
-        runs = (self.run_a, self.run_b)
-        if skip_bad:
-            raise InputError("--skip-bad does not go with runs")
-        if qrels is None or None in runs:
+        if self.qrels is None or (self.run_a is None) != (self.run_b is None):
             raise InputError(
                 "--run-a, --run-b and --qrels go together: two runs, and the grades of their "
                 "documents"
             )
-        return dl.io.preferences_from_runs(qrels, *runs, log, **options)
+        grades = {"unknown": -1, "drop": None}
+        if self.unjudged not in grades and not self.unjudged.isdecimal():
+            raise InputError(f"--unjudged {self.unjudged}: give unknown, drop or a grade")
+        unjudged: Any = grades.get(self.unjudged, self.unjudged)
+
+        # verdicts on two runs, or documents that lists name
+        judged = dl.read_judgements(
+            one_or_all(self.qrels),
+            duplicates=self.duplicates,
+            n_grades=reading.grades,
+            scale=reading.scale and reading.scale.split(","),
+        )
+        columns = reading.columns
+        if self.run_a is not None and self.run_b is not None:
+            depth = reading.depth or 10
+            log = dl.io.with_runs(log, self.run_a, self.run_b, depth=depth, columns=columns)
+            columns = None
+        frame = dl.io.with_grades(log, judged, unjudged=unjudged, columns=columns)
+
+        # on the scale of the judgements
+        if judged.grade_names is not None:
+            import polars as pl
+
+            frame = frame.with_columns(scale=pl.lit(",".join(judged.grade_names)))
+        size = max(judged.n_grades, 2)
+        return replace(reading, grades=size, scale=None, columns=columns).read(frame)
 
 
 def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
@@ -245,13 +279,13 @@ def say_reading(recognised: Recognised | None) -> None:
     for remark in recognised.remarks:
         say(f"remark: {remark}")
 
+    if recognised.ignored:
+        say(one_line(f"columns not used: {listed(recognised.ignored)}"))
+
     # a, b and tie mean themselves
-    winners = recognised.winners
-    if winners is None:
-        return
-    translated = [word.lower() != meaning for word, (meaning, _) in winners.words.items()]
-    if winners.sides or winners.names or any(translated):
-        say(one_line("; ".join([winners.sentence, *winners.notes])))
+    words = recognised.words or {}
+    if any(word.lower() != meaning for word, (meaning, _) in words.items()):
+        say(one_line(recognised.winners))
 
 
 def looked_up_lines(counts: Mapping[str, int]) -> list[str]:

@@ -19,7 +19,7 @@ from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import BASELINE
 from dcglearn.parts.parted_log import PartedLog, n_judgements, n_pairs
-from dcglearn.readers.preferences import Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.llm import LLMReport
 
 if TYPE_CHECKING:

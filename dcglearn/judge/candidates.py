@@ -3,19 +3,17 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import repeat
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
     Counts,
@@ -26,11 +24,6 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
 )
-from dcglearn.readers.cell_values import shown
-from dcglearn.readers.column_roles import PREFERENCE, named_role
-from dcglearn.readers.mapping import LogMapping, TableOptions
-from dcglearn.readers.openers import records_of
-from dcglearn.readers.read_table import read_columns
 
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000}
 """The fields of an item that are shown, and the most characters of each."""
@@ -154,13 +147,15 @@ def distinct(
     return Candidates(tuple(kept.values()), size, {**dropped, **(lacking or {})})
 
 
-@spelled_out(TableOptions)
 def read_candidates(
     path: PathLike,
     n_grades: int | None = None,
     *,
     documents: PathLike | None = None,
-    **options: Unpack[TableOptions],
+    depth: int | None = None,
+    pad: bool = False,
+    scale: Sequence[Any] | str | None = None,
+    columns: Mapping[str, str] | str | None = None,
 ) -> Candidates:
     """Read pairs that could be judged; parameters are those of `read_preferences`.
 
@@ -168,7 +163,7 @@ def read_candidates(
     [{"title": "...", "snippet": "...", "url": "https://..."}, ...], "items_b": [...]}``; only `a`
     and `b` are required. Parquet has such columns; CSV and TSV have grades and queries only. With
     `documents`, as in `candidates_from_runs`, the items are looked up by the names in `docs_a` and
-    `docs_b`. Raises InputError, naming file, line and value, if the file cannot be read, is larger
+    `docs_b`. Raises InputError, naming file, row and value, if the file cannot be read, is larger
     than 256 MB, or a line is bad: items of another length than the grades, say.
     """
     most_bytes = 256 << 20
@@ -178,48 +173,42 @@ def read_candidates(
         raise InputError(f"{path} is larger than {most_bytes >> 20} MB; give a sample of its pairs")
 
     # the columns of a log, and what a rater sees
-    mapping = LogMapping.of(n_grades, **options)
-    roles = {role: PREFERENCE[role] for role in ("a", "b", "query", "scale")}
-    table, _, recognised = read_columns(path, roles, mapping)
-    queries = table.get("query", [""] * len(table["a"]))
-    extras: Iterable[Fields] = repeat({}, len(queries))
-    if "position" not in recognised.columns:
-        extras = _extras(path, table["a"].shape[1], mapping, named=documents is not None)
+    from dcglearn.reading.columns import own_names
+    from dcglearn.reading.contract import CANDIDATE
+    from dcglearn.reading.scale import fitted
+    from dcglearn.reading.tables import table_of
+    from dcglearn.reading.values import values_of
 
-    # each line is a pair
-    pairs = [
-        Pair(str(query), tuple(a), tuple(b), **extra)
-        for query, a, b, extra in zip(
-            queries, table["a"].tolist(), table["b"].tolist(), extras, strict=True
-        )
-    ]
+    table = table_of(path)
+    _, values, levels, refusals = values_of(table, CANDIDATE, own_names(columns), scale, n_grades)
+    refusals.check()
+    lists = fitted([values["a"], values["b"]], depth, pad=pad)
 
-    lacking, mapping = _look_up(pairs, documents), recognised.mapping
-    candidates = distinct(pairs, mapping.n_known, lacking=lacking)
-    return replace(candidates, grade_names=None if mapping.scale is None else list(mapping.scale))
+    # each row is a pair
+    rows = zip(*(grades.tolist() for grades in lists), strict=True)
+    pairs = []
+    for number, (a, b) in enumerate(rows):
+        with errors_in(table.place(number)):
+            row = {role: value[number] for role, value in values.items()}
+            extra = _extras(row, len(a), depth, named=documents is not None)
+            pairs.append(Pair(str(row.get("query", "")), tuple(a), tuple(b), **extra))
+
+    lacking = _look_up(pairs, documents)
+    candidates = distinct(pairs, levels.n_grades, lacking=lacking)
+    return replace(candidates, grade_names=levels.names and list(levels.names))
 
 
-def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -> Iterator[Fields]:
-    """Yield the intent and items of every line; with `named`, items are names of documents."""
-    # the columns that a log of preferences does not have
-    roles = {
-        "items_a": named_role("items", "items_a,items_left"),
-        "items_b": named_role("items", "items_b,items_right"),
-        "intent": named_role("text", "intent,description,narrative"),
-        **{name: PREFERENCE[name] for name in ("docs_a", "docs_b")},
-    }
-
-    columns = {f"items_{side}": f"{'docs' if named else 'items'}_{side}" for side in ("a", "b")}
-    for place, record in records_of(path, roles, mapping):
-        with errors_in(place):
-            items = {
-                side: checked_items(record.get(column), column, n_items, mapping.depth)
-                for side, column in columns.items()
-            }
-            if (items["items_a"] is None) != (items["items_b"] is None):
-                raise InputError("items for one list only; give items_a and items_b, or neither")
-            intent = _text(record.get("intent"), "intent", 2000)
-        yield {"intent": intent, **items}
+def _extras(row: Fields, n_items: int, depth: int | None, *, named: bool) -> Fields:
+    """Return the intent and items of a row; with `named`, items are names of documents."""
+    items = {}
+    for side in ("a", "b"):
+        role = f"docs_{side}" if named else f"items_{side}"
+        cell = row.get(role)
+        its: Any = cell.split("\t") if named and cell else cell and json.loads(cell)
+        items[f"items_{side}"] = checked_items(its or None, role, n_items, depth)
+    if (items["items_a"] is None) != (items["items_b"] is None):
+        raise InputError("items for one list only; give items_a and items_b, or neither")
+    return {"intent": _text(row.get("intent"), "intent", 2000), **items}
 
 
 def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> Counts:
@@ -250,9 +239,7 @@ def checked_items(
     if items is None:
         return None
     if not isinstance(items, list):
-        raise InputError(
-            f"{role} is {shown(items)}, not a list of objects with title, snippet, url"
-        )
+        raise InputError(f"{role} is {items!r}, not a list of objects with title, snippet, url")
 
     # one for each grade
     items = items[:depth]
@@ -270,7 +257,7 @@ def _item(item: Any, role: str) -> Item:
     if isinstance(item, str):
         item = {"title": item}
     if not isinstance(item, dict):
-        raise InputError(f"{role} is {shown(item)}, not an object with title, snippet, url")
+        raise InputError(f"{role} is {item!r}, not an object with title, snippet, url")
     texts = {
         name: _text(item.get(name), f"{role}.{name}", most) for name, most in TEXT_LIMITS.items()
     }
@@ -281,7 +268,7 @@ def _text(value: Any, role: str, most: int) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InputError(f"{role} is {shown(value)}; use text")
+        raise InputError(f"{role} is {value!r}; use text")
     if len(value) > most:
         raise InputError(
             f"{role} has {len(value)} characters; at most {most} are shown: shorten it"
@@ -291,7 +278,7 @@ def _text(value: Any, role: str, most: int) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{role} is {shown(value)}; use plain text") from error
+        raise InputError(f"{role} is {value!r}; use plain text") from error
     return value
 
 
@@ -399,7 +386,7 @@ def texts_of_documents(path: PathLike, wanted: set[str]) -> dict[str, Item]:
             name = next(str(document[key]) for key in keys if key in document)
         except (ValueError, RecursionError, TypeError, StopIteration) as error:
             raise InputError(
-                f"{path}, line {number}: {shown(line[:80])} is not a document; "
+                f"{path}, line {number}: {line[:80]!r} is not a document; "
                 f"give JSON with {', '.join(keys[:3])}"
             ) from error
 

@@ -10,59 +10,65 @@ from typing import Any
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.prompts import pairs_beside
-from dcglearn.readers.cell_values import shown
-from dcglearn.readers.column_roles import PREFERENCE, named_role
-from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import records_of
-from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
+from dcglearn.reading.columns import find
+from dcglearn.reading.contract import JUDGEMENT, Role
+from dcglearn.reading.tables import table_of
+from dcglearn.reading.texts import text
+from dcglearn.reading.winners import MEANINGS, WORDS, own_words
 
 REPLY = {
-    "custom_id": named_role("text", "custom_id,key", required=True),
-    "answer": named_role("text", "response,result,answer,content,text,output", required=True),
-    "model": named_role("text", "model"),
+    "custom_id": Role("text", "custom_id key", required=True),
+    "answer": Role("text", "response result answer content text output", required=True),
+    "model": Role("text", "model"),
 }
 """The columns of a file of replies; `answer` is a text, or the provider's object around it."""
 
 
-def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fields], list[str]]:
+def read_replies(
+    path: Any, prompts: str, winner_words: Mapping[Any, str] | str | None = None
+) -> tuple[list[Fields], list[str]]:
     """Return the verdicts in provider replies as records of a log, and lines about what was read.
 
     The file is a provider's batch of results, or a table of `custom_id` and `answer`. A verdict is
-    A (the list shown first), B or tie, or a word of the mapping, in JSON or at the beginning of the
+    A (the list shown first), B or tie, or one of `winner_words`, in JSON or at the beginning of the
     text. Raises InputError if no reply can be read, one is to none of the prompts, or the pairs
     beside the prompts are missing.
     """
     beside = pairs_beside(prompts)
     if not beside.exists():
         raise InputError(f"{beside} does not exist: `dcglearn ask` writes it beside {prompts}")
-    pairs = {pair.pop("id", ""): pair for _, pair in records_of(str(beside), PREFERENCE)}
-    codes = {word: WINNERS[word] for word in ("a", "b", "tie")} | mapping.own_words.codes
-    names = {*mapping.roles(PREFERENCE)["winner"].names, "answer"}
+    pairs = {pair.pop("id", ""): pair for pair in table_of(beside).frame.to_dicts()}
+    codes = {word: WORDS[word] for word in ("a", "b", "tie")}
+    codes |= {word: code for word, (code, _) in own_words(winner_words).items()}
+    names = {*JUDGEMENT["winner"].names.split(), "answer"}
 
     # the verdict of every reply, on the pair whose order it saw
     verdicts: list[Fields] = []
     unread: list[str] = []
     told: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for place, reply in records_of(path, REPLY):
-        key, _, order = str(reply["custom_id"]).rpartition("-")
+    table = table_of(path)
+    columns = find(table.frame.columns, REPLY)
+    cells = {role: text(table.frame[its[0]]).to_list() for role, its in columns.items()}
+    for row, custom_id in enumerate(cells["custom_id"]):
+        place, answer = table.place(row), _plain_json(cells["answer"][row])
+        key, _, order = custom_id.rpartition("-")
         if key not in pairs or order not in ("ab", "ba"):
             raise InputError(
-                f"{place}: this answers {shown(reply['custom_id'])}, which is no prompt of "
-                f"{prompts}"
+                f"{place}: this answers {custom_id!r}, which is no prompt of {prompts}"
             )
 
         # what the reply says
-        text = _leaf(reply["answer"], "text", "content")
-        code = verdict_of(text, codes, names)
+        said = _leaf(answer, "text", "content")
+        code = verdict_of(said, codes, names)
         if code is None:
-            unread.append(f"{place}: {shown(text) if text else 'no text'}")
+            unread.append(f"{place}: {said!r}")
             continue
 
         # the list that the sides mean in this order
         sides = {"left": order[0], "a": order[0], "right": order[1], "b": order[1]}
         winner = sides.get(MEANINGS[code], MEANINGS[code])
         told[key].add((order, winner))
-        model = reply.get("model") or _leaf(reply["answer"], "model", "modelVersion")
+        model = cells.get("model", [""] * (row + 1))[row] or _leaf(answer, "model", "modelVersion")
         rater = model or key.rpartition("-")[0]
         verdicts.append({**pairs[key], "winner": winner, "rater": rater, "swapped": order == "ba"})
     if not verdicts:
@@ -77,6 +83,14 @@ def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fie
         f"of which {changed:,} changed the winner with the order"
     ]
     return verdicts, [*lines, *_left_unread(unread)]
+
+
+def _plain_json(cell: str) -> Any:
+    """Return what JSON in a cell holds; other text as it is."""
+    if cell.startswith(("{", "[")):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(cell)
+    return cell
 
 
 def _left_unread(places: Sequence[str]) -> list[str]:
@@ -114,7 +128,7 @@ def _named(text: str, keys: set[str]) -> set[str]:
 
 def _plain(value: Any) -> str:
     """Return a text in lower case without marks of Markdown, and without "list" before a name."""
-    bare = re.sub(r"[*_`\"'\[\]#>]", "", word_of(value)).strip().lower()
+    bare = re.sub(r"[*_`\"'\[\]#>]", "", str(value)).strip().lower()
     return re.sub(r"^list (?=\w$)", "", bare)
 
 

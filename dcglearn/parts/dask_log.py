@@ -10,32 +10,29 @@ from collections.abc import Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.inputs import expand_paths, is_path
-from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.parts.parquet_pieces import (
+    MARKS,
     PARQUET,
-    check_levels_of_files,
-    mapping_of_parts,
+    check_levels,
     pieces,
     preferences_of,
     read_piece,
-    stated_in_files,
+    reasons_of_parts,
+    refuse_options_of_whole,
+    roles_of,
+    scanned,
+    supersede,
+    with_scale,
 )
 from dcglearn.parts.parted_log import OfPart, PartedLog, checked_scale, facts_of, on_scale
-from dcglearn.readers.column_roles import PREFERENCE, by_role
-from dcglearn.readers.grade_scale import with_stated
-from dcglearn.readers.line_formats import FrameRows
-from dcglearn.readers.mapping import LogMapping, ReadingOptions
-from dcglearn.readers.openers import polars_frame
-from dcglearn.readers.shown_order import refuse_orders
-from dcglearn.readers.superseded import RowMarks, marks_of, reasons_of_parts
 from dcglearn.reading.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
@@ -126,7 +123,6 @@ class DaskLog(PartedLog):
     ...     utility = dl.UtilityLearner().fit(log).utility_
     """
 
-    @spelled_out(ReadingOptions)
     def __init__(
         self,
         log: Any,
@@ -134,21 +130,23 @@ class DaskLog(PartedLog):
         *,
         n_grades: int | None = None,
         partitions: int | None = None,
-        **options: Unpack[ReadingOptions],
+        as_is: bool = False,
+        **options: Any,
     ) -> None:
         # the scale, as far as it is known before reading
-        mapping = mapping_of_parts(n_grades, options)
+        options["n_grades"] = n_grades
+        refuse_options_of_whole(options)
         files = expand_paths(log, PARQUET) if is_path(log) else []
-        mapping = stated_in_files(files, mapping)
-        if hasattr(log, "to_delayed") and "scale" in log.columns:
-            first = FrameRows(polars_frame(log.head(1, npartitions=-1)), mapping.roles(PREFERENCE))
-            mapping = with_stated("row 1", first, mapping)
+        first: list[Any] = [scanned(path) for path in files]
+        if hasattr(log, "to_delayed"):
+            first = [_as_polars(log.head(1, npartitions=-1))]
+        options = with_scale(first, options)
 
-        n_known, grade_names = mapping.n_known, mapping.scale
+        n_known, grade_names = options["n_grades"], options["scale"]
         if isinstance(log, Preferences):
-            log = as_preferences(log, mapping.n_grades)
+            log = as_preferences(log, n_grades)
             n_known, grade_names = log.n_grades, log.grade_names
-        self.as_is = mapping.as_is or getattr(log, "as_is", False)
+        self.as_is = as_is or getattr(log, "as_is", False)
 
         # parts on the workers, on one scale
         self._closing = contextlib.ExitStack()
@@ -156,11 +154,11 @@ class DaskLog(PartedLog):
         try:
             with cluster_errors(self.client):
                 # as they are read
-                futures, names = _parts(log, self.client, mapping, partitions)
+                futures, names = _parts(log, self.client, options, partitions)
             raw = DaskParts(self.client, futures)
             facts, size = checked_scale(raw.gathered(facts_of), names, n_known)
             if n_known is None:
-                check_levels_of_files(facts, files, mapping)
+                check_levels(facts.grades, files)
 
             parts = raw.mapped(partial(on_scale, n_grades=size, depth=facts.depths[0]))
         except BaseException:
@@ -182,7 +180,7 @@ def _called(function: OfPart, arguments: tuple[Any, ...], part: Any) -> Any:
         return function(part, *arguments)
 
 
-def _parts(log: Any, client: Client, mapping: LogMapping, partitions: int | None) -> Futures:
+def _parts(log: Any, client: Client, options: Fields, partitions: int | None) -> Futures:
     """Return the futures of a log's parts and what to call them."""
     if isinstance(log, Preferences):
         return _cut(log, client, partitions)
@@ -190,22 +188,22 @@ def _parts(log: Any, client: Client, mapping: LogMapping, partitions: int | None
     # files, which the workers read
     if is_path(log):
         files = expand_paths(log, PARQUET)
-        todo = pieces(files, mapping)
+        todo = pieces(files, options)
         if partitions is not None:
             n = sum(piece.n for piece in todo)
-            todo = pieces(files, mapping, max(-(-n // partitions), 1))
-        futures = [client.submit(read_piece, piece, mapping, pure=False) for piece in todo]
+            todo = pieces(files, options, max(-(-n // partitions), 1))
+        futures = [client.submit(read_piece, piece, options, pure=False) for piece in todo]
         return futures, [piece.name for piece in todo]
 
     if hasattr(log, "to_delayed"):
-        return _of_tables(log, client, mapping, partitions)
+        return _of_tables(log, client, options, partitions)
     raise InputError(
         f"a log of type {type(log).__name__} cannot be spread over a cluster; give Preferences, "
         "Parquet files or a Dask dataframe"
     )
 
 
-def _of_tables(table: Any, client: Client, mapping: LogMapping, partitions: int | None) -> Futures:
+def _of_tables(table: Any, client: Client, options: Fields, partitions: int | None) -> Futures:
     """Return the futures of the logs in a Dask dataframe's partitions, and their names."""
     if partitions is not None:
         table = table.repartition(npartitions=partitions)
@@ -213,17 +211,15 @@ def _of_tables(table: Any, client: Client, mapping: LogMapping, partitions: int 
     names = [f"partition {i}" for i in range(len(tables))]
 
     # rows that do not count
-    reasons: list[Any] = [None] * len(tables)
-    roles = mapping.roles(PREFERENCE)
-    columns = by_role(list(table.columns), roles)
-    refuse_orders(list(table.columns), roles)
-    if "supersedes" in columns:
-        marks = [client.submit(_marks, part, columns, pure=False) for part in tables]
-        reasons = list(reasons_of_parts(client.gather(marks)))
-
+    whole, ends = None, [0] * (len(tables) + 1)
+    if supersede([_as_polars(table.head(0, npartitions=1))], options):
+        marks = client.gather([client.submit(_marks, part, options, pure=False) for part in tables])
+        whole = reasons_of_parts(marks)
+        ends = np.cumsum([0, *(len(part) for part in marks)]).tolist()
     logs = []
-    for part, name, of_part in zip(tables, names, reasons, strict=True):
-        logs.append(client.submit(_of_table, part, name, of_part, mapping, pure=False))
+    for i, (part, name) in enumerate(zip(tables, names, strict=True)):
+        reasons = None if whole is None else whole[ends[i] : ends[i + 1]]
+        logs.append(client.submit(_of_table, part, name, reasons, options, pure=False))
     return logs, names
 
 
@@ -243,16 +239,20 @@ def _cut(log: Preferences, client: Client, partitions: int | None) -> Futures:
     return futures, [f"pairs {start}..{stop}" for start, stop in pairwise(ends)]
 
 
-def _marks(table: Any, columns: dict[str, str]) -> RowMarks:
-    import polars as pl
+def _as_polars(table: Any) -> Any:
+    from dcglearn.reading.tables import polars_frame
 
-    return marks_of(lambda names: pl.from_pandas(table[names]), columns)
+    return polars_frame(table)
 
 
-def _of_table(table: Any, name: str, reasons: Any, mapping: LogMapping) -> Preferences:
+def _marks(table: Any, options: Fields) -> Any:
+    return roles_of(_as_polars(table), MARKS, options)
+
+
+def _of_table(table: Any, name: str, reasons: Any, options: Fields) -> Preferences:
     """Return the log in a pandas table; an empty one gets its depth later, from `on_scale`."""
-    import polars as pl
+    from dcglearn.reading.tables import Table
 
     if not len(table):
         return Preferences(np.zeros((0, 1), np.int8), np.zeros((0, 1), np.int8))
-    return preferences_of(pl.from_pandas(table), name, mapping, reasons=reasons)
+    return preferences_of(Table(_as_polars(table), [(name, len(table))]), options, reasons)

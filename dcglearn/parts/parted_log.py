@@ -20,7 +20,6 @@ from dcglearn.logs.thinning import Marks, marks_of_parts
 from dcglearn.logs.unique_rows import packed
 from dcglearn.logs.visibility import Visibility, gram_matrix, visibility
 from dcglearn.metrics.reading import MetricLike, read_metric
-from dcglearn.readers.grade_scale import grade_counts
 
 SAMPLE = 1 << 15
 """Approximate number of pairs in a sample of a log."""
@@ -93,6 +92,8 @@ class Facts:
 
 def facts_of(log: PreferencePairs) -> Facts:
     """Return the facts of one part."""
+    from dcglearn.reading.scale import counts_of
+
     unlike = log.differing
     n = len(log)
     raters = None
@@ -105,7 +106,7 @@ def facts_of(log: PreferencePairs) -> Facts:
         n_equal=n - int(unlike.sum()),
         n_ties=0 if log.tie is None else int((log.tie & unlike).sum()),
         weight=float(unlike.sum() if log.weight is None else log.weight[unlike].sum()),
-        grades=grade_counts(log.preferred, log.other),
+        grades=counts_of([log.preferred, log.other]),
         raters=raters,
         dropped=dict(log.dropped),
         sided=n > 0 and log.swapped is not None,

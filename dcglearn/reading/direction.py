@@ -120,7 +120,12 @@ def check_direction(
     grades = np.unique([log.preferred, log.other])
     lowest, top = int(grades[grades >= 0].min(initial=1)), int(grades.max(initial=0))
     names = log.grade_names or tuple(map(str, range(lowest, top + 1)))
-    other = {word: OTHER[meaning] for word, (meaning, _) in words.items() if meaning in OTHER}
+    meanings = {word: meaning.partition(":") for word, (meaning, _) in words.items()}
+    other = {
+        word: f"{OTHER[side]}{mark}{strength}"
+        for word, (side, mark, strength) in meanings.items()
+        if side in OTHER
+    }
     exchange = f"winner_words={other}" if other else "negate the ratings if small ones are good"
     reversals = [
         Reversal("With the grades reversed", turned(log), f"scale={list(names[::-1])}"),
@@ -133,7 +138,7 @@ def check_direction(
         first = np.where(b_first[:, None], log.other, log.preferred)
         second = np.where(b_first[:, None], log.preferred, log.other)
         undone = log.changed(preferred=first, other=second)
-        named = {"left", "right"} & {meaning for meaning, _ in words.values()}
+        named = {"left", "right"} & {side for side, _, _ in meanings.values()}
         remedy = f"sides={'listed' if named else 'shown'!r}"
         reversals.append(Reversal("With sides told the other way", undone, remedy))
     check_sense(log, reversals, b_first)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Counts, Flags, InputError, PathLike
+from dcglearn.foundation.validation import Counts, Flags, Grades, InputError, PathLike
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.reading.columns import own_names, refuse_unused_order, unused
 from dcglearn.reading.contract import JUDGEMENT, QUESTION, RATED_LIST, Contract, Found, plain
@@ -25,6 +25,14 @@ from dcglearn.reading.winners import OPEN, TIE, B, lists_meant, refuse_named_sid
 
 REJECTED = ("rejected", "discarded", "false", "no", "0")
 """Values of a status that say that a judgement was not accepted, in lower case."""
+
+REASONS = (
+    "open questions",
+    "verdicts already read under the same id",
+    "superseded verdicts",
+    "lines withdrawing a verdict",
+)
+"""Reasons for rows that are left out."""
 
 Read = TypeVar("Read")
 
@@ -68,7 +76,7 @@ def readable(
 
     Bad rows are written to the file `skip_bad`, if one is given, and the others are read.
     """
-    table = data if isinstance(data, Table) else table_of(data)
+    table = table_of(data)
     try:
         return read(table), {}
     except BadRowsError as error:
@@ -204,11 +212,14 @@ def _remark_rejected(status: pl.Series, refusals: Refusals) -> None:
         )
 
 
-def log_of(kind: type[AnyLog], judged: Judgements, *, as_is: bool = False) -> AnyLog:
+def log_of(
+    kind: type[AnyLog], judged: Judgements, *, as_is: bool = False, reasons: Grades | None = None
+) -> AnyLog:
     """Return a log of judgements, preferred lists first, as a container of some kind.
 
-    Open questions and superseded verdicts are left out and counted. Raise UpsideDownError if it
-    seems reversed, unless it is taken `as_is`.
+    Open questions and superseded verdicts are left out and counted, by `reasons_of` or by the
+    `reasons` given, shape (n,). Raise UpsideDownError if it seems reversed, unless it is taken
+    `as_is`.
     """
     values, codes, swapped = dict(judged.values), judged.winner, judged.swapped
     b_wins, ties = codes == B, codes == TIE
@@ -234,7 +245,11 @@ def log_of(kind: type[AnyLog], judged: Judgements, *, as_is: bool = False) -> An
         log = with_ratings(log, ratings)
 
     # those that count
-    dropped, counts = _left_out(log.id, supersedes, codes == OPEN)
+    if reasons is None:
+        reasons = reasons_of(log.id, supersedes, codes == OPEN)
+    counts = reasons == 0
+    left_out = {reason: int((reasons == code).sum()) for code, reason in enumerate(REASONS, 1)}
+    dropped = {reason: n for reason, n in left_out.items() if n}
     log = log if counts.all() else log[counts]
     if not as_is:
         shown = None if swapped is None else swapped[counts]
@@ -250,27 +265,19 @@ def _both(values: dict[str, Any], a: str, b: str, b_wins: Flags) -> Any:
     return np.column_stack([np.where(b_wins, second, first), np.where(b_wins, first, second)])
 
 
-def _left_out(ids: Any, supersedes: Any, is_open: Flags) -> tuple[Counts, Flags]:
-    """Return how many rows do not count, by reason, and which rows count.
+def reasons_of(ids: Any, supersedes: Any, is_open: Flags) -> Grades:
+    """Return why each row does not count, shape (n,): a number of `REASONS` from 1, else 0.
 
     Of rows with one id the first counts, unless another supersedes it. A row without a winner that
     supersedes another withdraws it.
     """
-    n = len(is_open)
-    name = pl.Series(np.full(n, "") if ids is None or supersedes is None else ids, dtype=pl.String)
-    target = pl.Series(np.full(n, "") if supersedes is None else supersedes, dtype=pl.String)
-    repeats = ~name.is_first_distinct() & (name != "")
-    reasons = {
-        "verdicts already read under the same id": repeats,
-        "superseded verdicts": name.is_in(target.implode()) & (name != ""),
-        "lines withdrawing a verdict": pl.Series(is_open) & (target != "") & (ids is not None),
-        "open questions": pl.Series(is_open),
-    }
+    reasons = is_open.astype(np.int8)
+    if ids is None or supersedes is None:
+        return reasons
+    name, target = (pl.Series(x, dtype=pl.String).fill_null("") for x in (ids, supersedes))
 
-    # the first reason of each row
-    counts = np.ones(n, bool)
-    dropped = {}
-    for reason, rows in reasons.items():
-        dropped[reason] = int((rows.to_numpy() & counts).sum())
-        counts &= ~rows.to_numpy()
-    return {reason: n for reason, n in dropped.items() if n}, counts
+    # the last reason that is written is the first
+    reasons[((target != "") & pl.Series(is_open)).to_numpy()] = 4
+    reasons[((name != "") & name.is_in(target.implode())).to_numpy()] = 3
+    reasons[((name != "") & ~name.is_first_distinct()).to_numpy()] = 2
+    return reasons

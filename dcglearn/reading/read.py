@@ -231,8 +231,10 @@ def native_frame(
     as_is: bool = False,
     skip_bad: PathLike | None = None,
     **options: Any,
-) -> tuple[PolarsFrame, Counts, Recognised]:
+) -> tuple[PolarsFrame, Counts, Recognised, Sequence[str] | None]:
     """Return a log as a table with open and superseded rows, what was left out and recognised.
+
+    Last stand the names of its grades.
 
     Options and errors are those of `read_preferences`.
     """
@@ -243,5 +245,6 @@ def native_frame(
         log_of(Preferences, judged)
     winner = np.array(MEANINGS, dtype=object)[judged.winner]
     columns = {**judged.values, "winner": winner, "swapped": judged.swapped}
-    scale = judged.scale.names, judged.scale.n_grades
-    return log_frame(columns, *scale), dropped, judged.recognised
+    names = judged.scale.names
+    frame = log_frame(columns, names, judged.scale.n_grades)
+    return frame, dropped, judged.recognised, names

@@ -38,13 +38,16 @@ class Recognised(Finding):
         parts = [f"the columns used are {', '.join(used)}"]
         if self.ignored:
             parts.append(f"not used: {listed(self.ignored)}")
-        if self.words:
-            winners = []
-            for word, (meaning, n) in self.words.items():
-                name = word if word == meaning else f'"{word}" ({meaning})'
-                winners.append(f"{name} in {number_of(n, 'rows', ',')}")
-            parts.append(f"the winner is {', '.join(winners)}")
-        return "; ".join(parts)
+        return "; ".join([*parts, self.winners] if self.words else parts)
+
+    @property
+    def winners(self) -> str:
+        """The words for winners, what each means, and how often it occurs."""
+        counts = []
+        for word, (meaning, n) in (self.words or {}).items():
+            name = word if word == meaning else f'"{word}" ({meaning})'
+            counts.append(f"{name} in {number_of(n, 'rows', ',')}")
+        return f"the winner is {', '.join(counts)}"
 
     @property
     def table(self) -> PolarsFrame:

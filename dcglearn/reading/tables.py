@@ -118,7 +118,9 @@ def tables_of(data: Any) -> list[Table]:
 
 
 def table_of(data: Any) -> Table:
-    """Return files, a data frame or dictionaries as one table; see `tables_of`."""
+    """Return one table of files, a data frame or dictionaries; a table itself stays as it is."""
+    if isinstance(data, Table):
+        return data
     tables = tables_of(data)
     if len(tables) == 1:
         return tables[0]
@@ -172,7 +174,7 @@ def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:
             name, content_ = content(path, "a table")
             yield name, frame_of(name, content_)
     elif is_frame(data):
-        yield "the data frame", _polars_frame(data)
+        yield "the data frame", polars_frame(data)
     elif isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
         yield "the records", _records("the records", data)
     else:
@@ -191,7 +193,7 @@ def _shown(paths: Sequence[str]) -> Iterator[str]:
             yield path
 
 
-def _polars_frame(frame: Any) -> pl.DataFrame:
+def polars_frame(frame: Any) -> pl.DataFrame:
     """Return a table of polars, pandas or Arrow as one of polars."""
     try:
         if isinstance(frame, pl.LazyFrame):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Flags, Floats, InputError
-from dcglearn.reading.tables import Refusals
+from dcglearn.reading.columns import find, own_names
+from dcglearn.reading.contract import JUDGEMENT
+from dcglearn.reading.tables import Refusals, table_of
 from dcglearn.reading.texts import by_text, text
 
 A, B, TIE, OPEN, LEFT, RIGHT, BAD = range(7)
@@ -71,6 +74,26 @@ def own_words(given: Mapping[Any, str] | str | None) -> dict[str, tuple[int, flo
     return words
 
 
+def words_of_numbers(
+    log: Any, middle: float, columns: Mapping[str, str] | str | None = None
+) -> dict[str, str]:
+    """Return what the numbers of a log's winners mean: larger than the middle is b, equal a tie.
+
+    The strength of a preference is the distance from the middle.
+    """
+    table = table_of(log)
+    contract = {"winner": JUDGEMENT["winner"]}
+    own = {role: name for role, name in own_names(columns).items() if role == "winner"}
+    winner = table.frame[find(table.frame.columns, contract, own)["winner"][0]]
+    words = {}
+    for word in text(winner).unique():
+        with contextlib.suppress(ValueError):
+            distance = float(word) - middle
+            side = "b" if distance > 0 else "a"
+            words[word] = f"{side}:{abs(distance):g}" if distance else "tie"
+    return words
+
+
 def _word(winner: str) -> str:
     """Return a whole number without its point."""
     return re.sub(r"^(-?[0-9]+)\.0+$", r"\1", winner)
@@ -111,17 +134,20 @@ def winners_of(
     if set(strengths.values()) - {1.0}:
         strength = by_text(texts, lambda word: strengths.get(word.lower(), 1.0))
     columns = " or ".join(repr(system.name) for system in systems)
-    words = _counted(texts.filter(pl.Series(~by_name)), codes_of_words)
+    meanings = {word: MEANINGS[code] for word, code in codes_of_words.items()}
+    strong = {word: amount for word, amount in strengths.items() if amount != 1}
+    meanings |= {word: f"{meanings[word]}:{amount:g}" for word, amount in strong.items()}
+    words = _counted(texts.filter(pl.Series(~by_name)), meanings)
     named = texts.filter(pl.Series(by_name)).value_counts(sort=True).head(FEW_WORDS).rows()
     words |= {word: (f"the system of that name in {columns}", n) for word, n in named}
     return Winners(codes, strength, words)
 
 
-def _counted(texts: pl.Series, codes: Mapping[str, int]) -> dict[str, tuple[str, int]]:
+def _counted(texts: pl.Series, meanings: Mapping[str, str]) -> dict[str, tuple[str, int]]:
     """Return the meaning of the commonest words, and how many rows have them."""
     counts = texts.value_counts(sort=True).head(FEW_WORDS).rows()
-    known = ((word, n) for word, n in counts if word.lower() in codes)
-    return {word: (MEANINGS[codes[word.lower()]], n) for word, n in known}
+    known = ((word, n) for word, n in counts if word.lower() in meanings)
+    return {word: (meanings[word.lower()], n) for word, n in known}
 
 
 def _remedy(counts: list[tuple[str, int]]) -> str:

@@ -38,7 +38,6 @@ from dcglearn.logs.preference_pairs import order_of
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
-from dcglearn.readers.cell_values import shown
 from dcglearn.reading.answers import Answers
 from dcglearn.trust.answer_level import gain_by_place, left_by_place
 from dcglearn.trust.comparison import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
@@ -188,9 +187,7 @@ def learn_from_answers(
     True
     """
     if not isinstance(answers, Answers):
-        raise InputTypeError(
-            f"answers is {shown(answers)}; give what dl.io.read_answers(path) returns"
-        )
+        raise InputTypeError(f"answers is {answers!r}; give what dl.io.read_answers(path) returns")
 
     # the fit; by default distractors may cost, and the end of a list may count
     default = DirectDescription(zero="none", discounts="free")

@@ -8,7 +8,6 @@ import typer
 
 from dcglearn.cli.command import help_row
 from dcglearn.cli.commands import COMMANDS, app
-from dcglearn.readers.mapping import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,16 +46,6 @@ def commands_page():
 def changes_page():
     """Return the changelog as a page of the site."""
     return (ROOT / "CHANGELOG.md").read_text().replace("](docs/", "](../")
-
-
-def reading_options():
-    """Return the table of reading options in logs.md, of which each row stands in `LogMapping`."""
-    rows = ["| in Python | on the command line | type | |", "| --- | --- | --- | --- |"]
-    for name, row in OPTIONS.items():
-        written, summary = row.written.replace("|", "\\|"), row.summary.replace("|", "\\|")
-        option = name.removeprefix("n_").replace("_", "-")
-        rows.append(f"| `{name}` | `--{option}` | {written} | {summary} |")
-    return "\n".join(rows)
 
 
 def _write(app_):

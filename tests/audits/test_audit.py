@@ -12,7 +12,7 @@ import pytest
 from dcglearn.audits.audit import audit
 from dcglearn.audits.inputs import Inputs
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.read_log import read_preferences
+from dcglearn.reading.read import read_preferences
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.audit import audit
-from dcglearn.readers.read_log import read_preferences
+from dcglearn.reading.read import read_preferences
 from tests.audits.makers import judged
 from tests.browsers import IN_BROWSER, chromium
 from tests.makers import noisy_runs

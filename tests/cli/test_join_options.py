@@ -6,8 +6,8 @@ import pytest
 
 from dcglearn.plots import raters_figure
 from dcglearn.raters.rater_agreement import rater_agreement
-from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.read_log import read_preferences
+from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.read import read_preferences
 from tests.makers import write_lines
 
 QRELS = "q 0 d1 2\nq 0 d2 1\nq 0 d3 0\n"

@@ -17,7 +17,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.plots import save_figure
 from dcglearn.rankers import RidgeRanker
 from dcglearn.rankers.synthetic import letor_queries
-from dcglearn.readers.read_log import read_preferences
+from dcglearn.reading.read import read_preferences
 from dcglearn.simulate import write_log
 from dcglearn.trust.next_pairs import Questions
 from tests.makers import TRUTH, random_log, refused

@@ -18,13 +18,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from dcglearn.readers.long_tables import open_shaped
+from dcglearn.readers.read_table import columns_of
+from tests.readers.line_by_line import read_carefully
 
 from dcglearn.cli.app import main
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.sources import zstd
 from dcglearn.foundation.validation import InputError
-from dcglearn.joins.read_answers import read_answers
 from dcglearn.judge.candidates import read_candidates
 from dcglearn.judge.pages import asked_by_page, page_of
 from dcglearn.metrics.dcg import DCG
@@ -35,15 +37,13 @@ from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
 from dcglearn.readers.column_roles import PREFERENCE, RATING
 from dcglearn.readers.line_formats import errors_in
-from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of
-from dcglearn.readers.read_log import read_preferences, read_ratings
-from dcglearn.readers.read_table import columns_of
 from dcglearn.readers.shown_order import with_lists
+from dcglearn.reading.answers import read_answers
+from dcglearn.reading.read import read_preferences, read_ratings
 from tests.hostile import referees
 from tests.hostile.referees import Refused
-from tests.readers.line_by_line import read_carefully
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
-from dcglearn.readers.read_log import read_preferences
 from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.read import read_preferences
 from dcglearn.trust.next_pairs import suggest_pairs
 from tests.makers import random_log, refused
 

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.readers.read_log import read_preferences
+from dcglearn.reading.read import read_preferences
 from tests.makers import refused
 
 SECONDS = 60.0

@@ -17,7 +17,7 @@ import pytest
 
 from dcglearn.judge.candidates import known_pairs, read_candidates
 from dcglearn.judge.pages import asked_by_page, page_of
-from dcglearn.readers.read_log import read_preferences
+from dcglearn.reading.read import read_preferences
 from tests.browsers import IN_BROWSER, chromium
 from tests.judge.makers import candidates, lines
 from tests.makers import write_lines

@@ -16,7 +16,7 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import known_pairs
 from dcglearn.judge.pages import asked_by_page, dealt, page_names, page_of, raters_lacking
 from dcglearn.metrics.dcg import DCG
-from dcglearn.readers.read_log import read_preferences
+from dcglearn.reading.read import read_preferences
 from tests.judge.makers import candidates
 from tests.makers import refused, write_lines
 

@@ -11,8 +11,8 @@ import pytest
 from dcglearn.logs.columns import COLUMNS, ColumnValues
 from dcglearn.parts.parted_log import joined
 from dcglearn.readers.column_roles import PREFERENCE
-from dcglearn.readers.read_log import read_preferences
 from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.read import read_preferences
 from tests.makers import refused
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "file_formats.md"

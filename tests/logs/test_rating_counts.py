@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.readers.read_log import read_preferences, read_ratings
 from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.read import read_preferences, read_ratings
 from tests.makers import refused
 
 LISTS = np.random.default_rng(0).integers(0, 3, (60, 2))

@@ -1,1 +1,0 @@
-"""Logs made of runs and judgements."""
