@@ -203,7 +203,7 @@ def checked_cells(
 
 
 JUDGE_DOCUMENTS = (
-    "for names of documents, give judgements (dl.io.join_judgements, --qrels); for names of "
+    "for names of documents, give judgements (dl.io.with_grades, --qrels); for names of "
     "grades, scale="
 )
 """Remedy where a grade looks like the name of a document."""

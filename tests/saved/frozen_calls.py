@@ -399,14 +399,17 @@ def joined() -> dict[str, Any]:
     queries = sorted(judged())[:6]
     verdicts = [{"query": q, "winner": "ab"[i % 2]} for i, q in enumerate(queries)]
     few = {name: {q: runs()[name][q] for q in queries} for name in ("best", "plain")}
-    by_runs = dl.io.preferences_from_runs(
-        judged(), {"best": few["best"]}, {"plain": few["plain"]}, verdicts, as_is=True, depth=5
-    )
+    grades = dl.read_judgements(judged())
+    ranked = [{name: few[name]} for name in ("best", "plain")]
+    shown = dl.io.with_runs(verdicts, *ranked, depth=5)
     lists = [
         {"query": q, "a": ["d01", "d03"], "b": ["d02", "d05"], "winner": "ab"[i % 2]}
         for i, q in enumerate(queries)
     ]
-    logs_of = {"runs": by_runs, "documents": dl.io.join_judgements(lists, judged(), as_is=True)}
+    logs_of = {}
+    for name, log in {"runs": shown, "documents": lists}.items():
+        frame = dl.io.with_grades(log, grades, unjudged=0)
+        logs_of[name] = dl.read_preferences(frame, n_grades=grades.n_grades, as_is=True)
     columns = ("preferred", "other", "tie", "weight", "strength")
     return {
         f"{name}, {column}": _plain(getattr(log, column))
