@@ -1,0 +1,62 @@
+"""The recipes of docs/recipes.md: few statements each, titles that refusals name.
+
+`test_docs.py` runs them, each on a file of its own, and compares what it reads.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "recipes.md").read_text()
+SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^##|\Z)", PAGE, flags=re.MULTILINE | re.DOTALL))
+"""The text of each recipe by its title."""
+
+LONGER = ("Team-draft clicks", "OpenSearch's events of an interleaved test (UBI)")
+"""Recipes of up to seven statements instead of five, beside a function of both."""
+
+OURS = r"^(read_\w+|from_long|with_grades|io)$"
+"""Names of this package that a recipe may use."""
+
+
+def blocks(section):
+    """Return the blocks of code of a section: its file, the recipe, and what it reads."""
+    found = re.findall(r"^```python\n(.*?)^```", section, flags=re.MULTILINE | re.DOTALL)
+    return [re.sub("^(>>>|[.]{3}) ?", "", block, flags=re.MULTILINE) for block in found]
+
+
+def test_there_are_twenty_shapes():
+    assert len(SECTIONS) >= 20
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_a_recipe_is_short_and_of_polars(title):
+    _file, recipe, read = blocks(SECTIONS[title])
+    statements = [ast.unparse(statement) for statement in ast.parse(recipe).body]
+    assert len(statements) <= (7 if title in LONGER else 5), statements
+    assert [statement for statement in statements if len(statement) > 100] == []
+    assert statements[-1].startswith("log")
+    assert "log" in read
+
+    ours = [
+        node.attr
+        for node in ast.walk(ast.parse(recipe))
+        if isinstance(node, ast.Attribute) and re.fullmatch(r"dl(\.\w+)*", ast.unparse(node.value))
+    ]
+    assert [name for name in ours if not re.match(OURS, name)] == []
+
+
+def named_recipes():
+    """Return the titles of recipes that texts of the package name, with the file of each."""
+    for path in sorted((ROOT / "dcglearn").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                for title in re.findall(r"recipe '([^'{}]+)'", node.value):
+                    yield title, path.name
+
+
+def test_titles_that_refusals_name_are_those_of_recipes():
+    titles = {title.lower() for title in SECTIONS}
+    assert [(title, name) for title, name in named_recipes() if title.lower() not in titles] == []
