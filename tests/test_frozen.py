@@ -1,11 +1,11 @@
-"""The numbers of today are the frozen ones: fits of logs, readings, public calls, linear models.
+"""The numbers of today are the frozen ones: fits of logs, public calls, linear models.
 
 A difference is intended only where an issue allows it: see ``tests/saved/README.md``.
 """
 
 import pytest
 
-from tests.saved import freeze, frozen_calls, frozen_readings
+from tests.saved import freeze, frozen_calls
 
 FITS = freeze.read("fits")
 FEW = [name for i, name in enumerate(FITS) if i % 10 == 3 * (i // 10) % 10]
@@ -38,16 +38,6 @@ def test_fits_of_all_logs():
     logs = {line.partition(",")[0] for line in changed}
     allowed = 0 if freeze.tolerance() == freeze.EXACT else OTHER_OPTIMA
     assert len(logs) <= allowed, "\n".join(changed)
-
-
-def test_readings():
-    assert_frozen("readings", freeze.readings())
-
-
-def test_readings_of_odd_files():
-    if not frozen_readings.SHARED.joinpath("odd_files").is_dir():
-        pytest.skip(f"no folder {frozen_readings.SHARED / 'odd_files'}; DCGLEARN_SHARED names it")
-    assert_frozen("odd_files", freeze.odd_files())
 
 
 def test_calls():

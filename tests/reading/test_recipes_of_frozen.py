@@ -106,7 +106,7 @@ def assert_kept(outcomes):
 
 
 def outcome_of_reading(name, entry, folder):
-    source, *more = frozen_readings._inputs(entry, folder)
+    source, *more = frozen_readings.inputs(entry, folder)
     options = options_of(entry, folder)
     remedy = remedies.remedy_of(name)
     found, refusal = said(frozen_readings.READERS[entry["reader"]], source, options, more)
@@ -131,7 +131,7 @@ def test_each_frozen_reading_is_kept_or_its_remedy_is_named(folder):
 def odd_files():
     if not frozen_readings.SHARED.joinpath("odd_files").is_dir():
         pytest.skip(f"no folder {frozen_readings.SHARED / 'odd_files'}; DCGLEARN_SHARED names it")
-    with frozen_readings._odd_files() as folder:
+    with frozen_readings.odd_files() as folder:
         yield folder
 
 

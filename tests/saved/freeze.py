@@ -2,8 +2,8 @@
 
 ``python -m tests.saved.freeze`` writes the files in ``tests/saved/frozen`` anew; an entry that is
 equal within the tolerance keeps its bytes. ``--compare`` writes nothing and lists what differs, as
-old -> new. ``--only logs`` (or readings, calls, models) does one kind alone. ``--logs`` draws the
-frozen logs again, and ``--record`` records the inputs of the readings again.
+old -> new. ``--only logs`` (or calls, models) does one kind alone. ``--logs`` draws the frozen logs
+again. The frozen readings stay as they are: see ``frozen_readings.py``.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 from threadpoolctl import threadpool_info
 
-from tests.saved import frozen_calls, frozen_logs, frozen_models, frozen_readings
+from tests.saved import frozen_calls, frozen_logs, frozen_models
 
 FOLDER = frozen_logs.FOLDER
 ABOUT = FOLDER / "machine.json"
@@ -125,20 +125,6 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def readings(entries: Entries | None = None) -> Entries:
-    """Return the frozen readings with the pairs of today."""
-    frozen = read("readings") if entries is None else entries
-    return {
-        name: entry if frozen_readings.unreadable_here(entry) else frozen_readings.read_again(entry)
-        for name, entry in frozen.items()
-    }
-
-
-def odd_files(entries: Entries | None = None) -> Entries:
-    """Return the frozen readings of the odd files with the digests of today."""
-    return frozen_readings.odd_files_again(read("odd_files") if entries is None else entries)
-
-
 def calls(names: Iterable[str] | None = None) -> Entries:
     """Return the numbers of the calls, or of some of them."""
     chosen = frozen_calls.CALLS if names is None else names
@@ -154,7 +140,6 @@ def models() -> Entries:
 
 KINDS: dict[str, dict[str, Callable[[], Entries]]] = {
     "logs": {"fits": fits},
-    "readings": {"readings": readings, "odd_files": odd_files},
     "calls": {"calls": calls},
     "models": {"models": models},
 }
@@ -206,7 +191,6 @@ def main() -> int:
     parser.add_argument("--only", choices=KINDS, action="append", help="one kind alone")
     parser.add_argument("--compare", action="store_true", help="write nothing, list what differs")
     parser.add_argument("--logs", action="store_true", help="draw the frozen logs again")
-    parser.add_argument("--record", action="store_true", help="record the readings' inputs again")
     parser.add_argument("--within", type=float, help="tolerance of the comparison")
     asked = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
@@ -217,10 +201,7 @@ def main() -> int:
     n_changed = 0
     for kind in asked.only or KINDS:
         for file, compute in KINDS[kind].items():
-            if file == "odd_files" and not frozen_readings.SHARED.is_dir():
-                print(f"{file}: left out, no folder {frozen_readings.SHARED}")
-                continue
-            new = _recorded(file) if asked.record and kind == "readings" else compute()
+            new = compute()
             if asked.compare:
                 within = tolerance() if asked.within is None else asked.within
                 changed = differences(read(file), new, within)
@@ -234,15 +215,6 @@ def main() -> int:
     if not asked.compare and asked.only is None:
         ABOUT.write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
     return int(n_changed > 0 and asked.compare)
-
-
-def _recorded(file: str) -> Entries:
-    """Record the inputs of a file of readings, and return what they give."""
-    if file == "odd_files":
-        return odd_files(frozen_readings.odd_cases(read(file)))
-    found, left_out = frozen_readings.record()
-    print(f"{len(left_out)} calls are not recorded:", *left_out, sep="\n")
-    return readings(found)
 
 
 if __name__ == "__main__":
