@@ -20,7 +20,6 @@ from dcglearn.foundation.validation import (
     Integers,
     Seed,
     frozen,
-    one_of,
     query_offsets,
     scale_size,
     similar_sizes,
@@ -162,17 +161,14 @@ class Queries:
             )
         return self[first], self[~first]
 
-    def evaluate(
-        self, scores: ArrayLike, metric: MetricLike, ties: str = "stable", empty: float = 0.0
-    ) -> Floats:
+    def evaluate(self, scores: ArrayLike, metric: MetricLike, empty: float = 0.0) -> Floats:
         """Return the normalised value of each query, ranked by `scores`, shape (m,).
 
         A name has the queries' grades, and without ``@K`` the depth of the longest. Documents of
-        equal scores keep their order (``"stable"``) or rank worst grade first (``"worst"``). A
-        query without a relevant document counts as `empty`.
+        equal scores keep their order. A query without a relevant document counts as `empty`.
         """
         own = read_metric(metric, *self.scale, accept=SCORING)
-        return ndcg_by_query(own, scores, self.grades, self.offsets, ties, empty)
+        return ndcg_by_query(own, scores, self.grades, self.offsets, empty)
 
     @property
     def scale(self) -> tuple[int, int]:
@@ -213,17 +209,15 @@ def ndcg_by_query(
     scores: ArrayLike,
     grades: ArrayLike,
     offsets: ArrayLike,
-    ties: str = "stable",
     empty: float = 0.0,
 ) -> Floats:
     """Return the normalised value of each query when its documents are ranked by score, shape (m,).
 
     Query q holds documents ``offsets[q]:offsets[q + 1]`` of `scores` and `grades`, shape (n,).
-    Documents with equal scores keep their order (``"stable"``) or rank worst grade first
-    (``"worst"``). The ideal value counts all documents of the query; where it is not positive
-    (no relevant document), the value is `empty`.
+    Documents with equal scores keep their order. The ideal value counts all documents of the query;
+    where it is not positive (no relevant document), the value is `empty`.
     """
-    ranked, place, query = as_ranked(scores, grades, offsets, dcg.n_grades, ties)
+    ranked, place, query = as_ranked(scores, grades, offsets, dcg.n_grades)
     sizes = np.diff(offsets)
     values = np.full(len(sizes), float(empty))
 
@@ -241,11 +235,9 @@ def ndcg_by_query(
 
 
 def as_ranked(
-    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int, ties: str
+    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int
 ) -> tuple[Grades, Integers, Integers]:
     """Return grades of each query's documents as ranked, positions from 0, and queries; (n,)."""
-    one_of(ties, "ties", ("stable", "worst"))
-
     # check scores and grades
     values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
     labels = checked_grades(grades, ends[-1], n_grades - 1).astype(np.int8)
@@ -257,10 +249,9 @@ def as_ranked(
         place = np.isnan(values).argmax()
         raise InputError(f"scores[{place}] is NaN; documents without a score cannot be ranked")
 
-    # order documents by query and score
+    # order documents by query and score; a stable sort keeps equal scores in order
     query = query_of_each(ends)
-    last = np.arange(len(values)) if ties == "stable" else labels
-    ranked = labels[np.lexsort((last, -values, query))]
+    ranked = labels[np.lexsort((-values, query))]
     return ranked, np.arange(len(values)) - ends[query], query
 
 

@@ -150,17 +150,16 @@ class Ranker(BaseEstimator):
         y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         metric: MetricLike | None = None,
-        ties: str = "stable",
         empty: float = 0.0,
     ) -> Floats:
         """Return the normalised value of each query, shape (m,), by `metric` or the model's own.
 
-        `ties` and `empty` are those of `Queries.evaluate`.
+        `empty` is that of `Queries.evaluate`.
         """
         check_is_fitted(self)
         queries = as_queries(X, y, qid, missing=self.takes_missing)
         own = self.metric_ if metric is None else metric
-        return queries.evaluate(self.predict(queries), own, ties=ties, empty=empty)
+        return queries.evaluate(self.predict(queries), own, empty=empty)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the fitted model into a folder: parameters as JSON, arrays as npz, no pickle.
