@@ -516,10 +516,10 @@ def _zero_line(axes: Axes, at: float = 0.0) -> None:
     axes.axvline(at, color="0.4", lw=0.8)
 
 
-def _name_rows(axes: Axes, names: Sequence[str], room: float = 0.6) -> None:
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     """Name the rows of a panel from top to bottom, with some room above the first."""
     axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 1 + room, -room)
+    axes.set_ylim(len(names) - 0.4, -0.6)
 
 
 def _by_name(metrics: Any) -> dict[Any, DCG]:

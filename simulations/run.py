@@ -269,9 +269,9 @@ def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
     )
 
 
-def legend_below(axes: Axes, title: str | None = None, **options: Any) -> None:
+def legend_below(axes: Axes, **options: Any) -> None:
     """Draw the legend below the panel, where no bar can run through it."""
-    legend(axes, title, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, **options)
+    legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, **options)
 
 
 def validated(

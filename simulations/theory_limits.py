@@ -31,7 +31,7 @@ def smooth(queries, X, w, sigma):
     return value / len(queries), X.T @ slope / len(queries)
 
 
-def minimiser(queries, X, sigma, lam, w0, start, iterations=60):
+def minimiser(queries, X, sigma, lam, w0, start):
     """Return a minimiser of ``lambda |w - w0|^2 - A(w, sigma)`` by L-BFGS.
 
     This objective is the paper's equation 13 per query.
@@ -41,7 +41,7 @@ def minimiser(queries, X, sigma, lam, w0, start, iterations=60):
         value, slope = smooth(queries, X, w, sigma)
         return lam * float((w - w0) @ (w - w0)) - value, 2 * lam * (w - w0) - slope
 
-    options = {"maxiter": iterations, "gtol": 1e-9, "ftol": 0.0}
+    options = {"maxiter": 60, "gtol": 1e-9, "ftol": 0.0}
     return minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
 
 

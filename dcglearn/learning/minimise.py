@@ -34,20 +34,19 @@ def minimised(
     *,
     max_iter: int = 15_000,
     tol: float = 1e7 * 2.0**-52,
-    slope_tol: float = 1e-5,
     memory: int = 10,
 ) -> Minimum:
     """Minimise a function of p parameters by L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995).
 
     `function` returns the value and the gradient at parameters, shape (p,). `bounds` are the lower
     and the upper ones, shape (p,), or numbers for all. The descent ends where a step lowers the
-    value by less than `tol` of it, or no slope exceeds `slope_tol`; it approximates the Hessian by
-    its last `memory` steps.
+    value by less than `tol` of it, or no slope exceeds 1e-5; it approximates the Hessian by its
+    last `memory` steps.
     """
     from scipy.optimize import minimize  # which takes long to import
 
     low, high = (np.broadcast_to(end, len(start)) for end in bounds)
-    limits = {"maxiter": max_iter, "maxcor": memory, "ftol": tol, "gtol": slope_tol}
+    limits = {"maxiter": max_iter, "maxcor": memory, "ftol": tol, "gtol": 1e-5}
     end = minimize(
         function,
         start,

@@ -173,9 +173,9 @@ class PartedLog:
             metric = read_metric(metric, self.n_grades, self.depth)
         return self.parts.total(_agreement, metric)
 
-    def n_lists(self, *, decided: bool = False) -> float:
+    def n_lists(self) -> float:
         """Return the number of distinct lists: exact up to `SKETCH`, estimated above."""
-        return float(self.parts.total(sketch_of, decided).count)
+        return float(self.parts.total(sketch_of).count)
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies."""
@@ -248,10 +248,9 @@ class Sketch:
         return (SKETCH - 1) / (float(self.smallest[-1]) / 2.0**64)
 
 
-def sketch_of(log: PreferencePairs, decided: bool = False) -> Sketch:
-    """Return the sketch of one part's lists, without pairs of equal lists, or of decided pairs."""
+def sketch_of(log: PreferencePairs) -> Sketch:
+    """Return the sketch of one part's lists, without pairs of equal lists."""
     log = differing_pairs(log)
-    log = log.decided if decided else log
     sketches = [Sketch(np.unique(_hashes(packed(x)))[:SKETCH]) for x in (log.preferred, log.other)]
     return sketches[0] + sketches[1]
 

@@ -28,7 +28,7 @@ class HeldOut:
 
     `rows`, shape (n,), are the pairs' places in their log, `weight`, shape (n,), their weights, and
     `clusters` number the independent unit of the two lists of each pair. `values`, shape (1 or 2,
-    M, n), are `right` and, if there are two, `log_likelihood`.
+    M, n), are `right` and, if there are two, the log probability of each verdict.
     """
 
     rows: Rows
@@ -46,11 +46,6 @@ class HeldOut:
     def right(self) -> Floats:
         """How far each metric respects each pair, shape (M, n): 1, 1/2 for its ties, or 0."""
         return self.values[0]
-
-    @property
-    def log_likelihood(self) -> Floats:
-        """The log probability of each verdict, shape (M, n)."""
-        return self.values[1]
 
     def means(self) -> Floats:
         """Return the mean of each value by metric, shape (1 or 2, M)."""
