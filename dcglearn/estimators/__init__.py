@@ -1,1 +1,1 @@
-"""scikit-learn estimators around the fits: they can be cloned, searched over, saved and loaded."""
+"""scikit-learn estimators around the fits: they can be cloned and searched over."""
