@@ -18,8 +18,8 @@ def item(grade, position):
     }
 
 
-def candidates(n=30, depth=5, n_grades=5, seed=0, n_queries=6, items=True):
-    rng = np.random.default_rng(seed)
+def candidates(n=30, depth=5, n_grades=5, items=True):
+    rng = np.random.default_rng(0)
     pairs = []
     for i in range(n):
         a, b = (tuple(rng.integers(0, n_grades, depth).tolist()) for _ in range(2))
@@ -28,7 +28,7 @@ def candidates(n=30, depth=5, n_grades=5, seed=0, n_queries=6, items=True):
             for grades in (a, b)
         ]
         shown = shown if items else [None, None]
-        pairs.append(Pair(f"query {i % n_queries}", a, b, *shown))
+        pairs.append(Pair(f"query {i % 6}", a, b, *shown))
     return distinct(pairs, n_grades)
 
 

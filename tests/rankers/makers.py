@@ -19,10 +19,6 @@ def tiny(n=12, seed=0, **options):
     return letor_queries(n, **{"n_features": 5, "sizes": (6, 15), "random_state": seed, **options})
 
 
-def letor_like(n=20, **options):
-    return letor_queries(n, n_features=6, sizes=(8, 20), random_state=0, **options)
-
-
 @functools.cache
 def letor(seed):
     """Return training, validation and test queries in LETOR's shape."""
