@@ -6,8 +6,8 @@ from dcglearn.evaluation.tables import read_runs as read_runs
 from dcglearn.evaluation.trec import Judgements as Judgements
 from dcglearn.evaluation.trec import Run as Run
 from dcglearn.logs.preference_pairs import Agreement as Agreement
-from dcglearn.logs.preference_pairs import encode as encode
 from dcglearn.logs.visibility import Visibility as Visibility
+from dcglearn.logs.visibility import encode as encode
 from dcglearn.parts.dask_log import DaskLog as DaskLog
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import (
-    EMPTY,
-    UNKNOWN,
     Counts,
     Flags,
     Floats,
@@ -58,7 +56,7 @@ def _column(kind: str, meaning: str, names: str = "", **about: Any) -> Any:
     )
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Columns:
     """The lists of a log and its columns, an entry a pair, without checks; arrays are read-only."""
 
@@ -139,9 +137,8 @@ class Columns:
     rated: Any = None
     group: Indices | None = None
 
-    # whether it is used even if upside down, and whether the lists of each pair surely differ
+    # whether it is used even if upside down
     as_is: bool = False
-    all_differ: bool = False
 
     # what the reader left out, counted and recognised
     dropped: Counts = field(default_factory=dict)
@@ -155,14 +152,14 @@ class Columns:
     def __len__(self) -> int:
         return len(self.preferred)
 
-    def __getitem__(self, index: Any) -> Self:
-        """Return the pairs at a slice, mask or indices."""
-        return self.changed(**{name: values[index] for name, values in self._arrays().items()})
-
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of an entry a pair that the log has, by attribute."""
         arrays = {name: getattr(self, name) for name in ("preferred", "other", "group", *COLUMNS)}
         return {name: values for name, values in arrays.items() if values is not None}
+
+    def rows(self, index: Any) -> Self:
+        """Return the pairs at a slice, mask or indices."""
+        return self.changed(**{name: values[index] for name, values in self._arrays().items()})
 
     @classmethod
     def unchecked(cls, **values: Any) -> Self:
@@ -174,8 +171,7 @@ class Columns:
     def changed(self, **values: Any) -> Self:
         """Return the log with other values, which are known to be sound, in place of its own."""
         own = {entry.name: getattr(self, entry.name) for entry in fields(Columns)}
-        copies = {"dropped": dict(self.dropped), "counted": dict(self.counted)}
-        return self.unchecked(**{**own, **copies, **values})
+        return self.unchecked(**{**own, **values})
 
 
 class ColumnValues(TypedDict, total=False):
@@ -247,7 +243,9 @@ def checked_lists(
     if top >= n_grades:
         graded_lists(first, "preferred", n_grades)
         graded_lists(second, "other", n_grades)
-    return _unshared(first, preferred), _unshared(second, other), n_grades
+
+    # a caller may change its own arrays
+    return np.array(first, order="C"), np.array(second, order="C"), n_grades
 
 
 def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -276,14 +274,6 @@ def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
             f"pairs have shape {array.shape}; expected (n, 2, K): preferred list, other list"
         )
     return array[:, 0], array[:, 1]
-
-
-def _unshared(grades: Grades, source: ArrayLike) -> Grades:
-    """Return contiguous grades that share no memory with an array that the caller could change."""
-    writeable = isinstance(source, np.ndarray) and source.flags.writeable
-    if writeable and np.shares_memory(grades, source):
-        return np.array(grades, order="C")
-    return np.ascontiguousarray(grades)
 
 
 def _flags(values: ArrayLike, name: str, n: int) -> Flags:
@@ -331,9 +321,3 @@ CHECKS: dict[str, Callable[[Any, str, int], NDArray[Any]]] = {
     **dict.fromkeys(("identity", "status"), partial(_labels, are_short=False)),
 }
 """The checks of columns by their kind: they take values, the name and the number of pairs."""
-
-
-def list_text(grades: Grades) -> str:
-    """Return a list as text: unknown grades as ?, without the empty places behind it."""
-    known = ["?" if grade == UNKNOWN else str(grade) for grade in grades if grade != EMPTY]
-    return " ".join(known)

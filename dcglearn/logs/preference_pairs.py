@@ -181,7 +181,7 @@ class PreferencePairs(Columns, Weighted):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"pair {index} of {len(self)}")
             index = slice(index, index + 1 or None)
-        return super().__getitem__(index)
+        return self.rows(index)
 
     def at(self, rows: Any, weight: Floats | None = None) -> Self:
         """Return the pairs in some rows, copied, with other weights if these are given."""
@@ -205,12 +205,7 @@ class PreferencePairs(Columns, Weighted):
     @cached_property
     def differing(self) -> Flags:
         """Whether the two lists of a pair differ at all, shape (n,)."""
-        if self.all_differ:
-            return frozen(np.ones(len(self), dtype=bool))
-        differing = np.zeros(len(self), dtype=bool)
-        for k in range(self.depth):
-            differing |= self.preferred[:, k] != self.other[:, k]
-        return frozen(differing)
+        return frozen((self.preferred != self.other).any(axis=1))
 
     @cached_property
     def n_lists(self) -> int:
@@ -319,7 +314,7 @@ class PreferencePairs(Columns, Weighted):
         """
         lists = {name: filled(getattr(self, name), grade) for name in ("preferred", "other")}
         same = all(values is getattr(self, name) for name, values in lists.items())
-        return self if same else self.changed(**lists, rated=None, group=None, all_differ=False)
+        return self if same else self.changed(**lists, rated=None, group=None)
 
     def merged(self) -> Self:
         """Return the distinct pairs in order of first appearance, with summed weights.
@@ -411,27 +406,6 @@ def order_of(first: Floats, second: Floats) -> Grades:
     difference = first - second
     largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0.0, keepdims=True)
     return (np.sign(difference) * (np.abs(difference) > TIE_TOLERANCE * largest)).astype(np.int8)
-
-
-def encode(lists: ArrayLike, n_grades: int) -> Grades:
-    """Return the binary encoding of graded lists, int8, shape (n, K, L) or (K, L), worst first.
-
-    `lists`, shape (n, K) or (K,), hold grades by position; one without a known grade (-1) becomes a
-    row of zeros. Source: Zhou et al. 2008, section 5.1.
-
-    See Also
-    --------
-    Utility : What the encoding is multiplied by.
-
-    Examples
-    --------
-    The paper writes Perfect first, and the rows one after the other:
-
-    >>> encode([4, 0, 2], n_grades=5)[:, ::-1].ravel().tolist()
-    [1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0]
-    """
-    grades = graded_lists(lists, n_grades=scale_size(n_grades, 0))
-    return (grades[..., None] == np.arange(n_grades)).astype(np.int8)
 
 
 AnyLog = TypeVar("AnyLog", bound=PreferencePairs)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -13,28 +12,21 @@ from dcglearn.foundation.validation import Floats, Integers
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks on the weight of rows in a row, one for every `step` rows of mean weight.
+    """Evenly spaced marks on the weight of the rows of a part of a log.
 
-    Where all weights are equal, the marks fall on every `step`-th row, from the first on. A heavy
-    row can hold several, and counts as often. `mean` is the mean weight; the weights of the rows
-    before a part of a log add to `before`, and to `after` with its own.
+    `places`, shape (m,), are the sums of weight from the part's first row up to each mark; None
+    where each row has a mark of its own. A heavy row can hold several, and counts as often; each
+    stands for the log's `mean` weight.
     """
 
-    step: int
+    places: Floats | None
     mean: float
-    before: float
-    after: float
 
     def rows(self, weight: Floats) -> tuple[Integers, Floats]:
         """Return the rows that hold marks, of n with weights, shape (n,), and their new weights."""
-        if self.step == 1:
+        if self.places is None:
             return np.arange(len(weight)), weight.copy()
-
-        # the row that each mark falls on
-        ends = np.array([self.before, self.after]) / max(self.mean, 1e-300)
-        marks = np.arange(*np.ceil((ends - 0.5) / self.step).astype(int))
-        places = (marks * self.step + 0.5) * self.mean - self.before
-        rows = np.searchsorted(np.cumsum(weight), places, side="right")
+        rows = np.searchsorted(np.cumsum(weight), self.places, side="right")
         kept, hits = np.unique(np.minimum(rows, len(weight) - 1), return_counts=True)
         return kept.astype(np.int64), (hits * self.mean).astype(np.float64)
 
@@ -44,12 +36,21 @@ def marks_of_parts(
 ) -> list[Marks]:
     """Return the marks of each part of a log, about n in all, given the parts' sizes and weights.
 
-    There are at least n and fewer than 2n, or one a row if there are fewer rows than 2n.
+    There are at least n and fewer than 2n, one for every so many rows of mean weight, or one a row
+    if there are fewer rows than 2n. Where all weights are equal, the first row has a mark.
     """
     n_rows = int(np.sum(sizes))
     mean = float(np.sum(weights)) / max(n_rows, 1)
-    ends = np.cumsum([0.0, *weights]).tolist()
-    return [Marks(max(n_rows // n, 1), mean, *both) for both in pairwise(ends)]
+    step = n_rows // n
+    if step < 2:
+        return [Marks(None, mean) for _ in sizes]
+
+    # the marks between the ends of each part
+    places = (np.arange(0, n_rows, step) + 0.5) * mean
+    ends = np.cumsum(weights)
+    parts = np.split(places, np.searchsorted(places, ends[:-1]))
+    starts = [0.0, *ends.tolist()]
+    return [Marks(part - start, mean) for part, start in zip(parts, starts, strict=False)]
 
 
 class Weighted:
@@ -90,11 +91,13 @@ class Weighted:
         return self.marked(marks_of_parts(n, [len(self)], [self.total_weight])[0])
 
     def marked(self, marks: Marks) -> Self:
-        """Return the rows that hold marks, copied."""
+        """Return the rows that hold marks."""
+        if marks.places is None:
+            return self
         weight = np.ones(1) if self.weight is None else self.weight
         rows, weights = marks.rows(np.broadcast_to(weight, len(self)))
 
         # rows of the mean weight keep it
-        if len(weight) == 1 and (marks.step == 1 or math.isclose(weight[0], marks.mean)):
+        if len(weight) == 1 and math.isclose(weight[0], marks.mean):
             return self.at(rows)
         return self.at(rows, weights)

@@ -7,10 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Flags, Floats, Grades, InputError, Integers, PolarsFrame
+from dcglearn.foundation.validation import (
+    Flags,
+    Floats,
+    Grades,
+    InputError,
+    Integers,
+    PolarsFrame,
+    graded_lists,
+    scale_size,
+)
 
 TOLERANCE = 1e-10
 """A direction is invisible if its eigenvalue of ``sum d d^T`` is at most this share of the largest.
@@ -200,6 +210,27 @@ def visibility(gram: Floats, occurs: Flags, **words: Any) -> Visibility:
     )
 
 
+def encode(lists: ArrayLike, n_grades: int) -> Grades:
+    """Return the binary encoding of graded lists, int8, shape (n, K, L) or (K, L), worst first.
+
+    `lists`, shape (n, K) or (K,), hold grades by position; one without a known grade (-1) or result
+    (-2) becomes a row of zeros. Source: Zhou et al. 2008, section 5.1.
+
+    See Also
+    --------
+    Utility : What the encoding is multiplied by.
+
+    Examples
+    --------
+    The paper writes Perfect first, and the rows one after the other:
+
+    >>> encode([4, 0, 2], n_grades=5)[:, ::-1].ravel().tolist()
+    [1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0]
+    """
+    grades = graded_lists(lists, n_grades=scale_size(n_grades, 0))
+    return (grades[..., None] == np.arange(n_grades)).astype(np.int8)
+
+
 def gram_matrix(first: Grades, second: Grades, n_grades: int) -> Floats:
     """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L), d a difference of encodings.
 
@@ -209,12 +240,11 @@ def gram_matrix(first: Grades, second: Grades, n_grades: int) -> Floats:
     size = first.shape[1] * n_grades
     gram = np.zeros((size, size))
 
-    # blocks are small enough for exact counts in single precision; -1 and -2 are rows of 0
-    encoding = np.eye(n_grades + 2, n_grades, dtype=np.float32)
+    # blocks are small enough for exact counts in single precision
     step = max((1 << 20) // size, 1)
     for start in range(0, len(first), step):
-        block = slice(start, start + step)
-        difference = (encoding[first[block]] - encoding[second[block]]).reshape(-1, size)
+        ahead, behind = (encode(lists[start : start + step], n_grades) for lists in (first, second))
+        difference = (ahead - behind).reshape(-1, size).astype(np.float32)
         gram += difference.T @ difference
     return gram
 

@@ -15,10 +15,10 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.usable_pairs import usable_pairs, warn_of_one_sided
 from dcglearn.logs.columns import weights_of
-from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs, encode
+from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import numbered
-from dcglearn.logs.visibility import refuse_too_deep
+from dcglearn.logs.visibility import encode, refuse_too_deep
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import OpenLog, PartedLog
 from dcglearn.reading.direction import CHECKED_PAIRS, check_sense, sampled

@@ -25,10 +25,11 @@ from dcglearn.foundation.validation import (
     one_of,
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
-from dcglearn.logs.columns import list_text, weights_of
+from dcglearn.logs.columns import weights_of
 from dcglearn.reading.preferences import Preferences, as_preferences
 from dcglearn.trust.conclusions import Conclusion, OfPeople, conclusion_in, conclusion_of
 from dcglearn.trust.fit_learner import fit_learner
+from dcglearn.trust.next_pairs import list_text
 
 UNITS = {None: "verdicts", "pair": "pairs of lists", "rater": "raters", "query": "queries"}
 """What is left out whole, by the word for it."""

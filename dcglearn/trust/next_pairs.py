@@ -22,6 +22,7 @@ from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
     EMPTY,
+    UNKNOWN,
     Floats,
     Grades,
     InputError,
@@ -32,10 +33,8 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, fit_of
-from dcglearn.logs.columns import list_text
-from dcglearn.logs.preference_pairs import encode
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.logs.visibility import gram_matrix, refuse_too_deep
+from dcglearn.logs.visibility import encode, gram_matrix, refuse_too_deep
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.preferences import Preferences, as_preferences
 from dcglearn.trust.fit_learner import fit_learner
@@ -363,3 +362,9 @@ def _values(variance: Floats, difference: Floats) -> Floats:
     # more if the present metric were right, but early it is not
     typical = max(float(np.sqrt(np.mean(difference**2))), 1e-12)
     return np.sqrt(np.maximum(variance, 0.0)) / (difference + typical)
+
+
+def list_text(grades: Grades) -> str:
+    """Return a list as text: unknown grades as ?, without the empty places behind it."""
+    known = ["?" if grade == UNKNOWN else str(grade) for grade in grades if grade != EMPTY]
+    return " ".join(known)

@@ -15,7 +15,7 @@ from dcglearn.learning import judgement_kernel
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES
 from dcglearn.learning.list_kernel import list_slopes, list_values
 from dcglearn.learning.pair_loss import JudgedPairs, Points, pair_loss
-from dcglearn.logs.preference_pairs import encode
+from dcglearn.logs.visibility import encode
 from dcglearn.metrics.dcg import DCG
 
 INDEX = np.zeros(1, np.int32)

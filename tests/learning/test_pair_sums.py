@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dcglearn.foundation import threads as chunks
 from dcglearn.learning import pair_sums as kernel
 from dcglearn.learning.pair_sums import pair_sums
-from dcglearn.logs.preference_pairs import encode
+from dcglearn.logs.visibility import encode
 
 ONE = np.ones(1)
 

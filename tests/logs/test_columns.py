@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,8 @@ def test_every_column_is_cut_saved_read_and_joined(tmp_path, name):
         assert getattr(read_preferences(tmp_path / file), name).tolist() == values.tolist()
     with pytest.raises(ValueError, match="read-only"):
         values[0] = values[1]
+    with pytest.raises(FrozenInstanceError):
+        setattr(log, name, None)
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.logs.preference_pairs import Agreement, encode
+from dcglearn.logs.preference_pairs import Agreement
+from dcglearn.logs.visibility import encode
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.preferences import Preferences, as_preferences
 from tests.makers import TRUTH, random_log, refused, rows

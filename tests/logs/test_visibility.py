@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.logs.preference_pairs import encode
+from dcglearn.logs.visibility import encode
 from dcglearn.reading.preferences import Preferences
 from tests.makers import PAPER_LIST, random_log
 
