@@ -1,20 +1,15 @@
 """The order of presentation: columns that tell it, winners and raters that name a side."""
 
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, InputError, listed
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.logs.one_sided import Sides, one_sided
-from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.logs.unique_rows import numbered
 from dcglearn.readers.cell_values import NUMBER
-from dcglearn.readers.column_roles import PLACES, SWAPPED, Role, Roles, Table, by_role, words_of
+from dcglearn.readers.column_roles import PLACES, SWAPPED, Role, Roles, by_role, words_of
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.winner_words import WINNERS, Winners, word_of
 
@@ -186,55 +181,3 @@ def _columns_of_list(source: Source, role: str) -> str | tuple[str, ...]:
         return ()
     about = replace(source.roles[role], required=False)
     return by_role(source.names, {role: about}).get(role, ())
-
-
-def remarks_on_letters(table: Table) -> tuple[str, ...]:
-    """Return a remark on raters who always name list a, or b, where no column tells the sides."""
-    if "swapped" in table or not {"winner", "rater"} <= table.keys():
-        return ()
-    codes, raters = table["winner"].codes, table["rater"]
-    decided = (codes < WINNERS["tie"]) & (raters != "")
-    names = Sides.of(raters[decided], codes[decided] == WINNERS["b"]).always_one()
-    if not len(names):
-        return ()
-    always = f"{number_of(len(names), 'raters')} ({listed(map(repr, map(str, names)), 3)})"
-    return (
-        f"of {always} nearly every winner is the same one of a and b, the others name both: do "
-        "they always pick one side? A column shown_left (a or b, the list shown left) tells, and "
-        "leaves their verdicts out if so",
-    )
-
-
-def check_first(log: PreferencePairs, *, translated: bool) -> None:
-    """Warn if most raters of a log of decided pairs always name one side.
-
-    `translated` says that sides were translated to lists.
-    """
-    swapped = np.asarray(log.swapped)
-    names = np.zeros(len(swapped), np.intp)
-    if log.rater is not None:
-        names = numbered(log.rater)
-
-    # each rater, and all raters together
-    n = np.append(np.bincount(names), len(names))
-    second = np.append(np.bincount(names, swapped), swapped.sum())
-    always = one_sided(n, second)
-    if not always[-1] and 2 * always[:-1].sum() <= len(n) - 1:
-        return
-
-    # how often the first list won
-    share = 1 - second[-1] / max(n[-1], 1)
-
-    # what may have been misread
-    doubt = "do winners mean lists, and not what was shown?"
-    if translated:
-        doubt = (
-            "words such as left were taken for what was shown there; "
-            "sides='listed' takes them for lists a and b"
-        )
-    warnings.warn(
-        f"most raters always name one side: the list shown first in {share:.1%} of "
-        f"{len(swapped):,} preferences: of the lists they say nothing, "
-        f"unless they were misread ({doubt})",
-        stacklevel=2,
-    )

@@ -46,7 +46,7 @@ def with_ratings(log: AnyLog, texts: NDArray[Any]) -> AnyLog:
         )
 
     # a row for each rating of each list
-    counts = [parsed_counts(name) for name in names]
+    counts = [parsed_counts(name) for name in names.tolist()]
     size = np.array([len(values) for values in counts])[keys[:, 2]]
     rating, weight = np.array([pair for row in keys[:, 2] for pair in counts[row]]).reshape(-1, 2).T
     groups, numbers = np.repeat(keys[:, 0], size), np.repeat(keys[:, 1], size)

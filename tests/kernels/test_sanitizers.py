@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = (
     "tests/learning/test_pair_loss.py",
     "tests/learning/test_trust_region.py",
-    "tests/logs/test_pair_sums.py",
+    "tests/learning/test_pair_sums.py",
     "tests/metrics/test_smooth_discount.py",
     "tests/coherence/test_disagreement.py",
     "tests/evaluation/test_evaluate.py",

@@ -5,8 +5,13 @@ import pytest
 from scipy.stats import binom
 
 from dcglearn import DCGLearner, Preferences, UtilityLearner
-from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
-from dcglearn.logs.one_sided import ONE_SIDED_LEVEL, Sides
+from dcglearn.learning.usable_pairs import (
+    ONE_SIDED_LEVEL,
+    REASON,
+    Sides,
+    one_sided_raters,
+    usable_pairs,
+)
 from tests.makers import random_log
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 
 from dcglearn.logs.columns import COLUMNS, ColumnValues
 from dcglearn.parts.parted_log import joined
-from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_preferences
 from tests.makers import refused
@@ -59,13 +58,12 @@ def test_pairs_that_lack_a_column_have_its_missing_value(name):
     assert values is None if missing is None else values[-1] == missing
 
 
-def test_a_line_that_lacks_a_number_has_the_missing_value_of_its_row(tmp_path, monkeypatch):
-    text = "a,b,winner,strength,weight\n2 0,0 1,a,,2\n2 0,0 1,a,3,\n2 0,0 1,x,1,1\n"
+def test_a_line_that_lacks_a_number_has_the_missing_value_of_its_column(tmp_path):
+    text = "a,b,winner,strength,weight\n2 0,0 1,a,,2\n2 0,0 1,a,3,\n"
     (tmp_path / "log.csv").write_text(text)
-    role = replace(PREFERENCE["strength"], missing=0.5)
-    monkeypatch.setitem(PREFERENCE, "strength", role)
-    log = read_preferences(tmp_path / "log.csv", skip_bad=tmp_path / "bad.csv")
-    assert log.strength.tolist() == [0.5, 3] and log.weight.tolist() == [2, 1]
+    log = read_preferences(tmp_path / "log.csv")
+    assert log.strength.tolist() == [COLUMNS["strength"].missing, 3]
+    assert log.weight.tolist() == [2, COLUMNS["weight"].missing]
 
 
 @pytest.mark.parametrize("name", COLUMNS)
