@@ -12,7 +12,8 @@ WORDS = {
     "tutorials/what_answers_tell": "rag; rag evaluation; retrieval augmented generation",
     "logs": "google forms; microsoft forms; surveymonkey; my grades are stars; star ratings; "
     "likert; excel; spreadsheet; csv; import data",
-    "recipes": "clicks; click log; interleaving; ubi; label studio; argilla; polars",
+    "recipes": "survey; likert; votes; dpo; logprobs; ranks; quepid; clicks; click log; "
+    "interleaving; ubi; label studio; argilla; langsmith; polars",
     "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
     "audit": "audit my metric; is my metric right; metric validation",
     "evaluation": "significance test; compare two runs; qrels; unjudged documents; my own values "
