@@ -28,6 +28,9 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.reading.texts import text
 
+FIRST_LINES = 100
+"""How many lines of JSON are asked for their keys before all are."""
+
 YOURSELF = (
     "read it with polars; see the recipe 'No names, titles above, another encoding, another sheet'"
 )
@@ -265,7 +268,7 @@ def frame_of(name: str, data: bytes) -> pl.DataFrame:
 def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     """Return an object a line as a table of text, in which lists and objects are JSON."""
     # the keys of the first lines, where every line has these and no other
-    kinds = pl.scan_ndjson(data).collect_schema()
+    kinds = _kinds(name, data, FIRST_LINES)
     frame = pl.read_ndjson(data, schema=dict.fromkeys(kinds, pl.String))
     is_full = not frame.null_count().sum_horizontal().item()
     n_keys = data.count(b'":')
@@ -273,9 +276,9 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
         return frame
 
     # the keys of all lines; truth values stay
-    kinds = pl.scan_ndjson(data, infer_schema_length=None).collect_schema()
+    kinds = _kinds(name, data, None)
     texts = {key: kind if kind == pl.Boolean else pl.String for key, kind in kinds.items()}
-    if frame.columns != kinds.names() or pl.Boolean in kinds.values():
+    if frame.columns != [*kinds] or pl.Boolean in kinds.values():
         frame = pl.read_ndjson(data, schema=texts)
 
     # more keys than cells may be keys that occur twice
@@ -283,6 +286,16 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     if n_keys > n_cells + data.count(b": null") + data.count(b":null"):
         _refuse_json(name, data)
     return frame
+
+
+def _kinds(name: str, data: bytes, n_lines: int | None) -> Mapping[str, Any]:
+    """Return the type of each key of JSON lines, text where it has no one type."""
+    try:
+        return pl.scan_ndjson(data, infer_schema_length=n_lines).collect_schema()
+    except pl.exceptions.SchemaError:
+        _refuse_json(name, data)
+        lines = (line for line in data.splitlines() if line.strip())
+        return dict.fromkeys((key for line in lines for key in json.loads(line)), pl.String)
 
 
 def _refuse_json(name: str, data: bytes) -> None:

@@ -210,7 +210,10 @@ def lists_of_names(role: str, column: pl.Series, refusals: Refusals) -> pl.Serie
         is_json = texts.str.starts_with("[")
         if is_json.any():
             refusals.add(~is_json, f"{role} is a text, and a list in other rows:", "", texts)
-            column = texts.set(~is_json, None).str.json_decode(pl.List(pl.String))
+            try:
+                column = texts.set(~is_json, None).str.json_decode(pl.List(pl.String))
+            except pl.exceptions.PolarsError as error:
+                raise InputError(f"{role} holds what is no list of names ({error})") from error
         else:
             mark = next((x for x in "\t|," if texts.str.contains(x, literal=True).any()), " ")
             column = texts.str.split(mark)

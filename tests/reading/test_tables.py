@@ -127,6 +127,23 @@ def test_keys_that_occur_late_or_hold_marks_are_kept(tmp_path):
     assert frame["late"].drop_nulls().to_list() == ['{"b":null}'] or frame["late"].len() == 201
 
 
+@pytest.mark.parametrize(
+    "cells", [(-1, ["x"]), (True, ["x"]), ({"z": 1}, ["x"]), ([1], [["x"]]), ([{"z": 1}], [1])]
+)
+@pytest.mark.parametrize("form", ["records", "lines", "array"])
+def test_cells_of_two_kinds_are_read_as_text_or_refused(form, cells, tmp_path):
+    rows = [row | {"comment": cell} for row, cell in zip(ROWS, cells, strict=True)]
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(rows) if form == "array" else "\n".join(map(json.dumps, rows)))
+    log = dl.read_preferences(rows if form == "records" else path)
+    assert log.preferred.tolist() == [[2, 0], [0, 2]]
+
+    # in columns that hold no labels
+    for role in ("a", "docs_a", "weight", "winner", "scale"):
+        with pytest.raises(dl.InputError):
+            dl.read_preferences([row | {role: cell} for row, cell in zip(ROWS, cells, strict=True)])
+
+
 def test_refusals_name_the_first_row_of_each_kind_and_count_the_others():
     refusals = Refusals(table_of([{"x": f"v{n}"} for n in range(5)]))
     refusals.check()
