@@ -5,22 +5,26 @@ from __future__ import annotations
 import codecs
 import contextlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
+import polars as pl
 
+from dcglearn.evaluation.cutoffs import Cutoffs
 from dcglearn.evaluation.tool_files import (
     grades_of_labels,
+    opensearch_frame,
+    quepid_table,
     rankings_of_lines,
     table_of_rows,
-    table_of_tool,
 )
 from dcglearn.evaluation.trec import (
+    GRADE_NAMES,
     Duplicates,
     Judgements,
     Run,
@@ -43,12 +47,11 @@ from dcglearn.foundation.validation import (
     is_frame,
     is_records,
 )
-from dcglearn.readers.cell_values import NUMBER, shown
-from dcglearn.readers.column_roles import Roles, first_names, named_role, recognised
-from dcglearn.readers.cutoffs import Cutoffs
-from dcglearn.readers.line_formats import FrameRows, Opener, Source
-from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import log_files, name_of, opener_of, opener_of_bytes
+from dcglearn.reading.columns import find
+from dcglearn.reading.contract import JUDGED, KEYS, RUN, Contract, plain
+from dcglearn.reading.scale import BAD, COMMAS, Scale
+from dcglearn.reading.tables import Refusals, Table, files_of, table_of, table_of_bytes
+from dcglearn.reading.texts import MISSING, text
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dict ``{query: {document: score}}``, or a list of runs."""
@@ -56,39 +59,7 @@ RunsLike: TypeAlias = Any
 JudgementsLike: TypeAlias = Any
 """`Judgements`, paths, a data frame, or a dictionary ``{query: {document: grade}}``."""
 
-KEYS = {
-    "query": named_role("name", "query_id,qid,q_id,query-id,query,topic,query text", required=True),
-    "document": named_role(
-        "name",
-        "document,doc_id,docno,docid,doc,doc id,product_id,corpus-id,corpus_id",
-        required=True,
-    ),
-}
-JUDGEMENT = {
-    **KEYS,
-    "grade": named_role("score", "grade,relevance,rel,label,rating,esci_label", required=True),
-}
-RUN = {
-    **KEYS,
-    "score": named_role("score", "score,sim,pred,prediction", required=True),
-    "run": named_role("name", "run,run_id,tag,system,snapshot name"),
-}
-"""The columns of judgements and of runs; of several with one role, the first of these names counts.
-
-In PyTerrier's frames, `query` is the text of `qid`, and `docid` the number of `docno` in an index.
-"""
-
-BEIR = {"document": named_role("name", "corpus-id,corpus_id", required=True)}
-"""The column by which judgements of BEIR are told."""
-
-RANKED = {
-    **KEYS,
-    "rank": named_role("score", "rank,position,doc position", required=True),
-    "run": RUN["run"],
-}
-"""The columns of runs without scores."""
-
-Table = TypeVar("Table", Judgements, Run)
+Given = TypeVar("Given", Judgements, Run)
 
 
 def read_judgements(
@@ -141,7 +112,6 @@ def read_judgements(
     >>> judged.frame["grade"].to_list()
     [3, 0]
     """
-    mapping = LogMapping(n_grades, scale=scale, cutoffs=cutoffs)
     if isinstance(judgements, Judgements):
         for name, value in (("scale", scale), ("cutoffs", cutoffs)):
             if value is not None:
@@ -152,16 +122,26 @@ def read_judgements(
         read = _deduplicated(judgements, duplicates)
         return read if n_grades is None else replace(read, n_grades=n_grades)
 
+    # the names of the grades
+    if scale is not None and cutoffs is not None:
+        raise InputError("cutoffs= makes the scale: leave out scale=")
+    levels = Scale.of(scale, n_grades)
+
     # files, tables, nested dictionaries
-    try:
-        tables = _tables(judgements, "judgements", JUDGEMENT, mapping)
-        one = tables[0] if len(tables) == 1 else _joined(name_of(judgements), tables)
-        frame = grades_of_labels(one.name, one.frame) if one.has_labels else one.frame
-        return judgements_of(frame, one.name, duplicates, mapping, one.place)
-    except InputError as error:
-        if error.see != "grades":
-            raise
-        raise error.told(after="; in Python these are options of dl.read_judgements") from None
+    tables = _tables(judgements, "judgements", JUDGED, levels, cutoffs)
+    one = tables[0] if len(tables) == 1 else _joined(f"{len(tables):,} files", tables)
+    frame = one.frame
+    if one.has_labels and scale is None and cutoffs is None:
+        frame = grades_of_labels(one.name, frame)
+    return judgements_of(
+        frame,
+        one.name,
+        one.place,
+        duplicates,
+        n_grades=n_grades,
+        names=levels.names,
+        cutoffs=cutoffs,
+    )
 
 
 def read_runs(runs: RunsLike, *, duplicates: Duplicates = "error") -> list[Run]:
@@ -290,12 +270,12 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> Iterator[tuple[str,
     if isinstance(source, Run):
         yield name, _deduplicated(source, duplicates)
         return
-    for table in _tables(source, name, RUN, expected="one document of a run a line"):
+    for table in _tables(source, name, RUN):
         for run in runs_of(_by_rank(table.frame, table.name), table.name, duplicates):
             yield table.name, run
 
 
-def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
+def _deduplicated(table: Given, duplicates: Duplicates) -> Given:
     """Return one row per query and document, if `duplicates` says which row to keep."""
     if duplicates == "error":  # refused where they were read
         return table
@@ -319,104 +299,112 @@ class _Placed:
     place: Callable[[int], str]
     has_labels: bool = False
 
+    @classmethod
+    def by_keys(cls, name: str, frame: PolarsFrame) -> Self:
+        """Return a table whose rows are told by their query and document."""
+
+        def place(row: int) -> str:
+            query, document = (frame[key][row] for key in KEYS)
+            return f"{name}, query {query!r}, document {document!r}"
+
+        return cls(name, frame, place)
+
 
 def _joined(name: str, tables: Sequence[_Placed]) -> _Placed:
     """Return the judgements in several tables as one, called `name`."""
-    import polars as pl
-
     starts = np.cumsum([0, *(len(table.frame) for table in tables)])
 
     def place(row: int) -> str:
         at = int(np.searchsorted(starts, row, side="right")) - 1
         return tables[at].place(row - int(starts[at]))
 
-    frames = [table.frame.select(*JUDGEMENT) for table in tables]
+    frames = [table.frame.select(*JUDGED) for table in tables]
     frame = pl.concat(frames, how="vertical_relaxed")
     return _Placed(name, frame, place, all(table.has_labels for table in tables))
 
 
 def _tables(
-    source: Any,
-    name: str,
-    roles: Roles,
-    mapping: LogMapping | None = None,
-    expected: str = "one judgement a line",
+    source: Any, name: str, contract: Contract, scale: Scale | None = None, cutoffs: Cutoffs = None
 ) -> list[_Placed]:
     """Return the table of each file that a source names, or of a dictionary, frame or records."""
-    mapping = mapping or LogMapping()
-
     # files
     if is_path(source):
-        files = [content(path, expected) for path in log_files(source)]
-        return [_of_file(*file, roles, mapping) for file in files]
+        expected = "one judgement a line" if contract is JUDGED else "one document of a run a line"
+        files = [content(path, expected) for path in files_of(source)]
+        return [_of_file(*file, contract, scale, cutoffs) for file in files]
 
     # nested dictionaries
-    number = "grade" if "grade" in roles else "score"
+    number = "grade" if contract is JUDGED else "score"
     if isinstance(source, Mapping):
         frame = nested_table(source, number)
-        return [_by_columns(name, partial(_Rows, frame), roles, mapping)]
+        return [_by_columns(_Placed.by_keys(name, frame), contract, scale)]
 
     # tables in memory
     if not is_frame(source) and not is_records(source):
-        shape = f"{{query: {{document: {number}}}}}"
         raise InputTypeError(
-            f"{name}: found {shown(source)}; give a path, a data frame, or a dictionary {shape}"
+            f"{name}: found {source!r}; give a path, a data frame, or a dictionary "
+            f"{{query: {{document: {number}}}}}"
         )
     with errors_in(name):
-        open_with = opener_of(source, roles)[1]
-    return [_by_columns(name, open_with, roles, mapping)]
+        table = _placed(table_of(source))
+    return [_by_columns(replace(table, name=name), contract, scale)]
 
 
-def _of_file(name: str, data: bytes, roles: Roles, mapping: LogMapping) -> _Placed:
+def _placed(table: Table) -> _Placed:
+    return _Placed(table.name, table.frame, table.place)
+
+
+def _of_file(
+    name: str, data: bytes, contract: Contract, scale: Scale | None, cutoffs: Cutoffs
+) -> _Placed:
     """Return the table in a file, of TREC, of another tool, of nested JSON, or with columns."""
-    kind = kind_of(name, data)
+    kind, judged = kind_of(name, data), contract is JUDGED
     if kind != "parquet":
         _refuse_mark(name, data)
-    if is_trec(name) or (kind == "text" and _begins_as_trec(data, roles)):
-        if "grade" not in roles:
-            return _Placed(name, ranked_lines(name, data), str)
-        lines, place = judged_lines(name, data, mapping)
-        if mapping.scale is None or mapping.cutoffs is not None:
-            return _Placed(name, lines, lambda row: f"{name}, {place(row)}")
-        return _by_columns(name, partial(_Rows, lines, where=place), roles, mapping)
+    if is_trec(name) or (kind == "text" and _begins_as_trec(data, judged=judged)):
+        return _of_trec(name, data, scale, cutoffs) if judged else _run_of_trec(name, data)
 
-    # files of other tools and nested JSON
-    if "grade" not in roles and kind == "text" and _begins_as_ranks(data):
-        return _of_ranks(name, data)
-    has_labels = False
-    if "grade" in roles:
-        frame, has_labels = table_of_tool(name, data)
-    else:
-        frame = rankings_of_lines(name, data)
+    # files of other tools, and nested JSON
+    frame = opensearch_frame(name, data) if judged else rankings_of_lines(name, data)
+    has_labels = judged and frame is not None
     if frame is None and kind == "json":
-        frame = nested_json(name, data, "grade" if "grade" in roles else "score")
-    open_with = partial(_Rows, frame) if frame is not None else opener_of_bytes(name, data)
-    table = _by_columns(name, open_with, roles, mapping)
-    return replace(table, has_labels=has_labels and not mapping.given.keys() & {"scale", "cutoffs"})
+        frame = nested_json(name, data, "grade" if judged else "score")
+    if frame is not None:
+        table = replace(_Placed.by_keys(name, frame), has_labels=has_labels)
+        return _by_columns(table, contract, scale)
+
+    # columns; those of MS MARCO have no names
+    if not judged and kind == "text" and _begins_as_ranks(data):
+        data = b"query\tdocument\trank\n" + data
+    quepid = quepid_table(name, data) if judged and kind == "text" else None
+    return _by_columns(_placed(quepid or table_of_bytes(name, data)), contract, scale)
 
 
-def _begins_as_trec(data: bytes, roles: Roles) -> bool:
+def _run_of_trec(name: str, data: bytes) -> _Placed:
+    return _Placed(name, ranked_lines(name, data), str)
+
+
+def _of_trec(name: str, data: bytes, scale: Scale | None, cutoffs: Cutoffs) -> _Placed:
+    """Return judgements of TREC, whose grades may be names or fractions."""
+    is_named = scale is not None and scale.names is not None
+    number: Any = "score" if cutoffs is not None else "name" if is_named else "grade"
+    table = _Placed(name, *judged_lines(name, data, number))
+    return _by_columns(table, JUDGED, scale) if is_named else table
+
+
+def _begins_as_trec(data: bytes, *, judged: bool) -> bool:
     """Return whether the first line of text is TREC's, as in a file of MS MARCO, called .tsv."""
     first = data[: data.find(b"\n") + 1 or None]
     cells = first.decode("latin-1").split()
-    n_columns, number = (4, 3) if "grade" in roles else (6, 4)
+    n_columns, number = (4, 3) if judged else (6, 4)
     is_spaced = len(cells) == n_columns and b"," not in first
-    return is_spaced and NUMBER.fullmatch(cells[number]) is not None
+    return is_spaced and re.fullmatch(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", cells[number]) is not None
 
 
 def _begins_as_ranks(data: bytes) -> bool:
     """Return whether the first line of text is MS MARCO's: a query, a document and a rank."""
     first = data[: data.find(b"\n") + 1 or None].strip().split(b"\t")
     return len(first) == 3 and first[2].isdigit()
-
-
-def _of_ranks(name: str, data: bytes) -> _Placed:
-    """Return a run of MS MARCO, whose columns have no names."""
-    places = {role: str(place) for place, role in enumerate((*KEYS, "rank"), start=1)}
-    roles = {role: replace(RANKED[role], names=(place,)) for role, place in places.items()}
-    lines = opener_of_bytes(name, data, LogMapping(header=0))(roles)
-    frame = _columns(name, lines, LogMapping())
-    return _Placed(name, frame, lambda row: f"{name}, {lines.place(row)}")
 
 
 def _refuse_mark(name: str, data: bytes) -> None:
@@ -430,91 +418,72 @@ def _refuse_mark(name: str, data: bytes) -> None:
         )
 
 
-class _Rows(FrameRows):
-    """The rows of a table made of something else, with where they stand there.
+def _by_columns(table: _Placed, contract: Contract, scale: Scale | None) -> _Placed:
+    """Return the columns of a table by role: names as text, numbers, and grades on a scale."""
+    # the columns; in files of BEIR a grade is a score, and runs have scores or ranks
+    names = table.frame.columns
+    if contract is JUDGED and any(plain(name) == "corpusid" for name in names):
+        grade = JUDGED["grade"]
+        contract = {**JUDGED, "grade": replace(grade, names=f"{grade.names} score")}
+    with errors_in(table.name):
+        found = find(names, contract)
+        if contract is RUN and "rank" not in found:
+            find(names, {**RUN, "score": replace(RUN["score"], required=True)})
 
-    By default that is their column `place`, or else their query and document.
-    """
-
-    def __init__(
-        self, frame: PolarsFrame, roles: Roles, where: Callable[[int], str] | None = None
-    ) -> None:
-        super().__init__(frame, roles)
-        self._where = where or self._by_keys
-
-    def place(self, row: int) -> str:
-        """Return where a row stands, for messages."""
-        return self._where(row)
-
-    def _by_keys(self, row: int) -> str:
-        query, document = (shown(self.frame[key][row]) for key in KEYS)
-        within = self.frame["place"][row] if "place" in self.names else f"query {query}"
-        return f"{within}, document {document}"
-
-
-def _by_columns(name: str, open_with: Opener, roles: Roles, mapping: LogMapping) -> _Placed:
-    """Return the table of what is opened by roles; grades may be named on the mapping's scale."""
-    with errors_in(name):
-        names = open_with({}).names
-        if "grade" in roles:
-            roles = _judged(names, roles, mapping)
+    # their cells
+    refusals = Refusals(table)
+    columns: dict[str, Any] = {}
+    for role, (column,) in found.items():
+        cells = table.frame[column]
+        if cells.dtype.is_nested() or cells.dtype in (pl.Boolean, pl.Binary):
+            problem = f"{role} is of the type {cells.dtype}"
+            refusals.add(np.ones(len(cells)), problem, "use text or a number")
+        elif contract[role].kind == "label" or (role == "rank" and "score" in found):
+            columns[role] = _names(role, cells, refusals)
+        elif role == "grade" and scale is not None and scale.names is not None:
+            columns[role] = _codes(text(cells), scale, refusals)
         else:
-            roles = _scored_or_ranked(names, roles)
-        lines = open_with(first_names(names, roles))
-    return _Placed(name, _columns(name, lines, mapping), lambda row: f"{name}, {lines.place(row)}")
+            columns[role] = _numbers(role, cells, refusals)
+    refusals.check()
+    return replace(table, frame=pl.DataFrame(columns))
 
 
-def _columns(name: str, lines: Source, mapping: LogMapping) -> PolarsFrame:
-    """Return columns by role, names as text, scores as floats; raise InputError for a bad one."""
-    import polars as pl
-
-    from dcglearn.readers.cells import read_checked
-    from dcglearn.readers.kinds import plain_labels, plain_numbers
-    from dcglearn.readers.raw_cells import plain_frame
-    from dcglearn.readers.raw_columns import RawColumn
-
-    frame = plain_frame(lines)
-    if frame is not None:
-        if not len(frame):
-            raise InputError(f"{name} is empty")
-
-        # columns of which every cell is there and plain
-        columns: dict[str, pl.Series | None] = {}
-        conversions = {"name": plain_labels, "score": plain_numbers}
-        for role in frame.columns:
-            kind = lines.roles[role].kind
-            column = RawColumn(role, kind, frame[role], lines.texts)
-            columns[role] = conversions[kind](frame[role], column) if kind in conversions else None
-        if not any(values is None or values.null_count() for values in columns.values()):
-            return pl.DataFrame(columns)
-
-    # others cell by cell
-    return pl.DataFrame(read_checked(name, lines, mapping)[0])
+def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
+    """Return names as text, which every row has."""
+    texts = text(cells)
+    refusals.add(texts == "", f"{role} is missing")
+    has_lines = texts.str.contains("[\n\r]")
+    refusals.add(has_lines, f"{role} holds a line end:", "is a quotation mark missing?", texts)
+    return texts
 
 
-def _judged(names: Sequence[str], roles: Roles, mapping: LogMapping) -> Roles:
-    """Return the roles of judgements, whose grades are scores in files of BEIR."""
-    grade = roles["grade"]
-    if recognised([name.strip() for name in names], BEIR):
-        grade = replace(grade, names=(*grade.names, "score"))
-    if mapping.scale is not None and mapping.cutoffs is None:
-        grade = replace(grade, kind="grade")
-    return {**roles, "grade": grade}
+def _numbers(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
+    """Return finite or infinite numbers, which every row has."""
+    numbers, texts = cells, cells
+    if not cells.dtype.is_numeric():
+        texts = text(cells)
+        numbers = texts.set(texts.str.to_lowercase().is_in(MISSING), None)
+    is_missing = numbers.is_null() | (numbers.is_nan() if numbers.dtype.is_float() else False)
+    numbers = numbers.cast(pl.Float64, strict=False).fill_nan(None)
+    refusals.add(is_missing, f"{role} is missing")
+    names = f"; {GRADE_NAMES}" if role == "grade" else ""
+    remedy = f"write a number such as 0.5{names}; {COMMAS}"
+    refusals.add(numbers.is_null() & ~is_missing, f"{role} is", remedy, texts)
+    return numbers
 
 
-def _scored_or_ranked(names: Sequence[str], roles: Roles) -> Roles:
-    """Return the roles of runs with ranks if these are their columns, else the given ones."""
-    scored, ranked = (recognised(names, first_names(names, kind)) for kind in (roles, RANKED))
-    if not ranked:
-        return roles
-    beside = replace(RANKED["rank"], kind="identity", required=False)
-    return {**RUN, "rank": beside} if scored else RANKED
+def _codes(cells: pl.Series, scale: Scale, refusals: Refusals) -> pl.Series:
+    """Return the grades of names on a scale, which every row has."""
+    refusals.add(cells == "", "grade is missing")
+    codes = scale.codes(cells)
+    wrong = codes == BAD
+    if wrong.any():
+        refusals.add(wrong, f"grade holds {scale.problem(cells[int(wrong.argmax())])}")
+    return pl.Series(codes).cast(pl.Float64)
 
 
 def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
     """Return runs with scores in place of ranks; raise InputError if documents share a rank."""
-    import polars as pl
-
     if "rank" not in table.columns:
         return table
     if "score" in table.columns:
@@ -600,5 +569,5 @@ def _items(value: Any, shape: str, query: Any = None) -> Collection[tuple[Any, A
         return value
     if isinstance(value, Mapping):
         return value.items()
-    where = "" if query is None else f" for the query {shown(query)}"
-    raise InputError(f"expected {shape}; found {shown(value)}{where}")
+    where = "" if query is None else f" for the query {query!r}"
+    raise InputError(f"expected {shape}; found {value!r}{where}")

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
+import polars as pl
 
+from dcglearn.evaluation.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
 from dcglearn.foundation.validation import (
     MAX_GRADES,
@@ -23,12 +25,16 @@ from dcglearn.foundation.validation import (
     one_of,
     scale_size,
 )
-from dcglearn.readers.cell_values import GRADE_NAMES, SCORE, shown
-from dcglearn.readers.cutoffs import CUT, cut_grades
-from dcglearn.readers.grade_scale import check_scale, is_stray
-from dcglearn.readers.mapping import LogMapping
+from dcglearn.reading.scale import is_rare, stray_grade
 
 Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
+
+GRADE_NAMES = "scale= (--scale Bad,Fair,Good) gives names of grades, worst first"
+"""Remedy in the refusal of a judgement whose grade is a name."""
+
+SCORE = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,43 +114,43 @@ class Run:
 
 
 def judged_lines(
-    name: str, data: bytes, mapping: LogMapping
+    name: str, data: bytes, number: Literal["grade", "score", "name"] = "grade"
 ) -> tuple[PolarsFrame, Callable[[int], str]]:
     """Return TREC judgements (qrels), one ``query iteration document grade`` a line, as a table.
 
     There may be any white space between columns; lines beginning with ``#`` are skipped. Grades are
-    texts if the mapping has a scale. A function says where a row stands. Raises
-    InputError if a line does not have exactly these columns (the message names it).
+    whole numbers, any numbers such as scores, or texts such as names. A function says where a row
+    stands. Raises InputError if a line does not have exactly these columns (the message names it).
     """
-    number = "grade"
-    if mapping.scale is not None or mapping.cutoffs is not None:
-        number = "score" if mapping.cutoffs is not None else "name"
     frame = _table(name, data, ("query", "iteration", "document", number))
-    frame = frame.rename({number: "grade"})
 
     def place(row: int) -> str:
         lines = enumerate(data.split(b"\n"), 1)
         numbers = (n for n, line in lines if line.strip() and not line.startswith(b"#"))
-        return f"line {next(islice(numbers, row, None))}"
+        return f"{name}, line {next(islice(numbers, row, None))}"
 
-    return frame, place
+    return frame.rename({number: "grade"}), place
 
 
 def judgements_of(
     frame: PolarsFrame,
     name: str,
-    duplicates: Duplicates,
-    mapping: LogMapping,
     place: Callable[[int], str],
+    duplicates: Duplicates,
+    *,
+    n_grades: int | None = None,
+    names: Sequence[str] | None = None,
+    cutoffs: Cutoffs = None,
 ) -> Judgements:
     """Return the judgements in a table; raise InputError if a grade is off the scale, or stray.
 
     `place` says in which file and where a row of the table stands.
     """
-    import polars as pl
-
     # grades must be whole and in range
-    frame, names = cut_grades(frame, name, mapping.cutoffs)
+    if cutoffs is not None:
+        with errors_in(name):
+            levels, names = cut_grades(frame["grade"].cast(pl.Float64).to_numpy(), cutoffs)
+        frame = frame.with_columns(grade=pl.Series(levels))
     grade = frame["grade"]
     wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
     if wrong.any():
@@ -157,21 +163,20 @@ def judgements_of(
 
     whole = frame.with_columns(grade.cast(pl.Int64))
     once = without_duplicates(name, whole, ["query", "document"], duplicates, place)
-    names = names or mapping.scale  # type: ignore[assignment]
     if names is not None:
         return Judgements(once, name, len(names), tuple(names))
 
     # a grade above the scale, or a slip
     counts = grade_counts(once)
-    top, size = len(counts) - 1, mapping.n_grades or len(counts)
-    stray = mapping.n_grades is None and is_stray(counts)
+    top, size = len(counts) - 1, n_grades or len(counts)
+    stray = n_grades is None and is_rare(counts)
     if stray or top >= size:
         row = int((whole["grade"] >= top).arg_max() or 0)
-        with errors_in(place(row)):
-            if stray:
-                check_scale(counts, of_lists=False)
-            raise InputError(off_scale(top, size))
-    return Judgements(once, name, mapping.n_grades)  # type: ignore[arg-type]
+        refusal = off_scale(top, size)
+        if stray:
+            refusal = "; ".join((stray_grade(counts) or (0, ""))[1:])
+        raise InputError(f"{place(row)}: {refusal}")
+    return Judgements(once, name, n_grades)  # type: ignore[arg-type]
 
 
 def ranked_lines(name: str, data: bytes) -> PolarsFrame:
@@ -192,8 +197,6 @@ def without_ranks(frame: PolarsFrame, name: str, remedy: str) -> PolarsFrame:
     and fall where ranks rise that are none, such as 12.5. Warn if they rise together in every
     query.
     """
-    import polars as pl
-
     ranks, scores = frame["rank"].cast(pl.Float64, strict=False), frame["score"]
     rest, keys = frame.drop("rank"), [key for key in ("run", "query") if key in frame.columns]
     if ranks.null_count():
@@ -255,7 +258,7 @@ def runs_of(frame: PolarsFrame, name: str, duplicates: Duplicates) -> list[Run]:
     for run in runs:
         if one_line(run.name) != escaped(run.name):
             raise InputError(
-                f"{name}: the run {shown(run.name)} has a tab or a line end in its name; rename it"
+                f"{name}: the run {run.name!r} has a tab or a line end in its name; rename it"
             )
     return runs
 
@@ -295,8 +298,6 @@ def _parsed(
 
     Ranks are read faster as whole numbers than as texts.
     """
-    import polars as pl
-
     # polars takes half a kilobyte for each cell of the first line
     first_line = re.match(rb"(?:#[^\n]*\n)*([^\n]*)", data)
     if first_line is None or first_line[1].count(separator.encode()) != len(columns) - 1:
@@ -371,16 +372,16 @@ def _fault(line: bytes, columns: Sequence[str]) -> str:
         return ""
     value = cells[columns.index(number)].decode()
     if number == "score":
-        return "" if SCORE.fullmatch(value) else f"score {shown(value)} is not a number"
+        return "" if SCORE.fullmatch(value) else f"score {value!r} is not a number"
     if not re.fullmatch(r"[+-]?[0-9]{1,4000}", value):
         remedy = GRADE_NAMES
         if re.fullmatch(r"[0-9]+[.]0*", value):
             remedy = "scale= (--scale 0,1,2, the grades, worst first) takes 1.0 for 1"
         elif SCORE.fullmatch(value):
             remedy = CUT
-        return f"grade {shown(value)} is not a whole number; {remedy}"
+        return f"grade {value!r} is not a whole number; {remedy}"
     if not abs(int(value)) < 2**63:
-        return f"grade {shown(value)} is not from 0 to {MAX_GRADES - 1}"
+        return f"grade {value!r} is not from 0 to {MAX_GRADES - 1}"
     return ""
 
 
@@ -392,8 +393,6 @@ def without_duplicates(
     place: Callable[[int], str] = "".format,
 ) -> PolarsFrame:
     """Return the table with one row per key; raise InputError if a key recurs on "error"."""
-    import polars as pl
-
     one_of(duplicates, "duplicates", get_args(Duplicates))
 
     # equal rows have equal hashes

@@ -99,11 +99,14 @@ DOCUMENT: Contract = {
 
 KEYS: Contract = {
     "query": Role(
-        "label", "query_id qid q_id query topic topic_id", required=True, first_counts=True
+        "label",
+        "query_id qid q_id query topic topic_id query_text",
+        required=True,
+        first_counts=True,
     ),
     "document": Role(
         "label",
-        "document doc_id docno docid doc document_id product_id product corpus_id",
+        "document docno doc_id doc document_id product_id product corpus_id",
         required=True,
         first_counts=True,
     ),
@@ -137,6 +140,14 @@ QUERY_TEXT: Contract = {
     "text": Role("text", "text query_text title query"),
 }
 """The columns of a table of queries with their words."""
+
+VALUE: Contract = {
+    "query": Role("label", f"{QUERY} id index unnamed0", required=True, first_counts=True),
+    "run": Role("label", "run run_id tag system name model", first_counts=True),
+    "measure": Role("label", "measure metric", first_counts=True),
+    "value": Role("label", "value score", required=True, first_counts=True),
+}
+"""The columns of a metric's values of queries, as other programs give them."""
 
 CANDIDATE: Contract = {
     **{role: JUDGEMENT[role] for role in ("query", "a", "b", "docs_a", "docs_b", "scale")},

@@ -34,6 +34,9 @@ QUOTED = re.compile(r"^([\"'])([^\"']*)\1$")
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
+COMMAS = "see the recipe 'Numbers with commas, names with blanks'"
+"""Remedy for decimal commas."""
+
 NO_GRADE = ("", "u", ".", "-", "null", "na", "n/a", "#n/a")
 """Words for a grade that nobody knows, in lower case."""
 
@@ -127,18 +130,17 @@ class Scale:
         word = QUOTED.sub(r"\2", cell.strip(BLANK))
         if re.search("[{}]|[\"']:", word):
             return "objects; see the recipe 'Documents as objects'"
-        commas = "see the recipe 'Numbers with commas, names with blanks'"
         if self.names is not None:
             return (
                 f"{word!r}, not a grade of the scale {self.names}; separate names by commas or |; "
-                f"scale= takes all names; {commas}"
+                f"scale= takes all names; {COMMAS}"
             )
         if re.fullmatch(r"[+-]?[0-9]+(\.0*)?", word):
             return f"the grade {word}, outside 0..{self.top}; write grades apart, or give scale="
         if re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+(e[+-]?[0-9]+)?", word.lower()):
-            return f"the grade {word}, no whole number; see the recipe 'Fractions'; {commas}"
+            return f"the grade {word}, no whole number; see the recipe 'Fractions'; {COMMAS}"
         if re.search("[0-9] [0-9]", word):
-            return f"the grade {word!r}; separate grades by blanks or |; {commas}"
+            return f"the grade {word!r}; separate grades by blanks or |; {COMMAS}"
         return f"the grade {word!r}; scale= takes the names of all grades, worst first"
 
 
@@ -272,9 +274,8 @@ def stray_grade(counts: Integers) -> tuple[int, str, str] | None:
     """
     levels = np.flatnonzero(counts)
     top, below = int(levels.max(initial=0)), int(levels[:-1].max(initial=0))
-    is_rare = top - below > 1 and counts[top] <= 0.005 * counts.sum()
     is_far = top >= 8 and (top > 2 * below + 1 or top >= 20)
-    if not (is_rare or is_far):
+    if not (is_rare(counts) or is_far):
         return None
     return (
         top,
@@ -282,6 +283,14 @@ def stray_grade(counts: Integers) -> tuple[int, str, str] | None:
         f"write -1 where it means no grade; scale={levels.tolist()} if these are the grades; for "
         "numbers of documents see the recipe 'Documents judged elsewhere'; "
         f"n_grades={top + 1} insists on it",
+    )
+
+
+def is_rare(counts: Integers) -> bool:
+    """Return whether the top grade stands apart from the others, and few documents have it."""
+    levels = np.flatnonzero(counts)
+    return len(levels) > 1 and bool(
+        levels[-1] - levels[-2] > 1 and counts[levels[-1]] <= 0.005 * counts.sum()
     )
 
 

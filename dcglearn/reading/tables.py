@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -69,6 +69,13 @@ class Table:
         )
 
 
+class Rows(Protocol):
+    """Rows that know their places."""
+
+    def place(self, row: int, /) -> str:
+        """Return the place of a row for messages."""
+
+
 class BadRowsError(InputError):
     """Rows that cannot be read; `rows` holds their numbers in the frame, from 0.
 
@@ -82,7 +89,7 @@ class BadRowsError(InputError):
 class Refusals:
     """The bad rows of a table with what is wrong with the first of each kind, and remarks."""
 
-    table: Table
+    table: Rows
     kinds: list[tuple[list[int], str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -117,7 +124,23 @@ def tables_of(data: Any) -> list[Table]:
     Cells of text stay text, and rows that are blank are left out. Raises InputError for what cannot
     be read, or has no row.
     """
-    return [_without_blank_rows(frame, [(name, frame.height)]) for name, frame in _frames(data)]
+    return [_without_blank_rows(name, frame) for name, frame in _frames(data)]
+
+
+def table_of_bytes(name: str, data: bytes) -> Table:
+    """Return the table in a file of this name, given its bytes; see `tables_of`."""
+    return _without_blank_rows(name, frame_of(name, data))
+
+
+def files_of(paths: Any) -> list[str]:
+    """Return the files that paths, folders and patterns name, each once, without hidden ones."""
+    if str(paths) == "-":
+        return ["-"]
+    shown = {}
+    for path in expand_paths(paths, "**/*"):
+        if not Path(path).name.startswith((".", "~$")):
+            shown.setdefault(Path(path).resolve(), path)
+    return list(shown.values())
 
 
 def table_of(data: Any) -> Table:
@@ -155,9 +178,9 @@ def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> N
             frame.write_ndjson(temporary)
 
 
-def _without_blank_rows(frame: pl.DataFrame, parts: Sequence[tuple[str, int]]) -> Table:
+def _without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
     """Return a table without rows that are blank, as below the table of a spreadsheet."""
-    kept = None
+    parts, kept = [(name, frame.height)], None
     first = frame[:, 0] if frame.width else pl.Series()
     if first.has_nulls() or (first.dtype == pl.String and (first.str.strip_chars() == "").any()):
         texts = pl.selectors.string()
@@ -165,15 +188,14 @@ def _without_blank_rows(frame: pl.DataFrame, parts: Sequence[tuple[str, int]]) -
         is_blank = frame.select(pl.all_horizontal(blank, (~texts).is_null())).to_series()
         frame, kept = frame.filter(~is_blank), np.flatnonzero(~is_blank)
     if frame.is_empty():
-        raise InputError(f"{parts[0][0]} has no row below a header; if it is elsewhere, {YOURSELF}")
+        raise InputError(f"{name} has no row below a header; if it is elsewhere, {YOURSELF}")
     return Table(frame, parts, kept)
 
 
 def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the name of each part of an input, and its data frame."""
     if is_path(data):
-        stdin = str(data) == "-"
-        for path in ["-"] if stdin else _shown(expand_paths(data, "**/*")):
+        for path in files_of(data):
             name, content_ = content(path, "a table")
             yield name, frame_of(name, content_)
     elif is_frame(data):
@@ -185,15 +207,6 @@ def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:
             f"a {type(data).__name__} is no log: give a path, a data frame or dictionaries; see "
             "the recipe 'Tuples'"
         )
-
-
-def _shown(paths: Sequence[str]) -> Iterator[str]:
-    """Yield the files that are not hidden, each once."""
-    seen = set()
-    for path in paths:
-        if not Path(path).name.startswith((".", "~$")) and Path(path).resolve() not in seen:
-            seen.add(Path(path).resolve())
-            yield path
 
 
 def polars_frame(frame: Any) -> pl.DataFrame:
@@ -249,15 +262,21 @@ def _records(name: str, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return _json_lines(name, "\n".join(lines).encode())
 
 
-def frame_of(name: str, data: bytes) -> pl.DataFrame:
-    """Return the table of a file's bytes, which tell its format; cells of text stay text."""
+def frame_of(name: str, data: bytes, *, short_lines: bool = False) -> pl.DataFrame:
+    """Return the table of a file's bytes, which tell its format; cells of text stay text.
+
+    Lines of separated text that are shorter than the header are refused, unless `short_lines` lack
+    their last cells.
+    """
     begin = data[:1000].lstrip()[:1]
     try:
         if data.startswith(b"PAR1"):
             return parquet_rows(name, data)
         if begin == b"[":
             return _records(name, _array(name, data))
-        return _json_lines(name, data) if begin == b"{" else _separated(name, data)
+        if begin == b"{":
+            return _json_lines(name, data)
+        return _separated(name, data, short_lines=short_lines)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError) as error:
         if begin == b"{":
             _refuse_json(name, data)
@@ -327,7 +346,7 @@ def _with_keys_once(pairs: list[tuple[str, Any]]) -> Fields:
     return fields
 
 
-def _separated(name: str, data: bytes) -> pl.DataFrame:
+def _separated(name: str, data: bytes, *, short_lines: bool) -> pl.DataFrame:
     """Return separated text as a table of text; the header tells the separator."""
     if data.startswith(b"sep="):  # a line of Excel
         data = data.partition(b"\n")[2]
@@ -340,7 +359,7 @@ def _separated(name: str, data: bytes) -> pl.DataFrame:
 
     # polars fills short lines
     frame = pl.read_csv(data, separator=separator, infer_schema=False, null_values="")
-    if frame.width and frame[:, -1].has_nulls():
+    if not short_lines and frame.width and frame[:, -1].has_nulls():
         _refuse_short_lines(name, data, separator)
     nameless = [name for name in frame.columns if re.fullmatch(r"\s*(_duplicated_[0-9]+)?", name)]
     return frame.drop(name for name in nameless if frame[name].is_null().all())

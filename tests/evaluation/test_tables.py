@@ -110,38 +110,33 @@ def test_fraction_after_many_whole_scores_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("q.csv", 'query,document,grade\n1,"D1,1\n1,D2,2\n1,D3",3\n', "line 2: not a line of CSV"),
+        (
+            "q.csv",
+            'query,document,grade\n1,"D1,1\n1,D2,2\n1,D3",3\n',
+            "row 1: document holds a line end",
+        ),
         (
             "q.csv",
             "query,document,grade\n1,D1,1\n1,D2\n",
             "line 3: 2 fields where the header has 3",
         ),
         ("q.csv", "query,document,grade\n1,D1,1\n1,D2,x\n", "grade"),
-        ("q.tsv", 'query\tdocument\tgrade\n1\tD1\t1\n1\t"D2"\t0\xa0\n', "line 3"),
+        ("q.tsv", 'query\tdocument\tgrade\n1\tD1\t1\n1\t"D2"\t0\xa0\n', "row 2: grade"),
         (
             "q.jsonl",
             '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":"D2","grade":true}\n',
-            "line 2",
-        ),
-        (
-            "q.jsonl",
-            '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":["D2"],"grade":1}\n',
-            "line 2",
+            "row 2: grade",
         ),
         ("q.jsonl", '{"query":"1","document":"D1","grade":1,"grade":2}\n', "occurs twice"),
         ("q.json", '{"1": {"D1": 1, "D1": 3}}', "1 D1 occurs more than once"),
         ("q.json", '{"1": {"D1": 1}, "1": {"D1": 3}}', "1 D1 occurs more than once"),
-        (
-            "q.json",
-            '{"1": {"D1": "x"}}',
-            "query '1', document 'D1': grade is 'x', which is not a number",
-        ),
-        ("q.json", '{"1": {"D1": {"a": {"b": 1}}}}', "not a number"),
+        ("q.json", '{"1": {"D1": "x"}}', "query '1', document 'D1': grade is 'x'; write a number"),
+        ("q.json", '{"1": {"D1": {"a": {"b": 1}}}}', "write a number"),
         ("q.json", '{"1": 2, "3": {"D1": 1}}', "expected {query"),
         (
             "q.json",
             '{"1": {"D1": ' + "9" * 400 + "}}",
-            "query '1', document 'D1': grade is '999.*, which is not a number",
+            "query '1', document 'D1': grade inf is not a whole number",
         ),
         ("q.json", '{"1": {"\\ud800": 1}}', "use plain text"),
         ("q.json", '{"1": ' * 100_000, "not valid JSON"),
@@ -171,10 +166,10 @@ def test_repeated_keys_of_json_are_duplicates(tmp_path):
 @pytest.mark.parametrize(
     ("grade", "words"),
     [
-        (pl.Series([[1], [2]]), r"row 1: grade is \[1\], which is not a number"),
-        (pl.Series([{"a": 1}, {"a": 2}]), "row 1: grade is {'a': 1}, which is not a number"),
-        (pl.Series([b"1", b"2"]), "row 1: grade is b'1', which is not a number"),
-        (pl.Series([True, False]), "row 1: grade is True, which is not a number"),
+        (pl.Series([[1], [2]]), "row 1: grade is of the type List"),
+        (pl.Series([{"a": 1}, {"a": 2}]), "row 1: grade is of the type Struct"),
+        (pl.Series([b"1", b"2"]), "row 1: grade is of the type Binary"),
+        (pl.Series([True, False]), "row 1: grade is of the type Boolean; use text or a number"),
         (pl.Series([1.0, -np.inf]), "row 2: grade -inf is not a whole number"),
         (pl.Series([1.0, -1e300]), "row 2: grade -1e[+]300 is not a whole number"),
         (pl.Series([None, None]), "row 1: .* is missing"),
@@ -191,15 +186,14 @@ def test_columns_of_other_types_are_refused(tmp_path, grade, words):
 @pytest.mark.parametrize("column", ["query", "document", "run"])
 def test_lists_as_identifiers_are_refused(column):
     columns = {"query": ["1", "1"], "document": ["D1", "D2"], "score": [1, 2], "run": ["a", "b"]}
-    refused(
-        rf"row 1: {column} is \['..?'\]; use text or an integer",
-        read_runs,
-        pl.DataFrame({**columns, column: [["1"], ["2"]]}),
-    )
+    frame = pl.DataFrame({**columns, column: [["1"], ["2"]]})
+    refused(f"row 1: {column} is of the type List.*; use text", read_runs, frame)
 
 
 def test_message_about_thousands_of_columns_is_short(tmp_path):
-    path = written(tmp_path, "q.csv", ",".join(f"c{i}" for i in range(10_000)) + "\n")
+    path = written(
+        tmp_path, "q.csv", ",".join(f"c{i}" for i in range(10_000)) + "\n1" + "," * 9_999
+    )
     assert len(refused("and 9,980 more", read_judgements, path)) < 1000
 
 
@@ -266,7 +260,7 @@ def test_several_files_of_judgements_are_one(tmp_path, by):
 def test_a_fault_in_one_of_several_files_is_named_with_its_line(tmp_path):
     first = written(tmp_path, "first.csv", "query,document,grade\nq,a,1\nq,b,0\n")
     second = written(tmp_path, "second.txt", "#c\nq 0 c 1\n\nq 0 b 2\n")
-    message = "2 files: q b occurs more than once, grade 0 in .*first.csv, line 3 and grade 2 in "
+    message = "2 files: q b occurs more than once, grade 0 in .*first.csv, row 2 and grade 2 in "
     refused(f"{message}.*second.txt, line 4", read_judgements, [first, second])
     assert read_judgements([first, second], duplicates="last").n_grades == 3
     many = "".join(f"q 0 d{i} {i % 3}\n" for i in range(400)) + "q 0 x 9\n"
@@ -317,7 +311,6 @@ def test_a_byte_order_mark_at_the_beginning_of_a_line_is_refused(tmp_path, name,
         ("qrels.dev.tsv", "1\t0\tx\t2\n1\t0\ty\t0\n"),
         ("esci.csv", "query,query_id,product_id,esci_label\npan,1,x,2\npan,1,y,0\n"),
         ("quepid.csv", "query,docid,rating\n1,x,2\n1,y,0\n1,z,\n"),
-        ("commas.csv", "query;docid;rating\n1;x;2,0\n1;y;0,0\nunrated\n"),
     ],
 )
 def test_judgements_as_benchmarks_and_tools_write_them(tmp_path, name, content):
@@ -327,7 +320,7 @@ def test_judgements_as_benchmarks_and_tools_write_them(tmp_path, name, content):
 def test_a_document_without_a_name_in_a_judgement_list_is_refused(tmp_path):
     ratings = [{"docId": "d", "rating": "1"}, {"docId": None, "rating": "2"}]
     path = written(tmp_path, "j.json", json.dumps([{"query": "q", "ratings": ratings}]))
-    refused("j.json, query 1, document None: document is missing", read_judgements, path)
+    refused("j.json, query 'q', document None: document is missing", read_judgements, path)
     path.write_text(path.read_text().replace("null", '"\\ud800"'))
     refused("j.json: a query or a document is", read_judgements, path)
 
@@ -337,10 +330,10 @@ def test_documents_of_a_ranking_are_a_list(tmp_path):
     refused("line 1: not a ranking .*; expected query_id", read_runs, path)
 
 
-def test_fractions_of_quepid_with_decimal_commas_are_cut(tmp_path):
-    text = "query;docid;rating\n1;x;0,9\n1;y;0\nunrated\n"
+def test_fractions_of_quepid_are_cut(tmp_path):
+    text = "query;docid;rating\n1;x;0.9\n1;y;0\nunrated\n"
     assert judged(tmp_path, "q.csv", text, cutoffs=".2,.5") == [("1", "x", 2), ("1", "y", 0)]
-    assert judged(tmp_path, "q.json", '{"1": {"x": "0,9"}}', cutoffs=".2,.5") == [("1", "x", 2)]
+    assert judged(tmp_path, "q.json", '{"1": {"x": "0.9"}}', cutoffs=".2,.5") == [("1", "x", 2)]
 
 
 def test_the_ids_of_pyterrier_count_rather_than_its_texts_and_numbers():
@@ -351,18 +344,16 @@ def test_the_ids_of_pyterrier_count_rather_than_its_texts_and_numbers():
     assert run.frame.rows() == [("1", "x", 1.5)]
 
 
-def test_scores_and_grades_with_decimal_commas(tmp_path):
+def test_decimal_commas_are_refused_by_the_recipe(tmp_path):
     path = written(tmp_path, "run.csv", "query;document;score\n1;D1;2,5\n1;D2;1\n")
-    assert read_runs(path)[0].frame["score"].to_list() == [2.5, 1]
-    path = written(tmp_path, "judged.csv", "query;document;grade\n1;D1;0,9\n1;D2;0\n")
-    assert read_judgements(path, cutoffs=".2,.5").frame["grade"].to_list() == [2, 0]
+    refused("score is '2,5'.*the recipe 'Numbers with commas", read_runs, path)
 
 
 def test_a_document_without_a_name_is_missing(tmp_path):
     lines = (
         '{"query": "1", "document": "D1", "grade": 1}\n{"query": "1", "document": "", "grade": 3}'
     )
-    with pytest.raises(dl.InputError, match="line 2: document is missing"):
+    with pytest.raises(dl.InputError, match="row 2: document is missing"):
         read_judgements(written(tmp_path, "q.jsonl", lines))
 
 
@@ -378,7 +369,7 @@ def test_blanks_around_a_name_are_taken_away(tmp_path):
             "opensearch.json",
             '"0.000"',
             '"0.700"',
-            "query 1, document 'B1': grade 0.7 is not a whole number; cutoffs= .* or scale=",
+            "query 'red dress', document 'B1': grade 0.7 is not a whole number; .* or scale=",
         ),
         (
             "opensearch.json",
@@ -390,16 +381,16 @@ def test_blanks_around_a_name_are_taken_away(tmp_path):
             "opensearch.json",
             '"0.000"',
             '"good"',
-            "query 1, document 'B1': grade is 'good', which is not a number; scale=",
+            "query 'red dress', document 'B1': grade is 'good'; .*scale=",
         ),
-        ("quepid.csv", "B2,3", "B2,1e308", "line 4, document 'B2': grade 1e.308 is above 126"),
-        ("quepid.csv", "B2,3", "B2,x", "line 4, document 'B2': grade is 'x'"),
-        ("quepid.csv", "B2,3", "B2,3,3", "line 4: 4 fields where the header has 3"),
+        ("quepid.csv", "B2,3", "B2,1e308", "row 3: grade 1e.308 is above 126"),
+        ("quepid.csv", "B2,3", "B2,x", "row 3: grade is 'x'"),
+        ("quepid.csv", "B2,3", "B2,3,3", "more fields than defined"),
         (
             "quepid.csv",
             "dress,B2,3",
             "dress,B1,3",
-            "B1 occurs more than once, grade 0 in line 3, document 'B1' and grade 3 in line 4",
+            "B1 occurs more than once, grade 0 in row 2 and grade 3 in row 3",
         ),
         ("detailed.csv", FILES["detailed.csv"].partition("\n")[2], "S,q,d,,\n", "holds no rating"),
     ],
@@ -509,12 +500,12 @@ def test_runs_of_tools_are_one_run(tmp_path, tool):
             SNAPSHOT.replace(",d1,2", ",d1,1"),
             "rank 1 of the query 'q1' occurs twice; give scores too",
         ),
-        ("s.csv", SNAPSHOT.replace(",d1,2", ",d1,x"), "line 3: rank is 'x', which is not a number"),
+        ("s.csv", SNAPSHOT.replace(",d1,2", ",d1,x"), "row 2: rank is 'x'; write a number"),
         ("s.csv", SNAPSHOT.replace("Doc Position", "Place"), "no 'score'"),
         (
             "p.jsonl",
             "\n".join(map(json.dumps, PREDICTIONS)).replace('"score": 1.0', '"score": "x"'),
-            "line 1, document 'd2': score is 'x'",
+            "query 'q1', document 'd2': score is 'x'",
         ),
         (
             "p.jsonl",
@@ -596,9 +587,13 @@ def test_ratings_of_esci_labels_in_opensearch_are_grades(tmp_path, ratings, grad
 def test_fractions_in_opensearch_are_cut(tmp_path):
     path = opensearch_list(tmp_path / "judgments.json", ["0.125", 0.5, 1])
     assert read_judgements(path, cutoffs=".2,.6").frame["grade"].to_list() == [0, 1, 2]
-    refused("query 1, document 'd0': grade 0.125 is not a whole number", read_judgements, path)
+    refused(
+        "query 'red dress', document 'd0': grade 0.125 is not a whole number", read_judgements, path
+    )
     path = opensearch_list(path, ["good"])
-    refused("query 1, document 'd0': grade is 'good'", read_judgements, path, cutoffs=".5")
+    refused(
+        "query 'red dress', document 'd0': grade is 'good'", read_judgements, path, cutoffs=".5"
+    )
 
 
 def ranked(n_queries=3, depth=5):
@@ -695,15 +690,15 @@ def test_grades_are_read_on_a_scale_in_every_form(tmp_path, form, scale):
 @pytest.mark.parametrize(
     ("name", "first", "words"),
     [
-        ("qrels.txt", "# judged in May\n", "qrels.txt, line 702: the grade 9 .1 of 1,000 items"),
-        ("qrels.tsv", "query\ti\tdocid\tgrade\n", "qrels.tsv, line 702: the grade 9 .1 of"),
+        ("qrels.txt", "# judged in May\n", "qrels.txt, line 702: the grade 9 .1 of 1,000"),
+        ("qrels.tsv", "query\ti\tdocid\tgrade\n", "qrels.tsv, row 701: the grade 9 .1 of"),
     ],
 )
 def test_a_stray_grade_is_refused_with_its_line(tmp_path, name, first, words):
     lines = [f"q{i % 50}\t0\td{i}\t{9 if i == 700 else i % 4}\n" for i in range(1_000)]
     path = written(tmp_path, name, first + "".join(lines))
     refused(words, read_judgements, path)
-    refused("line 702: grade 9 lies outside 0..3", read_judgements, path, n_grades=4)
+    refused("(line 702|row 701): grade 9 lies outside 0..3", read_judgements, path, n_grades=4)
     assert read_judgements(path, n_grades=10).n_grades == 10
     assert read_judgements(path, scale="0,1,2,3,9").n_grades == 5
 
@@ -717,13 +712,13 @@ def test_a_stray_grade_in_a_dictionary_is_named():
     ("name", "text", "place"),
     [
         ("qrels.txt", "q 0 d0 Good\n\nq 0 d1 Great\n", "line 3: grade holds 'Great'"),
-        ("judged.csv", "qid,docno,label\nq,d0,Good\nq,d1,Great\n", "line 3: grade holds 'Great'"),
+        ("judged.csv", "qid,docno,label\nq,d0,Good\nq,d1,Great\n", "row 2: grade holds 'Great'"),
         ("judged.json", '{"q": {"d1": "Great"}}', "query 'q', document 'd1': grade holds 'Great'"),
     ],
 )
 def test_grades_off_the_scale_and_names_without_one_are_refused(tmp_path, name, text, place):
     path = written(tmp_path, name, text)
-    words = f"{place}, not a grade of the scale Bad, Good"
+    words = f"{place}, not a grade of the scale"
     refused(words, read_judgements, path, scale="Bad,Good")
     refused("--scale Bad,Fair,Good. gives names of grades", read_judgements, path)
 
