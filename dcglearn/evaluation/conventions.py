@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,10 +38,11 @@ from dcglearn.foundation.validation import (
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
-from dcglearn.readers.cell_values import NUMBER, shown
-from dcglearn.readers.column_roles import Role, Roles, first_names, named_role
-from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import opener_of, opener_of_bytes, records_of
+from dcglearn.reading.columns import find
+from dcglearn.reading.contract import VALUE
+from dcglearn.reading.scale import NUMBER
+from dcglearn.reading.tables import Table, table_of_bytes, tables_of
+from dcglearn.reading.texts import text
 
 MOST_SEARCHED = 100
 """Number of queries on which all conventions are tried."""
@@ -91,18 +93,8 @@ WORDS: dict[str, dict[Any, str]] = {
 }
 """Conventions of each kind in words, those of `evaluate` first."""
 
-ROLES = {
-    "query": named_role(
-        "name", "query,query_id,qid,q_id,topic,topic_id,id,index,unnamed: 0,", required=True
-    ),
-    "run": named_role("name", "run,run_id,tag,system,name,model"),
-    "measure": named_role("name", "measure,metric"),
-    "value": named_role("name", "value,score", required=True),
-}
-"""The columns of values, of which the first name that a table has counts.
-
-The column of values may also be called as its measure.
-"""
+NO_VALUE = re.compile("|-|nan|na|n/a|null|none", re.IGNORECASE)
+"""Texts that stand for no value."""
 
 Definition = Mapping[str, Any]
 """Conventions of a (N)DCG, one of each kind ("" for the metric's own curves), and the cut-off."""
@@ -416,7 +408,8 @@ def read_values(
 
     For parameters see `explain_values`.
     """
-    name, rows = _rows(values, metric, evaluation)
+    source = _table(values, evaluation)
+    name, rows = source.name, _rows(source, metric)
     with errors_in(name):
         # the rows of the metric
         measures = {row["measure"] for _, row in rows}
@@ -438,12 +431,13 @@ def read_values(
 
     # the number of each query
     numbers: dict[tuple[str, str], float] = {}
-    for place, row in rows:
+    for number, row in rows:
         key = row["run"], row["query"]
         if key in numbers:
-            raise InputError(f"{place}: the query {shown(key[1])} occurs twice")
-        with errors_in(place):
-            numbers[key] = _number(row["value"])
+            raise InputError(f"{source.place(number)}: the query {key[1]!r} occurs twice")
+        if not NO_VALUE.fullmatch(row["value"]) and not NUMBER.fullmatch(row["value"]):
+            raise InputError(f"{source.place(number)}: the value {row['value']!r} is not a number")
+        numbers[key] = float(row["value"]) if NUMBER.fullmatch(row["value"]) else np.nan
 
     # a table of runs and queries
     table = np.array(
@@ -466,16 +460,6 @@ def read_values(
     return theirs, tuple(notes)
 
 
-def _number(text: str) -> float:
-    """Return the number in a text, NaN if it stands for none."""
-    if text.lower() in ("", "-", "nan", "na", "n/a", "null", "none"):
-        return np.nan
-    number = text.replace(",", ".")
-    if not NUMBER.fullmatch(number):
-        raise InputError(f"the value {shown(text)} is not a number")
-    return float(number)
-
-
 def _closeness(table: Floats) -> float:
     """Return the tolerance of equal values: half a unit of their last digit, at least 1e-4."""
     values = table[~np.isnan(table)]
@@ -483,78 +467,63 @@ def _closeness(table: Floats) -> float:
     return max(1e-4, 0.5 * 10.0 ** -next(exact, 10)) + 1e-9
 
 
-def _rows(
-    values: Any, metric: str, evaluation: Evaluation
-) -> tuple[str, list[tuple[str, dict[str, str]]]]:
-    """Return the name of the values, and the place and the cells by role of each row."""
-    roles: Roles = {}
+def _table(values: Any, evaluation: Evaluation) -> Table:
+    """Return values as a table; trec_eval and others print no header, which is put above."""
     if is_path(values):
         name, data = content(values, "one value a line")
-        # trec_eval and others print no header
-        roles = _without_header(data, evaluation)
-        open_with = opener_of_bytes(name, data, LogMapping(header="0") if roles else None)
-    else:
-        if isinstance(values, Mapping):
-            values = [{"query": query, "value": value} for query, value in values.items()]
-        elif hasattr(values, "reset_index"):  # pandas keeps queries in the index
-            values = values.reset_index()
-        name, open_with = opener_of(values, ROLES)
-
-    # all cells as text
-    with errors_in(name):
-        roles = roles or _roles(open_with({}).names, metric)
-    rows = []
-    for place, record in records_of((name, open_with), roles):
-        cells = {role: record.get(role) for role in ROLES}
-        text = {role: "" if cell is None else str(cell) for role, cell in cells.items()}
-        rows.append((place, text))
-    return name, rows
+        return table_of_bytes(name, _header(data, evaluation) + data)
+    if isinstance(values, Mapping):
+        values = [{"query": query, "value": value} for query, value in values.items()]
+    elif hasattr(values, "reset_index"):  # pandas keeps queries in the index
+        values = values.reset_index()
+    return tables_of(values)[0]
 
 
-def _without_header(data: bytes, evaluation: Evaluation) -> dict[str, Role]:
-    """Return the roles of columns by number, if the first line of a text has a value.
-
-    trec_eval and ir_measures print no header.
-    """
+def _header(data: bytes, evaluation: Evaluation) -> bytes:
+    """Return the header of a text whose first line has a value, which therefore lacks one."""
     lines = data.decode(errors="replace").strip().splitlines()
     mark = next((mark for mark in "\t;," if mark in lines[0]), "\t")
     fields = lines[0].split(mark)
     if len(fields) not in (2, 3) or not NUMBER.fullmatch(fields[-1].strip().replace(",", ".")):
-        return {}
+        return b""
 
     # the column that holds queries
     columns = ["query", "value"]
     if len(fields) == 3:
         first = {line.split(mark)[0].strip() for line in lines}
         columns.insert(1 if first & {*evaluation.queries} else 0, "measure")
-    return {
-        role: replace(ROLES[role], names=(str(number),)) for number, role in enumerate(columns, 1)
-    }
+    return f"{mark.join(columns)}\n".encode()
 
 
-def _roles(names: Sequence[str], metric: str) -> dict[str, Role]:
-    """Return the roles of columns.
+def _rows(table: Table, metric: str) -> list[tuple[int, dict[str, str]]]:
+    """Return the number of each row and its cells by role, as text without decimal commas.
 
     Queries may stand in the first column; values in one named like the metric, or in the rest.
     """
-    roles = first_names(names, ROLES)
-    lower = [name.strip().lower() for name in names]
-    if len(lower) == 1:
-        return roles
+    frame = table.frame.rename(lambda name: name or "query")
+    optional = {role: replace(about, required=False) for role, about in VALUE.items()}
+    own: dict[str, str] = {}
+    with errors_in(table.name):
+        usual = find(frame.columns, optional)
+        if "query" not in usual and frame.width > 1:
+            own["query"] = frame.columns[0]
 
-    # queries
-    queries = ROLES["query"].names
-    if not {*queries} & {*lower}:
-        roles["query"] = replace(roles["query"], names=tuple(lower[:1]))
+        # the values
+        taken = {*own.values()}.union(*usual.values())
+        rest = [name for name in frame.columns if name not in taken]
+        rest = [name for name in rest if _same(name, metric)] or rest
+        if "value" not in usual and len(rest) == 1:
+            own["value"] = rest[0]
+        if "value" in {**usual, **own}:
+            frame = frame.rename({name: role for role, name in own.items()})
+        found = find(frame.columns, VALUE)
 
-    # values
-    taken = {*queries}.union(*(role.names for role in roles.values()))
-    rest = [word for word in lower if word not in taken]
-    rest = [word for word in rest if _same(word, metric)] or rest
-    if not {*roles["value"].names} & {*lower}:
-        accepted = tuple(rest) if len(rest) == 1 else (*roles["value"].names, metric.lower())
-        roles["value"] = replace(roles["value"], names=accepted)
-    return roles
+    # all cells as text
+    cells = {role: text(frame[columns[0]]).to_list() for role, columns in found.items()}
+    cells["value"] = [value.replace(",", ".") for value in cells["value"]]
+    blank = [""] * frame.height
+    rows = zip(*(cells.get(role, blank) for role in VALUE), strict=True)
+    return [(number, dict(zip(VALUE, row, strict=True))) for number, row in enumerate(rows)]
 
 
 def _same(word: str, metric: str) -> bool:

@@ -39,14 +39,15 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
 
     `own` names columns, ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand for the
     position and ``first..last`` for columns that stand side by side; an empty name stands for no
-    column. Raise InputError for a required column that is missing.
+    column; None stands for a reader that takes no such names. Raise InputError for a required
+    column that is missing.
     """
-    own = own or {}
+    can_name, own = own is not None, own or {}
     unknown = next((role for role in own if role not in contract), None)
     if unknown is not None:
         raise InputError(
             f"columns= names {unknown!r}{nearest(unknown, contract)}; give {listed(contract)}; "
-            f"{_remedy([*names, *own], [unknown])}"
+            f"{_remedy([*names, *own], [unknown], can_name)}"
         )
 
     # a role has the column that the user names, or the one of an accepted name
@@ -61,7 +62,7 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
     missing = [role for role, about in contract.items() if about.required and role not in found]
     if missing:
         lacks = "; ".join(f"no {role!r} ({contract[role].names})" for role in missing)
-        raise InputError(f"{lacks}; found {listed(names)}; {_remedy(names, missing)}")
+        raise InputError(f"{lacks}; found {listed(names)}; {_remedy(names, missing, can_name)}")
     _refuse_twins(names, found)
     return found
 
@@ -156,7 +157,7 @@ def _by_position(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
     return [name for _, name in numbered]
 
 
-def _remedy(names: Sequence[str], missing: Sequence[str]) -> str:
+def _remedy(names: Sequence[str], missing: Sequence[str], can_name: bool) -> str:
     """Return how to name columns, or the recipe that their names call for."""
     present = {plain(name) for name in names}
     called = [f"read it with {reader}" for reader in READERS]
@@ -164,6 +165,8 @@ def _remedy(names: Sequence[str], missing: Sequence[str]) -> str:
     for remedy, signs in zip(called, (*READERS.values(), *RECIPES.values()), strict=True):
         if any(set(sign.split()) <= present for sign in signs):
             return remedy
+    if not can_name:
+        return "rename the columns that hold them"
     if len(names) < 3 or "" in names:
         return (
             "see the recipes 'Two lines of names' and 'No names, titles above, another encoding, "

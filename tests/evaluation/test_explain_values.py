@@ -204,15 +204,15 @@ def test_missing_queries_and_means_are_told(tmp_path):
     ("text", "words"),
     [
         ("\n\n", "is empty; expected one value a line"),
-        ("query,ndcg\nq00,much\n", "line 2: the value 'much' is not a number"),
-        ("query,ndcg\nq00,0.1\nq00,0.2\n", "line 3: the query 'q00' occurs twice"),
-        ("query,ndcg\nq00,0.1,3\n", "line 2: 3 fields where the header has 2"),
+        ("query,ndcg\nq00,much\n", "row 1: the value 'much' is not a number"),
+        ("query,ndcg\nq00,0.1\nq00,0.2\n", "row 2: the query 'q00' occurs twice"),
+        ("query,ndcg\nq00,0.1,3\n", "more fields than defined"),
         ("query,ndcg\nx1,0.1\n", "no value of a judged query, such as q00; found x1"),
         (
             "query,one,two\nq00,0.1,3\n",
-            "no .value. .accepted names: value, score, ndcg@4.; found query, one, two",
+            "no .value. .value score.; found query, one, two; rename the columns",
         ),
-        ("q00 0.1\nq01 0.2\n", "no .query. .*separate the columns by commas, semicolons or tabs"),
+        ("q00 0.1\nq01 0.2\n", "no .query. .*rename the columns"),
         ("ndcg,map,p\n1,0.1,3\n", "no .value. .*; found ndcg, map, p"),
         ("query,measure,value\nq00,AP,0.1\nq00,RR,0.1\n", "values of AP, RR, but not of nDCG@4"),
         ("query,run,value\nq00,a,0.1\nq00,b,0.1\n", "values of a, b, where the runs are mine"),
@@ -242,11 +242,7 @@ def test_other_calls_are_refused():
     by_run = pl.DataFrame({"run": ["a"], "query": ["q00"], "value": [0.9]})
     assert explain_values(by_run, JUDGED, both).n == 1  # b has no values and no query of theirs
     refused(
-        "a value of type list is not a log: give a path, a data frame",
-        explain_values,
-        [0.1],
-        JUDGED,
-        {"mine": RUN},
+        "a list is no log: give a path, a data frame", explain_values, [0.1], JUDGED, {"mine": RUN}
     )
     refused(
         "values of no run, where the runs are a, b",
