@@ -59,7 +59,7 @@ def test_columns_are_found(names, own, found):
 
 def test_of_a_runs_names_the_first_counts():
     found = find(["qid", "query", "docno", "docid", "score"], RUN)
-    assert found == {"query": ["qid"], "document": ["docid"], "score": ["score"]}
+    assert found == {"query": ["qid"], "document": ["docno"], "score": ["score"]}
 
 
 @pytest.mark.parametrize(
