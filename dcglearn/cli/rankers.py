@@ -265,7 +265,7 @@ def rank(
     force: Force = False,
 ) -> None:
     """Score the documents of each query, and judge the ranking where the data have grades."""
-    from dcglearn.evaluation.tables import is_trec
+    from dcglearn.evaluation.trec import is_trec
     from dcglearn.rankers.model_files import same_numbers
 
     check_outputs(output, force=force, inputs=[data, groups, metric])

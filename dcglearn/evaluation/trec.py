@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
-import polars as pl
 
 from dcglearn.evaluation.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
+from dcglearn.foundation.sources import FORMATS, suffix_of
 from dcglearn.foundation.validation import (
     MAX_GRADES,
     Floats,
     InputError,
     Integers,
+    PathLike,
     PolarsFrame,
     errors_in,
     one_of,
     scale_size,
 )
-from dcglearn.reading.scale import is_rare, stray_grade
 
 Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
 
@@ -74,6 +74,11 @@ class Judgements:
         documents = number_of(len(self.frame), "documents", ",")
         queries = number_of(self.frame["query"].n_unique(), "queries", ",")
         return f"Judgements({documents}, {queries}, {number_of(self.n_grades, 'grades')})"
+
+
+def is_trec(path: PathLike) -> bool:
+    """Return whether a file is TREC's by its name, whose suffix is that of no table format."""
+    return suffix_of(path) not in FORMATS.keys() - {".txt"}
 
 
 def off_scale(top: int, size: int) -> str:
@@ -146,6 +151,10 @@ def judgements_of(
 
     `place` says in which file and where a row of the table stands.
     """
+    import polars as pl
+
+    from dcglearn.reading.scale import is_rare, stray_grade
+
     # grades must be whole and in range
     if cutoffs is not None:
         with errors_in(name):
@@ -197,6 +206,8 @@ def without_ranks(frame: PolarsFrame, name: str, remedy: str) -> PolarsFrame:
     and fall where ranks rise that are none, such as 12.5. Warn if they rise together in every
     query.
     """
+    import polars as pl
+
     ranks, scores = frame["rank"].cast(pl.Float64, strict=False), frame["score"]
     rest, keys = frame.drop("rank"), [key for key in ("run", "query") if key in frame.columns]
     if ranks.null_count():
@@ -298,6 +309,8 @@ def _parsed(
 
     Ranks are read faster as whole numbers than as texts.
     """
+    import polars as pl
+
     # polars takes half a kilobyte for each cell of the first line
     first_line = re.match(rb"(?:#[^\n]*\n)*([^\n]*)", data)
     if first_line is None or first_line[1].count(separator.encode()) != len(columns) - 1:
@@ -393,6 +406,8 @@ def without_duplicates(
     place: Callable[[int], str] = "".format,
 ) -> PolarsFrame:
     """Return the table with one row per key; raise InputError if a key recurs on "error"."""
+    import polars as pl
+
     one_of(duplicates, "duplicates", get_args(Duplicates))
 
     # equal rows have equal hashes

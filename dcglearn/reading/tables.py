@@ -136,7 +136,7 @@ def files_of(paths: Any) -> list[str]:
     """Return the files that paths, folders and patterns name, each once, without hidden ones."""
     if str(paths) == "-":
         return ["-"]
-    shown = {}
+    shown: dict[Path, str] = {}
     for path in expand_paths(paths, "**/*"):
         if not Path(path).name.startswith((".", "~$")):
             shown.setdefault(Path(path).resolve(), path)
