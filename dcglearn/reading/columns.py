@@ -10,7 +10,7 @@ import polars as pl
 
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError, listed
-from dcglearn.reading.contract import READERS, RECIPES, Contract, Found, Role, plain
+from dcglearn.reading.contract import OF_WINNERS, READERS, RECIPES, Contract, Found, Role, plain
 
 ORDER = re.compile(
     "(is|was)?(flip|swap|reverse)(ped|d)?|(display|shown|presentation|presented)?order(shown)?"
@@ -160,11 +160,11 @@ def _by_position(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
 def _remedy(names: Sequence[str], missing: Sequence[str], can_name: bool) -> str:
     """Return how to name columns, or the recipe that their names call for."""
     present = {plain(name) for name in names}
-    called = [f"read it with {reader}" for reader in READERS]
-    called += [f"see the recipe '{title}'" for title in RECIPES]
-    for remedy, signs in zip(called, (*READERS.values(), *RECIPES.values()), strict=True):
+    for called, signs in {**READERS, **RECIPES}.items():
+        if called in OF_WINNERS and {*missing} <= {"a", "b"}:
+            continue
         if any(set(sign.split()) <= present for sign in signs):
-            return remedy
+            return f"read it with {called}" if called in READERS else f"see the recipe '{called}'"
     if not can_name:
         return "rename the columns that hold them"
     if len(names) < 3 or "" in names:

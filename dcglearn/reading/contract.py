@@ -175,6 +175,9 @@ RECIPES = {
 }
 """Recipes of the documentation, by the plain names of columns that call for them."""
 
+OF_WINNERS = {"A column for each outcome", "Votes", "Probabilities", "Logprobs", "Ranks"}
+"""Recipes that give a table its winners."""
+
 READERS = {"dl.read_ratings (--ratings)": {"list rating", "list satisfaction"}}
 READERS |= {"dl.read_preferences (without --ratings)": {"a b winner", "left right winner"}}
 """Readers of logs, by the plain names of columns that call for them."""

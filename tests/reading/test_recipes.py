@@ -7,7 +7,10 @@ import ast
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
+
+import dcglearn as dl
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "recipes.md").read_text()
@@ -60,3 +63,46 @@ def named_recipes():
 def test_titles_that_refusals_name_are_those_of_recipes():
     titles = {title.lower() for title in SECTIONS}
     assert [(title, name) for title, name in named_recipes() if title.lower() not in titles] == []
+
+
+def test_a_recipe_of_winners_is_not_named_where_there_is_a_winner():
+    votes = {"links": [2, 0], "rechts": [0, 1], "votes_a": 3, "votes_b": 1}
+    with pytest.raises(dl.InputError, match="see the recipe 'Votes'"):
+        dl.read_preferences([votes])
+    with pytest.raises(dl.InputError, match="name them by columns=") as refusal:
+        dl.read_preferences([votes | {"winner": "a"}])
+    assert "Votes" not in str(refusal.value)
+
+
+def test_rows_of_a_sheet_and_another_sheet(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    workbook = openpyxl.Workbook()
+    workbook.active.append(["A study"])
+    verdicts = workbook.create_sheet("Verdicts")
+    for row in (["a", "b", "winner"], ["2 0", "0 1", "a"], ["0 1", "2 2", "b"]):
+        workbook.active.append(row)
+        verdicts.append(row)
+    path = tmp_path / "log.xlsx"
+    workbook.save(path)
+
+    # as the table of arguments says
+    rows = pl.read_excel(path, has_header=False, engine="openpyxl").rows()
+    titled = pl.DataFrame(rows[2:], schema=rows[1], orient="row")
+    other = pl.read_excel(path, sheet_name="Verdicts", engine="openpyxl")
+    for frame in (titled, other):
+        assert dl.read_preferences(frame).preferred.tolist() == [[2, 0], [2, 2]]
+
+
+def test_arguments_of_the_readers_of_polars(tmp_path):
+    text = "a;b;winner;weight\n2 0;0 1;a;1,5\n"
+    for encoding in ("cp1252", "latin-1", "mac-roman", "utf-16"):
+        path = tmp_path / f"{encoding}.csv"
+        path.write_bytes(text.encode(encoding))
+        frame = pl.read_csv(path, encoding=encoding, separator=";", decimal_comma=True)
+        assert dl.read_preferences(frame).weight.tolist() == [1.5]
+
+    objects = (
+        '{\n "a": [2, 0], "b": [0, 1],\n "winner": "a"\n}\n{"a": [1], "b": [0], "winner": "a"}'
+    )
+    frame = pl.read_json(("[" + objects.replace("}\n{", "},{") + "]").encode())
+    assert dl.read_preferences(frame).preferred.tolist() == [[2, 0], [1, -2]]
