@@ -16,6 +16,7 @@ from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.parted_log import contents, differing_pairs
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
+from dcglearn.raters.repeats import contradiction
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import NO_SIGNAL
 
@@ -55,7 +56,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "one_sided": one_sided_raters(log).tolist(),
         "left_out": len(differing_pairs(log)) - len(inputs.pairs),
         "no_signal": NO_SIGNAL if coins else "",
-        "as_read": [log.contradiction, *_left_out(inputs)],
+        "as_read": [contradiction(log), *_left_out(inputs)],
         "cautions": cautions_of(log, inputs.fit),
     }
 

@@ -19,6 +19,7 @@ from dcglearn.learning.factoring import Factoring
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import BASELINE
 from dcglearn.parts.parted_log import PartedLog, n_judgements, n_pairs
+from dcglearn.raters.repeats import contradiction
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.llm import LLMReport
 
@@ -37,7 +38,7 @@ def read_section(
     """Return what was read, what of it was left out or is contradicted, and the remarks."""
     read, *notes = describe(log, log.dropped)
     if contradicted and isinstance(log, Preferences):
-        notes.append(log.contradiction)
+        notes.append(contradiction(log))
     return Section(read.removeprefix("read: "), [*notes, *remarks])
 
 

@@ -225,27 +225,28 @@ def checked_lists(
     grade_names: Sequence[str] | None,
 ) -> tuple[Grades, Grades, int]:
     """Return both lists of every pair, which the caller cannot change, and the number of grades."""
+    # the scale, as far as it is given
+    size = n_grades
+    if grade_names is not None:
+        size = len(grade_names)
+        if n_grades not in (None, size):
+            raise InputError(f"{size} grade names for n_grades={n_grades}")
+    if size is not None:
+        size = scale_size(size, 0)
+
     # the lists
     if other is None:
         preferred, other = _two_lists(preferred)
-    first = graded_lists(preferred, "preferred", empty=True)
-    second = graded_lists(other, "other", empty=True)
+    first = graded_lists(preferred, "preferred", size, empty=True)
+    second = graded_lists(other, "other", size, empty=True)
     if first.ndim != 2 or first.shape != second.shape:
         raise InputError(
             f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)"
         )
 
-    # the scale
-    if grade_names is not None and n_grades not in (None, len(grade_names)):
-        raise InputError(f"{len(grade_names)} grade names for n_grades={n_grades}")
-    top = size_of(first, second) - 1
-    n_grades = scale_size(n_grades if grade_names is None else len(grade_names), top)
-    if top >= n_grades:
-        graded_lists(first, "preferred", n_grades)
-        graded_lists(second, "other", n_grades)
-
     # a caller may change its own arrays
-    return np.array(first, order="C"), np.array(second, order="C"), n_grades
+    size = scale_size(size, size_of(first, second) - 1)
+    return np.array(first, order="C"), np.array(second, order="C"), size
 
 
 def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

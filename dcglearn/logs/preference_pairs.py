@@ -346,16 +346,6 @@ class PreferencePairs(Columns, Weighted):
         behind = np.bincount(pair, weight * (first > second))
         return float(np.minimum(ahead, behind).sum())
 
-    @property
-    def contradiction(self) -> str:
-        """How many pairs contradict others, in a sentence; empty if none do."""
-        n = self.n_contradicted()
-        if not n:
-            return ""
-        share, say = n / self.decided.total_weight, "says" if n == 1 else "say"
-        pairs = f"{number_of(round(n, 1), 'pairs', ',.10g')}, {share:.1%} of those with a winner"
-        return f"contradicted: {pairs}, {say} the opposite of another pair"
-
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies; ties count as pairs."""
         from dcglearn.logs.visibility import gram_matrix, visibility

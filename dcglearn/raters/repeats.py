@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Flags, Floats, Indices, InputError, Integers, one_of
 from dcglearn.logs.columns import Columns, ties_of, ways_of, weights_of
-from dcglearn.logs.preference_pairs import AnyLog
+from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers, unique_rows
 
 INCONSISTENT = ("keep", "half", "tie")
@@ -115,3 +116,13 @@ def reconciled(log: AnyLog, inconsistent: str) -> AnyLog:
         return log.changed(tie=ties_of(log) | differ)
     weight = weights_of(log)
     return log.changed(weight=np.where(differ, 0.5 * weight, weight))
+
+
+def contradiction(log: PreferencePairs) -> str:
+    """Return how many pairs contradict others, in a sentence; empty if none do."""
+    n = log.n_contradicted()
+    if not n:
+        return ""
+    share, say = n / log.decided.total_weight, "says" if n == 1 else "say"
+    pairs = f"{number_of(round(n, 1), 'pairs', ',.10g')}, {share:.1%} of those with a winner"
+    return f"contradicted: {pairs}, {say} the opposite of another pair"
