@@ -192,3 +192,23 @@ def test_remedies_are_recipes_of_the_page_or_options():
     titles = {remedy.title for remedy in every}
     options = {f"{name}=" for name in inspect.signature(dl.read_preferences).parameters}
     assert [title for title in titles - options if f"\n### {title.lower()}\n" not in page] == []
+
+
+def test_an_odd_file_that_was_refused_is_refused_or_read_rightly(odd_files, folder):
+    truth = json.loads((odd_files / "truth.json").read_text())
+    read = []
+    for name, entry in ODD.items():
+        path = odd_files / entry["file"]
+        if "raises" not in entry or not path.exists():
+            continue
+        try:
+            log = dl.read_preferences(path, **options_of(entry, folder))
+        except (dl.InputError, TypeError):  # a TypeError is an option that is gone
+            continue
+        lists = [
+            list(pair) for pair in zip(log.preferred.tolist(), log.other.tolist(), strict=True)
+        ]
+        found = pairs_of(zip(lists, log.tie.tolist(), strict=True))
+        assert found == pairs_of(said_by_truth(entry["file"], truth)), name
+        read.append(name)
+    assert read == ["15b_blank_rows.csv"]
