@@ -45,6 +45,7 @@ def _interrupted() -> None:
 def _run(program: str, name: str, commands: str) -> None:
     from importlib import import_module
 
+    from dcglearn.cli.messages import as_options
     from dcglearn.cli.terminal import escaped_streams, quiet_afterwards
     from dcglearn.foundation.plain_text import one_line
     from dcglearn.foundation.validation import InputError, shortened
@@ -57,7 +58,7 @@ def _run(program: str, name: str, commands: str) -> None:
 
         # bad input
         except InputError as error:
-            _end(name, 2, one_line(str(error)))
+            _end(name, 2, as_options(one_line(str(error))))
         except MemoryError as error:
             reason = f"there is not enough memory ({error or 'no more is free'})"
             _end(name, 2, f"{reason}; give less data, or shorter lists (convert --depth)")
@@ -83,10 +84,11 @@ def _warnings_in_one_line() -> Iterator[None]:
     """Show the message of a warning alone, without the line of the code that warns."""
     import warnings
 
+    from dcglearn.cli.messages import as_options
     from dcglearn.foundation.plain_text import one_line
 
     before = warnings.formatwarning
-    warnings.formatwarning = lambda message, *_: f"warning: {one_line(str(message))}\n"
+    warnings.formatwarning = lambda message, *_: f"warning: {as_options(one_line(str(message)))}\n"
     try:
         yield
     finally:

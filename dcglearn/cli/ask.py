@@ -20,11 +20,12 @@ from dcglearn.cli.command import (
     option_name,
 )
 from dcglearn.cli.options import Force, Seed, check_outputs, say, write_log
-from dcglearn.cli.reading import Reading, one_or_all, read_llm
+from dcglearn.cli.reading import Reading, one_or_all, read_llm, say_reading
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES
 from dcglearn.foundation.validation import InputError, Integers, suffix_among
+from dcglearn.reading.contract import CANDIDATE, QUESTION
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
@@ -66,7 +67,7 @@ class CandidateOptions:
         files = self.candidates or []
         if self.qrels is None and self.topics is None and len(files) == 1:
             return read_candidates(
-                files[0], reading.grades, columns=reading.columns, documents=self.documents
+                files[0], documents=self.documents, **reading.of_lists(CANDIDATE)
             )
 
         # two runs, with grades to learn from
@@ -164,7 +165,7 @@ def ask(
     if is_table:
         if source.documents or source.topics:
             raise InputError("--documents and --topics are for pages and prompts, not for a table")
-        check_outputs(force=force, log=output, inputs=inputs)
+        check_outputs(reading.skip_bad, force=force, log=output, inputs=inputs)
         questions = _questions(reading, source, log, llm, n or PER_TABLE, seed)
         number = number_of(len(questions), "questions")
         contents = f"{number}; fill in winner and append to the log"
@@ -175,7 +176,7 @@ def ask(
     if output is None:
         raise InputError("prompts are written to a file, with their pairs beside: -o prompts.jsonl")
     names = page_names(output, page.pages) if is_page else _prompt_files(output)
-    check_outputs(*names, force=force, inputs=inputs)
+    check_outputs(*names, log=reading.skip_bad, force=force, inputs=inputs)
     pairs = source.read(reading)
     for line in [*(_candidate_lines(pairs) if is_page else ()), *left_out(pairs.dropped)]:
         say(line)
@@ -206,6 +207,8 @@ def _judgements(
     The judgements have at least `n_grades` grades.
     """
     judged = None if log is None else dl.read_preferences(log, **reading.options)
+    if judged is not None:
+        say_reading(judged.recognised)
     if judged is not None and judged.n_grades < n_grades:
         judged = judged.rescaled(n_grades)
     if llm is None:
@@ -240,7 +243,7 @@ def _questions(
         pairs = source.read(reading)
         pool, n_grades = pairs.lists, pairs.n_grades
     elif source.candidates:
-        pool = dl.read_questions(one_or_all(source.candidates), n_grades, columns=reading.columns)
+        pool = dl.read_questions(one_or_all(source.candidates), **reading.of_lists(QUESTION))
     elif verdicts is not None:
         pool = verdicts
     elif judged is not None:

@@ -7,7 +7,7 @@ import sys
 import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, output_row
 from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs, print_result, say
-from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
+from dcglearn.cli.reading import CheckedReading, say_reading
 from dcglearn.foundation.finding import FORMS
 from dcglearn.foundation.inputs import expand_paths, read_bytes
 from dcglearn.foundation.validation import InputError, suffix_among
@@ -30,7 +30,6 @@ def audit(
     baseline: str = first_row(
         "The metric in use: a file, or GAIN-DISCOUNT[@K].", "exponential-log2", metavar="METRIC"
     ),
-    ratings: Ratings = False,
     runs: list[str] | None = first_row(
         "Runs of systems; --qrels judges their documents.", metavar="RUN..."
     ),
@@ -52,7 +51,7 @@ def audit(
     files = [log, *systems, *([qrels] if qrels else [])]
     if is_metric_file(baseline):
         files.append(baseline)
-    check_outputs(output, force=force, inputs=files)
+    check_outputs(output, log=reading.skip_bad, force=force, inputs=files)
     if output is not None:
         suffix_among(output, FORMS, "findings")
 
@@ -63,8 +62,7 @@ def audit(
             made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
 
     # read the log, and audit
-    read = dl.read_ratings if ratings else dl.read_preferences
-    judged = read(log, **reading.options)
+    judged = reading.read(log)
     say_reading(judged.recognised)
     result = dl.audit(
         judged,

@@ -24,7 +24,6 @@ from dcglearn.cli.options import (
     write_lines,
     write_text,
 )
-from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw, drawn
 from dcglearn.evaluation.conventions import explain_values
 from dcglearn.evaluation.gate import STATUS, Gate
@@ -75,7 +74,9 @@ class EvaluationOptions:
     unseen: int = model_row("Documents of each query that no run shows, for --bounds.", 0, min=0)
     grades: Grades = None
     scale: Scale = None
-    cutoffs: Cutoffs = None
+    cutoffs: str | None = input_row(
+        "Grades are fractions from 0 to 1: cut there, or into N levels.", metavar=".2,.5,.8|N"
+    )
 
     @property
     def inputs(self) -> list[str]:

@@ -27,7 +27,7 @@ from dcglearn.cli.options import (
     said_now,
     write_figure,
 )
-from dcglearn.cli.reading import LogOptions, PlainReading, describe, recognised_lines, say_reading
+from dcglearn.cli.reading import LogOptions, TableReading, describe, recognised_lines, say_reading
 from dcglearn.cli.terminal import log_is_shown
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError, suffix_among
@@ -137,8 +137,9 @@ def learn(
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
     trust.check(learner.prior)
-    inputs = [learner.prior, learner.llm, trust.baseline]
-    outputs.check([*source.log, *inputs])
+    inputs = [*source.log, learner.prior, learner.llm, trust.baseline]
+    outputs.check(inputs)
+    check_outputs(log=source.skip_bad, force=outputs.force, inputs=inputs)
 
     # options that contradict each other
     for name in ("bands", "calibrate", "what_if"):
@@ -177,7 +178,7 @@ def _show_log(source: LogOptions, outputs: OutputOptions, cluster: Cluster) -> N
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutcomeFile(PlainReading):
+class OutcomeFile(TableReading):
     """A file of outcomes, and how it is read."""
 
     file: str = argument_row(
@@ -227,7 +228,9 @@ def _check(
 ) -> None:
     """Raise InputError for files that cannot be read or written, before any work."""
     trust.check(*metrics)
-    outputs.check([source.file, trust.baseline, *metrics])
+    inputs = [source.file, trust.baseline, *metrics]
+    outputs.check(inputs)
+    check_outputs(log=source.skip_bad, force=outputs.force, inputs=inputs)
 
 
 def _write(fit: Any, outputs: OutputOptions) -> None:

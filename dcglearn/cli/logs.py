@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, input_row
 from dcglearn.cli.options import Force, OutputLog, check_outputs, say, write_log
-from dcglearn.cli.reading import ConvertReading, JoinOptions, one_or_all, say_reading
+from dcglearn.cli.reading import ConvertReading, JoinOptions, one_or_all, say_reading, say_won
 from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.validation import InputError
-
-if TYPE_CHECKING:
-    from dcglearn.reading.preferences import Preferences
 
 
 @examples(
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 def convert(
     *,
     log: list[str] = argument_row(
-        "JSON lines or array, delimited text or Parquet, several files, or a folder; "
+        "Parquet, JSON lines or array, delimited text or Excel, several files, or a folder; "
         "- reads standard input.",
         ...,
         metavar="LOG...",
@@ -45,26 +43,30 @@ def convert(
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
 
-    Tables with a column for each position or a row for each document become lists, words become
-    grades and winners, and rated lists become the pairs that they imply. Sides, open questions and
-    superseded verdicts stay as they are.
+    Columns by position become lists, words become grades and winners, names of documents become
+    grades, and rated lists become the pairs that they imply. Sides, open questions and superseded
+    verdicts stay as they are. Tables of other shapes become such a table by a recipe of the docs.
     """
     inputs = [*log, prompts, *joins.inputs]
     check_outputs(reading.skip_bad, force=force, log=output, inputs=inputs)
     from dcglearn.reading.read import native_frame
+    from dcglearn.reading.tables import table_of
 
-    # how the log is read
-    source = one_or_all(log)
-    if reading.middle is not None:
-        from dcglearn.reading.tables import table_of
-
-        source = table_of(source)
+    # answers of a model, or lists of documents judged elsewhere
+    source: Any = one_or_all(log)
     if prompts is not None:
         source, reading = _answers(source, prompts, reading, joins.asked)
+    elif joins.asked:
+        source, reading = joins.joined(source, reading)
+    elif reading.middle is not None:
+        source = table_of(source)
 
     # read it: as pairs, or row for row
-    if reading.ratings or joins.asked or inconsistent != "keep":
-        pairs = _pairs(source, reading, joins, inconsistent)
+    if reading.ratings or inconsistent != "keep":
+        if reading.ratings and inconsistent != "keep":
+            raise InputError("--inconsistent is for pairs: leave it out with --ratings")
+        pairs = reading.read(source)
+        pairs = pairs if inconsistent == "keep" else dl.trust.reconciled(pairs, inconsistent)
         frame, dropped, recognised = pairs.to_polars(), pairs.dropped, pairs.recognised
         names = pairs.grade_names
     else:
@@ -72,6 +74,8 @@ def convert(
 
     # what was recognised, and left out
     say_reading(recognised)
+    if joins.run_a is not None:
+        say_won(source.frame, frame)
     if names is not None:
         say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in enumerate(names))}")
     for line in left_out(dropped):
@@ -97,15 +101,3 @@ def _answers(
     verdicts, lines = read_replies(log, prompts, reading.winner_words)
     say("\n".join(lines))
     return verdicts, ConvertReading(grades=reading.grades, as_is=reading.as_is)
-
-
-def _pairs(log: Any, reading: ConvertReading, joins: JoinOptions, inconsistent: str) -> Preferences:
-    """Return a log not read row by row: rated lists, joined lists, or reconciled verdicts."""
-    if reading.ratings and inconsistent != "keep":
-        raise InputError("--inconsistent is for pairs: leave it out with --ratings")
-    pairs = joins.joined(log, reading) if joins.asked else reading.read(log)
-    if inconsistent == "keep":
-        return pairs
-    import dcglearn as dl
-
-    return dl.trust.reconciled(pairs, inconsistent)

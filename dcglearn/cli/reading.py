@@ -11,74 +11,100 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 import dcglearn as dl
-from dcglearn.cli.command import (
-    argument_row,
-    first_option,
-    first_row,
-    input_option,
-    input_row,
-    option_name,
-)
+from dcglearn.cli.command import argument_row, first_option, first_row, input_row, option_name
 from dcglearn.cli.options import Cluster, Grades, Scale, say
 from dcglearn.foundation.inputs import expand_paths
-from dcglearn.foundation.plain_text import aligned, left_out, number_of, one_line
+from dcglearn.foundation.plain_text import aligned, left_out, one_line
 from dcglearn.foundation.sources import FORMATS, suffix_of
-from dcglearn.foundation.validation import Counts, Fields, InputError, listed
+from dcglearn.foundation.validation import Counts, Fields, InputError, PolarsFrame
 
 if TYPE_CHECKING:
     from dcglearn.parts.parted_log import PartedLog
+    from dcglearn.reading.contract import Contract
     from dcglearn.reading.preferences import Preferences
     from dcglearn.reading.recognised import Recognised
+    from dcglearn.reading.tables import Table
 
-Cutoffs = Annotated[
-    str | None,
-    input_option(
-        metavar=".2,.5,.8|N", help="Grades are fractions from 0 to 1: cut there, or into N levels."
-    ),
-]
 Ratings = Annotated[
     bool, first_option("--ratings", help="The log holds rated lists rather than pairs.")
 ]
 
-READING = (
-    "n_grades",
-    "depth",
-    "pad",
-    "scale",
-    "columns",
-    "winner_words",
-    "sides",
-    "as_is",
-    "skip_bad",
+OPTIONS = (
+    *("columns", "winner_words", "scale", "grades", "depth"),
+    *("pad", "sides", "as_is", "skip_bad"),
 )
-"""The keywords of readers."""
+"""The options of reading, keywords of `read_preferences`, where `grades` is `n_grades`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainReading:
-    """How a command reads a file."""
+class TableReading:
+    """How a command reads a table of lists."""
 
-    grades: Grades = None
     columns: str | None = input_row(
-        "The log's own columns: a=Result A,winner=Verdict; a=Links {}.", metavar="NAME=COLUMN,..."
+        "The log's own columns: a=Result A,winner=Verdict; a=Left {} has one for each position.",
+        metavar="NAME=COLUMN,...",
     )
+    scale: Scale = None
+    grades: Grades = None
+    depth: int | None = input_row("Cut lists to K positions.", metavar="K")
+    skip_bad: Path | None = input_row("Put bad rows in FILE; read the rest.")
 
     @property
     def options(self) -> Fields:
-        """The options of reading that are given."""
-        values = {name: getattr(self, name.removeprefix("n_"), None) for name in READING}
-        return {name: value for name, value in values.items() if value is not None}
+        """The options of reading that are given, as keywords of readers."""
+        given = {name: getattr(self, name, None) for name in OPTIONS}
+        keywords = {"n_grades" if name == "grades" else name: given[name] for name in OPTIONS}
+        return {name: value for name, value in keywords.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(PlainReading):
+class Reading(TableReading):
     """How a command reads a log of preferences."""
 
-    as_is: bool | None = input_row("Keep a log that seems to be upside down.", None)
+    winner_words: str | None = input_row(
+        'What winners mean: "Left is better=a,Left is much better=a:2,Same=tie".',
+        metavar="WORD=a,...",
+    )
+    sides: Literal["shown", "listed"] | None = input_row(
+        "Whether winners name what was shown there, or the lists a and b wherever shown."
+    )
+    pad: bool | None = input_row(
+        'Fill short lists with "grade unknown", not "no result".', None, "--pad"
+    )
+    as_is: bool | None = input_row("Keep a log that seems to be upside down.", None, "--as-is")
+
+    def of_lists(self, contract: Contract) -> Fields:
+        """Return the options for pairs that could be judged, which have no winner."""
+        from dcglearn.reading.columns import own_names
+
+        given = self.options
+        own = own_names(given.get("columns"))
+        given["columns"] = {role: name for role, name in own.items() if role in contract}
+        for name in ("winner_words", "sides", "as_is", "skip_bad"):
+            given.pop(name, None)
+        return given
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedReading(Reading):
+class LogReading(Reading):
+    """How a command reads a log of preferences, or of rated lists."""
+
+    ratings: Ratings = False
+
+    def __post_init__(self) -> None:
+        if self.ratings and (self.winner_words or self.sides):
+            raise InputError(
+                "--winner-words and --sides are for pairs: leave them out with --ratings"
+            )
+
+    def read(self, log: Any) -> Preferences:
+        """Return a log of pairs or of rated lists."""
+        read = dl.read_ratings if self.ratings else dl.read_preferences
+        return read(log, **self.options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedReading(LogReading):
     """How commands that learn from a log read it."""
 
     as_is: bool | None = input_row(
@@ -94,35 +120,21 @@ class CheckedReading(Reading):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvertReading(Reading):
+class ConvertReading(LogReading):
     """How a file is read that becomes a log."""
 
-    ratings: Ratings = False
-    scale: Scale = None
-    winner_words: str | None = first_row(
-        'What winners mean: "Left is better=a,Left is much better=a:2,Same=tie".',
-        metavar="WORD=a,...",
-    )
     middle: float | None = input_row(
         "Winners are numbers, larger ones prefer b: what is a tie, 4 on 1..7.", metavar="NUMBER"
     )
-    sides: Literal["shown", "listed"] | None = input_row(
-        "Whether winners name what was shown there, or the lists a and b wherever shown.", None
-    )
-    depth: int | None = input_row("Cut lists to K positions.", metavar="K")
-    pad: bool | None = input_row('Fill short lists with "grade unknown", not "no result".', None)
     equal_groups: bool = input_row("With --ratings: a group counts once.", False)
-    skip_bad: Path | None = input_row("Put bad rows in FILE; read the rest.")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.equal_groups and not self.ratings:
             raise InputError("--equal-groups goes with --ratings")
-        if self.middle is not None and self.winner_words is not None:
-            raise InputError("--middle is for numbers and --winner-words for words: give one")
-        if self.ratings and (self.winner_words or self.sides or self.middle is not None):
-            raise InputError(
-                "--winner-words, --sides and --middle are for pairs: leave them out with --ratings"
-            )
+        if self.middle is not None and (self.winner_words is not None or self.ratings):
+            other = "--ratings" if self.ratings else "--winner-words"
+            raise InputError(f"--middle is for winners that are numbers: leave out {other}")
 
     def read(self, log: Any) -> Preferences:
         """Return a log of pairs or of rated lists."""
@@ -155,21 +167,21 @@ class LogOptions(CheckedReading):
     """The paths of a log, and how it is read."""
 
     log: list[str] = argument_row(
-        "JSON lines or array, delimited text or Parquet, also .gz and .zst; "
-        "- reads standard input. Or several files, or a folder.",
+        "Parquet, JSON lines or array, delimited text or Excel, also .gz and .zst; - reads "
+        "standard input. Or several files, or a folder.",
         ...,
         metavar="LOG...",
     )
-    ratings: Ratings = False
 
     def refuse_in_parts(self, **options: Any) -> None:
         """Raise InputError for the first option, by name and value, that needs the log whole."""
-        for name, value in {"ratings": self.ratings, **options}.items():
+        of_reading = {"ratings": self.ratings, "skip_bad": self.skip_bad}
+        for name, value in {**of_reading, **options}.items():
             if not value:
                 continue
             option, remedy = option_name(name), ""
-            if name == "ratings":
-                remedy = f"; dcglearn convert FILE {option} -o FILE.parquet makes such files first"
+            if name in of_reading:
+                remedy = f"; dcglearn convert LOG {option} -o FILE.parquet makes such files first"
             raise InputError(
                 f"{option} needs the whole log in memory; leave out --workers{remedy}",
                 see="whole-log",
@@ -181,8 +193,7 @@ class LogOptions(CheckedReading):
         # a log in memory
         engine, paths = cluster.engine, one_or_all(self.log)
         if engine is None:
-            read = dl.read_ratings if self.ratings else dl.read_preferences
-            yield read(paths, **self.options)
+            yield self.read(paths)
             return
         from dcglearn.parts.open_log import opened_log
 
@@ -191,7 +202,7 @@ class LogOptions(CheckedReading):
         if {suffix_of(file) for file in files} & {*FORMATS} == {".parquet"}:
             opened = opened_log(self.log, engine=engine, **self.options)
         else:
-            opened = opened_log(dl.read_preferences(paths, **self.options), engine=engine)
+            opened = opened_log(self.read(paths), engine=engine)
         with opened as parts:
             yield parts
 
@@ -201,9 +212,16 @@ def one_or_all(paths: list[str]) -> Any:
     return paths[0] if len(paths) == 1 else paths
 
 
+UNJUDGED: dict[str, int | None] = {"unknown": -1, "drop": None}
+"""The grade of an unjudged document by the words of --unjudged; None leaves it out."""
+
+SHOWN = 10
+"""Documents of each run that a verdict is on, unless --depth says another number."""
+
+
 @dataclass(frozen=True)
 class JoinOptions:
-    """Options of a join: judgements, the grade of unjudged documents, the lists of a verdict."""
+    """Files beside a log of documents: judgements, and two runs whose lists were compared."""
 
     qrels: list[str] | None = first_row(
         "Grades of the documents that lists name: TREC, CSV, or a tool's files.", metavar="FILE"
@@ -217,6 +235,16 @@ class JoinOptions:
         "With --qrels: what to do with a document judged twice, as by several raters.", "error"
     )
 
+    def __post_init__(self) -> None:
+        if self.unjudged not in UNJUDGED and not self.unjudged.isdecimal():
+            raise InputError(f"--unjudged {self.unjudged}: give unknown, drop or a grade")
+        runs = (self.run_a, self.run_b)
+        if runs != (None, None) and (self.qrels is None or None in runs):
+            raise InputError(
+                "--run-a, --run-b and --qrels go together: two runs, and the grades of their "
+                "documents"
+            )
+
     @property
     def asked(self) -> list[str]:
         """The options given that read a log with other files."""
@@ -229,69 +257,80 @@ class JoinOptions:
         runs = [run for run in (self.run_a, self.run_b) if run is not None]
         return [*(self.qrels or []), *runs]
 
-    def joined(self, log: Any, reading: ConvertReading) -> Preferences:
-        """Return a file's log joined with the judgements; raise InputError if options conflict."""
-        if self.qrels is None or (self.run_a is None) != (self.run_b is None):
-            raise InputError(
-                "--run-a, --run-b and --qrels go together: two runs, and the grades of their "
-                "documents"
-            )
-        grades = {"unknown": -1, "drop": None}
-        if self.unjudged not in grades and not self.unjudged.isdecimal():
-            raise InputError(f"--unjudged {self.unjudged}: give unknown, drop or a grade")
-        unjudged: Any = grades.get(self.unjudged, self.unjudged)
+    def joined(self, log: Any, reading: ConvertReading) -> tuple[Table, ConvertReading]:
+        """Return a log with grades in place of documents, and how it is read."""
+        import polars as pl
 
-        # verdicts on two runs, or documents that lists name
+        from dcglearn.reading.columns import own_names
+        from dcglearn.reading.tables import table_of
+
+        # the lists of two runs, or those that the log names
+        own, table = own_names(reading.columns), table_of(log)
+        if self.run_a is not None and self.run_b is not None:
+            depth = reading.depth or SHOWN
+            _say_sides(table, own)
+            frame = dl.io.with_runs(table, self.run_a, self.run_b, depth=depth, columns=own)
+            table = replace(table, frame=frame)
+            gone = ("query", "winner", "a", "b", "system_a", "system_b")
+            own = {role: name for role, name in own.items() if role not in gone}
+
+        # the grades of their documents
         judged = dl.read_judgements(
-            one_or_all(self.qrels),
+            one_or_all(self.qrels or []),
             duplicates=self.duplicates,
             n_grades=reading.grades,
             scale=reading.scale and reading.scale.split(","),
         )
-        columns = reading.columns
-        if self.run_a is not None and self.run_b is not None:
-            depth = reading.depth or 10
-            log = dl.io.with_runs(log, self.run_a, self.run_b, depth=depth, columns=columns)
-            columns = None
-        frame = dl.io.with_grades(log, judged, unjudged=unjudged, columns=columns)
+        unjudged = UNJUDGED[self.unjudged] if self.unjudged in UNJUDGED else int(self.unjudged)
+        frame = dl.io.with_grades(table, judged, unjudged=unjudged, columns=own)
 
-        # on the scale of the judgements
+        # on the scale of the judgements; lists have their usual names
+        n_grades = max(judged.n_grades, 2)
         if judged.grade_names is not None:
-            import polars as pl
+            n_grades = None
+            frame = frame.with_columns(scale=pl.lit([*judged.grade_names]))
+        gone = ("a", "b", "docs_a", "docs_b", "docs", "list", "scale")
+        columns = ",".join(f"{role}={name}" for role, name in own.items() if role not in gone)
+        how = replace(reading, grades=n_grades, scale=None, columns=columns or None)
+        return replace(table, frame=frame), how
 
-            frame = frame.with_columns(scale=pl.lit(",".join(judged.grade_names)))
-        size = max(judged.n_grades, 2)
-        return replace(reading, grades=size, scale=None, columns=columns).read(frame)
+
+def _say_sides(table: Table, own: Mapping[str, str]) -> None:
+    """Print the columns that say which run stood where."""
+    from dcglearn.evaluation.run_lists import LISTS
+    from dcglearn.reading.columns import find
+
+    given = {role: name for role, name in own.items() if role in LISTS}
+    found = find(table.frame.columns, LISTS, given)
+    if found:
+        sides = [f"{role[-1]} is the run in the column {names[0]}" for role, names in found.items()]
+        say(one_line(f"columns: {', '.join(sides)}"))
+
+
+def say_won(verdicts: PolarsFrame, log: PolarsFrame) -> None:
+    """Print how often each of two runs won; the verdicts name the runs, the log a and b."""
+    import polars as pl
+
+    if len(verdicts) != len(log):
+        return
+    winner = log["winner"]
+    of_a, of_b = (pl.when(winner == side).then(verdicts[f"system_{side}"]) for side in ("a", "b"))
+    won = pl.select(pl.coalesce(of_a, of_b, winner).alias("won")).to_series()
+    counts = [f"{name} {n:,}" for name, n in won.value_counts(sort=True).rows()]
+    say(one_line(f"won: {', '.join(counts)}"))
 
 
 def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
     """Return a line that counts a log's content, and a line for each reason to leave out pairs."""
     from dcglearn.parts.parted_log import contents
 
-    counted = getattr(log, "counted", {})
-    return [f"read: {contents(log)}", *looked_up_lines(counted), *left_out(dropped)]
+    return [f"read: {contents(log)}", *left_out(dropped)]
 
 
 def say_reading(recognised: Recognised | None) -> None:
-    """Print remarks, and to standard error how winners were read; a, b and tie mean themselves."""
-    if recognised is None:
-        return
-    for remark in recognised.remarks:
-        say(f"remark: {remark}")
-
-    if recognised.ignored:
-        say(one_line(f"columns not used: {listed(recognised.ignored)}"))
-
-    # a, b and tie mean themselves
-    words = recognised.words or {}
-    if any(word.lower() != meaning for word, (meaning, _) in words.items()):
-        say(one_line(recognised.winners))
-
-
-def looked_up_lines(counts: Mapping[str, int]) -> list[str]:
-    """Return what a join with judgements counted, in one line; no line for other logs."""
-    parts = [number_of(n, things, ",") for things, n in counts.items()]
-    return [f"looked up: {', '.join(parts)}"] if parts else []
+    """Print to standard error what columns and winners were taken for, and remarks."""
+    for line in [] if recognised is None else recognised.lines:
+        say(one_line(line))
 
 
 def recognised_lines(log: Preferences) -> list[str]:

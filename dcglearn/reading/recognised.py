@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, PolarsFrame, listed
+from dcglearn.reading.contract import plain
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,25 @@ class Recognised(Finding):
 
     @property
     def winners(self) -> str:
-        """The words for winners, what each means, and how often it occurs."""
+        """The words for winners, what each means, and in how many rows it stands."""
         counts = []
         for word, (meaning, n) in (self.words or {}).items():
-            name = word if word == meaning else f'"{word}" ({meaning})'
-            counts.append(f"{name} in {number_of(n, 'rows', ',')}")
-        return f"the winner is {', '.join(counts)}"
+            name = word if word.lower() == meaning else f"{word} = {meaning}"
+            counts.append(f"{name} ({n:,})")
+        more = [f"and {len(counts) - 20} more"] if counts[20:] else []
+        return f"winners: {', '.join([*counts[:20], *more])}"
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """Columns of other names and those that are not used, winners, and remarks, a line each."""
+        taken = [
+            f"{role} = {name}" for role, name in self._names.items() if plain(role) != plain(name)
+        ]
+        columns = [", ".join(taken)] if taken else []
+        columns += [f"not used: {listed(self.ignored)}"] if self.ignored else []
+        lines = [f"columns: {'; '.join(columns)}"] if columns else []
+        lines += [self.winners] if self.words else []
+        return [*lines, *(f"remark: {remark}" for remark in self.remarks)]
 
     @property
     def table(self) -> PolarsFrame:

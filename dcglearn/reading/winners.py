@@ -41,12 +41,14 @@ FEW_WORDS = 50
 class Winners:
     """The code of each row's winner, its strength if words have strengths, and what words mean.
 
-    `words` has for each word its meaning and the number of its rows.
+    `words` has for each word its meaning and the number of its rows; `by_name` marks the rows that
+    name a system.
     """
 
     codes: NDArray[np.int8]
     strength: Floats | None
     words: dict[str, tuple[str, int]]
+    by_name: Flags
 
 
 def own_words(given: Mapping[Any, str] | str | None) -> dict[str, tuple[int, float]]:
@@ -140,7 +142,7 @@ def winners_of(
     words = _counted(texts.filter(pl.Series(~by_name)), meanings)
     named = texts.filter(pl.Series(by_name)).value_counts(sort=True).head(FEW_WORDS).rows()
     words |= {word: (f"the system of that name in {columns}", n) for word, n in named}
-    return Winners(codes, strength, words)
+    return Winners(codes, strength, words, by_name)
 
 
 def _counted(texts: pl.Series, meanings: Mapping[str, str]) -> dict[str, tuple[str, int]]:
@@ -156,7 +158,7 @@ def _remedy(counts: list[tuple[str, int]]) -> str:
     seen = ", ".join(f"{n:,} {word!r}" for word, n in counts)
     remedy = f"winner_words={{{meanings}}} says what each word means, a, b or tie (seen: {seen})"
     if all(word.lstrip("+-").replace(".", "", 1).isdecimal() for word, _ in counts):
-        return f"{remedy}; numbers of a scale: see the recipe 'Likert numbers'"
+        return f"{remedy}; numbers of a scale: convert --middle, or the recipe 'Likert numbers'"
     return f"{remedy}; names of systems are looked up in the columns system_a and system_b"
 
 
@@ -217,5 +219,5 @@ def lists_meant(
         problem = "the winner left may be the list of that name, or what was shown there"
         remedy = "sides='listed' means the list, sides='shown' what was shown there"
         refusals.add(named, problem, remedy)
-    named |= (sides == "shown") & (lists <= B)
+    named |= (sides == "shown") & (lists <= B) & ~winners.by_name
     return np.where(named, lists ^ swapped, lists)

@@ -42,7 +42,7 @@ def test_help_has_panels_and_an_example_a_line(helped, command):
     assert ("-o, --output" in page) == ("--output" in page)
     assert "-o, --format" not in page
     assert re.findall("<[a-z]|x[<>]=", page) == []
-    assert command == "convert" or len(re.findall("^  -", page, flags=re.MULTILINE)) <= 35
+    assert command == "convert" or len(re.findall("^  -", page, flags=re.MULTILINE)) <= 36
 
 
 def test_a_terminal_sees_panels(helped, monkeypatch):
@@ -114,7 +114,7 @@ def test_a_value_of_another_kind_is_named_in_a_plain_sentence(misuse, words, ref
         ("learn log.jsonl --holdot 0.3", "No such option: --holdot; the nearest is --holdout\n"),
         ("convert log.jsonl --colums a=b", "No such option: --colums; the nearest is --columns\n"),
         ("learn log.jsonl --somehow", "No such option: --somehow\n"),
-        ("learn log.csv --columns a=b", "No such option: --columns; dcglearn convert has it\n"),
+        ("learn log.csv --middle 4", "No such option: --middle; dcglearn convert has it\n"),
         ("audit log.jsonl --metric nDCG@10", "No such option: --metric\n"),
         ("learn log.jsonl --loss robus", "'logistic'; the nearest is robust.\n"),
         ("train a.svm --folder m --objective approxndcg", "'ridge'; the nearest is approx-ndcg.\n"),

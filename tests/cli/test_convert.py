@@ -16,13 +16,15 @@ def test_a_spreadsheet_becomes_a_native_log_with_its_sides(dcglearn, tmp_path):
     text = WIDE.replace("verdict", "winner")
     path, out = write(tmp_path, "sheet.csv", text), tmp_path / "log.jsonl"
     status, _, err = dcglearn("convert", path, "--winner-words", "both=tie", "-o", out)
-    words = '"Both" (tie) in 1 line, "Left" (a) in 1 line, "Right" (b) in 1 line, open in 1 line'
-    winners = f"the winner is {words}\n"
-    assert (status, err) == (0, f"{winners}wrote: {out} (4 lines, 2 positions)\n")
-    assert (
-        winners
-        in dcglearn("convert", write(tmp_path, "verdicts.csv", WIDE), "--winner-words", WORDS)[2]
-    )
+    columns_read = "columns: a = left_1 .. left_2, b = right_1 .. right_2"
+    winners = {"Both = tie (1)", "Left (1)", "Right (1)", "open (1)"}
+    printed = err.splitlines()
+    assert (status, printed[0]) == (0, columns_read)
+    assert {*printed[1].removeprefix("winners: ").split(", ")} == winners
+    assert printed[2:] == [f"wrote: {out} (4 lines, 2 positions)"]
+    verdicts = write(tmp_path, "verdicts.csv", WIDE)
+    err = dcglearn("convert", verdicts, "--winner-words", WORDS)[2]
+    assert "winner = verdict" in err and "Left = a (1)" in err
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert lines[1] == {"query": "q2", "a": [0, 0], "b": [1, 2], "winner": "b"}
     assert [line["winner"] for line in lines] == ["a", "b", "tie", "open"]
@@ -75,15 +77,18 @@ def test_ratings_words_and_likert_scales_are_converted(dcglearn, tmp_path):
     assert (status, err) == (0, "grades: 0 = Bad, 1 = Good\n")
     others = {"ratings_a": "5:1", "ratings_b": "3:1", "scale": ["Bad", "Good"]}
     assert json.loads(out) == {"a": [1, 0], "b": [0, 0], "winner": "a", "weight": 1.0, **others}
-    likert = write(tmp_path, "likert.csv", "a,b,label\n2 0,0 2,-3\n1 0,0 1,0\n")
-    status, out, err = dcglearn("convert", likert, "--positive", "b")
-    assert (status, err) == (0, 'the winner is "-3" (a) in 1 line, "0" (tie) in 1 line\n')
-    assert json.loads(out.splitlines()[0]) == {
-        "a": [2, 0],
-        "b": [0, 2],
-        "winner": "a",
-        "strength": 3.0,
+    likert = write(tmp_path, "likert.csv", "a,b,label\n2 0,0 2,1\n1 0,0 1,4\n0 1,2 0,6\n")
+    status, out, err = dcglearn("convert", likert, "--middle", 4)
+    assert status == 0 and "columns: winner = label" in err
+    assert {"1 = a:3 (1)", "4 = tie (1)", "6 = b:2 (1)"} == {
+        *err.splitlines()[1].removeprefix("winners: ").split(", ")
     }
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [(line["winner"], line["strength"]) for line in lines] == [
+        ("a", 3),
+        ("tie", 1),
+        ("b", 2),
+    ]
 
 
 def test_a_dry_run_prints_what_was_recognised(dcglearn, tmp_path):
@@ -94,15 +99,15 @@ def test_a_dry_run_prints_what_was_recognised(dcglearn, tmp_path):
     )
     status, out, err = dcglearn("learn", path, "--dry-run")
     assert (status, err) == (0, "")
-    assert "The log holds text, columns separated by semicolons; the columns used are" in out
-    assert "left_1 .. left_2 (a), right_1 .. right_2 (b), label (winner); the winner is" in out
+    assert "The columns used are " in out and "not used" not in out
+    assert "left_1 .. left_2 (a), right_1 .. right_2 (b), label (winner)" in out
     lines = [line.split() for line in out.splitlines()]
-    for words in ("column left_1 .. left_2 a", "column label winner", "column topic not used"):
+    for words in ("column left_1 .. left_2 a", "column label winner", "column topic query"):
         assert words.split() in lines
-    for words in ("tie tie 1", "Left a 1", "Right b 1", "open open 1"):
+    for words in ("tie tie 1", "Left left 1", "Right right 1", "open open 1"):
         assert ["winner", *words.split()] in lines
     assert "grades: 0 (3), 1 (7), 2 (2)\n" in out
-    for words in ("pair query list 1 2", "1 preferred 2 1", "1 to 0 1", "3 tied 1 1", "3 and 1 1"):
+    for words in ("pair query list 1 2", "1 q1 preferred 2 1", "1 q1 to 0 1", "3 q3 tied 1 1"):
         assert words.split() in lines
 
 
@@ -125,50 +130,58 @@ SHAPES = {
     "a column for each position": (
         "x.csv",
         "first_1,first_2,other_1,other_2,verdict\n2,1,0,1,-2\n1,0,2,0,3\n",
-        ["--columns", "a=first,b=other", "--positive", "b", "--depth", 1],
+        ["--columns", "a=first_{},b=other_{}", "--middle", 0, "--depth", 1],
     ),
     "lists of two lengths": ("x.csv", "a,b,winner\n2 1 0,0 1,a\n", ["--pad"]),
-    "a row for each document": (
+    "columns by pattern": (
         "x.csv",
-        "query,side,position,grade,winner\nq,a,1,2,b\nq,a,2,0,b\nq,b,1,2,b\nq,b,2,1,b\n",
-        ["--depth", 2],
-    ),
-    "columns by pattern, Windows-1252": (
-        "x.csv",
-        "Links 1;Links 2;Rechts 1;Rechts 2;Urteil;Prüfer\n2;0;0;2;a;Jörg\n0;1;1;0;b;Zoë\n".encode(
-            "cp1252"
-        ),
-        ["--columns", "a=Links {},b=Rechts {},winner=Urteil,rater=Prüfer", "--encoding", "cp1252"],
+        "Links 1;Links 2;Rechts 1;Rechts 2;Urteil;Prüfer\n2;0;0;2;a;Jörg\n0;1;1;0;b;Zoë\n",
+        ["--columns", "a=Links {},b=Rechts {},winner=Urteil,rater=Prüfer"],
     ),
     "rated lists": ("x.csv", "list,rating\n3 0,4\n0 3,1\n", ["--ratings", "--grades", 5]),
 }
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_options_read_is_written_for_all_commands(dcglearn, tmp_path, shape):
+def test_what_options_read_is_read_by_them_in_every_command(dcglearn, tmp_path, shape):
     name, text, options = SHAPES[shape]
     log, out = write(tmp_path, name, text), tmp_path / "log.jsonl"
     status, _, err = dcglearn("convert", log, *options, "-o", out)
     assert status == 0 and f"wrote: {out}" in err, err
-    status, _, err = dcglearn("learn", out, "--dry-run")
-    assert (status, err) == (0, "")
+    native = dcglearn("learn", out, "--dry-run")
+    assert native[::2] == (0, "")
+    if "--middle" in options:
+        return
+    told = dcglearn("learn", log, *options, "--dry-run")
+    assert told[::2] == (0, "")
+    assert told[1].splitlines()[0] == native[1].splitlines()[0]
+    if "--ratings" not in options:
+        assert dcglearn("ask", log, "-n", 1, *options)[0] == 0
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("list,rating\n1 0,5\n0 0,3\n", "(--ratings)"),
-        ("a,b,winner\n1 0,0 1,Links\n", 'winner_words="Links=?"'),
-        ("a,b,winner\n1 0,0 1,-2\n", "positive='a', or 'b'"),
-        ("a,b,verdict of Ann\n1 0,0 1,a\n", "columns= (--columns winner=NAME)"),
-        ("a,b,winner\nGood,Bad,a\n", "(--scale bad,good)"),
-        ("a,b,winner\nd1 d2,d2 d3,a\n", "give judgements (dl.io.join_judgements, --qrels)"),
+        ("a,b,winner\n1 0,0 1,Links\n", "--winner-words 'Links=?' says what"),
+        ("a,b,winner\n1 0,0 1,-2\n", "convert --middle, or the recipe 'Likert numbers'"),
+        ("a,b,verdict of Ann\n1 0,0 1,a\n", "--columns winner=..."),
+        ("a,b,winner\nGood Bad,Bad Good,a\n", "--scale takes the names of all grades"),
+        ("query,left,right,winner\nq,A,B,A\n", "see the recipe 'Documents judged elsewhere'"),
+        ("a,b,probability\n1 0,0 1,.8\n", "see the recipe 'Probabilities'"),
     ],
 )
-def test_refusals_name_the_option_that_would_help(misuse, tmp_path, text, words):
+def test_refusals_name_the_option_or_the_recipe_that_would_help(misuse, tmp_path, text, words):
     log = write(tmp_path, "x.csv", text)
-    for command in (("learn", log), ("ask", "--log", log), ("convert", log)):
+    for command in (("learn", log), ("ask", "--log", log), ("audit", log), ("convert", log)):
         misuse(words, *command)
+
+
+def test_columns_that_are_not_used_are_named(dcglearn, tmp_path):
+    log = write(tmp_path, "x.csv", "a,b,winner,rater_id,remark\n1 0,0 1,a,ann,nice\n")
+    lines = "columns: rater = rater_id; not used: remark\nwinners: a (1)\n"
+    assert dcglearn("convert", log)[2] == lines
+    assert dcglearn("learn", log, "--method", "qp", "-o", tmp_path / "dcg.json")[2] == lines
 
 
 def test_judgements_may_be_in_several_files(dcglearn, tmp_path):
@@ -180,27 +193,28 @@ def test_judgements_may_be_in_several_files(dcglearn, tmp_path):
     assert json.loads(out)["a"] == [2, 1]
 
 
+def test_thumbs_on_lists_of_documents_are_joined(dcglearn, tmp_path):
+    lines = ["query,docs,rating", "q,d1 d2,up", "q,d2 d1,down"]
+    thumbs = write(tmp_path, "thumbs.csv", "\n".join(lines))
+    qrels = write(tmp_path, "qrels.txt", "q 0 d1 2\nq 0 d2 0\n")
+    status, out, _ = dcglearn("convert", thumbs, "--ratings", "--qrels", qrels)
+    assert status == 0 and json.loads(out)["a"] == [2, 0] and json.loads(out)["b"] == [0, 2]
+
+
 def test_refusals_name_the_option(misuse, tmp_path):
     rated = write(tmp_path, "rated.csv", "list,rating\n1 0,5\n0 0,3\n")
     sheet = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "winner"))
     for arguments, words in {
-        ("learn", sheet, "--dry-run"): "line 4: winner is 'Both'; use a, b or tie",
+        ("learn", sheet, "--dry-run"): "row 3: winner is 'Both'; --winner-words",
+        ("convert", sheet, "--ratings", "--sides", "shown"): "--winner-words and --sides are for",
+        ("convert", sheet, "--ratings", "--middle", 4): "leave out --ratings",
+        ("convert", sheet, "--winner-words", "x=a", "--middle", 4): "leave out --winner-words",
         (
-            "convert",
-            sheet,
-            "--ratings",
-            "--positive",
-            "a",
-        ): "--winner-words and --positive are for pairs",
-        (
-            "learn",
-            rated,
-            "--workers",
-            2,
-            "--ratings",
-        ): "dcglearn convert FILE --ratings -o FILE.parquet makes",
-        ("convert", sheet, "--columns", "winner"): "--columns winner: give each usual name once",
+            *("learn", rated, "--workers", 2, "--ratings"),
+        ): "dcglearn convert LOG --ratings -o FILE.parquet makes",
+        ("convert", sheet, "--columns", "winner"): "give each usual name once",
         ("convert", sheet, "--equal-groups"): "--equal-groups goes with --ratings",
         ("convert", sheet, "-o", sheet, "--force", "--winner-words", WORDS): "sheet.csv",
+        ("learn", sheet, "--skip-bad", sheet): "sheet.csv",
     }.items():
         misuse(words, *arguments)

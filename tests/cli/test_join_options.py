@@ -28,10 +28,15 @@ def folder(here):
     return here
 
 
+@pytest.mark.filterwarnings("ignore:1 of 8 documents have no judgement")
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["log.jsonl", "--qrels", "qrels.txt"], [[[2, 1], [1, 0]], [[2, 0], [0, 2]]]),
+        (["log.jsonl", "--qrels", "qrels.txt"], [[[2, 1], [1, 0]], [[2, -1], [0, 2]]]),
+        (
+            ["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "drop"],
+            [[[2, 1], [1, 0]], [[2, -2], [0, 2]]],
+        ),
         (
             ["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "2"],
             [[[2, 1], [1, 0]], [[2, 2], [0, 2]]],
@@ -42,7 +47,7 @@ def folder(here):
 )
 def test_convert_joins(dcglearn, folder, options, expected):
     status, _, words = dcglearn("convert", *options, "-o", "joined.jsonl")
-    assert status == 0 and "looked up: " in words and "wrote: joined.jsonl" in words
+    assert status == 0 and "winners: " in words and "wrote: joined.jsonl" in words
     log = read_preferences(folder / "joined.jsonl")
     assert [
         [a, b] for a, b in zip(log.preferred.tolist(), log.other.tolist(), strict=True)
@@ -53,36 +58,58 @@ def test_convert_joins(dcglearn, folder, options, expected):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["log.jsonl"], "a holds 'd1', which is no grade; for names of documents, give judgements"),
+        (["log.jsonl"], "a holds the grade 'd1'"),
         (["log.jsonl", "--run-a", "old.txt"], "--run-a, --run-b and --qrels go together"),
-        (
-            ["log.jsonl", "--qrels", "qrels.txt", "--ratings"],
-            "--qrels is for pairs: leave it out with --ratings",
-        ),
-        (
-            ["log.jsonl", "--qrels", "qrels.txt", "--scale", "Bad,Good"],
-            "line 1: grade holds the grade 2, outside -2..1; the scale is Bad, Good: name more",
-        ),
-        (
-            [
-                *("log.jsonl", "--run-a", "old.txt", "--run-b", "new.txt"),
-                *("--qrels", "qrels.txt", "--best-grade", "1"),
-            ],
-            "turn those of the judgements round in their file",
-        ),
+        (["log.jsonl", *RUNS], "--run-a, --run-b and --qrels go together"),
+        (["log.jsonl", "--qrels", "qrels.txt", "--ratings"], "no 'rating'"),
+        (["log.jsonl", "--qrels", "qrels.txt", "--scale", "Bad,Good"], "qrels.txt"),
         (
             ["log.jsonl", "--qrels", "qrels.txt", "--inconsistent", "half"],
             "give the column swapped",
         ),
         (
             ["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "zero"],
-            "give a grade, or one of worst",
+            "give unknown, drop or a grade",
         ),
         (["log.jsonl", "--qrels", "qrels.txt", "-o", "qrels.txt", "--force"], "qrels.txt"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(misuse, folder, options, message):
     misuse(message, "convert", *options)
+
+
+SHEETS = {
+    "letters": ("query,left,right,winner", "q,A,B,A", "q,B,A,A"),
+    "sides": ("query,left,right,winner", "q,old,new,left", "q,new,old,right"),
+    "names of systems": ("query,left_model,right_model,winner", "q,A,B,old", "q,B,A,old"),
+    "systems of a and b": ("query,system_a,system_b,winner", "q,old,new,a", "q,new,old,b"),
+    "ties too": ("query,Left,Right,winner", "q,A,B,A", "q,B,A,Right", "q,B,A,tie"),
+}
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_a_sheet_that_says_which_run_stood_where_is_read_by_it(dcglearn, folder, sheet):
+    (folder / "sheet.csv").write_text("\n".join(SHEETS[sheet]))
+    joined = ("--qrels", "qrels.txt", *RUNS, "--depth", "2", "-o", "log2.jsonl")
+    status, _, words = dcglearn("convert", "sheet.csv", *joined)
+    assert status == 0 and "columns: a is the run in the column " in words and "won: old 2" in words
+    log = read_preferences(folder / "log2.jsonl", as_is=True)
+    assert log.preferred[:2].tolist() == [[2, 1]] * 2 and log.other[:2].tolist() == [[0, 2]] * 2
+
+
+REFUSED_SHEETS = {
+    "the list or the run": ("query,left,right,winner", "q,old,new,A", "q,new,old,A"),
+    "both say what was shown left": ("query,left,right,swapped,winner", "q,A,B,no,A"),
+    "a and b are not the two runs": ("query,left,right,winner", "q,Alpha,Beta,Alpha"),
+    "which run stood on one side": ("query,left,winner", "q,A,left"),
+    "has not the query": ("query,winner", "r,A"),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED_SHEETS)
+def test_a_sheet_that_could_mean_either_run_is_refused(misuse, folder, words):
+    (folder / "sheet.csv").write_text("\n".join(REFUSED_SHEETS[words]))
+    misuse(words, "convert", "sheet.csv", "--qrels", "qrels.txt", *RUNS)
 
 
 @pytest.mark.filterwarnings("ignore:the log counts for")
@@ -103,8 +130,8 @@ def test_learn_reports_raters_who_judged_the_same(dcglearn, folder):
         and report["raters"]["consistency"]["value"] == 0
     )
     assert report["total_weight"] == 8
-    words = dcglearn("convert", "log.jsonl", "--qrels", "qrels.txt", "-o", "joined.jsonl")[2]
-    assert "looked up: 8 documents, 1 document without a judgement" in words
+    with pytest.warns(UserWarning, match="1 of 8 documents have no judgement"):
+        dcglearn("convert", "log.jsonl", "--qrels", "qrels.txt", "-o", "joined.jsonl")
     assert "raters" not in json.loads(dcglearn("learn", "joined.jsonl", "--json")[1])
 
 

@@ -17,7 +17,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.cli.terminal import Escaped
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
-from dcglearn.readers.superseded import REASONS
+from dcglearn.reading.pairs import REASONS
 from tests.makers import COMMAND
 
 ROOT = Path(__file__).parents[2]
@@ -285,8 +285,9 @@ def test_a_noun_agrees_with_its_number(n, things, text):
 
 
 def test_reasons_to_leave_lines_out_agree():
-    assert [number_of(1, reason) for reason in REASONS.values()] == [
-        "1 superseded verdict",
+    assert [number_of(1, reason) for reason in REASONS] == [
+        "1 open question",
         "1 verdict already read under the same id",
+        "1 superseded verdict",
         "1 line withdrawing a verdict",
     ]

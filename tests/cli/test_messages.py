@@ -1,0 +1,27 @@
+"""Messages of readers on the command line."""
+
+import pytest
+
+from dcglearn.cli.messages import as_options
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (
+            "columns={'winner': 'Which is better?'} takes",
+            "--columns 'winner=Which is better?' takes",
+        ),
+        ("columns={'a': 'Left {}', 'b': ''}", "--columns 'a=Left {},b='"),
+        ("winner_words={\"it's\": '?', '}': 'a'} says", "--winner-words 'it'\"'\"'s=?,}=a' says"),
+        ("scale=['2', '1']: raise", "--scale 2,1: raise"),
+        ("give scale= or columns=.", "give --scale or --columns."),
+        ("n_grades=5 insists; sides='listed'", "--grades 5 insists; --sides listed"),
+        ("as_is=True (--as-is)", "--as-is"),
+        ("scale= (--scale Bad,Good) names them", "--scale Bad,Good names them"),
+        ("logs/scale=3/a.parquet, myscale=3", "logs/scale=3/a.parquet, myscale=3"),
+        ("scale=[a, b]", "scale=[a, b]"),
+    ],
+)
+def test_keywords_become_options(message, words):
+    assert as_options(message) == words
