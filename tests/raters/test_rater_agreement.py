@@ -86,8 +86,18 @@ def line(query, rater, winner, docs="ab", grades=((2, 0), (0, 1)), **columns):
     }  # fmt: skip
 
 
+def flat(judgement):
+    """Return a judgement whose documents stand in columns of their own."""
+    columns = dict(judgement)
+    for side in "ab":
+        if isinstance(judgement[side][0], dict):
+            columns[f"docs_{side}"] = [item["doc"] for item in judgement[side]]
+            columns[side] = [item["grade"] for item in judgement[side]]
+    return columns
+
+
 def agreement_of(lines):
-    return rater_agreement(read_preferences(lines, as_is=True), errors=False)
+    return rater_agreement(read_preferences([*map(flat, lines)], as_is=True), errors=False)
 
 
 RAGGED = {"ann": "aaaaa", "bob": "aaaaa", "cem": "aa__a", "dea": "aaaab", "eva": "a_aaa"}
