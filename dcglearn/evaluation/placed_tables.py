@@ -44,6 +44,9 @@ from dcglearn.reading.scale import BAD, COMMAS, Scale
 from dcglearn.reading.tables import Refusals, Table, files_of, table_of, table_of_bytes
 from dcglearn.reading.texts import MISSING, text
 
+LIST = r"^(\[(\]|[\[\{\"0-9-])|\{[\}\"]).*"
+"""Beginning of a list or an object of JSON, which is no name."""
+
 
 @dataclass(frozen=True)
 class Placed:
@@ -210,6 +213,7 @@ def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
     """Return names as text, which every row has."""
     texts = text(cells)
     refusals.add(texts == "", f"{role} is missing")
+    refusals.add(texts.str.contains(LIST), f"{role} is", "use text or an integer", texts)
     has_lines = texts.str.contains("[\n\r]")
     refusals.add(has_lines, f"{role} holds a line end:", "is a quotation mark missing?", texts)
     return texts

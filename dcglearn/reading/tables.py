@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ from dcglearn.reading.texts import text
 
 FIRST_LINES = 100
 """How many lines of JSON are asked for their keys before all are."""
+
+_LOG = logging.getLogger(__name__)
 
 YOURSELF = (
     "read it with polars; see the recipe 'No names, titles above, another encoding, another sheet'"
@@ -189,6 +192,7 @@ def _without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
         frame, kept = frame.filter(~is_blank), np.flatnonzero(~is_blank)
     if frame.is_empty():
         raise InputError(f"{name} has no row below a header; if it is elsewhere, {YOURSELF}")
+    _LOG.info("%s: %d rows", name, frame.height)
     return Table(frame, parts, kept)
 
 

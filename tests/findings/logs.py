@@ -7,7 +7,6 @@ import numpy as np
 import dcglearn as dl
 from dcglearn.cli.rankers import TrainingReport
 from dcglearn.logs.preference_pairs import Agreement
-from dcglearn.readers.winner_words import Winners
 from tests.makers import random_log
 
 
@@ -23,22 +22,17 @@ def results():
     yield random_log(60, "free").agreement(dl.DCG.standard(5, 10))
     yield Agreement(0.0, 0.0, 0.0)
 
-    # how logs were read: sides, names of systems, numbers, ratings, nothing decided
+    # how logs were read: sides, names of systems, own words, ratings
     a, b = [2, 0], [0, 2]
-    sides = [{"a": a, "b": b, "order": "BA", "verdict": side} for side in ("right", "same")]
+    sides = [{"a": a, "b": b, "shown_first": "b", "verdict": side} for side in ("right", "same")]
     names = {"a": a, "b": b, "model_a": "old", "model_b": "new", "winner": "old", "more": "<b>"}
-    numbers = [{"a": a, "b": b, "label": 3 - i} for i in range(60)]
     for log, options in (
         (sides, {}),
         ([names], {}),
-        (numbers, {"positive": "a"}),
         ([{"a": a, "b": b, "winner": "x|y"}], {"winner_words": {"x|y": "a"}}),
     ):
-        recognised = dl.read_preferences(log, as_is=True, **options).recognised
-        yield recognised
-        yield recognised.winners
+        yield dl.read_preferences(log, as_is=True, **options).recognised
     yield dl.read_ratings([{"list": a, "rating": 3}, {"list": b, "rating": 1}]).recognised
-    yield Winners(np.zeros(0, int), {})
 
     # points of the path of a sparse ranker, the last without a feature
     queries = dl.simulate.letor_queries(12, n_features=6, sizes=(5, 9), random_state=0)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dcglearn.evaluation.tables import JUDGEMENT
+from dcglearn.reading.contract import JUDGED, plain
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
@@ -145,11 +145,11 @@ def amount(value: object) -> float:
 
 
 def column_names(names: list[str], role: str) -> str | None:
-    lower = [name.strip(" \t\n\r\v\f").lower() for name in names]
-    alias = next((alias for alias in JUDGEMENT[role].names if alias in lower), None)
-    if alias is not None and lower.count(alias) > 1:
+    aliases = map(plain, JUDGED[role].names.split())
+    its = next((its for alias in aliases if (its := [x for x in names if plain(x) == alias])), [])
+    if len(its) > 1:
         raise Refused
-    return alias
+    return its[0] if its else None
 
 
 def rows_of(records: list[dict], names: list[str]) -> list:
@@ -182,9 +182,8 @@ def csv_table(data: bytes) -> list:
         parsed.pop()
     if any(len(fields) != len(names) for fields in parsed[1:]):
         raise Refused
-    lower = [name.lower() for name in names]
     records = [
-        dict(zip(lower, (f.strip(BLANK) for f in fields), strict=True)) for fields in parsed[1:]
+        dict(zip(names, (f.strip(BLANK) for f in fields), strict=True)) for fields in parsed[1:]
     ]
     return rows_of(records, names)
 
@@ -207,12 +206,12 @@ def json_table(data: bytes) -> list:
         pairs = from_json(line, object_pairs_hook=Pairs)
         if not isinstance(pairs, Pairs):
             raise Refused
-        keys = [key.lower() for key, _ in pairs]
+        keys = [key for key, _ in pairs]
         first = keys if first is None else first
         used = {column_names(first, role) for role in ("query", "document", "grade")}
         if any(keys.count(key) > 1 for key in used):
             raise Refused
-        records.append({key.lower(): value for key, value in pairs})
+        records.append(dict(pairs))
     return rows_of(records, first or [])
 
 

@@ -18,15 +18,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from dcglearn.readers.long_tables import open_shaped
-from dcglearn.readers.read_table import columns_of
-from tests.readers.line_by_line import read_carefully
 
 from dcglearn.cli.app import main
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.sources import zstd
-from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import read_candidates
 from dcglearn.judge.pages import asked_by_page, page_of
 from dcglearn.metrics.dcg import DCG
@@ -35,11 +31,6 @@ from dcglearn.rankers.loading import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
-from dcglearn.readers.column_roles import PREFERENCE, RATING
-from dcglearn.readers.line_formats import errors_in
-from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.openers import opener_of
-from dcglearn.readers.shown_order import with_lists
 from dcglearn.reading.answers import read_answers
 from dcglearn.reading.read import read_preferences, read_ratings
 from tests.hostile import referees
@@ -67,48 +58,6 @@ def _runs(path: Path) -> list:
 
 def _sorted(referee: Callable[[bytes], list]) -> Callable[[bytes], list]:
     return lambda data: sorted(referee(data))
-
-
-def _log(roles: dict) -> tuple[Callable[[Path], Any], Callable[[Path], Any]]:
-    """Return the reader of a log's columns, and the careful pass over the same bytes as its
-    referee."""
-
-    def columns(path: Path, *, careful: bool) -> list:
-        name, opener = opener_of(path, roles)
-        with errors_in(name):
-            source = open_shaped(opener, roles, LogMapping())
-        mapping = LogMapping()
-        if careful:
-            table, _ = read_carefully(name, source, mapping, None)
-            if "winner" in table:
-                table["winner"] = with_lists(
-                    table["winner"], table.get("swapped"), source, mapping.sides
-                )
-        else:
-            table, *_ = columns_of(name, source, mapping)
-        table.pop("id", None)
-        texts = ("query", "rater", "group", "supersedes")
-        return [
-            (
-                role,
-                np.asarray(getattr(values, "codes", values))
-                .astype(str if role in texts else float)
-                .tolist(),
-            )
-            for role, values in sorted(table.items())
-        ]
-
-    def read(path: Path) -> list:
-        read_ratings(path) if roles is RATING else read_preferences(path)
-        return columns(path, careful=False)
-
-    def referee(path: Path) -> list:
-        try:
-            return columns(path, careful=True)
-        except InputError as error:
-            raise Refused from error
-
-    return read, referee
 
 
 def _queries(path: Path) -> list:
@@ -187,13 +136,6 @@ LOG_WIDE = (
     "left_1;left_2;right_1;right_2;winner\n"
     + "".join(f"{i % 3};2;1;{i % 4};{i % 2 + 1}\n" for i in range(12))
 ).encode()
-LOG_LONG = "query,side,position,grade,winner\n" + "".join(
-    f"q{i},{side},{k},{(i * k + len(side)) % 4},left\n"
-    for i in range(3)
-    for side in ("left", "right")
-    for k in (1, 2)
-)
-LOG_SPREAD = "\n".join(json.dumps(json.loads(line), indent=1) for line in LOG.splitlines()).encode()
 LOG_ARRAY = b"[" + LOG.strip().replace(b"\n", b",\n") + b"]"
 QUEPID = b"query,docid,rating\nbeer,d1,3\nbeer,d2,0\nwine\nwine,d3,1\n"
 RATINGS = "".join(
@@ -259,10 +201,9 @@ TABLES = {
     "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
 }
 LOGS = {
-    "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *_log(PREFERENCE)),
+    "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, read_preferences),
     "preferences in other forms": Target(
-        {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY, "o.json": LOG_SPREAD},
-        *_log(PREFERENCE),
+        {"w.csv": LOG_WIDE, "a.json": LOG_ARRAY}, read_preferences
     ),
     "preferences in zstd": Target(
         {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)}, read_preferences
@@ -270,7 +211,7 @@ LOGS = {
     "visible directions": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, _visible),
     "candidates": Target({"c.jsonl": CANDIDATES}, _candidates),
     "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
-    "ratings": Target({"r.jsonl": RATINGS}, *_log(RATING)),
+    "ratings": Target({"r.jsonl": RATINGS}, read_ratings),
     "answers": Target({"a.jsonl": ANSWERS}, read_answers),
 }
 FILES = {

@@ -11,7 +11,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.judge.candidates import read_candidates
 from dcglearn.judge.replies import verdict_of
-from dcglearn.readers.winner_words import WINNERS
+from dcglearn.reading.winners import WORDS
 from tests.judge.makers import TRUTH, candidates, lines
 from tests.makers import refused, write_lines
 
@@ -208,9 +208,9 @@ def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_name
 )
 def test_a_verdict_is_read_only_where_it_is_clear(text, verdict):
     code = verdict_of(
-        text, {word: WINNERS[word] for word in ("a", "b", "tie")}, {"winner", "verdict", "answer"}
+        text, {word: WORDS[word] for word in ("a", "b", "tie")}, {"winner", "verdict", "answer"}
     )
-    assert code == (None if verdict is None else WINNERS[verdict])
+    assert code == (None if verdict is None else WORDS[verdict])
 
 
 def test_documents_are_looked_up_for_candidates_that_name_them(tmp_path):

@@ -7,7 +7,6 @@ import pytest
 import dcglearn as dl
 from dcglearn.parts.parquet_pieces import pieces
 from dcglearn.parts.parted_log import SKETCH, Sketch, sketch_of
-from dcglearn.readers.mapping import LogMapping
 from dcglearn.reading.preferences import Preferences
 from tests.makers import TRUTH, random_log, refused, rich_log
 
@@ -60,7 +59,7 @@ def test_equal_lists_and_open_questions_are_left_out_and_counted(tmp_path, parte
 def test_large_row_groups_are_read_in_batches_and_small_files_together(tmp_path):
     log = random_log(3000)
     saved(log, tmp_path, 30)
-    found = pieces(sorted(map(str, tmp_path.glob("*.parquet"))), LogMapping(), 1000)
+    found = pieces(sorted(map(str, tmp_path.glob("*.parquet"))), {}, 1000)
     assert [piece.n for piece in found] == [1000, 1000, 1000]
     assert sum(len(piece.slices) for piece in found) == 30
 

@@ -1,1 +1,0 @@
-"""Any file, frame or list of records into a log of preferences."""
