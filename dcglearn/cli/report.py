@@ -147,7 +147,7 @@ class Report(Findings):
         # how far it can be trusted
         if self.comparison is not None:
             by = self.comparison.by
-            units = {"bootstrap_by": by, "by": self.held_out_by or by}
+            units = {"intervals_by": by, "by": self.held_out_by or by}
             values["held_out"] = {**self.comparison.to_dict(), **units}
         if self.no_bands:
             values["bands"] = {"none": self.no_bands}
