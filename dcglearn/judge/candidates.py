@@ -152,9 +152,6 @@ def read_candidates(
     n_grades: int | None = None,
     *,
     documents: PathLike | None = None,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[Any] | str | None = None,
     columns: Mapping[str, str] | str | None = None,
 ) -> Candidates:
     """Read pairs that could be judged; parameters are those of `read_preferences`.
@@ -180,9 +177,9 @@ def read_candidates(
     from dcglearn.reading.values import values_of
 
     table = table_of(path)
-    _, values, levels, refusals = values_of(table, CANDIDATE, own_names(columns), scale, n_grades)
+    _, values, levels, refusals = values_of(table, CANDIDATE, own_names(columns), None, n_grades)
     refusals.check()
-    lists = fitted([values["a"], values["b"]], depth, pad=pad)
+    lists = fitted([values["a"], values["b"]], None, pad=False)
 
     # each row is a pair
     rows = zip(*(grades.tolist() for grades in lists), strict=True)
@@ -190,7 +187,7 @@ def read_candidates(
     for number, (a, b) in enumerate(rows):
         with errors_in(table.place(number)):
             row = {role: value[number] for role, value in values.items()}
-            extra = _extras(row, len(a), depth, named=documents is not None)
+            extra = _extras(row, len(a), named=documents is not None)
             pairs.append(Pair(str(row.get("query", "")), tuple(a), tuple(b), **extra))
 
     lacking = _look_up(pairs, documents)
@@ -198,14 +195,14 @@ def read_candidates(
     return replace(candidates, grade_names=levels.names and list(levels.names))
 
 
-def _extras(row: Fields, n_items: int, depth: int | None, *, named: bool) -> Fields:
+def _extras(row: Fields, n_items: int, *, named: bool) -> Fields:
     """Return the intent and items of a row; with `named`, items are names of documents."""
     items = {}
     for side in ("a", "b"):
         role = f"docs_{side}" if named else f"items_{side}"
         cell = row.get(role)
         its: Any = cell.split("\t") if named and cell else cell and json.loads(cell)
-        items[f"items_{side}"] = checked_items(its or None, role, n_items, depth)
+        items[f"items_{side}"] = checked_items(its or None, role, n_items)
     if (items["items_a"] is None) != (items["items_b"] is None):
         raise InputError("items for one list only; give items_a and items_b, or neither")
     return {"intent": _text(row.get("intent"), "intent", 2000), **items}
@@ -229,9 +226,7 @@ def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> Counts:
     return {"documents without a text": lacking} if lacking else {}
 
 
-def checked_items(
-    items: Any, role: str, n_items: int, depth: int | None = None
-) -> tuple[Item, ...] | None:
+def checked_items(items: Any, role: str, n_items: int) -> tuple[Item, ...] | None:
     """Return a list's items by position, or None; raise InputError if wrong.
 
     Items have the fields of `TEXT_LIMITS`.
@@ -242,7 +237,6 @@ def checked_items(
         raise InputError(f"{role} is {items!r}, not a list of objects with title, snippet, url")
 
     # one for each grade
-    items = items[:depth]
     if len(items) != n_items:
         raise InputError(
             f"{role} has {len(items)} items for {n_items} grades; "

@@ -154,10 +154,11 @@ def test_lines_are_those_of_a_log(context, written, tmp_path):
         {
             **{"query": f"q {i}", "a": [2, i % 2], "b": [0, 1], "items_b": ["two", None]},
             **{"items_a": [item, {"title": "b", "url": "https://example.org"}]},
+            "scale": ["bad", "fair", "good"],
         }
         for i in range(12)
     ]
-    pairs = read_candidates(write_lines(tmp_path / "pairs.jsonl", given), scale="bad,fair,good")
+    pairs = read_candidates(write_lines(tmp_path / "pairs.jsonl", given))
     page = enter(context, written(pairs, practice=True, checks=0.5))
     keys = "fjgbsfujfjgf"
     for number, key in enumerate(keys):
