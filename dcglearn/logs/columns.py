@@ -33,27 +33,21 @@ from dcglearn.logs.unique_rows import size_of
 class Column:
     """What a column holds of each pair.
 
-    `kind` is positive, number, label, flag, side (whether the other list was shown first),
-    documents, identity or status. `names` are those that files give it, in lower case; the first is
-    written, and a column of documents has one for each list, ending in _a and _b. `missing` is the
-    value of a pair that lacks the column where others have it, None if then no pair may have it,
-    and a `uniform` column has a value on every line of a file or on none. Learners, and so logs in
-    parts, use only the columns that are `learned`.
+    `kind` is positive, number, label, text (a label of any length), flag or documents. `missing`
+    is the value of a pair that lacks the column where others have it, None if then no pair may have
+    it. Learners, and so logs in parts, use only the columns that are `learned`. The names that
+    files give to columns stand in the contract of reading.
     """
 
     kind: str
     meaning: str
-    names: tuple[str, ...]
     missing: Any = None
-    uniform: bool = False
     learned: bool = False
 
 
-def _column(kind: str, meaning: str, names: str = "", **about: Any) -> Any:
+def _column(kind: str, meaning: str, missing: Any = None, *, learned: bool = False) -> Any:
     """Return the field of a column, which is None where a log lacks it."""
-    return field(
-        default=None, metadata={"column": Column(kind, meaning, tuple(names.split()), **about)}
-    )
+    return field(default=None, metadata={"column": Column(kind, meaning, missing, learned)})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,27 +60,17 @@ class Columns:
     n_grades: int
 
     # an entry a pair
-    id: NDArray[np.object_] | None = _column(
-        "identity", "which judgement it is, any text", "id", missing=""
-    )
-    query: NDArray[np.str_] | None = _column(
-        "label", "for which query", "query query_id qid q_id", missing=""
-    )
-    rater: NDArray[np.str_] | None = _column(
-        "label", "who judged", "rater user judge assessor annotator", missing="", learned=True
-    )
+    id: NDArray[np.object_] | None = _column("text", "which judgement it is, any text", missing="")
+    query: NDArray[np.str_] | None = _column("label", "for which query", missing="")
+    rater: NDArray[np.str_] | None = _column("label", "who judged", missing="", learned=True)
     weight: Floats | None = _column(
-        "positive", "how often the pair counts, above 0", "weight count", missing=1.0, learned=True
+        "positive", "how often the pair counts, above 0", missing=1.0, learned=True
     )
     strength: Floats | None = _column(
-        "positive", "how clearly the winner wins, above 0", "strength", missing=1.0, learned=True
+        "positive", "how clearly the winner wins, above 0", missing=1.0, learned=True
     )
     margin: Floats | None = _column(
-        "number",
-        'the difference of utility that the QP asks for with `margin="log"`',
-        "margin",
-        uniform=True,
-        learned=True,
+        "number", 'the difference of utility that the QP asks for with `margin="log"`', learned=True
     )
     tie: Flags | None = _column(
         "flag",
@@ -95,38 +79,22 @@ class Columns:
         learned=True,
     )
     swapped: Flags | None = _column(
-        "side",
-        "whether the pair was shown the other way round",
-        "swapped shown_left shown_first",
-        uniform=True,
-        learned=True,
+        "flag", "whether the pair was shown the other way round", learned=True
     )
     docs: NDArray[np.object_] | None = _column(
-        "documents",
-        "the names of the documents of both lists by position",
-        "docs documents",
-        uniform=True,
+        "documents", "the names of the documents of both lists by position"
     )
     segment: NDArray[np.str_] | None = _column(
-        "label",
-        'the kind of the query or of the rater, such as "navigational"',
-        "segment",
-        missing="",
+        "label", 'the kind of the query or of the rater, such as "navigational"', missing=""
     )
     time: NDArray[np.str_] | None = _column(
-        "label", "when it was judged, such as 2026-03-01", "time timestamp", missing=""
+        "label", "when it was judged, such as 2026-03-01", missing=""
     )
     tie_kind: NDArray[np.str_] | None = _column(
-        "label",
-        'the kind of a tie, such as "both good"; kept, not modelled',
-        "tie tie_kind",
-        missing="",
+        "label", 'the kind of a tie, such as "both good"; kept, not modelled', missing=""
     )
     status: NDArray[np.object_] | None = _column(
-        "status",
-        'whether it was accepted, such as "Approved"',
-        "status assignmentstatus assignment_status approved",
-        missing="",
+        "text", 'whether it was accepted, such as "Approved"', missing=""
     )
 
     # names of the grades, or of the documents in their place
@@ -316,9 +284,8 @@ CHECKS: dict[str, Callable[[Any, str, int], NDArray[Any]]] = {
     "positive": partial(pair_values, positive=True),
     "number": pair_values,
     "flag": _flags,
-    "side": _flags,
     "label": _labels,
     "documents": _documents_text,
-    **dict.fromkeys(("identity", "status"), partial(_labels, are_short=False)),
+    "text": partial(_labels, are_short=False),
 }
 """The checks of columns by their kind: they take values, the name and the number of pairs."""

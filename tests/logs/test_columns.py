@@ -10,6 +10,7 @@ import pytest
 
 from dcglearn.logs.columns import COLUMNS, ColumnValues
 from dcglearn.parts.parted_log import joined
+from dcglearn.reading.contract import JUDGEMENT
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_preferences
 from tests.makers import refused
@@ -19,10 +20,8 @@ VALUES = {
     "positive": [0.5, 2.0, 3.0],
     "number": [-1.0, 0.0, 2.5],
     "label": ["x", "y", "x"],
-    "identity": ["1", "2", "3" * 300],
-    "status": ["Approved", "", "Rejected"],
+    "text": ["1", "", "3" * 300],
     "flag": [False, True, False],
-    "side": [True, False, True],
     "documents": [[["d1", "d2"], ["d2", "d3"]]] * 2 + [[["d3", "d4"], ["d4", "d1"]]],
 }
 
@@ -78,13 +77,11 @@ def test_an_unknown_column_is_refused():
         Preferences([[1, 0]], [[0, 1]], wieght=[1])
 
 
-@pytest.mark.parametrize("name", [name for name in COLUMNS if COLUMNS[name].names])
+@pytest.mark.parametrize("name", [name for name in COLUMNS if name != "tie"])
 def test_the_page_of_formats_shows_every_column(name):
     column = COLUMNS[name]
-    keys = [
-        f"{column.names[0]}{side}"
-        for side in (("_a", "_b") if column.kind == "documents" else ("",))
-    ]
+    ends = ("_a", "_b") if column.kind == "documents" else ("",)
+    keys = [JUDGEMENT[f"{name}{end}"].names.split()[0] for end in ends]
     assert (
         f"| {', '.join(f'`{key}`' for key in keys)} | {column.meaning}; optional |"
         in PAGE.read_text()
