@@ -6,16 +6,17 @@ import contextlib
 import logging
 import uuid
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 
 from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.inputs import expand_paths, is_path
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.parts.parquet_pieces import (
@@ -33,7 +34,7 @@ from dcglearn.parts.parquet_pieces import (
     with_scale,
 )
 from dcglearn.parts.parted_log import OfPart, PartedLog, checked_scale, facts_of, on_scale
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.preferences import Preferences, ReadingOptions, as_preferences
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -123,6 +124,7 @@ class DaskLog(PartedLog):
     ...     utility = dl.UtilityLearner().fit(log).utility_
     """
 
+    @spelled_out(ReadingOptions)
     def __init__(
         self,
         log: Any,
@@ -130,11 +132,12 @@ class DaskLog(PartedLog):
         *,
         n_grades: int | None = None,
         partitions: int | None = None,
+        columns: Mapping[str, str] | str | None = None,
         as_is: bool = False,
-        **options: Any,
+        **reading: Unpack[ReadingOptions],
     ) -> None:
         # the scale, as far as it is known before reading
-        options["n_grades"] = n_grades
+        options: Fields = {**reading, "n_grades": n_grades, "columns": columns}
         refuse_options_of_whole(options)
         files = expand_paths(log, PARQUET) if is_path(log) else []
         first: list[Any] = [scanned(path) for path in files]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dcglearn.reading.recognised import Recognised
+
+
+class ListOptions(TypedDict, total=False):
+    """Keywords of `read_ratings` for lists in memory, for type checkers and signatures."""
+
+    depth: int | None
+    pad: bool
+    scale: Sequence[Any] | str | None
+    as_is: bool
+    skip_bad: PathLike | None
+
+
+class ReadingOptions(ListOptions, total=False):
+    """Keywords of `read_preferences` but for columns, for type checkers and signatures."""
+
+    winner_words: Mapping[Any, str] | str | None
+    sides: Literal["shown", "listed"] | None
 
 
 class Preferences(PreferencePairs, Shown):
@@ -160,6 +177,7 @@ class Preferences(PreferencePairs, Shown):
         return log.changed(documents=tuple(str(document) for document in documents))
 
     @classmethod
+    @spelled_out(ListOptions)
     def from_ratings(
         cls,
         lists: ArrayLike,
@@ -170,7 +188,7 @@ class Preferences(PreferencePairs, Shown):
         *,
         segment: ArrayLike | None = None,
         equal_groups: bool = False,
-        **options: Any,
+        **options: Unpack[ListOptions],
     ) -> Self:
         """Build from rated lists: of two with different ratings, the higher rated is preferred.
 
@@ -202,7 +220,15 @@ class Preferences(PreferencePairs, Shown):
         return read_rated(cls, rows, n_grades, equal_groups=equal_groups, **options)
 
     @classmethod
-    def from_frame(cls, frame: Any, n_grades: int | None = None, **options: Any) -> Self:
+    @spelled_out(ReadingOptions)
+    def from_frame(
+        cls,
+        frame: Any,
+        n_grades: int | None = None,
+        *,
+        columns: Mapping[str, str] | str | None = None,
+        **options: Unpack[ReadingOptions],
+    ) -> Self:
         """Build from a table of polars, pandas or Arrow.
 
         Options and errors are those of `read_preferences`; rows are counted from 1.
@@ -219,15 +245,16 @@ class Preferences(PreferencePairs, Shown):
         """
         from dcglearn.reading.pairs import read_pairs
 
-        return read_pairs(cls, frame, n_grades, **options)
+        return read_pairs(cls, frame, n_grades, columns=columns, **options)
 
     @classmethod
+    @spelled_out(ReadingOptions)
     def from_records(
         cls,
         records: Iterable[Any],
         columns: Sequence[str] = ("a", "b", "winner"),
         n_grades: int | None = None,
-        **options: Any,
+        **options: Unpack[ReadingOptions],
     ) -> Self:
         """Build from dictionaries with the columns of `read_preferences`, or from tuples.
 

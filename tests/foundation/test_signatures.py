@@ -7,6 +7,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
+from dcglearn.reading.preferences import ReadingOptions
 
 NAMED_ELSEWHERE = {"BoostedRanker"}
 """Classes whose further keywords are those of LightGBM."""
@@ -73,10 +74,10 @@ def test_no_signature_is_a_wall_of_types():
         assert max(map(len, annotations), default=0) <= 100, name
 
 
-@pytest.mark.parametrize("function", [dl.read_preferences, dl.read_ratings, dl.read_questions])
+@pytest.mark.parametrize("function", [dl.read_preferences, dl.Preferences.from_frame])
 def test_readers_show_their_options(function):
     parameters = inspect.signature(function).parameters
-    assert parameters.keys() >= {"n_grades", "depth", "pad", "scale", "columns"}
+    assert parameters.keys() >= ReadingOptions.__annotations__.keys()
     assert parameters["pad"].default is False and parameters["depth"].default is None
 
 
@@ -104,7 +105,6 @@ def test_simulators_show_the_options_of_the_judge():
             assert name in shown
 
 
-LOG = [([1, 0], [0, 1], "a")]
 JUDGED, RUN = {"q": {"a": 1, "b": 0}}, {"mine": {"q": {"a": 1.0, "b": 2.0}}}
 TRUTH = dl.simulate.ground_truth("D1")
 
@@ -112,10 +112,6 @@ TRUTH = dl.simulate.ground_truth("D1")
 @pytest.mark.parametrize(
     ("call", "nearest"),
     [
-        (lambda: dl.read_preferences(LOG, dept=2), "depth"),
-        (lambda: dl.Preferences.from_records(LOG, winner_word={"a": "b"}), "winner_words"),
-        (lambda: dl.read_questions(LOG, colums={}), "columns"),
-        (lambda: dl.io.DaskLog("none.parquet", cutofs=".5"), "cutoffs"),
         (lambda: dl.Preferences([[1, 0]], [[0, 1]], raters=["ann"]), "rater"),
         (lambda: dl.Preferences.from_documents([["a"]], [["a"]], wieght=[1]), "weight"),
         (lambda: dl.evaluation.explain_values({"q": 1.0}, JUDGED, RUN, tie="stable"), "ties"),
