@@ -32,7 +32,7 @@ def _keywords(
 ) -> Iterator[inspect.Parameter]:
     """Yield a parameter for each key, with its type without the names of modules."""
     for name, kind in options.__annotations__.items():
-        default = False if kind is bool else None
+        default = False if kind is bool or getattr(kind, "__forward_arg__", "") == "bool" else None
         if name in defaults:
             default = defaults[name].default
         written = getattr(kind, "__forward_arg__", "") or inspect.formatannotation(kind)

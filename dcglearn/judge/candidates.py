@@ -201,11 +201,19 @@ def _extras(row: Fields, n_items: int, *, named: bool) -> Fields:
     for side in ("a", "b"):
         role = f"docs_{side}" if named else f"items_{side}"
         cell = row.get(role)
-        its: Any = cell.split("\t") if named and cell else cell and json.loads(cell)
+        its: Any = cell.split("\t") if named and cell else _items_in(cell)
         items[f"items_{side}"] = checked_items(its or None, role, n_items)
     if (items["items_a"] is None) != (items["items_b"] is None):
         raise InputError("items for one list only; give items_a and items_b, or neither")
     return {"intent": _text(row.get("intent"), "intent", 2000), **items}
+
+
+def _items_in(cell: str | None) -> Any:
+    """Return what JSON in a cell holds; other text as it is, which is refused."""
+    try:
+        return json.loads(cell or "null", strict=False)
+    except (ValueError, RecursionError):
+        return cell
 
 
 def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> Counts:

@@ -59,9 +59,11 @@ def read_replies(
 
         # what the reply says
         said = _leaf(answer, "text", "content")
+        if isinstance(answer, Mapping) and names & answer.keys():
+            said = cells["answer"][row]
         code = verdict_of(said, codes, names)
         if code is None:
-            unread.append(f"{place}: {said!r}")
+            unread.append(f"{place}: {repr(said) if said else 'no text'}")
             continue
 
         # the list that the sides mean in this order

@@ -29,9 +29,9 @@ from dcglearn.parts.parquet_pieces import (
     reasons_of_parts,
     refuse_options_of_whole,
     roles_of,
+    scale_of,
     scanned,
     supersede,
-    with_scale,
 )
 from dcglearn.parts.parted_log import OfPart, PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.reading.preferences import Preferences, ReadingOptions, as_preferences
@@ -143,9 +143,9 @@ class DaskLog(PartedLog):
         first: list[Any] = [scanned(path) for path in files]
         if hasattr(log, "to_delayed"):
             first = [_as_polars(log.head(1, npartitions=-1))]
-        options = with_scale(first, options)
-
-        n_known, grade_names = options["n_grades"], options["scale"]
+        scale = scale_of(first, options)
+        n_known, grade_names = scale.n_grades, scale.names
+        options["n_grades"] = n_known
         if isinstance(log, Preferences):
             log = as_preferences(log, n_grades)
             n_known, grade_names = log.n_grades, log.grade_names
@@ -161,7 +161,7 @@ class DaskLog(PartedLog):
             raw = DaskParts(self.client, futures)
             facts, size = checked_scale(raw.gathered(facts_of), names, n_known)
             if n_known is None:
-                check_levels(facts.grades, files)
+                check_levels(facts.grades)
 
             parts = raw.mapped(partial(on_scale, n_grades=size, depth=facts.depths[0]))
         except BaseException:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import (
-    MAX_GRADES,
-    Fields,
-    Grades,
-    InputError,
-    PolarsFrame,
-    errors_in,
-)
+from dcglearn.foundation.validation import MAX_GRADES, Fields, Grades, InputError, PolarsFrame
 from dcglearn.logs.columns import COLUMNS
+from dcglearn.parts.parted_log import checked_scale, facts_of, joined
 from dcglearn.reading.preferences import Preferences
 
 PARQUET = "**/*.parquet"
@@ -143,8 +139,8 @@ def reasons_of_parts(parts: Iterable[PolarsFrame]) -> Grades:
     return reasons_of(whole.to_dict().get("id"), whole["supersedes"], is_open)
 
 
-def with_scale(frames: Sequence[Any], options: Fields) -> Fields:
-    """Return options with the scale that columns `scale` state; InputError where two differ."""
+def scale_of(frames: Sequence[Any], options: Fields) -> Any:
+    """Return the scale that options give, or that columns `scale` state, one in all frames."""
     import polars as pl
 
     from dcglearn.reading.scale import Scale
@@ -153,8 +149,7 @@ def with_scale(frames: Sequence[Any], options: Fields) -> Fields:
     found = [roles_of(frame, ["scale"], options) for frame in frames]
     columns = [text(frame["scale"]).unique(maintain_order=True) for frame in found if frame.width]
     stated = pl.concat(columns) if columns else None
-    scale = Scale.of(options.get("scale"), options.get("n_grades"), stated)
-    return {**options, "scale": scale.names, "n_grades": scale.n_grades}
+    return Scale.of(options.get("scale"), options.get("n_grades"), stated)
 
 
 def read_piece(piece: Piece, options: Fields) -> Preferences:
@@ -163,22 +158,30 @@ def read_piece(piece: Piece, options: Fields) -> Preferences:
 
     from dcglearn.reading.tables import Table
 
-    try:
-        frames = [scanned(path).slice(first, n).collect() for path, first, n in piece.slices]
-        frame = pl.concat(frames, how="diagonal_relaxed")
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise InputError(
-            f"{piece.name}: damaged ({error}); restore the file or leave it out"
-        ) from error
+    logs, before = [], 0
+    for path, first, n in piece.slices:
+        try:
+            frame = scanned(path).slice(first, n).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise InputError(
+                f"{path}: damaged in the rows from {first + 1:,} on ({error}); restore the file or "
+                "leave it out"
+            ) from error
 
-    # rows have the numbers that they have in their files
-    parts = [(path, first + n) for path, first, n in piece.slices]
-    starts = np.cumsum([0, *(n for _, n in parts)])
-    kept = [
-        start + np.arange(first, first + n)
-        for start, (_, first, n) in zip(starts, piece.slices, strict=False)
-    ]
-    return preferences_of(Table(frame, parts, np.concatenate(kept)), options, piece.reasons)
+        # rows have the numbers that they have in their files
+        table = Table(frame, [(path, first + n)], np.arange(first, first + n))
+        reasons = None if piece.reasons is None else piece.reasons[before : before + n]
+        logs.append(preferences_of(table, options, reasons))
+        before += n
+
+    # as one log
+    facts = [facts_of(log) for log in logs]
+    held = [log for log in logs if len(log)] or logs[:1]
+    log = held[0]
+    if len(held) > 1:
+        checked_scale(facts, [path for path, _, _ in piece.slices], None)
+        log = joined(held, max(log.n_grades for log in held), log.grade_names)
+    return log.changed(dropped=reduce(add, facts).dropped)
 
 
 def preferences_of(table: Any, options: Fields, reasons: Grades | None = None) -> Preferences:
@@ -188,18 +191,16 @@ def preferences_of(table: Any, options: Fields, reasons: Grades | None = None) -
     kept = {name: value for name, value in options.items() if name not in ("as_is", "skip_bad")}
     if kept.get("n_grades") is None:
         kept["n_grades"] = MAX_GRADES  # whether the grades are a scale, all parts together tell
-    with errors_in(table.name):
-        judged = judgements_of(table, **kept)
+    judged = judgements_of(table, **kept)
     log = log_of(Preferences, judged, as_is=True, reasons=reasons)
     return log.changed(**{name: None for name, about in COLUMNS.items() if not about.learned})
 
 
-def check_levels(grades: Any, files: Sequence[str]) -> None:
+def check_levels(grades: Any) -> None:
     """Raise InputError if the grades of a log, counted from 0, are no scale."""
     from dcglearn.reading.scale import stray_grade
 
     stray = stray_grade(grades)
     if stray is not None:
         _, problem, remedy = stray
-        where = f"{files[0]}: " if files else ""
-        raise InputError(f"{where}{problem}; {remedy}", see="grades")
+        raise InputError(f"{problem}; {remedy}", see="grades")

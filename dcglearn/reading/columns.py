@@ -62,7 +62,8 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
     missing = [role for role, about in contract.items() if about.required and role not in found]
     if missing:
         lacks = "; ".join(f"no {role!r} ({contract[role].names})" for role in missing)
-        raise InputError(f"{lacks}; found {listed(names)}; {_remedy(names, missing, can_name)}")
+        remedy = _remedy(names, missing, can_name)
+        raise InputError(f"{lacks}; found {listed(names)}; {remedy}", see="columns")
     _refuse_twins(names, found)
     return found
 

@@ -150,7 +150,8 @@ VALUE: Contract = {
 """The columns of a metric's values of queries, as other programs give them."""
 
 CANDIDATE: Contract = {
-    **{role: JUDGEMENT[role] for role in ("query", "a", "b", "docs_a", "docs_b", "scale")},
+    **{role: JUDGEMENT[role] for role in ("a", "b", "docs_a", "docs_b", "scale")},
+    "query": Role("label", QUERY),
     "items_a": Role("text", "items_a items_left"),
     "items_b": Role("text", "items_b items_right"),
     "intent": Role("text", "intent description narrative"),
@@ -179,6 +180,7 @@ OF_WINNERS = {"A column for each outcome", "Votes", "Probabilities", "Logprobs",
 """Recipes that give a table its winners."""
 
 READERS = {"dl.read_ratings (--ratings)": {"list rating", "list satisfaction"}}
+READERS |= {"dcglearn convert --prompts FILE": {"customid"}}
 READERS |= {"dl.read_preferences (without --ratings)": {"a b winner", "left right winner"}}
 """Readers of logs, by the plain names of columns that call for them."""
 

@@ -83,7 +83,7 @@ def readable(
         if skip_bad is None or len(error.rows) == table.frame.height:
             raise
         write_frame(table.frame[error.rows], skip_bad)
-        return read(table.without(error.rows)), {"bad rows": len(error.rows), str(error): 1}
+        return read(table.without(error.rows)), {"bad rows": len(error.rows), str(error.args[0]): 1}
 
 
 def judgements_of(

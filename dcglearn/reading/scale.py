@@ -197,7 +197,7 @@ def grades_of(
             problem = (
                 f"the name {words[0]!r}, and no list; see the recipe 'Documents judged elsewhere'"
             )
-        refusals.add(bad, f"{role} holds {problem}{seen}")
+        refusals.add(bad, f"{role} holds {problem}{seen}", see="grades")
     return grades
 
 

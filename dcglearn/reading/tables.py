@@ -93,28 +93,37 @@ class Refusals:
     """The bad rows of a table with what is wrong with the first of each kind, and remarks."""
 
     table: Rows
-    kinds: list[tuple[list[int], str]] = field(default_factory=list)
+    kinds: list[tuple[list[int], str, str | None]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
     def add(
-        self, bad: Any, problem: str, remedy: str = "", values: pl.Series | None = None
+        self,
+        bad: Any,
+        problem: str,
+        remedy: str = "",
+        values: pl.Series | None = None,
+        see: str | None = None,
     ) -> None:
-        """Note the rows where `bad` holds; the problem ends with the value of the first one."""
+        """Note the rows where `bad` holds; the problem ends with the value of the first one.
+
+        `see` is the anchor of the problem on the page of errors.
+        """
         rows = np.flatnonzero(np.asarray(bad)).tolist()
         if rows:
             value = "" if values is None else f" {values[rows[0]]!r}"
-            self.kinds.append((rows, f"{problem}{value}{'; ' * bool(remedy)}{remedy}"))
+            self.kinds.append((rows, f"{problem}{value}{'; ' * bool(remedy)}{remedy}", see))
 
     def check(self) -> None:
         """Raise BadRowsError for the first bad row of each kind, with the number of others."""
         if not self.kinds:
             return
         sentences = []
-        for rows, sentence in sorted(self.kinds):
+        kinds = sorted(self.kinds, key=lambda kind: kind[0])
+        for rows, sentence, _ in kinds:
             more = f" ({len(rows):,} rows, next {self.table.place(rows[1])})" if rows[1:] else ""
             sentences.append(f"{self.table.place(rows[0])}: {sentence}{more}")
-        error = BadRowsError(". Also ".join(sentences))
-        error.rows = sorted({row for rows, _ in self.kinds for row in rows})
+        error = BadRowsError(". Also ".join(sentences), see=kinds[0][2])
+        error.rows = sorted({row for rows, _, _ in kinds for row in rows})
         error.place = self.table.place(error.rows[0])
         raise error
 
@@ -247,6 +256,7 @@ def _array(name: str, data: bytes) -> list[Fields]:
         values = json.loads(data, object_pairs_hook=_with_keys_once)
     except InputError as error:
         raise error.at(name) from None
+
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: not valid JSON ({error}); write an array of objects") from error
     wrong = next((n for n, value in enumerate(values, 1) if not isinstance(value, dict)), None)
@@ -331,6 +341,7 @@ def _refuse_json(name: str, data: bytes) -> None:
             value = json.loads(line, object_pairs_hook=_with_keys_once)
         except InputError as error:
             raise error.at(place) from None
+
         except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{place}: not valid JSON ({error}); write one object a line, or see the recipe "

@@ -124,11 +124,12 @@ def winners_of(
 
     # words without a meaning
     missing = (texts == "").to_numpy() & (codes == BAD)
-    refusals.add(missing, "winner is missing", "leave the row out (drop_nulls), or write open")
+    remedy = "winner_words={'': 'open'} takes such rows for open questions"
+    refusals.add(missing, "winner is missing", remedy, see="winners")
     unknown = (codes == BAD) & ~missing
     if unknown.any():
         remedy = _remedy(texts.filter(pl.Series(unknown)).value_counts(sort=True).head(12).rows())
-        refusals.add(unknown, "winner is", remedy, texts)
+        refusals.add(unknown, "winner is", remedy, texts, see="winners")
 
     # strengths of words
     strengths = {word: strength for word, (_, strength) in own.items()}
@@ -218,6 +219,6 @@ def lists_meant(
     if called_left and sides is None:
         problem = "the winner left may be the list of that name, or what was shown there"
         remedy = "sides='listed' means the list, sides='shown' what was shown there"
-        refusals.add(named, problem, remedy)
+        refusals.add(named, problem, remedy, see="sides")
     named |= (sides == "shown") & (lists <= B) & ~winners.by_name
     return np.where(named, lists ^ swapped, lists)

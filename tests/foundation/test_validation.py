@@ -96,7 +96,7 @@ def test_an_error_says_its_place_and_its_option(tmp_path):
     log.write_text('{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [1, 0], "b": [0, 1]}\n')
     with pytest.raises(InputError) as caught:
         dl.read_preferences(log)
-    assert caught.value.place == f"{log}, line 2" and caught.value.option is None
+    assert caught.value.place == f"{log}, row 2" and caught.value.option is None
     with pytest.raises(InputError) as caught:
         dl.DCGLearner(loss="robst").fit(dl.Preferences([[1, 0]], [[0, 1]]))
     assert (caught.value.place, caught.value.option) == ("", "loss")
@@ -183,9 +183,9 @@ def test_a_notebook_shows_the_remedy_last_and_no_wall():
         "dl.read_preferences(words)"
     )
     assert lines[0] == "line 3: dl.read_preferences(words)"
-    assert lines[-3].startswith("InputError: records, record 1: winner is 'this'; use a, b or tie")
+    assert lines[-3].startswith("BadRowsError: the records, row 1: winner is 'this'; winner_words=")
     assert lines[-2].startswith("(see ") and lines[-2].endswith("#winners)")
-    assert lines[-1].startswith('say what your words mean: winner_words="this=?"')
+    assert lines[-1] == "names of systems are looked up in the columns system_a and system_b"
     assert len(lines) < 8
 
     lines = cell("import dcglearn as dl\ndef mine():\n    dl.DCG.load('none.json')\nmine()")

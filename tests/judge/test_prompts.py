@@ -137,14 +137,13 @@ def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_name
         {"custom_id": key, "answer": text} for key, text in zip(keys[-3:], unclear, strict=True)
     ]
     path, prompts = write_lines(tmp_path / "answers.jsonl", answers), tmp_path / "p.jsonl"
-    with pytest.warns(UserWarning, match="most raters always name one side"):
-        status, out, err = dcglearn("convert", path, "--prompts", prompts, "--inconsistent", "tie")
+    status, out, err = dcglearn("convert", path, "--prompts", prompts, "--inconsistent", "tie")
     assert status == 0
     in_both_orders = "10 pairs in both orders, of which 10 changed the winner"
     assert f"answers: 21 verdicts to 24 prompts; {in_both_orders}" in err
     assert (
-        f"left out: 3 answers that cannot be read\n  {path}, line 22: " in err
-        and "line 24: no text\n" in err
+        f"left out: 3 answers that cannot be read\n  {path}, row 22: " in err
+        and "row 24: no text\n" in err
     )
     winners = [json.loads(line)["winner"] for line in out.splitlines()]
     assert winners.count("tie") == 20 and len(winners) == 21
@@ -225,7 +224,7 @@ def test_documents_are_looked_up_for_candidates_that_name_them(tmp_path):
         "documents without a text": 1
     }
     short = write_lines(tmp_path / "short.jsonl", [{**line, "docs_b": ["d2"]}])
-    refused("line 1: docs_b has 1 items for 2 grades", read_candidates, short, documents=documents)
+    refused("row 1: docs_b has 1 items for 2 grades", read_candidates, short, documents=documents)
     bare = write_lines(tmp_path / "bare.jsonl", [{"a": [1], "b": [0]}])
     refused("name no documents: give docs_a and docs_b", read_candidates, bare, documents=documents)
 
@@ -241,19 +240,19 @@ def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(
     first = text_in(asked()[0])[0]
     answers = write_lines(tmp_path / "answers.jsonl", [{"custom_id": first, "answer": "?"}])
     prompts = tmp_path / "p.jsonl"
-    assert "answers of a model are read with the prompts" in words("convert", answers)
+    assert "read it with dcglearn convert --prompts FILE" in words("convert", answers)
     assert "no answer can be read" in words("convert", answers, "--prompts", prompts)
     assert "x.pairs.jsonl does not exist" in words(
         "convert", answers, "--prompts", tmp_path / "x.jsonl"
     )
     unanswered = write_lines(tmp_path / "unanswered.jsonl", [{"custom_id": first}])
     err = words("convert", unanswered, "--prompts", prompts)
-    assert "line 1: no 'answer'" in err and "read with the prompts" not in err and "so: " not in err
+    assert "no 'answer'" in err and "read with the prompts" not in err and "so: " not in err
     assert "--ratings or --skip-bad does not go with" in words(
         "convert", answers, "--prompts", prompts, "--ratings"
     )
     other = write_lines(tmp_path / "other.jsonl", [{"custom_id": "two-lists-0-ab", "answer": "A"}])
-    assert "line 1: this answers 'two-lists-0-ab', which is no prompt" in words(
+    assert "row 1: this answers 'two-lists-0-ab', which is no prompt" in words(
         "convert", other, "--prompts", prompts
     )
     bare = write_lines(tmp_path / "bare.jsonl", [{"a": [1], "b": [0]}])

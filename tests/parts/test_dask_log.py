@@ -103,7 +103,7 @@ def test_a_stated_scale_reaches_the_cluster_and_a_stray_grade_is_named(client, t
     frame = dl.Preferences(grades, log.other).to_polars().drop("scale")
     frame[:150].write_parquet(tmp_path / "a.parquet")
     frame[150:].write_parquet(tmp_path / "b.parquet")
-    refused("b.parquet, row 51: the grade 9 .1 of 6,000 items", dl.io.DaskLog, tmp_path, client)
+    refused("^the grade 9 .1 of 6,000", dl.io.DaskLog, tmp_path, client)
     refused(
         "^the grade 9",
         dl.io.DaskLog,
@@ -188,7 +188,7 @@ def test_partitions_that_do_not_go_together_are_named(client, tmp_path):
     message = r"b\.parquet holds lists of 8 positions, .*a\.parquet of 10"
     refused(message, dl.io.DaskLog, tmp_path, client, partitions=2)
     refused(message, dl.UtilityLearner().fit, tmp_path, engine=client)
-    message = r"a\.parquet, row 1: a holds the grade 4, outside -2\.\.2"
+    message = r"a\.parquet, row 1: a holds the grade 4, outside 0\.\.2"
     refused(message, dl.UtilityLearner(n_grades=3).fit, tmp_path / "a.parquet", engine=client)
 
 
