@@ -217,8 +217,7 @@ class Claim:
     table : DataFrame
         A program's table, or what the program derives from it: one row per setting and "repeat".
     paper, place : str
-        Key of `PAPERS`; the paper's figure, table or section, or the name
-        of our study.
+        Key of `PAPERS`; the paper's figure, table or section, or the name of our study.
     text : str
         The claim in words: what is compared, and what is said of it.
     value : str

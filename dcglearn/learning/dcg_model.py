@@ -119,9 +119,8 @@ class Model:
     position biases are parameters. `ridge` is the strength of the prior on the two curves (on their
     curvatures, times `straighter`), `centre` the prior mean of the log sharpness, and `target` the
     alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight lines by default).
-    `zero` is the grade with gain 0, L
-    for none: then the gain of an empty place is a parameter, expected at `empty`. Discounts may
-    rise unless they are `falling`.
+    `zero` is the grade with gain 0, L for none: then the gain of an empty place is a parameter,
+    expected at `empty`. Discounts may rise unless they are `falling`.
     """
 
     depth: int

@@ -218,12 +218,12 @@ class Member:
     """A member of a blend.
 
     `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG, or "candidate "
-    and that of a further one; "prior";
-    "machine", the DCG of an LLM judge, or "near machine 4" and so on, fits that have it as their
-    prior, and the prior's strength. `weight` is its share of the blend; `share` the share of
-    preferences that it respects where it was learned or chosen without them, ties half, and `error`
-    its standard error, nan where no preference could be held out. `dcg` has gains from 0 to 1, or 0
-    for the grade without value, and discounts from 1; `fit` is the fit, where it is one.
+    and that of a further one; "prior"; "machine", the DCG of an LLM judge, or "near machine 4" and
+    so on, fits that have it as their prior, and the prior's strength. `weight` is its share of the
+    blend; `share` the share of preferences that it respects where it was learned or chosen without
+    them, ties half, and `error` its standard error, nan where no preference could be held out.
+    `dcg` has gains from 0 to 1, or 0 for the grade without value, and discounts from 1; `fit` is
+    the fit, where it is one.
     """
 
     name: str

@@ -72,10 +72,9 @@ class Comparison(Finding):
     `rows` hold the learned metric first; `baseline` and `textbook` name the metric in use, and the
     textbook DCG that is best on the training pairs. `n_train` and `n_held_out` count the decided
     pairs, `by` is the unit that intervals are over, and `whom_of` says of whom they speak.
-    `ceiling` is the noise ceiling of the held-out
-    pairs, and `reached` the share of its pairs that the learned metric respects; where there is
-    none, `no_ceiling` says why. `tells_nothing` is set where no metric orders the log's pairs
-    better than a coin: nobody follows a metric there.
+    `ceiling` is the noise ceiling of the held-out pairs, and `reached` the share of its pairs that
+    the learned metric respects; where there is none, `no_ceiling` says why. `tells_nothing` is set
+    where no metric orders the log's pairs better than a coin: nobody follows a metric there.
 
     `apart` counts the pairs on which the learned metric and the one used now choose different
     lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
