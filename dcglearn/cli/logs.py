@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import dcglearn as dl
@@ -68,13 +69,13 @@ def convert(
         pairs = reading.read(source)
         pairs = pairs if inconsistent == "keep" else dl.trust.reconciled(pairs, inconsistent)
         frame, dropped, recognised = pairs.to_polars(), pairs.dropped, pairs.recognised
-        names = pairs.grade_names
+        names: Sequence[str] | None = pairs.grade_names
     else:
         frame, dropped, recognised, names = native_frame(source, **reading.options_of(source))
 
     # what was recognised, and left out
     say_reading(recognised)
-    if joins.run_a is not None:
+    if joins.run_a is not None and inconsistent == "keep":
         say_won(source.frame, frame)
     if names is not None:
         say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in enumerate(names))}")

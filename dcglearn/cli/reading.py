@@ -271,8 +271,8 @@ class JoinOptions:
             _say_sides(table, own)
             frame = dl.io.with_runs(table, self.run_a, self.run_b, depth=depth, columns=own)
             table = replace(table, frame=frame)
-            gone = ("query", "winner", "a", "b", "system_a", "system_b")
-            own = {role: name for role, name in own.items() if role not in gone}
+            read = {"query", "winner", "a", "b", "system_a", "system_b"}
+            own = {role: name for role, name in own.items() if role not in read}
 
         # the grades of their documents
         judged = dl.read_judgements(
@@ -285,11 +285,11 @@ class JoinOptions:
         frame = dl.io.with_grades(table, judged, unjudged=unjudged, columns=own)
 
         # on the scale of the judgements; lists have their usual names
-        n_grades = max(judged.n_grades, 2)
+        n_grades: int | None = max(judged.n_grades, 2)
         if judged.grade_names is not None:
             n_grades = None
             frame = frame.with_columns(scale=pl.lit([*judged.grade_names]))
-        gone = ("a", "b", "docs_a", "docs_b", "docs", "list", "scale")
+        gone = {"a", "b", "docs_a", "docs_b", "list", "scale"}
         columns = ",".join(f"{role}={name}" for role, name in own.items() if role not in gone)
         how = replace(reading, grades=n_grades, scale=None, columns=columns or None)
         return replace(table, frame=frame), how

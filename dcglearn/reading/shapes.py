@@ -196,6 +196,8 @@ def with_grades(
 def _lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
     names = table.frame.columns
+    documents = {role: own[f"docs_{role}"] for role in ("a", "b") if f"docs_{role}" in own}
+    own = {**own, **documents}
     query = Role("label", JUDGEMENT["query"].names, required=True)
     shapes = (
         {

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import logging
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -148,10 +149,12 @@ def files_of(paths: Any) -> list[str]:
     """Return the files that paths, folders and patterns name, each once, without hidden ones."""
     if str(paths) == "-":
         return ["-"]
-    shown: dict[Path, str] = {}
+    shown: dict[str, str] = {}
     for path in expand_paths(paths, "**/*"):
         if not Path(path).name.startswith((".", "~$")):
-            shown.setdefault(Path(path).resolve(), path)
+            shown.setdefault(
+                os.path.realpath(path), path
+            )  # Path.resolve fails at a circle of links
     return list(shown.values())
 
 

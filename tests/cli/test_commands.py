@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dcglearn as dl
 from dcglearn.cli.options import refuse_overwriting
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
@@ -292,11 +293,11 @@ def test_questions_that_are_answered_become_part_of_the_log(dcglearn, misuse, lo
     answers[0] = answers[0].replace('"open"', '"a"')
     log.write_text(log.read_text() + "\n".join(answers) + "\n")
     status, out, err = dcglearn("learn", log, "-o", tmp_path / "dcg.json")
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, "winners: a (301), open (2)\n")
     assert "read: 301 pairs" in out and "left out: 2 open questions" in out and "wrote" in out
     answers[1] = answers[1].replace('"open"', '"upper"')
     log.write_text("\n".join(answers) + "\n")
-    assert "line 2" in misuse("use a, b or tie", "learn", log)
+    assert "row 2" in misuse("--winner-words 'upper=?'", "learn", log)
 
 
 def test_candidates_without_a_log(dcglearn, log):
@@ -324,8 +325,8 @@ def test_show_prints_tables_json_and_pictures(dcglearn, log, tmp_path):
     ("text", "words"),
     [
         ("", "empty"),
-        (GOOD + '{"a": [2, 1, 0], "b": [], "winner": "a"}\n', "line 3"),
-        (GOOD + '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "c"}\n', "line 3"),
+        (GOOD + '{"a": [2, 1, 0], "b": [], "winner": "a"}\n', "row 3"),
+        (GOOD + '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "c"}\n', "row 3"),
         (
             GOOD.replace('"winner": "a"', '"winner": "tie"').replace('"b"}', '"tie"}'),
             "nothing to learn from",
@@ -345,7 +346,13 @@ def test_bad_logs_end_with_status_2_and_nothing_written(misuse, tmp_path, text, 
     assert sorted(item.name for item in tmp_path.iterdir()) == ["bad.jsonl"]
 
 
-OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or strengths", "no '9' in")
+OF_THE_LOG = (
+    "prior has 5 grades and 3 positions",
+    "no query",
+    "margins or strengths",
+    "no '9' in",
+    "nothing is left",
+)
 """Refusals that need what was read, which a terminal sees before."""
 
 
@@ -380,10 +387,10 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         ),
         (["ask"], "nothing to choose from"),
         (["ask", "nothing.jsonl"], "nothing.jsonl"),
-        (["ask", "LOG", "--log", "LOG"], "nothing is left to ask"),
+        (["ask", "LOG", "--log", "LOG"], "nothing is left"),
         (["learn", "LOG", "--holdout", "1.5"], "fraction"),
         (["learn", "LOG", "--holdout-by", "query", "--holdout", "0.2"], "no query"),
-        (["learn", "LOG", "--grades", "2"], "line"),
+        (["learn", "LOG", "--grades", "2"], "the grade 2, outside 0..1"),
         (["learn", "LOG", "-o", "/nowhere/dcg.json"], "does not exist"),
         (["learn", "LOG", "--plot", "dcg.gif"], "give .png, .pdf, .svg"),
         (["learn", "LOG", "--method", "qp", "--margin", "log"], "margins or strengths"),
@@ -396,7 +403,7 @@ def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(
 ):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     err = misuse(words, *[log if argument == "LOG" else argument for argument in arguments])
-    seen = ("read: ",) if words in OF_THE_LOG else ("dcglearn: ", "Usage: ")
+    seen = ("read: ", "winners: ") if words in OF_THE_LOG else ("dcglearn: ", "Usage: ")
     assert err.startswith(seen) and (err.count("\n") == 1 or not err.startswith("dcglearn: ")), err
 
 
@@ -409,13 +416,16 @@ def test_few_judgements_are_not_held_out_and_shares_of_1_have_no_standard_error(
     assert "orders 100.0% of held-out judgements as people did" in out and "± 0.0%" not in out
 
 
-def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):
-    log.write_text(log.read_text() + "nonsense\n")
+def test_skip_bad_sets_rows_aside(dcglearn, misuse, log, tmp_path):
+    bad = '{"a": [2, 0], "b": [0, 1], "winner": "c"}\n'
+    log.write_text(log.read_text() + bad)
     aside = tmp_path / "aside.jsonl"
     status, _, err = dcglearn("convert", log, "-o", tmp_path / "good.jsonl", "--skip-bad", aside)
-    assert status == 0 and "left out: 1 bad line\n" in err
-    assert aside.read_text() == "nonsense\n"
+    assert status == 0 and "left out: 1 bad row\n" in err and "row 301: winner is 'c'" in err
+    assert json.loads(aside.read_text())["winner"] == "c"
     assert "read: 300 pairs" in dcglearn("learn", tmp_path / "good.jsonl", "--dry-run")[1]
+    misuse("--force", "learn", log, "--skip-bad", aside)
+    assert dcglearn("learn", log, "--skip-bad", aside, "--method", "qp", "--force")[0] == 0
 
 
 class TestAsAProcess:
@@ -437,7 +447,7 @@ class TestAsAProcess:
     def test_a_closed_pipe_is_no_error(self, tmp_path):
         simulated_log(20000).save(tmp_path / "log.jsonl")
         done = run(f"{DCGLEARN} convert {tmp_path / 'log.jsonl'} | head -n 1")
-        assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
+        assert (len(done.stdout.splitlines()), done.stderr) == (1, "winners: a (20,000)\n")
 
     @pytest.mark.posix
     def test_a_closed_standard_output_is_an_error(self):
@@ -472,8 +482,8 @@ def test_a_disk_that_is_full_half_way_leaves_what_was_there(tmp_path, monkeypatc
 class TestPicturesComeLast:
     def test_names_are_text_whatever_signs_they_hold(self, dcglearn, log, tmp_path):
         picture = tmp_path / "dcg.png"
-        scale, named = r"Bad,$\frac$,x^{,\,Good", tmp_path / "named.jsonl"
-        assert dcglearn("convert", log, "--scale", scale, "-o", named)[0] == 0
+        names, named = ("Bad", r"$\frac$", "x^{", "\\", "Good"), tmp_path / "named.jsonl"
+        dl.read_preferences(log).changed(grade_names=names).save(named)
         assert dcglearn("learn", named, "-o", tmp_path / "dcg.json", "--plot", picture)[0] == 0
         assert picture.exists()
         assert dcglearn("show", tmp_path / "dcg.json", "--plot", picture, "--force")[0] == 0

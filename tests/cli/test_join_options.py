@@ -97,6 +97,18 @@ def test_a_sheet_that_says_which_run_stood_where_is_read_by_it(dcglearn, folder,
     assert log.preferred[:2].tolist() == [[2, 1]] * 2 and log.other[:2].tolist() == [[0, 2]] * 2
 
 
+def test_own_names_of_columns_hold_beside_judgements(dcglearn, folder):
+    lines = ["Query ID,Left docs,Right docs,Verdict,Prüfer", "q,d1 d2,d2 d3,Links,Jörg"]
+    (folder / "own.csv").write_text("\n".join(lines))
+    for a, b in (("a", "b"), ("docs_a", "docs_b")):
+        columns = f"{a}=Left docs,{b}=Right docs,winner=Verdict,rater=Prüfer"
+        options = ("--qrels", "qrels.txt", "--columns", columns, "--winner-words", "Links=a")
+        status, out, words = dcglearn("convert", "own.csv", *options)
+        line = json.loads(out)
+        assert status == 0 and "columns: " in words and "Links = a (1)" in words
+        assert (line["a"], line["b"], line["rater"]) == ([2, 1], [1, 0], "Jörg")
+
+
 REFUSED_SHEETS = {
     "the list or the run": ("query,left,right,winner", "q,old,new,A", "q,new,old,A"),
     "both say what was shown left": ("query,left,right,swapped,winner", "q,A,B,no,A"),

@@ -127,7 +127,7 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("export exponential-log2@5 --to lightgbm --grades 0", "--grades"),
         ("coherence linear-log2 exponential-log2 --grades 0", "--grades"),
         ("coherence linear-log2 exponential-log2 --depth 0", "--depth"),
-        ("convert log.jsonl --depth 1000000000 --pad", "depth=1000000000: give 1 to 9999999"),
+        ("convert log.jsonl --depth 1000000000 --pad", "--depth 1000000000: give 1 to 9999999"),
         ("learn log.jsonl --method qp --C 1e300", "too large together"),
         (
             "train train.svm --folder m --model trees --learning-rate nan",

@@ -27,7 +27,7 @@ def test_verbose_logs_to_standard_error_and_changes_no_result(dcglearn, log):
         status, out, err = dcglearn(*words)
         assert (status, out) == quiet[:2]
         lines = [line for line in err.splitlines() if " dcglearn." in line]
-        assert sum("log.jsonl: read as JSON lines in one pass" in line for line in lines) == 1
+        assert sum("log.jsonl: 60 rows" in line for line in lines) == 1
         assert sum("QP with C=1: relative duality gap" in line for line in lines) == 1
     assert not logging.getLogger("dcglearn").handlers  # a later command is quiet again
     assert logging.getLogger("dcglearn").level == logging.NOTSET
