@@ -108,8 +108,7 @@ class SystemComparison(Finding):
             raise InputError(
                 "; ".join(self.silent)
                 or "no shares of people: they need a metric that knows its judges, and a judged "
-                "document in a list; learn a DCG from preferences, or learn again where a file is "
-                "of an earlier version"
+                "document in a list; learn a DCG from preferences"
             )
         return self.of_people
 
