@@ -110,12 +110,15 @@ class Agreements:
 
 
 def check_direction(
-    log: PreferencePairs, words: Mapping[str, tuple[str, int]], b_first: Flags | None = None
+    log: PreferencePairs,
+    words: Mapping[str, tuple[str, int]],
+    b_first: Flags | None = None,
+    sides: str | None = None,
 ) -> None:
     """Raise UpsideDownError if a log that was read seems reversed, with the option that mends it.
 
     `words` are those of its winners with their meanings. The pairs that were shown with b first are
-    checked alone too, since what left means decides them.
+    checked alone too, since what left means decides them; `sides` says what it was taken for.
     """
     grades = np.unique([log.preferred, log.other])
     lowest, top = int(grades[grades >= 0].min(initial=1)), int(grades.max(initial=0))
@@ -138,8 +141,10 @@ def check_direction(
         first = np.where(b_first[:, None], log.other, log.preferred)
         second = np.where(b_first[:, None], log.preferred, log.other)
         undone = log.changed(preferred=first, other=second)
-        named = {"left", "right"} & {side for side, _, _ in meanings.values()}
-        remedy = f"sides={'listed' if named else 'shown'!r}"
+        is_shown = sides == "shown" or {"left", "right"} & {
+            side for side, _, _ in meanings.values()
+        }
+        remedy = f"sides={'listed' if is_shown and sides != 'listed' else 'shown'!r}"
         reversals.append(Reversal("With sides told the other way", undone, remedy))
     check_sense(log, reversals, b_first)
 

@@ -42,7 +42,8 @@ class Judgements:
     """Judgements of two lists by column, before the preferred one stands first.
 
     `values` are those of each role but for winners, `winner`, shape (n,), the code of each, and
-    `swapped`, shape (n,), whether b was shown first, None where no column says it.
+    `swapped`, shape (n,), whether b was shown first, None where no column says it; `sides` is the
+    option of `read_preferences`.
     """
 
     values: dict[str, Any]
@@ -50,6 +51,7 @@ class Judgements:
     swapped: Flags | None
     scale: Scale
     recognised: Recognised
+    sides: str | None
 
 
 def read_pairs(
@@ -123,7 +125,7 @@ def judgements_of(
         values["strength"] = winners.strength
     values["a"], values["b"] = fitted([values["a"], values["b"]], depth, pad=pad)
     recognised = recognised_in(table, found, refusals, winners.words)
-    return Judgements(values, codes, swapped, levels, recognised)
+    return Judgements(values, codes, swapped, levels, recognised, sides)
 
 
 def read_lists(
@@ -253,7 +255,7 @@ def log_of(
     log = log if counts.all() else log[counts]
     if not as_is:
         shown = None if swapped is None else swapped[counts]
-        check_direction(log, judged.recognised.words or {}, shown)
+        check_direction(log, judged.recognised.words or {}, shown, judged.sides)
     return log.changed(dropped=dropped, recognised=judged.recognised, as_is=as_is)
 
 

@@ -139,7 +139,7 @@ class Scale:
             return f"the grade {word}, outside 0..{self.top}; write grades apart, or give scale="
         if re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+(e[+-]?[0-9]+)?", word.lower()):
             return f"the grade {word}, no whole number; see the recipe 'Fractions'; {COMMAS}"
-        if re.search("[0-9] [0-9]", word):
+        if re.search("[0-9][, ]+[0-9]", word):
             return f"the grade {word!r}; separate grades by blanks or |; {COMMAS}"
         return f"the grade {word!r}; scale= takes the names of all grades, worst first"
 
