@@ -9,12 +9,12 @@ import lzma
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation.inputs import most_bytes, read_bytes, read_within, refuse_beyond_memory
-from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, listed
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 from dcglearn.foundation.workbooks import ZIP, sheet_text
 
 if sys.version_info >= (3, 14):
@@ -43,18 +43,13 @@ RATIO, PLAIN = 200, 1 << 26
 """A compressed file may inflate to this many times its bytes, or this many bytes if more."""
 
 
-def content(
-    path: PathLike,
-    expected: str = "one judgement a line",
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-) -> tuple[str, bytes]:
+def content(path: PathLike, expected: str = "one judgement a line") -> tuple[str, bytes]:
     """Return the name for messages and the decompressed bytes of a file.
 
-    Text becomes UTF-8 without a byte-order mark. The path ``-`` is standard input. Text is taken as
-    UTF-8 unless an `encoding` is given. A `sheet` of an Excel workbook, by default the first,
-    becomes text separated by tabs. Raise InputError if the file is missing, empty (the message says
-    what is `expected`), too large for the memory, or cannot be read, decompressed or decoded.
+    Text is UTF-8, and returned without a byte-order mark. The path ``-`` is standard input. The
+    first sheet of an Excel workbook becomes text separated by tabs. Raise InputError if the file is
+    missing, empty (the message says what is `expected`), UTF-16, too large for the memory, or
+    cannot be read or decompressed.
     """
     # the bytes as they are, and decompressed
     if str(path) == "-":
@@ -67,55 +62,23 @@ def content(
     else:
         name = str(path)
         packed = read_bytes(path)
-    return name, _plain(name, decompressed(name, packed), expected, encoding, sheet)
+    return name, _plain(name, decompressed(name, packed), expected)
 
 
-def refuse_unknown(place: str, names: Iterable[str]) -> None:
-    """Raise InputError if files in a folder have the suffix of no known format."""
-    unknown = [name for name in names if suffix_of(name) not in FORMATS]
-    if unknown:
-        raise InputError(
-            f"{place} holds files of no known suffix: {listed(unknown)}; take them out, or name "
-            "the files to read"
-        )
-
-
-def _plain(
-    name: str, data: bytes, expected: str, encoding: str | None, sheet: str | int | None
-) -> bytes:
-    """Return the bytes of one file, text as UTF-8; raise InputError if it is empty."""
+def _plain(name: str, data: bytes, expected: str) -> bytes:
+    """Return the bytes of one file, text without its mark; raise InputError if it is empty."""
     if data.startswith(ZIP):  # an Excel workbook, or a zip file that is refused
-        data = sheet_text(name, data, sheet)
-    elif sheet is not None:
-        raise InputError(f"{name} is no workbook: leave out sheet={sheet!r} (--sheet)")
+        data = sheet_text(name, data)
     elif not data.startswith(b"PAR1"):
-        data = _as_utf8(name, data, encoding).removeprefix(b"\xef\xbb\xbf")
-    if not data or data.isspace():
-        raise InputError(f"{name} is empty; expected {expected}")
-    return data
-
-
-def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
-    """Return text as UTF-8; raise InputError if its encoding is unknown, or not the one given."""
-    # without an encoding, only UTF-16 is recognised
-    if encoding is None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InputError(
                 f"{name} is UTF-16 text; save it as UTF-8, or read it with polars (encoding=); see "
                 "the recipe 'No names, titles above, another encoding, another sheet'"
             )
-        return data
-
-    try:
-        return data.decode(encoding).encode()
-    except LookupError as error:
-        raise InputError(
-            f"encoding={encoding!r} is not known; give one such as cp1252, latin-1 or utf-16"
-        ) from error
-    except UnicodeError as error:
-        raise InputError(
-            f"{name}: not text in {encoding} ({error}); give its encoding, or save it as UTF-8"
-        ) from error
+        data = data.removeprefix(b"\xef\xbb\xbf")
+    if not data or data.isspace():
+        raise InputError(f"{name} is empty; expected {expected}")
+    return data
 
 
 class _TooLongError(Exception):

@@ -1,6 +1,5 @@
-"""A sheet of an Excel workbook as text; sheets that span too many cells are refused unread."""
+"""The first sheet of an Excel workbook as text; one that spans too many cells is refused unread."""
 
-import html
 import importlib.util
 import io
 import re
@@ -8,7 +7,7 @@ import zipfile
 from typing import Any
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.validation import InputError, listed
+from dcglearn.foundation.validation import InputError
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 """First bytes of a zip file, as workbooks are, with files inside and without."""
@@ -27,15 +26,12 @@ _PLACE = re.compile(
     rb"""(?:[^<>]*?\s(?:r|ref)=["'](?:[^"':<>]*:)?\$?([A-Z]*)\$?([0-9]+)["'])?"""
 )
 
-_SHEET = re.compile(r"""<(?:\w+:)?sheet\s[^<>]*?\bname=["']([^"']*)""")
 
+def sheet_text(name: str, data: bytes) -> bytes:
+    """Return the first sheet of an Excel workbook as tab-separated text.
 
-def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
-    """Return a sheet of an Excel workbook, by default the first, as tab-separated text.
-
-    `sheet` is a name or a number from 1. Raise InputError if there is no such sheet, if
-    the file is damaged or another zip file, if no engine is installed, or if a sheet spans more
-    than `MOST_CELLS` cells.
+    Raise InputError if the file is damaged or another zip file, if no engine is installed, or if a
+    sheet spans more than `MOST_CELLS` cells.
     """
     import polars as pl
 
@@ -64,13 +60,11 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
 
     try:
         _refuse_far_cells(name, archive)
-        which = None if sheet is None else _sheet_among(name, sheet, archive)
 
         # as text, since a type that is inferred turns other cells into nulls or numbers; without a
         # header, since columns without a name, as below merged cells, would be left out
         table = pl.read_excel(
             io.BytesIO(data),
-            sheet_name=which,
             engine=engine,
             has_header=False,
             infer_schema_length=0,
@@ -86,19 +80,6 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
         ) from error
     text = table.with_columns(pl.all().replace("", None))
     return text.write_csv(separator="\t", include_header=False).encode()
-
-
-def _sheet_among(name: str, sheet: str | int, archive: zipfile.ZipFile) -> str:
-    """Return the name of a sheet, given it or its number; raise InputError if there is none."""
-    names = [html.unescape(one) for one in _SHEET.findall(archive.read("xl/workbook.xml").decode())]
-    if sheet in names:
-        return str(sheet)
-    if str(sheet).isdecimal() and 0 < int(sheet) <= len(names):
-        return names[int(sheet) - 1]
-    raise InputError(
-        f"{name} has no sheet {sheet!r}; sheet= (--sheet) takes one of {listed(names)}, or its "
-        "number"
-    )
 
 
 def _refuse_far_cells(name: str, archive: zipfile.ZipFile) -> None:

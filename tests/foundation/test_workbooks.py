@@ -21,52 +21,11 @@ def test_another_zip_file_is_refused(tmp_path):
     refused(words, content, path)
 
 
-@pytest.fixture
-def book(tmp_path):
-    """A workbook with three sheets, the second of which is the log."""
+def test_the_first_sheet_is_read(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     workbook = openpyxl.Workbook()
-    workbook.active.title = "Notes"
-    workbook.active.append(["see"])
-    workbook.active.append(["the next sheet"])
-    for name, winner in (("Verdicts", "a"), ("1", "b")):
-        sheet = workbook.create_sheet(name)
-        for row in (["a", "b", "winner"], ["2 0", "0 2", winner]):
-            sheet.append(row)
-    path = tmp_path / "book.xlsx"
-    workbook.save(path)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("sheet", "text"),
-    [
-        (None, b"see\nthe next sheet\n"),
-        ("Verdicts", b"a\tb\twinner\n2 0\t0 2\ta\n"),
-        (2, b"a\tb\twinner\n2 0\t0 2\ta\n"),
-        ("3", b"a\tb\twinner\n2 0\t0 2\tb\n"),
-        ("1", b"a\tb\twinner\n2 0\t0 2\tb\n"),
-    ],
-)
-def test_a_sheet_is_told_by_its_name_or_number(book, sheet, text):
-    assert content(book, sheet=sheet)[1] == text
-
-
-@pytest.mark.parametrize("sheet", ["verdicts", 0, 4, "-1", "x" * 500, "²"])
-def test_a_sheet_that_is_not_there_is_refused_with_those_that_are(book, sheet):
-    refused(
-        r"book.xlsx has no sheet .*; sheet= \(--sheet\) takes one of Notes, Verdicts, 1,",
-        content,
-        book,
-        sheet=sheet,
-    )
-
-
-def test_a_sheet_of_another_file_is_refused(tmp_path):
-    (tmp_path / "log.csv").write_bytes(TEXT)
-    refused(
-        r"log.csv is no workbook: leave out sheet=2 \(--sheet\)",
-        content,
-        tmp_path / "log.csv",
-        sheet=2,
-    )
+    for row in (["a", "b", "winner"], ["2 0", "0 2", "a"]):
+        workbook.active.append(row)
+    workbook.create_sheet("Notes").append(["see the first sheet"])
+    workbook.save(tmp_path / "book.xlsx")
+    assert content(tmp_path / "book.xlsx")[1] == b"a\tb\twinner\n2 0\t0 2\ta\n"
