@@ -53,7 +53,7 @@ def test_the_first_bytes_tell_the_format(data, tmp_path):
 def zipped() -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr("log.csv", CSV)
+        archive.writestr(zipfile.ZipInfo("log.csv"), CSV)
     return data.getvalue()
 
 
