@@ -348,13 +348,10 @@ class PreferencePairs(Columns, Weighted):
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies; ties count as pairs."""
-        from dcglearn.logs.visibility import gram_matrix, visibility
+        from dcglearn.logs.visibility import visibility_of_pairs
 
-        gram = gram_matrix(self.preferred, self.other, self.n_grades)
-        lists = self.preferred, self.other
-        occurs = [any((grades == g).any() for grades in lists) for g in range(self.n_grades)]
-        names = self.grade_names
-        return visibility(gram, np.array(occurs), graded=self.graded, grade_names=names)
+        words = {"graded": self.graded, "grade_names": self.grade_names}
+        return visibility_of_pairs(self.preferred, self.other, self.n_grades, **words)
 
     def gaps(self, metric: Metric) -> Floats:
         """Return by how much a metric scores a pair's first list higher than the second, (n,)."""

@@ -29,6 +29,9 @@ The matrix holds integers, exact in floating point: a true zero eigenvalue comes
 of the largest, and a direction of one pair in a billion has 1e-9.
 """
 
+SAMPLE = 1 << 15
+"""Pairs of a longer log that are tried first: they mostly show all that such pairs can show."""
+
 MOST_WEIGHTS = 5_000
 """Most weights, positions times grades, that are learned; time grows with their cube."""
 
@@ -163,6 +166,24 @@ def _runs(numbers: Sequence[int] | Integers, name: Callable[[int], str], to: str
     return ", ".join(to.join(dict.fromkeys([name(run[0]), name(run[-1])])) for run in runs)
 
 
+def visibility_of_pairs(first: Grades, second: Grades, n_grades: int, **words: Any) -> Visibility:
+    """Return what pairs of lists, shape (n, K) each, identify; `words` are as in `visibility`."""
+    lists = first, second
+    occurs = np.array([any((side == g).any() for side in lists) for g in range(n_grades)])
+
+    # evenly spread pairs
+    step = max(len(first) // SAMPLE, 1)
+    gram = gram_matrix(first[::step], second[::step], n_grades)
+    seen = visibility(gram, occurs, **words)
+
+    # all pairs show no more if these leave constants alone, and in all a position has both grades
+    if step > 1:
+        one_sided = ((first >= 0) != (second >= 0)).any(axis=0)
+        if seen.missing or seen.free_columns or one_sided[[*seen.free_rows]].any():
+            return visibility(gram_matrix(first, second, n_grades), occurs, **words)
+    return seen
+
+
 def visibility(gram: Floats, occurs: Flags, **words: Any) -> Visibility:
     """Return what a log identifies, from its `gram_matrix` and whether each grade occurs, (L,).
 
@@ -239,13 +260,16 @@ def gram_matrix(first: Grades, second: Grades, n_grades: int) -> Floats:
     refuse_too_deep(first.shape[1], n_grades)
     size = first.shape[1] * n_grades
     gram = np.zeros((size, size))
+    grades = np.arange(n_grades, dtype=np.int8)[:, None]
 
     # blocks are small enough for exact counts in single precision
     step = max((1 << 20) // size, 1)
     for start in range(0, len(first), step):
-        ahead, behind = (encode(lists[start : start + step], n_grades) for lists in (first, second))
-        difference = (ahead - behind).reshape(-1, size).astype(np.float32)
-        gram += difference.T @ difference
+        # the encodings of `encode` with a row a weight, which numpy compares many times faster
+        columns = (lists[start : start + step].T.copy() for lists in (first, second))
+        ahead, behind = ((grade_at[:, None] == grades).view(np.int8) for grade_at in columns)
+        difference = (ahead - behind).reshape(size, -1).astype(np.float32)
+        gram += difference @ difference.T
     return gram
 
 
