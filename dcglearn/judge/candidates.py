@@ -192,7 +192,7 @@ def read_candidates(
 
     lacking = _look_up(pairs, documents)
     candidates = distinct(pairs, levels.n_grades, lacking=lacking)
-    return replace(candidates, grade_names=levels.names and list(levels.names))
+    return replace(candidates, grade_names=None if levels.names is None else list(levels.names))
 
 
 def _extras(row: Fields, n_items: int, *, named: bool) -> Fields:

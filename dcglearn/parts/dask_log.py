@@ -133,7 +133,6 @@ class DaskLog(PartedLog):
         n_grades: int | None = None,
         partitions: int | None = None,
         columns: Mapping[str, str] | str | None = None,
-        as_is: bool = False,
         **reading: Unpack[ReadingOptions],
     ) -> None:
         # the scale, as far as it is known before reading
@@ -149,7 +148,7 @@ class DaskLog(PartedLog):
         if isinstance(log, Preferences):
             log = as_preferences(log, n_grades)
             n_known, grade_names = log.n_grades, log.grade_names
-        self.as_is = as_is or getattr(log, "as_is", False)
+        self.as_is = reading.get("as_is", False) or getattr(log, "as_is", False)
 
         # parts on the workers, on one scale
         self._closing = contextlib.ExitStack()

@@ -208,7 +208,7 @@ class Preferences(PreferencePairs, Shown):
 
         given = {"list": lists, "rating": ratings, "group": group, "weight": weight}
         columns = {
-            name: list(np.asarray(values).tolist() if hasattr(values, "dtype") else values)
+            name: np.asarray(values, object).tolist()
             for name, values in {**given, "segment": segment}.items()
             if values is not None
         }

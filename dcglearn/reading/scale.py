@@ -236,13 +236,17 @@ def as_lists(column: pl.Series, names: Sequence[str] = ()) -> pl.Series:
         texts = texts.str.replace_all(r"[ \t\r\n]+", " ")
     lists = texts.str.split(mark)
 
-    # cells that are one name, or none
-    lower = texts.str.to_lowercase()
-    whole = lower.is_in([name.lower() for name in names if " " in name])
-    if whole.any():
-        lists = pl.select(pl.when(whole).then(pl.concat_list(texts)).otherwise(lists)).to_series()
-    is_empty = lower.is_in([word for word in MISSING if word not in map(str.lower, names)])
-    return lists.set(is_empty, None) if is_empty.any() else lists
+    # cells that are one name
+    whole = [name.lower() for name in names if " " in name]
+    if whole:
+        is_name = texts.str.to_lowercase().is_in(whole)
+        lists = pl.select(pl.when(is_name).then(pl.concat_list(texts)).otherwise(lists)).to_series()
+
+    # cells that are none
+    missing = [word for word in MISSING if word not in map(str.lower, names)]
+    if (texts.str.len_bytes() <= max(map(len, MISSING))).any():
+        lists = lists.set(texts.str.to_lowercase().is_in(missing), None)
+    return lists
 
 
 def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Grades]:
@@ -263,7 +267,11 @@ def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Gra
 
 def counts_of(lists: Sequence[Grades]) -> Integers:
     """Return how often each grade from 0 occurs."""
-    return sum(np.bincount(grades[grades >= 0], minlength=MAX_GRADES) for grades in lists)
+    counts = np.zeros(MAX_GRADES, np.int64)
+    top = max((int(grades.max(initial=0)) for grades in lists), default=0)
+    for grade in range(top + 1):
+        counts[grade] = sum(np.count_nonzero(grades == grade) for grades in lists)
+    return counts
 
 
 def stray_grade(counts: Integers) -> tuple[int, str, str] | None:
@@ -299,8 +307,9 @@ def check_levels(lists: Sequence[Grades], refusals: Refusals) -> None:
     counts = counts_of(lists)
     stray = stray_grade(counts)
     if stray is not None:
-        top, *sentence = stray
-        refusals.add(np.any([(x == top).any(axis=1) for x in lists], axis=0), *sentence)
+        top, problem, remedy = stray
+        rows = np.any([(x == top).any(axis=1) for x in lists], axis=0)
+        refusals.add(rows, problem, remedy, see="grades")
         return
 
     if len(lists[0]) > 1 and max(x.shape[1] for x in lists) == 1:

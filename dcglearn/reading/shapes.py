@@ -100,13 +100,13 @@ def _refuse_wrong_judgements(frame: pl.DataFrame, keys: Sequence[str], refusals:
     """Raise InputError unless judgements have two sides, positions without gaps, and one winner."""
     first = pl.col("position").min().clip(0, 1)
     expected = pl.col("position").rank("ordinal").over(*keys, "at") - 1 + first
-    winners = pl.lit(1)
+    n_winners = pl.lit(1)
     if "winner" in frame.columns:
-        winners = pl.col("winner").drop_nulls().n_unique().over(keys)
+        n_winners = pl.col("winner").drop_nulls().n_unique().over(keys)
     sides, gap, winners = frame.select(
         sides=pl.col("side").n_unique().over(keys),
         gap=pl.col("position") - expected,
-        winners=winners,
+        winners=n_winners,
     )
 
     # say what is wrong
