@@ -213,9 +213,10 @@ def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
     """Return names as text, which every row has."""
     texts = text(cells)
     refusals.add(texts == "", f"{role} is missing")
-    refusals.add(texts.str.contains(LIST), f"{role} is", "use text or an integer", texts)
-    has_lines = texts.str.contains("[\n\r]")
-    refusals.add(has_lines, f"{role} holds a line end:", "is a quotation mark missing?", texts)
+    if texts.str.contains(r"^[\[{]|[\n\r]").any():
+        has_lines = texts.str.contains(r"[\n\r]")
+        refusals.add(has_lines, f"{role} holds a line end:", "is a quotation mark missing?", texts)
+        refusals.add(texts.str.contains(LIST), f"{role} is", "use text or an integer", texts)
     return texts
 
 

@@ -33,6 +33,11 @@ from dcglearn.reading.texts import text
 FIRST_LINES = 100
 """How many lines of JSON are asked for their keys before all are."""
 
+LONE_SURROGATE = re.compile(
+    rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
+)
+"""Half a character in an escape of JSON, which polars reads as another one."""
+
 _LOG = logging.getLogger(__name__)
 
 YOURSELF = (
@@ -303,6 +308,9 @@ def frame_of(name: str, data: bytes, *, short_lines: bool = False) -> pl.DataFra
 
 def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     """Return an object a line as a table of text, in which lists and objects are JSON."""
+    if (b"\\ud" in data or b"\\uD" in data) and LONE_SURROGATE.search(data):
+        raise InputError(f"{name}: half a character, such as \\ud800, is no text; write it whole")
+
     # the keys of the first lines, where every line has these and no other
     kinds = _kinds(name, data, FIRST_LINES)
     frame = pl.read_ndjson(data, schema=dict.fromkeys(kinds, pl.String))
@@ -375,6 +383,8 @@ def _separated(name: str, data: bytes, *, short_lines: bool) -> pl.DataFrame:
         widths[mark] = len(next(csv.reader(head, delimiter=mark), []))
     separator = max(widths, key=lambda mark: widths[mark])
 
+    _refuse_odd_quotes(name, data)
+
     # polars fills short lines
     frame = pl.read_csv(data, separator=separator, infer_schema=False, null_values="")
     if not short_lines and frame.width and frame[:, -1].has_nulls():
@@ -383,8 +393,21 @@ def _separated(name: str, data: bytes, *, short_lines: bool) -> pl.DataFrame:
     return frame.drop(name for name in nameless if frame[name].is_null().all())
 
 
+def _refuse_odd_quotes(name: str, data: bytes) -> None:
+    """Raise InputError for quotation marks within a cell, or a missing one, which polars reads."""
+    inside = re.search(rb'[^,;\t|\r\n"]"[^,;\t|\r\n"]', data) if b'"' in data else None
+    if inside is not None or data.count(b'"') % 2:
+        at = data.rfind(b'"') if inside is None else inside.start()
+        number = data.count(b"\n", 0, at) + 1
+        raise InputError(
+            f"{name}, line {number:,}: a quotation mark stands within a cell, or one is missing; "
+            f"double it, or {YOURSELF}"
+        )
+
+
 def _refuse_short_lines(name: str, data: bytes, separator: str) -> None:
     """Raise InputError for the first line with fewer fields than the header."""
+    csv.field_size_limit(max(len(data), csv.field_size_limit()))
     lines = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator)
     width = len(next(lines))
     for fields in lines:

@@ -6,6 +6,7 @@ a format.
 """
 
 import csv
+import io
 import json
 import math
 import re
@@ -128,7 +129,7 @@ def cell(value: object) -> str:
         str(value).encode()
     except ValueError as error:
         raise Refused from error
-    if str(value).strip("\v\f") != str(value):
+    if re.search(r"[\r\n]", str(value)):
         raise Refused
     return str(value)
 
@@ -169,10 +170,12 @@ def rows_of(records: list[dict], names: list[str]) -> list:
 
 
 def csv_table(data: bytes) -> list:
-    lines = [line.rstrip("\r") for line in decoded(text_of(data)).split("\n") if line.strip(WHITE)]
-    delimiter = "\t" if "\t" in lines[0] else max(",;|", key=lines[0].count)
+    text = decoded(text_of(data))
+    head = text.lstrip().partition("\n")[0]
+    delimiter = "\t" if "\t" in head else max(",;|", key=head.count)
     try:
-        parsed = [next(csv.reader([line], delimiter=delimiter, strict=True)) for line in lines]
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        parsed = [fields for fields in rows if "".join(fields).strip(WHITE)]
     except csv.Error as error:
         raise Refused from error
     names = [name.strip(BLANK + "\v\f") for name in parsed[0]]

@@ -124,30 +124,16 @@ def test_wide_lines_of_other_forms_are_refused(tmp_path):
     cells = ",".join(["1"] * WIDE)
     keys = ",".join(f'"k{i}":1,"K{i}":2,"k{i}":3' for i in range(50_000))
     for name, text, words in (
-        (
-            "log.csv",
-            f"a,b,winner\n3 2,1 0,a\n{cells}\n",
-            f"line 3: {WIDE} fields where the header has 3",
-        ),
-        (
-            "log.csv",
-            f"{cells}\n3 2,1 0,a\n",
-            "line 1: 2,000,000 columns, and at most 20,000 are read",
-        ),
-        (
-            "log.jsonl",
-            f"{json.dumps(LINE)}\n{{{keys}}}\n",
-            "line 2: 100,000 columns, and at most 20,000 are read",
-        ),
+        ("log.csv", f"a,b,winner\n3 2,1 0,a\n{cells}\n", "more fields than defined"),
+        ("log.csv", f"{cells}\n3 2,1 0,a\n", "line 2: 3 fields where the header has 2000000"),
+        ("log.jsonl", f"{json.dumps(LINE)}\n{{{keys}}}\n", "line 2: the key .k0. occurs twice"),
     ):
         (tmp_path / name).write_text(text)
         refused(words, read_preferences, tmp_path / name)
     (tmp_path / "judged.tsv").write_text(
         "query\tdocument\tgrade\n1\tD1\t1\n" + cells.replace(",", "\t") + "\n"
     )
-    refused(
-        f"line 3: {WIDE} fields where the header has 3", read_judgements, tmp_path / "judged.tsv"
-    )
+    refused("more fields than defined", read_judgements, tmp_path / "judged.tsv")
 
 
 def test_logs_with_thousands_of_keys_are_read(tmp_path):
