@@ -161,6 +161,8 @@ def ask(
     _refuse_other_form(page, "-o page.html", refused=not is_page)
     remedy = "-o prompts.jsonl" if is_page else "--model NAME"
     _refuse_other_form(form, remedy, refused=is_page or is_table)
+
+    # a table
     inputs = [*source.inputs, log, llm]
     if is_table:
         if source.documents or source.topics:
@@ -176,6 +178,7 @@ def ask(
     if output is None:
         raise InputError("prompts are written to a file, with their pairs beside: -o prompts.jsonl")
     names = page_names(output, page.pages) if is_page else _prompt_files(output)
+
     check_outputs(*names, log=reading.skip_bad, force=force, inputs=inputs)
     pairs = source.read(reading)
     for line in [*(_candidate_lines(pairs) if is_page else ()), *left_out(pairs.dropped)]:
@@ -211,6 +214,7 @@ def _judgements(
         say_reading(judged.recognised)
     if judged is not None and judged.n_grades < n_grades:
         judged = judged.rescaled(n_grades)
+
     if llm is None:
         return judged, None, None
     if judged is None or log is None:
@@ -242,6 +246,8 @@ def _questions(
     if source.qrels is not None:
         pairs = source.read(reading)
         pool, n_grades = pairs.lists, pairs.n_grades
+
+    # questions, the machine's pairs, or lists that are made
     elif source.candidates:
         pool = dl.read_questions(one_or_all(source.candidates), **reading.of_lists(QUESTION))
     elif verdicts is not None:

@@ -43,6 +43,8 @@ def write_prompts(
         questions.append(
             {"id": key, "query": pair.query, "a": pair.a, "b": pair.b, "winner": "open"}
         )
+
+        # both orders
         for order, first, second in (("ab", a, b), ("ba", b, a)):
             prompt = template.substitute(asked, first=first, second=second)
             requests.append(_request(f"{key}-{order}", prompt, shape, model))

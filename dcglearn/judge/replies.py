@@ -49,6 +49,7 @@ def read_replies(
     table = table_of(path)
     columns = find(table.frame.columns, REPLY)
     cells = {role: text(table.frame[its[0]]).to_list() for role, its in columns.items()}
+
     for row, custom_id in enumerate(cells["custom_id"]):
         place, answer = table.place(row), _plain_json(cells["answer"][row])
         key, _, order = custom_id.rpartition("-")
@@ -70,6 +71,8 @@ def read_replies(
         sides = {"left": order[0], "a": order[0], "right": order[1], "b": order[1]}
         winner = sides.get(MEANINGS[code], MEANINGS[code])
         told[key].add((order, winner))
+
+        # by the model that gave it
         model = cells.get("model", [""] * (row + 1))[row] or _leaf(answer, "model", "modelVersion")
         rater = model or key.rpartition("-")[0]
         verdicts.append({**pairs[key], "winner": winner, "rater": rater, "swapped": order == "ba"})

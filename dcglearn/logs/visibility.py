@@ -118,6 +118,8 @@ class Visibility(Finding):
             level = "how much better a document is than none"
             if self.graded:
                 level = "whether a result of the worst grade is better than none"
+
+            # everywhere, or where gains are bound to other positions' level
             where, level_is = "every position", "their level is a convention"
             if len(self.free_rows) < len(self.open_cells):
                 where = "position" if len(self.free_rows) == 1 else "positions"

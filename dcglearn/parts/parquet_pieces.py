@@ -66,6 +66,7 @@ def pieces(files: Sequence[str], options: Fields, size: int = PIECE) -> list[Pie
     cut: list[Piece] = []
     slices: list[tuple[str, int, int]] = []
     held = before = 0
+
     for path, rows in zip(files, sizes, strict=True):
         first = 0
         while first < rows:
@@ -90,10 +91,12 @@ def scanned(path: str) -> Any:
     """Return a Parquet file as a lazy frame; raise InputError if it is none."""
     import polars as pl
 
+    # the schema is read now, the rows later
     frame = pl.scan_parquet(path)
     try:
         frame.collect_schema()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        # another format, or a damaged file
         remedy = "restore it, or leave it out"
         if not path.endswith(".parquet"):
             remedy = (

@@ -95,6 +95,8 @@ def _named(names: Sequence[str], role: str, name: str) -> list[str]:
     """Return the column that the user names, or those of a pattern or of a range."""
     if not name:
         return []
+
+    # a pattern, a range, or a name
     if "{}" in name:
         before, after = map(plain, name.split("{}", 1))
         its = _by_position(names, re.compile(f"{before}([0-9]+){after}"))
@@ -107,6 +109,7 @@ def _named(names: Sequence[str], role: str, name: str) -> list[str]:
         its = _matching(names, name)
         if len(its) > 1:
             its = []
+
     if not its:
         raise InputError(
             f"columns={{{role!r}: {name!r}}} names no column, or several, of {listed(names)}"
@@ -160,12 +163,15 @@ def _by_position(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
 
 def _remedy(names: Sequence[str], missing: Sequence[str], can_name: bool) -> str:
     """Return how to name columns, or the recipe that their names call for."""
+    # names that tell a table of another shape
     present = {plain(name) for name in names}
     for called, signs in {**READERS, **RECIPES}.items():
         if called in OF_WINNERS and {*missing} <= {"a", "b"}:
             continue
         if any(set(sign.split()) <= present for sign in signs):
             return f"read it with {called}" if called in READERS else f"see the recipe '{called}'"
+
+    # names that are none, or cannot be given
     if not can_name:
         return "rename the columns that hold them"
     if len(names) < 3 or "" in names:

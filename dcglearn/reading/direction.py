@@ -123,6 +123,8 @@ def check_direction(
     grades = np.unique([log.preferred, log.other])
     lowest, top = int(grades[grades >= 0].min(initial=1)), int(grades.max(initial=0))
     names = log.grade_names or tuple(map(str, range(lowest, top + 1)))
+
+    # what would mend it: grades the other way round, or winners
     meanings = {word: meaning.partition(":") for word, (meaning, _) in words.items()}
     other = {
         word: f"{OTHER[side]}{mark}{strength}"

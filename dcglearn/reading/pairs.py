@@ -112,6 +112,8 @@ def judgements_of(
     winners = winners_of(winner, systems, winner_words, refusals)
     called_left = plain(found["a"][0]).startswith("l")
     codes = lists_meant(winners, swapped, sides, refusals, called_left=called_left)
+
+    # what would be misread, or should be known
     if not systems and "system_a" not in own:
         refuse_named_sides(table.frame, winner, unused(table.frame.columns, found), codes)
     if "status" in found:
@@ -226,6 +228,8 @@ def log_of(
     values, codes, swapped = dict(judged.values), judged.winner, judged.swapped
     b_wins, ties = codes == B, codes == TIE
     supersedes = values.pop("supersedes", None)
+
+    # what stands beside the lists, the preferred ones first
     if ("ratings_a" in values) != ("ratings_b" in values):
         raise InputError("ratings_a and ratings_b go together: one of the two is missing")
     ratings = _both(values, "ratings_a", "ratings_b", b_wins)
@@ -253,6 +257,7 @@ def log_of(
     left_out = {reason: int((reasons == code).sum()) for code, reason in enumerate(REASONS, 1)}
     dropped = {reason: n for reason, n in left_out.items() if n}
     log = log if counts.all() else log[counts]
+
     if not as_is:
         shown = None if swapped is None else swapped[counts]
         check_direction(log, judged.recognised.words or {}, shown, judged.sides)

@@ -71,6 +71,8 @@ class Scale:
                     f"the column scale says {stated}: leave scale= and n_grades= out, or the "
                     "column, by columns={'scale': ''}"
                 )
+
+        # a number of grades
         if told is None or isinstance(told, int):
             return cls(None, n_grades if told is None else scale_size(told, 0))
 
@@ -130,11 +132,15 @@ class Scale:
         word = QUOTED.sub(r"\2", cell.strip(BLANK))
         if re.search("[{}]|[\"']:", word):
             return "objects; see the recipe 'Documents as objects'"
+
+        # of a scale of names, no number is a grade
         if self.names is not None:
             return (
                 f"{word!r}, not a grade of the scale {self.names}; separate names by commas or |; "
                 f"scale= takes all names; {COMMAS}"
             )
+
+        # numbers that are no grades, or several in one
         if re.fullmatch(r"[+-]?[0-9]+(\.0*)?", word):
             return f"the grade {word}, outside 0..{self.top}; write grades apart, or give scale="
         if re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+(e[+-]?[0-9]+)?", word.lower()):
@@ -151,10 +157,13 @@ def _stated(column: pl.Series) -> int | list[Any] | None:
     texts = [one for one in text(column).unique(maintain_order=True) if one]
     if not texts:
         return None
+
+    # a number, a list of JSON, or names that commas separate
     try:
         value = json.loads(texts[0])
     except ValueError:
         value = [name.strip(BLANK + "\"'") for name in names_in(texts[0].strip("[]"))]
+
     if len(texts) > 1 or not isinstance(value, int | list) or isinstance(value, bool):
         raise InputError(
             f"the column scale holds {texts[:2]}; give one scale on every row, the names of the "
@@ -191,6 +200,8 @@ def grades_of(
     if bad.any():
         words = text(items)
         names = words.unique().sort()
+
+        # a name in place of a whole list is a document
         seen = f" (seen: {', '.join(names)})" if len(names) <= 10 else ""
         problem = scale.problem(words[int((codes == BAD).argmax())])
         if scale.names is None and grades.shape[1] == 1 and (codes == BAD).all():

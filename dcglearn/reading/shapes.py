@@ -75,6 +75,8 @@ def from_long(
     frame = table.frame.rename({names[0]: role for role, names in found.items()})
     frame = frame.with_columns(text(frame["side"]), text(frame["grade"]))
     frame = frame.with_columns(position=pl.Series(numbers("position", frame["position"], refusals)))
+
+    # sides that are neither left nor right are systems, the first one being a
     side = frame["side"].str.to_lowercase().replace_strict(SIDES, default=None)
     is_first = pl.col("side") == pl.col("side").first().over(keys)
     by_system = pl.when(is_first).then(pl.lit("a")).otherwise(pl.lit("b"))
@@ -87,6 +89,8 @@ def from_long(
     ]
     values = [pl.col(name).drop_nulls().first() for name in rest]
     judged = frame.group_by(keys, maintain_order=True).agg(values)
+
+    # its lists beside it
     lists = frame.sort("position").group_by(*keys, "at").agg("grade", pl.col("side").first())
     named = side.is_null().any()
     for at in "ab":
@@ -176,6 +180,8 @@ def with_grades(
         its = pl.DataFrame([frame[ROW], labels, names_of]).explode("document")
         its = its.join(grades, on=["query", "document"], how="left", maintain_order="left")
         documents.append(its.drop_nulls("document"))
+
+        # without a result -2, and without a judgement as is asked for
         no_result = pl.col("document").is_null()
         its = its.with_columns(
             pl.when(no_result).then(pl.lit("-2")).otherwise("grade").alias("grade")
@@ -183,6 +189,8 @@ def with_grades(
         if unjudged is None:
             its = its.drop_nulls("grade")
         grade = pl.col("grade").fill_null(str(unjudged)).alias(role)
+
+        # back to a list a row; one without documents is without results
         made = its.group_by(ROW, maintain_order=True).agg(grade)
         made = frame.select(ROW).join(made, on=ROW, how="left", maintain_order="left")
         empty = pl.lit(["-2"], dtype=pl.List(pl.String))
@@ -199,6 +207,8 @@ def _lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict
     documents = {role: own[f"docs_{role}"] for role in ("a", "b") if f"docs_{role}" in own}
     own = {**own, **documents}
     query = Role("label", JUDGEMENT["query"].names, required=True)
+
+    # judgements with columns of documents, or with them in place of grades; rated lists
     shapes = (
         {
             "a": Role("label", JUDGEMENT["docs_a"].names),
@@ -207,6 +217,8 @@ def _lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict
         {role: Role("label", JUDGEMENT[role].names) for role in ("a", "b")},
         {"list": Role("label", "docs documents list results", required=True)},
     )
+
+    # the first shape of which all columns are there
     for roles in shapes:
         contract = {"query": query, **roles}
         own_of = {role: name for role, name in own.items() if role in contract}

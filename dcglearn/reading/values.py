@@ -56,6 +56,8 @@ def values_of(
     grades, worst first.
     """
     refusals = Refusals(table)
+
+    # where the columns are, and which grades they may hold
     try:
         found = find(table.frame.columns, contract, own)
     except InputError as error:
@@ -73,6 +75,7 @@ def values_of(
             lists.append(values[role])
         elif about.kind in READERS:
             values[role] = READERS[about.kind](role, series[0], refusals)
+
     if lists and scale.n_grades is None:
         check_levels(lists, refusals)
     return (

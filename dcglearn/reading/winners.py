@@ -56,11 +56,14 @@ def own_words(given: Mapping[Any, str] | str | None) -> dict[str, tuple[int, flo
 
     They may be a text, ``Left is better=a:2,Same=tie``.
     """
+    # a text of words and meanings
     if isinstance(given, str):
         pairs = re.findall(r"\s*(.+?)\s*=\s*([^,=]*)(?:,|$)", given)
         if ",".join(f"{word}={meaning}" for word, meaning in pairs).count("=") != given.count("="):
             pairs = [(given, "?")]
         given = dict(pairs) or {given: "?"}
+
+    # what each word means
     words = {}
     for word, meaning in (given or {}).items():
         side, _, strength = str(meaning).partition(":")
@@ -116,6 +119,8 @@ def winners_of(
     codes_of_words = WORDS | {word: code for word, (code, _) in own.items()}
     texts = text(column).str.replace(r"^(-?[0-9]+)\.0+$", "${1}")
     codes = by_text(texts, lambda word: codes_of_words.get(word.lower(), BAD)).astype(np.int8)
+
+    # names of the systems of a row
     by_name = np.zeros(len(codes), bool)
     if len(systems) == 2:
         is_a, is_b = ((text(system) == texts).to_numpy() for system in systems)
@@ -136,6 +141,8 @@ def winners_of(
     strength = None
     if set(strengths.values()) - {1.0}:
         strength = by_text(texts, lambda word: strengths.get(word.lower(), 1.0))
+
+    # what each word was taken for
     columns = " or ".join(repr(system.name) for system in systems)
     meanings = {word: MEANINGS[code] for word, code in codes_of_words.items()}
     strong = {word: amount for word, amount in strengths.items() if amount != 1}
@@ -171,11 +178,14 @@ def refuse_named_sides(
     A sheet may say in two columns which system stood left and right, and name one as the winner;
     its systems may be called A and B.
     """
+    # which columns hold the winner, and where
     texts = text(winner)
     decided = texts != ""
     cells = {name: text(frame[name]) for name in others}
     is_winner = {name: texts == column for name, column in cells.items()}
     named = [name for name, is_it in is_winner.items() if (is_it & decided).sum() > 0]
+
+    # two that hold it in turn, and mean other lists than were read
     for first in named:
         for second in named[named.index(first) + 1 :]:
             either = is_winner[first] != is_winner[second]
