@@ -212,7 +212,9 @@ def lists_of_names(role: str, column: pl.Series, refusals: Refusals) -> pl.Serie
         texts = text(column)
         is_json = texts.str.starts_with("[")
         if is_json.any():
-            refusals.add(~is_json, f"{role} is a text, and a list in other rows:", "", texts)
+            problem = f"{role} is a text, and a list in other rows:"
+            remedy = f"write a list; columns={{{role!r}: ''}} leaves the column out"
+            refusals.add(~is_json, problem, remedy, texts)
             try:
                 column = texts.set(~is_json, None).str.json_decode(pl.List(pl.String))
             except pl.exceptions.PolarsError as error:

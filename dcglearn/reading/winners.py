@@ -124,7 +124,11 @@ def winners_of(
     by_name = np.zeros(len(codes), bool)
     if len(systems) == 2:
         is_a, is_b = ((text(system) == texts).to_numpy() for system in systems)
-        by_name = (is_a != is_b) & ~by_text(texts, lambda word: word.lower() in own)
+        by_name = (
+            (is_a != is_b)
+            & (texts != "").to_numpy()
+            & ~by_text(texts, lambda word: word.lower() in own)
+        )
         codes = np.where(by_name, np.where(is_a, A, B), codes).astype(np.int8)
 
     # words without a meaning

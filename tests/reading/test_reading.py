@@ -122,6 +122,12 @@ def test_a_winner_that_names_a_system_is_that_systems_list():
     assert "the system of that name" in str(log.recognised)
 
 
+def test_a_blank_winner_names_no_blank_system():
+    columns = {"model_a": ["", "new"], "model_b": ["new", "old"]}
+    with pytest.raises(dl.InputError, match="row 1: winner is missing"):
+        read("", "new", columns=columns)
+
+
 def test_columns_that_hold_the_winners_are_used_or_refused():
     columns = {"System 1": SYSTEMS["model_a"], "System 2": SYSTEMS["model_b"]}
     with pytest.raises(dl.InputError, match="system_a"):
