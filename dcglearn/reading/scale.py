@@ -37,6 +37,9 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORE
 COMMAS = "see the recipe 'Numbers with commas, names with blanks'"
 """Remedy for decimal commas."""
 
+BLOCK = 1 << 17
+"""Rows whose grades are read at once: their cells as text take many times the memory of grades."""
+
 NO_GRADE = ("", "u", ".", "-", "null", "na", "n/a", "#n/a")
 """Words for a grade that nobody knows, in lower case."""
 
@@ -181,16 +184,19 @@ def grades_of(
     may_be_empty: bool = False,
 ) -> Grades:
     """Return lists of grades, shape (n, K), -2 below the end of each; note the bad rows."""
-    if len(columns) == 1:
-        lists = as_lists(columns[0], scale.names or ())
-    else:
-        lists = _lists_of_positions(columns, refusals)
-    size = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
-    items = lists.filter(lists.list.len() > 0).explode()
-    codes = scale.codes(items)
+    column = columns[0] if len(columns) == 1 else _lists_of_positions(columns, refusals)
+    mark = _separator(column)
+
+    # the length of each list, and its grades
+    sizes, parts = [], []
+    for start in range(0, len(column), BLOCK):
+        lists = as_lists(column[start : start + BLOCK], mark, scale.names or ())
+        sizes.append(lists.list.len().fill_null(0).cast(pl.Int64).to_numpy())
+        parts.append(scale.codes(_cells(lists)))
+    size, codes = np.concatenate(sizes), np.concatenate(parts)
 
     # a row a list
-    grades = np.full((len(lists), max(int(size.max(initial=0)), 1)), EMPTY, np.int8)
+    grades = np.full((len(column), max(int(size.max(initial=0)), 1)), EMPTY, np.int8)
     grades[np.arange(grades.shape[1]) < size[:, None]] = codes
     missing = columns[0].is_null() if may_be_empty else size == 0
     refusals.add(missing, f"{role} is missing or empty", "leave the row out (drop_nulls)")
@@ -198,7 +204,7 @@ def grades_of(
     # what is no grade, with the names that occur
     bad = (grades == BAD).any(axis=1)
     if bad.any():
-        words = text(items)
+        words = text(_cells(as_lists(column, mark, scale.names or ())))
         names = words.unique().sort()
 
         # a name in place of a whole list is a document
@@ -228,7 +234,20 @@ def _lists_of_positions(columns: list[pl.Series], refusals: Refusals) -> pl.Seri
     return cells.select(pl.concat_list(pl.all()).list.head(size)).to_series()
 
 
-def as_lists(column: pl.Series, names: Sequence[str] = ()) -> pl.Series:
+def _cells(lists: pl.Series) -> pl.Series:
+    """Return the entries of all lists, one after the other."""
+    return lists.filter(lists.list.len() > 0).explode()
+
+
+def _separator(column: pl.Series) -> str:
+    """Return what separates the grades in a column of texts; it has one separator."""
+    if isinstance(column.dtype, pl.List | pl.Array):
+        return ""
+    texts = text(column)
+    return next((mark for mark in "|," if texts.str.contains(mark, literal=True).any()), " ")
+
+
+def as_lists(column: pl.Series, mark: str, names: Sequence[str] = ()) -> pl.Series:
     """Return a column of lists, or of texts such as ``3 2 0``, ``3|2|0`` and ``[3, 2, 0]``.
 
     A text that is one of `names`, which may hold blanks, is a list of it alone.
@@ -237,10 +256,9 @@ def as_lists(column: pl.Series, names: Sequence[str] = ()) -> pl.Series:
         return column.arr.to_list()
     if isinstance(column.dtype, pl.List):
         return column
-    texts = text(column).str.strip_chars("[](){}" + BLANK)
 
-    # the column has one separator
-    mark = next((mark for mark in "|," if texts.str.contains(mark, literal=True).any()), " ")
+    # blanks beside the separator
+    texts = text(column).str.strip_chars("[](){}" + BLANK)
     if mark == ",":
         texts = texts.str.replace_all(", ", ",", literal=True)
     elif mark == " " and texts.str.contains(r"[ \t\r\n]{2}|[\t\r\n]").any():
