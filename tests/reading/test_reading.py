@@ -316,3 +316,18 @@ def test_each_reversal_is_refused_and_its_remedy_reads_the_log(log):
     with pytest.raises(dl.UpsideDownError, match="sides='listed'"):
         read_preferences(told)
     assert (read_preferences(told, sides="listed").preferred == right.preferred).all()
+
+
+@pytest.mark.parametrize("texts", [["[2, 0]", "1", "", "2,1"], ["2 0", "1", "Bad", "2 1"]])
+def test_blocks_of_rows_are_read_as_one(texts, monkeypatch):
+    rows = [{"a": text, "b": "1", "winner": "a"} for text in texts]
+    with pytest.raises(dl.InputError) as whole:
+        read_preferences(rows)
+
+    # a block a row, one of them without a comma
+    monkeypatch.setattr("dcglearn.reading.scale.BLOCK", 1)
+    with pytest.raises(dl.InputError) as blocks:
+        read_preferences(rows)
+    assert str(blocks.value) == str(whole.value)
+    good = [row for row, text in zip(rows, texts, strict=True) if text not in ("", "Bad")]
+    assert read_preferences(good, pad=True).preferred.tolist() == [[2, 0], [1, -1], [2, 1]]
