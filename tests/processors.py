@@ -28,7 +28,7 @@ COMPUTING = (
         "learning",
         "metrics",
         "logs",
-        "readers",
+        "reading",
         "parts",
         "losses",
         "rankers",
@@ -36,7 +36,7 @@ COMPUTING = (
         "trust",
         "raters",
     ),
-    *("estimators", "joins", "coherence", "simulations"),
+    *("estimators", "coherence", "simulations"),
 )
 """Folders of the tests that compute."""
 

@@ -490,7 +490,7 @@ def test_the_list_for_language_models_tells_each_page_in_a_sentence(monkeypatch)
     listed, whole = llms.texts(included, {page: page.title() for page in pages}, ROOT / "docs")
     assert listed.startswith("# dcglearn\n\n> Learn the gains")
     assert [line.count("](") for line in listed.splitlines() if line.startswith("- ")] == [1, 1, 1]
-    assert "- [Logs](logs.html): Tables, JSON, spreadsheets, Google Forms" in listed
+    assert "- [Logs](logs.html): A table of any form becomes a log in one call" in listed
     assert all((ROOT / "docs" / f"{page}.md").read_text().strip() in whole for page in pages)
 
 

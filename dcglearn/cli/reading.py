@@ -156,7 +156,7 @@ def read_llm(path: str, n_grades: int) -> Preferences:
     try:
         return dl.read_preferences(path, n_grades=n_grades, as_is=True)
     except InputError as error:
-        if "n_grades" not in error.args[0]:
+        if "outside 0.." not in error.args[0]:
             raise
         scale = f"; --llm is read on people's scale, 0 to {n_grades - 1}"
         raise error.told(after=scale) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Flags, Floats, Grades, Indices, Integers, UpsideDownError
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.sides import one_sided
 from dcglearn.metrics.textbook_scores import textbook_scores
 
 OTHER = {"a": "b", "b": "a", "left": "right", "right": "left"}
@@ -138,6 +140,7 @@ def check_direction(
     ]
 
     # pairs whose winner depends on what left means
+    translated, some = False, b_first is not None and 0 < np.count_nonzero(b_first) < len(b_first)
     if b_first is not None:
         b_first = b_first & ~ties_of(log)
         first = np.where(b_first[:, None], log.other, log.preferred)
@@ -146,9 +149,45 @@ def check_direction(
         is_shown = sides == "shown" or {"left", "right"} & {
             side for side, _, _ in meanings.values()
         }
-        remedy = f"sides={'listed' if is_shown and sides != 'listed' else 'shown'!r}"
+        translated = bool(is_shown) and sides != "listed"
+        remedy = f"sides={'listed' if translated else 'shown'!r}"
         reversals.append(Reversal("With sides told the other way", undone, remedy))
     check_sense(log, reversals, b_first)
+    if some:
+        check_first(log.decided, translated=translated)
+
+
+def check_first(log: PreferencePairs, *, translated: bool) -> None:
+    """Warn if most raters of a log of decided pairs always name one side.
+
+    `translated` says that sides were translated to lists.
+    """
+    swapped = np.asarray(log.swapped)
+    names = np.zeros(len(swapped), np.intp)
+    if log.rater is not None:
+        names = np.unique(log.rater, return_inverse=True)[1]
+
+    # each rater, and all raters together
+    n = np.append(np.bincount(names), len(names))
+    second = np.append(np.bincount(names, swapped), swapped.sum())
+    always = one_sided(n, second)
+    if not always[-1] and 2 * always[:-1].sum() <= len(n) - 1:
+        return
+
+    # how often the first list won, and what may have been misread
+    share = 1 - second[-1] / max(n[-1], 1)
+    doubt = "do winners mean lists, and not what was shown?"
+    if translated:
+        doubt = (
+            "words such as left were taken for what was shown there; "
+            "sides='listed' takes them for lists a and b"
+        )
+    warnings.warn(
+        f"most raters always name one side: the list shown first in {share:.1%} of "
+        f"{len(swapped):,} preferences: of the lists they say nothing, "
+        f"unless they were misread ({doubt})",
+        stacklevel=2,
+    )
 
 
 def check_sense(

@@ -10,8 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Counts, Flags, Grades, InputError, PathLike
+from dcglearn.foundation.files import refuse_existing
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import Counts, Flags, Grades, InputError, PathLike, listed
 from dcglearn.logs.preference_pairs import AnyLog
+from dcglearn.logs.sides import Sides
 from dcglearn.reading.columns import own_names, refuse_unused_order, unused
 from dcglearn.reading.contract import JUDGEMENT, QUESTION, RATED_LIST, Contract, Found, plain
 from dcglearn.reading.direction import check_direction
@@ -21,7 +24,7 @@ from dcglearn.reading.scale import Scale, fitted
 from dcglearn.reading.tables import BadRowsError, Refusals, Table, table_of, write_frame
 from dcglearn.reading.texts import text
 from dcglearn.reading.values import values_of
-from dcglearn.reading.winners import OPEN, TIE, B, lists_meant, refuse_named_sides, winners_of
+from dcglearn.reading.winners import OPEN, TIE, A, B, lists_meant, refuse_named_sides, winners_of
 
 REJECTED = ("rejected", "discarded", "false", "no", "0")
 """Values of a status that say that a judgement was not accepted, in lower case."""
@@ -78,6 +81,8 @@ def readable(
 
     Bad rows are written to the file `skip_bad`, if one is given, and the others are read.
     """
+    if skip_bad is not None:
+        refuse_existing(skip_bad, force=True)
     table = table_of(data)
     try:
         return read(table), {}
@@ -118,6 +123,8 @@ def judgements_of(
         refuse_named_sides(table.frame, winner, unused(table.frame.columns, found), codes)
     if "status" in found:
         _remark_rejected(table.frame[found["status"][0]], refusals)
+    if swapped is None and "rater" in values:
+        _remark_one_sided(values["rater"], codes, refusals)
     refusals.check()
 
     # strengths by word, and lists of one length
@@ -213,6 +220,19 @@ def _remark_rejected(status: pl.Series, refusals: Refusals) -> None:
         refusals.remarks.append(
             f"{rejected.sum():,} rows count whose {status.name} is "
             f"{status.filter(rejected)[0]!r}; see the recipe 'Rejected and repeated rows'"
+        )
+
+
+def _remark_one_sided(raters: NDArray[Any], codes: Grades, refusals: Refusals) -> None:
+    """Remark raters who always name list a, or b, where no column tells the sides."""
+    decided = np.isin(codes, (A, B)) & (raters != "")
+    names = Sides.of(raters[decided], codes[decided] == B).always_one()
+    if len(names):
+        always = f"{number_of(len(names), 'raters')} ({listed(map(repr, map(str, names)), 3)})"
+        refusals.remarks.append(
+            f"of {always} nearly every winner is the same one of a and b, the others name both: do "
+            "they always pick one side? A column shown_left (a or b, the list shown left) tells, "
+            "and leaves their verdicts out if so"
         )
 
 

@@ -155,7 +155,8 @@ def with_grades(
 
     See Also
     --------
-    read_preferences, read_ratings : Read what it returns.
+    read_preferences : Read judgements with their grades.
+    read_ratings : Read rated lists with their grades.
     read_judgements : Judgements of all forms.
 
     Examples

@@ -140,7 +140,7 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     FLAT.save(here / "flat.json")
     command = ("audit", "log.jsonl", "--baseline", "flat.json", "-o", "audit.html")
     status, out, err = dcglearn(*command)
-    assert (status, err) == (0, "wrote: audit.html\n")
+    assert (status, err) == (0, "winners: a (18)\nwrote: audit.html\n")
     assert out.startswith(
         "Audit of the metric used now\n"
         "  verdict: judge more before you change the metric used now\n"

@@ -5,13 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from dcglearn import DCGLearner, Preferences, UtilityLearner
-from dcglearn.learning.usable_pairs import (
-    ONE_SIDED_LEVEL,
-    REASON,
-    Sides,
-    one_sided_raters,
-    usable_pairs,
-)
+from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
+from dcglearn.logs.sides import ONE_SIDED_LEVEL, Sides
 from tests.makers import random_log
 
 

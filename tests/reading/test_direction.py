@@ -10,7 +10,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.reading.direction import Agreements, check_sense
-from tests.makers import SHARED, random_lists, refused
+from tests.makers import SHARED, random_lists, random_log, refused
 
 D1 = dl.simulate.ground_truth("D1")
 
@@ -154,3 +154,15 @@ def test_pairs_that_contradict_every_textbook_pass_where_some_monotone_utility_r
     contrary = log[log.verdicts(textbook_scores(5, 10)).mean(axis=0) < -0.5][:200]
     assert Agreements.of(contrary, contrary.verdicts(textbook_scores(5, 10))).upside_down.all()
     check_sense(contrary)
+
+
+def test_raters_who_always_name_what_was_shown_first_are_warned_of():
+    lines = random_log(60, seed=3).to_polars().to_dicts()
+    for i, line in enumerate(lines):
+        line["swapped"], line["winner"] = bool(i % 2), "ab"[i % 2]
+    with pytest.warns(UserWarning, match="most raters always name one side: the list shown first"):
+        dl.read_preferences(lines)
+    for line in lines:
+        line["winner"] = "left"
+    with pytest.warns(UserWarning, match="sides='listed' takes them for lists a and b"):
+        dl.read_preferences(lines)

@@ -1,0 +1,72 @@
+"""How often raters name each of the two sides: some always name one, whatever the lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcglearn.foundation.intervals import binomial_tail
+from dcglearn.foundation.validation import Flags, Integers
+
+FEWEST_VERDICTS = 10
+"""A rater with fewer decided verdicts is not said to name always one side."""
+
+ONE_SIDED_LEVEL = 0.001
+"""False-positive rate of the test that a log has raters who always name one side."""
+
+
+def one_sided(n: Integers, second: Integers) -> Flags:
+    """Return which raters always name one side, but for 5% of their verdicts.
+
+    They have n decided verdicts, of which `second` name the list shown second.
+    """
+    is_rare = np.minimum(second, n - second) <= 0.05 * n
+    always: Flags = (n >= FEWEST_VERDICTS) & is_rare
+    return always
+
+
+@dataclass(frozen=True)
+class Sides:
+    """How often raters name a list, and the one shown second, shape (R,); parts add with ``+``."""
+
+    raters: NDArray[Any]
+    n: Integers
+    second: Integers
+
+    def __add__(self, other: Self) -> Self:
+        raters, number = np.unique(np.concatenate([self.raters, other.raters]), return_inverse=True)
+
+        def added(mine: Integers, theirs: Integers) -> Integers:
+            both = np.concatenate([mine, theirs])
+            return np.bincount(number, both, len(raters)).astype(np.int64)
+
+        return type(self)(raters, added(self.n, other.n), added(self.second, other.second))
+
+    @classmethod
+    def of(cls, rater: NDArray[Any], second: Flags) -> Self:
+        """Return the counts of decided verdicts; `second` tells which name the second list."""
+        raters, number = np.unique(rater, return_inverse=True)
+        return cls(raters, np.bincount(number), np.bincount(number, second).astype(np.int64))
+
+    def always_one(self) -> NDArray[Any]:
+        """Return the raters who always name one side, beyond chance, though the others name both.
+
+        The rest of the raters say how often that side is named where lists matter; a one-sided
+        binomial test.
+        """
+        lone = one_sided(self.n, self.second)
+        if not lone.any() or self.n[~lone].sum() < FEWEST_VERDICTS:
+            return self.raters[:0]
+
+        # how often the others name the second list
+        share = (self.second[~lone].sum() + 0.5) / (self.n[~lone].sum() + 1)
+        is_second = 2 * self.second > self.n
+        expected = np.where(is_second, share, 1 - share)
+
+        # chance to name one side that often
+        named = np.where(is_second, self.second, self.n - self.second)
+        chance = binomial_tail(named, self.n, expected)
+        return self.raters[lone & (chance <= ONE_SIDED_LEVEL / len(self.n))]
