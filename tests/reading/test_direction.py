@@ -157,7 +157,7 @@ def test_pairs_that_contradict_every_textbook_pass_where_some_monotone_utility_r
 
 
 def test_raters_who_always_name_what_was_shown_first_are_warned_of():
-    lines = random_log(60, seed=3).to_polars().to_dicts()
+    lines = random_log(60, seed=3, noise=0.5).to_polars().to_dicts()
     for i, line in enumerate(lines):
         line["swapped"], line["winner"] = bool(i % 2), "ab"[i % 2]
     with pytest.warns(UserWarning, match="most raters always name one side: the list shown first"):
