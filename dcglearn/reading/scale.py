@@ -86,7 +86,7 @@ class Scale:
                 f"scale={list(names)} must name each grade once, worst first; n_grades={n_grades}"
             )
         scale_size(len(names), 0, "the number of grades in scale")
-        return cls(names, len(names), stated is not None and told is stated)
+        return cls(names, len(names), stated is not None)
 
     @property
     def top(self) -> int:

@@ -331,3 +331,10 @@ def test_blocks_of_rows_are_read_as_one(texts, monkeypatch):
     assert str(blocks.value) == str(whole.value)
     good = [row for row, text in zip(rows, texts, strict=True) if text not in ("", "Bad")]
     assert read_preferences(good, pad=True).preferred.tolist() == [[2, 0], [1, -1], [2, 1]]
+
+
+def test_a_scale_that_the_log_states_may_be_given_too(tmp_path):
+    log = dl.Preferences([[1, 0]], [[0, 1]], grade_names=["poor", "fair", "good"])
+    log.save(tmp_path / "log.jsonl")
+    again = dl.read_preferences(tmp_path / "log.jsonl", scale=["poor", "fair", "good"])
+    assert again.preferred.tolist() == [[1, 0]] and again.grade_names == log.grade_names
