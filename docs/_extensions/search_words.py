@@ -11,8 +11,8 @@ WORDS = {
     "tutorials/train_on_your_metric": "train on my metric; learning to rank; custom loss",
     "tutorials/what_answers_tell": "rag; rag evaluation; retrieval augmented generation",
     "logs": "google forms; microsoft forms; surveymonkey; my grades are stars; star ratings; "
-    "likert; excel; spreadsheet; csv; import data",
-    "recipes": "survey; likert; votes; dpo; logprobs; ranks; quepid; clicks; click log; "
+    "excel; spreadsheet; csv; import data",
+    "recipes": "survey; likert; votes; dpo; logprobs; ranks; clicks; click log; "
     "interleaving; ubi; label studio; argilla; langsmith; polars",
     "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
     "audit": "audit my metric; is my metric right; metric validation",
