@@ -45,7 +45,7 @@ class Recognised(Finding):
         """The words for winners, what each means, and in how many rows it stands."""
         counts = []
         for word, (meaning, n) in (self.words or {}).items():
-            name = word if word.lower() == meaning else f"{word} = {meaning}"
+            name = word if word.lower() == meaning else f"{word or 'blank'} = {meaning}"
             counts.append(f"{name} ({n:,})")
         more = [f"and {len(counts) - 20} more"] if counts[20:] else []
         return f"winners: {', '.join([*counts[:20], *more])}"

@@ -58,7 +58,7 @@ def own_words(given: Mapping[Any, str] | str | None) -> dict[str, tuple[int, flo
     """
     # a text of words and meanings
     if isinstance(given, str):
-        pairs = re.findall(r"\s*(.+?)\s*=\s*([^,=]*)(?:,|$)", given)
+        pairs = re.findall(r"\s*(.*?)\s*=\s*([^,=]*)(?:,|$)", given)
         if ",".join(f"{word}={meaning}" for word, meaning in pairs).count("=") != given.count("="):
             pairs = [(given, "?")]
         given = dict(pairs) or {given: "?"}

@@ -338,3 +338,11 @@ def test_a_scale_that_the_log_states_may_be_given_too(tmp_path):
     log.save(tmp_path / "log.jsonl")
     again = dl.read_preferences(tmp_path / "log.jsonl", scale=["poor", "fair", "good"])
     assert again.preferred.tolist() == [[1, 0]] and again.grade_names == log.grade_names
+
+
+def test_a_blank_winner_is_given_a_meaning_as_text_and_as_a_mapping():
+    rows = [{"a": [2, 0], "b": [0, 1], "winner": "a"}, {"a": [1, 0], "b": [0, 2], "winner": ""}]
+    for words in ("=open", {"": "open"}):
+        log = dl.read_preferences(rows, winner_words=words)
+        assert len(log) == 1 and log.dropped == {"open questions": 1}
+        assert log.recognised.winners == "winners: a (1), blank = open (1)"
