@@ -179,6 +179,8 @@ def _made(digest: str, random_state: int, more: Mapping[str, str]) -> Section:
         "seed": str(random_state),
         "judgements (SHA-256)": digest,
     }
+
+    # a page can be made again from them
     same = "the same command with the same versions and files writes the same bytes"
     return Section(
         f"on the same day, {same}",

@@ -139,11 +139,15 @@ def _of_raters(agreement: RaterAgreement, error_rate: float) -> list[str]:
     for one in agreement.raters:
         if not one.error.is_known:
             continue
+
+        # beyond twice the judges' error rate, and 5%
         if one.error.low > max(2 * error_rate, 0.05):
             striking.append(
                 f"one rater errs far more often: {one.rater} "
                 f"({100 * one.error.low:.0f}% to {100 * one.error.high:.0f}%)"
             )
+
+        # whatever the lists
         if one.bias.low > 0 or one.bias.high < 0:
             side = "first" if one.bias.value > 0 else "second"
             striking.append(

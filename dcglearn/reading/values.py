@@ -211,6 +211,8 @@ def lists_of_names(role: str, column: pl.Series, refusals: Refusals) -> pl.Serie
     if not isinstance(column.dtype, pl.List):
         texts = text(column)
         is_json = texts.str.starts_with("[")
+
+        # lists of JSON in some rows are lists in all
         if is_json.any():
             problem = f"{role} is a text, and a list in other rows:"
             remedy = f"write a list; columns={{{role!r}: ''}} leaves the column out"
