@@ -16,7 +16,6 @@ from dcglearn.evaluation.people import People
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.system_tests import shares_of_people
 from dcglearn.evaluation.tables import read_both
-from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.progress import stage
@@ -24,6 +23,8 @@ from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import read_metric
 from dcglearn.metrics.scales import ScaleWarning
+from dcglearn.reading.judgements import Judgements
+from dcglearn.reading.runs import Run
 from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
 from dcglearn.trust.coins import ASSUMED
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs

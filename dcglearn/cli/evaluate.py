@@ -33,11 +33,12 @@ from dcglearn.evaluation.run_values import EvaluateOptions, Ideal, Missing
 from dcglearn.evaluation.run_values import evaluate as evaluated
 from dcglearn.evaluation.system_tests import SystemComparison, Topics, compare_systems
 from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
-from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.plots import forest_figure
+from dcglearn.reading.judgements import Duplicates, Judgements
+from dcglearn.reading.runs import Run
 
 Result = TypeVar("Result")
 

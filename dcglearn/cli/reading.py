@@ -285,7 +285,7 @@ class JoinOptions:
         frame = dl.io.with_grades(table, judged, unjudged=unjudged, columns=own)
 
         # on the scale of the judgements; lists have their usual names
-        n_grades: int | None = max(judged.n_grades, 2)
+        n_grades: int | None = max(judged.n_grades or 2, 2)
         if judged.grade_names is not None:
             n_grades = None
             frame = frame.with_columns(scale=pl.lit([*judged.grade_names]))

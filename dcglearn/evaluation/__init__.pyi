@@ -11,9 +11,9 @@ from dcglearn.evaluation.system_tests import SystemComparison as SystemCompariso
 from dcglearn.evaluation.system_tests import compare_systems as compare_systems
 from dcglearn.evaluation.tables import read_judgements as read_judgements
 from dcglearn.evaluation.tables import read_runs as read_runs
-from dcglearn.evaluation.trec import Judgements as Judgements
-from dcglearn.evaluation.trec import Run as Run
 from dcglearn.metrics.judges import Judges as Judges
 from dcglearn.metrics.textbook_lists import textbook_list_metrics as textbook_list_metrics
+from dcglearn.reading.judgements import Judgements as Judgements
+from dcglearn.reading.runs import Run as Run
 
 __all__: list[str]

@@ -13,13 +13,14 @@ import numpy as np
 from dcglearn.evaluation.ranked import TIES, in_order
 from dcglearn.evaluation.run_values import EvaluateOptions, as_metrics, evaluate, longest_list
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
-from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, errors_in, known
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
+from dcglearn.reading.judgements import Judgements
+from dcglearn.reading.runs import Run
 
 if TYPE_CHECKING:
     from dcglearn.evaluation.other_values import OtherValues

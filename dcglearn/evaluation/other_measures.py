@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
 from dcglearn.metrics.other_names import ALIASES
 from dcglearn.metrics.reading import ALL_NAMES
+from dcglearn.reading.judgements import Judgements
+from dcglearn.reading.runs import Run
 
 
 def measured_elsewhere(
@@ -31,7 +32,7 @@ def measured_elsewhere(
         ) from error
 
     # one measure per evaluator: versions up to 0.4.3 confuse nDCG with and without gains
-    judged = _nested(judgements.frame)
+    judged = _nested(judgements.frame.with_columns(judgements.frame["grade"].cast(int)))
     evaluators = []
     for name in names:
         measure = _parsed(name)

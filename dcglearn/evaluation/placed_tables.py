@@ -148,7 +148,7 @@ def _run_of_trec(name: str, data: bytes) -> Placed:
 def _of_trec(name: str, data: bytes, scale: Scale | None, cutoffs: Cutoffs) -> Placed:
     """Return judgements of TREC, whose grades may be names or fractions."""
     is_named = scale is not None and scale.names is not None
-    number: Any = "score" if cutoffs is not None else "name" if is_named else "grade"
+    number: Any = "name" if is_named else "grade"
     table = Placed(name, *judged_lines(name, data, number))
     return _by_columns(table, JUDGED, scale) if is_named else table
 

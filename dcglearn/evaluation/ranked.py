@@ -6,7 +6,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import (
     EMPTY,
     UNKNOWN,
@@ -23,6 +22,8 @@ from dcglearn.logs.unique_rows import places
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.textbook_lists import ListMetric
+from dcglearn.reading.judgements import Judgements
+from dcglearn.reading.runs import Run
 
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
@@ -112,13 +113,10 @@ class RankedGrades:
 
 
 def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...], Integers]:
-    """Return the judged queries, in order, and their numbers of documents by grade, shape (Q, L).
-
-    Grades below 0 count as 0.
-    """
+    """Return the judged queries, in order, and how many documents have each grade, (Q, L)."""
     queries = judgements.frame["query"].unique().sort()
     rows = _numbers(judgements.frame["query"], queries)
-    grades = judgements.frame["grade"].clip(0).to_numpy()
+    grades = judgements.frame["grade"].to_numpy().astype(np.int64)
     counts = np.zeros((len(queries), n_grades), dtype=np.int64)
     np.add.at(counts, (rows, grades), 1)
     return tuple(queries), counts
@@ -203,10 +201,10 @@ def ranked_grades(
 
 
 def grades_of_documents(documents: PolarsFrame, judgements: Judgements) -> Integers:
-    """Return the documents' grades, shape (n,): 0 for one below 0, -1 for an unjudged document."""
+    """Return the documents' grades, shape (n,): -1 for an unjudged document."""
     keys = ["query", "document"]
     joined = documents.join(judgements.frame, on=keys, how="left", maintain_order="left")
-    return joined["grade"].clip(0).fill_null(-1).to_numpy()
+    return joined["grade"].fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _numbers(names: Any, queries: Any) -> Integers:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import RunsLike, read_runs
-from dcglearn.evaluation.trec import Run
 from dcglearn.foundation.validation import InputError, PolarsFrame, one_of, whole_number
 from dcglearn.reading.contract import JUDGEMENT, Contract, Role, plain
+from dcglearn.reading.runs import Run
 
 if TYPE_CHECKING:
     from dcglearn.reading.tables import Refusals

@@ -24,7 +24,6 @@ from dcglearn.evaluation.ranked import (
     valued_grades,
 )
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
-from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
 from dcglearn.foundation.plain_text import nearest, number_of
@@ -48,6 +47,8 @@ from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_n
 from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import NamedMetric, is_metric_file
 from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName
+from dcglearn.reading.judgements import Duplicates, Judgements
+from dcglearn.reading.runs import Run
 
 Ideal = Literal["judgements", "list"]
 Missing = Literal["zero", "skip"]

@@ -9,20 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
-
 from dcglearn.evaluation.cutoffs import Cutoffs
-from dcglearn.evaluation.trec import (
-    Duplicates,
-    Judgements,
-    Run,
-    judgements_of,
-    runs_of,
-    without_duplicates,
-)
+from dcglearn.evaluation.trec import judgements_of, runs_of, without_duplicates
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import MAX_GRADES, InputError
 from dcglearn.reading.contract import JUDGED, KEYS, RUN
+from dcglearn.reading.judgements import Duplicates, Judgements
+from dcglearn.reading.runs import Run
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dict ``{query: {document: score}}``, or a list of runs."""
@@ -59,8 +52,8 @@ def read_judgements(
         100, 10, 1 and 0, become the grades 3, 2, 1 and 0 unless `scale` says otherwise.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document judged twice for one query. Take "last" where later lines correct
-        earlier ones, and one of the others where raters differ: means and medians are rounded to a
-        grade, halves up; of several most frequent grades the worst counts.
+        earlier ones, and one of the others where raters differ; of several most frequent grades the
+        worst counts.
     n_grades : int, optional
         Number of grades of their scale; by default the largest grade plus 1. Give it if the top
         grade may not occur, or to insist on one that stands apart.
@@ -81,7 +74,7 @@ def read_judgements(
     5
     >>> judged = dl.read_judgements({"q1": {"a": 100, "b": 0}}, scale=[0, 1, 10, 100])
     >>> judged.frame["grade"].to_list()
-    [3, 0]
+    [3.0, 0.0]
     """
     if isinstance(judgements, Judgements):
         for name, value in (("scale", scale), ("cutoffs", cutoffs)):
@@ -182,26 +175,17 @@ def judgements_first(
     """Raise InputError if runs stand where judgements belong, and judgements where runs do.
 
     Both are read within the context. Their order is wrong if the reading fails, and succeeds the
-    other way round. Dictionaries can be read either way: there, grades that are floats beside
-    scores that are integers are refused. `call` and the places are for the message.
+    other way round. `call` and the places are for the message.
     """
     swapped = f"{first} holds runs, {second} judgements; give judgements first: {call}"
     sources = runs if isinstance(runs, (list, tuple)) else [runs]
-    n_levels, grade = _first_number(judgements)
-    scores = [_first_number(source) for source in sources]
-
-    # grades are whole numbers, unless they are fractions that were to be cut
-    if isinstance(grade, float) and any(isinstance(s, (int, np.integer)) for _, s in scores):
-        raise InputError(
-            f"{swapped}; or, if the order is right, dl.read_judgements(judgements, cutoffs=) cuts "
-            "grades that are fractions"
-        )
+    n_levels = _n_levels(judgements)
 
     # other sources are swapped if they can be read the other way round alone
     try:
         yield
     except InputError as error:
-        alike = n_levels == 2 and all(n == 2 for n, _ in scores)
+        alike = n_levels == 2 and all(_n_levels(source) == 2 for source in sources)
         if alike or not (_is_read(judgements, read_runs) and any(map(_is_read, sources))):
             raise
         raise InputError(swapped) from error
@@ -221,15 +205,20 @@ def read_both(
     """
     with judgements_first(judgements, runs, call, *places):
         read = read_judgements(judgements, duplicates=duplicates)
+        if read.n_grades is None:
+            raise InputError(
+                f"{read.name}: metrics need levels, and its grades are no whole numbers from 0 to "
+                f"{MAX_GRADES - 1}; scale= (--scale 0,.5,1) names them, worst first"
+            )
         return read, read_runs(runs, duplicates=duplicates)
 
 
-def _first_number(values: Any) -> tuple[int, Any]:
-    """Return the levels of nested dictionaries, and their first number; 0 and None for others."""
-    n_levels, number = 0, values
-    while isinstance(number, Mapping):
-        n_levels, number = n_levels + 1, next(iter(number.values()), None)
-    return n_levels, number if n_levels else None
+def _n_levels(values: Any) -> int:
+    """Return the levels of nested dictionaries; 0 for other values."""
+    n_levels = 0
+    while isinstance(values, Mapping):
+        n_levels, values = n_levels + 1, next(iter(values.values()), None)
+    return n_levels
 
 
 def _is_read(source: Any, read: Callable[[Any], Any] = read_judgements) -> bool:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.cutoffs import CUT, Cutoffs, cut_grades
+from dcglearn.evaluation.cutoffs import Cutoffs, cut_grades
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
 from dcglearn.foundation.sources import FORMATS, suffix_of
 from dcglearn.foundation.validation import (
-    MAX_GRADES,
     Floats,
     InputError,
     Integers,
@@ -24,10 +22,9 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
     one_of,
-    scale_size,
 )
-
-Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
+from dcglearn.reading.judgements import Duplicates, Judgements, off_scale
+from dcglearn.reading.runs import Run
 
 GRADE_NAMES = "scale= (--scale Bad,Fair,Good) gives names of grades, worst first"
 """Remedy in the refusal of a judgement whose grade is a name."""
@@ -37,94 +34,23 @@ SCORE = re.compile(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Judgements:
-    """Grades of documents.
-
-    `frame` has the columns ``query``, ``document`` (text) and ``grade`` (0 = worst; below 0 as in
-    the file), a row per judged document. `name` is the file, or what else to call them in messages,
-    `n_grades` is L, by default the largest grade plus 1, and `grade_names` are the names of the
-    grades, worst first, where they were read on a scale. Raises InputError if a grade is not below
-    `n_grades`.
-
-    See Also
-    --------
-    read_judgements : Read them from any supported form.
-
-    Examples
-    --------
-    >>> judged = dl.read_judgements({"q1": {"a": 2, "b": 0}})
-    >>> judged.frame["grade"].to_list(), judged.n_grades
-    ([2, 0], 3)
-    """
-
-    frame: PolarsFrame
-    name: str = "judgements"
-    n_grades: int = None  # type: ignore[assignment]
-    grade_names: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        top = max(int(self.frame["grade"].max() or 0), 0)  # type: ignore[arg-type]
-        size = scale_size(self.n_grades, top)
-        if top >= size:
-            raise InputError(f"{self.name}: {off_scale(top, size)}")
-        object.__setattr__(self, "n_grades", size)
-
-    def __repr__(self) -> str:
-        documents = number_of(len(self.frame), "documents", ",")
-        queries = number_of(self.frame["query"].n_unique(), "queries", ",")
-        return f"Judgements({documents}, {queries}, {number_of(self.n_grades, 'grades')})"
-
-
 def is_trec(path: PathLike) -> bool:
     """Return whether a file is TREC's by its name, whose suffix is that of no table format."""
     return suffix_of(path) not in FORMATS.keys() - {".txt"}
 
 
-def off_scale(top: int, size: int) -> str:
-    """Return the refusal of a grade above a scale."""
-    return f"grade {top} lies outside 0..{size - 1}; raise n_grades={size} (--grades) or correct it"
-
-
 def grade_counts(judged: PolarsFrame) -> Integers:
     """Return how often each grade from 0 occurs among judgements."""
-    grades: Integers = judged["grade"].clip(-1).to_numpy()
-    return np.bincount(grades + 1)[1:]
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """The documents that a system ranked.
-
-    `frame` has the columns ``query``, ``document`` (text) and ``score`` (float), in the order of
-    the file; `name` is the system's.
-
-    See Also
-    --------
-    read_runs : Read them from any supported form.
-
-    Examples
-    --------
-    >>> [run] = dl.read_runs({"mine": {"q1": {"a": 1.5, "b": 2.5}}})
-    >>> run.name, run.frame["document"].to_list()
-    ('mine', ['a', 'b'])
-    """
-
-    frame: PolarsFrame
-    name: str
-
-    def __repr__(self) -> str:
-        queries = number_of(self.frame["query"].n_unique(), "queries", ",")
-        return f"Run({self.name!r}, {number_of(len(self.frame), 'documents', ',')}, {queries})"
+    return np.bincount(judged["grade"].to_numpy().astype(np.int64))
 
 
 def judged_lines(
-    name: str, data: bytes, number: Literal["grade", "score", "name"] = "grade"
+    name: str, data: bytes, number: Literal["grade", "name"] = "grade"
 ) -> tuple[PolarsFrame, Callable[[int], str]]:
     """Return TREC judgements (qrels), one ``query iteration document grade`` a line, as a table.
 
     There may be any white space between columns; lines beginning with ``#`` are skipped. Grades are
-    whole numbers, any numbers such as scores, or texts such as names. A function says where a row
+    numbers, or texts such as names. A function says where a row
     stands. Raises InputError if a line does not have exactly these columns (the message names it).
     """
     frame = _table(name, data, ("query", "iteration", "document", number))
@@ -155,37 +81,40 @@ def judgements_of(
 
     from dcglearn.reading.scale import is_rare, stray_grade
 
-    # grades must be whole and in range
+    # grades below 0 count as 0, before anything is averaged
     if cutoffs is not None:
         with errors_in(name):
             levels, names = cut_grades(frame["grade"].cast(pl.Float64).to_numpy(), cutoffs)
         frame = frame.with_columns(grade=pl.Series(levels))
-    grade = frame["grade"]
-    wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
-    if wrong.any():
-        row = int(wrong.arg_true()[0])
-        scale = "scale= (--scale 0,.5,1) names their grades, worst first"
-        refusal = f"grade {grade[row]:g} is not a whole number; {CUT}, or {scale}"
-        if float(grade[row]).is_integer() and grade[row] > 0:
-            refusal = f"grade {grade[row]:g} is above {MAX_GRADES - 1}, the largest allowed"
-        raise InputError(f"{place(row)}: {refusal}")
-
-    whole = frame.with_columns(grade.cast(pl.Int64))
-    once = without_duplicates(name, whole, ["query", "document"], duplicates, place)
+    grade = frame["grade"].cast(pl.Float64)
+    if grade.is_infinite().any():
+        row = int(grade.is_infinite().arg_max() or 0)
+        raise InputError(f"{place(row)}: grade {grade[row]:g} is not a finite number")
+    frame = frame.with_columns(grade=grade.clip(0.0))
+    once = without_duplicates(name, frame, ["query", "document"], duplicates, place)
     if names is not None:
-        return Judgements(once, name, len(names), tuple(names))
+        return Judgements(once, name, len(names), tuple(names), _numbers_in(names))
 
     # a grade above the scale, or a slip
-    counts = grade_counts(once)
-    top, size = len(counts) - 1, n_grades or len(counts)
-    stray = n_grades is None and is_rare(counts)
-    if stray or top >= size:
-        row = int((whole["grade"] >= top).arg_max() or 0)
-        refusal = off_scale(top, size)
-        if stray:
-            refusal = "; ".join((stray_grade(counts) or (0, ""))[1:])
-        raise InputError(f"{place(row)}: {refusal}")
-    return Judgements(once, name, n_grades)  # type: ignore[arg-type]
+    top = float(once["grade"].max() or 0.0)  # type: ignore[arg-type]
+    if n_grades is not None and top >= n_grades:
+        row = int((frame["grade"] >= top).arg_max() or 0)
+        raise InputError(f"{place(row)}: {off_scale(top, n_grades)}")
+    judged = Judgements(once, name, n_grades)
+    if n_grades is None and judged.n_grades is not None:
+        counts = grade_counts(once)
+        if is_rare(counts):
+            row = int((frame["grade"] >= top).arg_max() or 0)
+            raise InputError(f"{place(row)}: {'; '.join((stray_grade(counts) or (0, ''))[1:])}")
+    return judged
+
+
+def _numbers_in(names: Sequence[str]) -> tuple[float, ...] | None:
+    """Return the numbers that names are, None if one is none."""
+    try:
+        return tuple(float(name) for name in names)
+    except ValueError:
+        return None
 
 
 def ranked_lines(name: str, data: bytes) -> PolarsFrame:
@@ -288,7 +217,7 @@ def _table(name: str, data: bytes, columns: Sequence[str]) -> PolarsFrame:
     frame = None
     if not any(other in data for other in others):
         comment = "#" if b"#" in data else None  # looking for comments takes a fifth of the time
-        frame = _parsed(data, columns, separator, comment, ("grade", "rank"))
+        frame = _parsed(data, columns, separator, comment, ("rank",))
 
     # otherwise replace white space by blanks, and take any text as a rank
     if frame is None:
@@ -303,7 +232,7 @@ def _parsed(
     columns: Sequence[str],
     separator: str = " ",
     comment: str | None = None,
-    whole_numbers: Sequence[str] = ("grade",),
+    whole_numbers: Sequence[str] = (),
 ) -> PolarsFrame | None:
     """Return the columns in use, or None if a line does not have all columns or a score is NaN.
 
@@ -317,7 +246,7 @@ def _parsed(
         return None
 
     # read all columns, so that polars refuses long lines
-    types = {"score": pl.Float64, **dict.fromkeys(whole_numbers, pl.Int64)}
+    types = {"score": pl.Float64, "grade": pl.Float64, **dict.fromkeys(whole_numbers, pl.Int64)}
     schema = {column: types.get(column, pl.String) for column in columns}
     try:
         # OSError is raised for data that polars takes for compressed
@@ -335,7 +264,7 @@ def _parsed(
     # polars fills short lines with nulls
     if not len(frame) or any(frame.null_count().row(0)):
         return None
-    if "score" in columns and frame["score"].is_nan().any():
+    if any(frame[column].is_nan().any() for column in types.keys() & {*columns} - {"rank"}):
         return None
     return frame.drop({"iteration", "Q0"} & {*columns})
 
@@ -384,17 +313,9 @@ def _fault(line: bytes, columns: Sequence[str]) -> str:
     if not number:
         return ""
     value = cells[columns.index(number)].decode()
-    if number == "score":
-        return "" if SCORE.fullmatch(value) else f"score {value!r} is not a number"
-    if not re.fullmatch(r"[+-]?[0-9]{1,4000}", value):
-        remedy = GRADE_NAMES
-        if re.fullmatch(r"[0-9]+[.]0*", value):
-            remedy = "scale= (--scale 0,1,2, the grades, worst first) takes 1.0 for 1"
-        elif SCORE.fullmatch(value):
-            remedy = CUT
-        return f"grade {value!r} is not a whole number; {remedy}"
-    if not abs(int(value)) < 2**63:
-        return f"grade {value!r} is not from 0 to {MAX_GRADES - 1}"
+    if not SCORE.fullmatch(value):
+        names = f"; {GRADE_NAMES}" if number == "grade" else ""
+        return f"{number} {value!r} is not a number{names}"
     return ""
 
 
@@ -418,13 +339,9 @@ def without_duplicates(
     if (hashes[1:] != hashes[:-1]).all():
         return frame
 
-    # combine grades, means and medians rounded
+    # combine grades
     grade = pl.col("grade")
-    combined = {
-        "mean": grade.mean() + 0.5,
-        "median": grade.median() + 0.5,
-        "majority": grade.mode().min(),
-    }
+    combined = {"mean": grade.mean(), "median": grade.median(), "majority": grade.mode().min()}
     if duplicates in combined:
         # a grade for each key
         if "grade" not in frame.columns:
@@ -432,8 +349,7 @@ def without_duplicates(
                 f"{name}: duplicates={duplicates!r} is for grades, not for runs; "
                 "keep the first or the last"
             )
-        whole = combined[duplicates].floor().cast(pl.Int64)
-        return frame.group_by(keys, maintain_order=True).agg(whole)
+        return frame.group_by(keys, maintain_order=True).agg(combined[duplicates])
 
     # or keep one row
     once = frame.unique(keys, keep="last" if duplicates == "last" else "first", maintain_order=True)

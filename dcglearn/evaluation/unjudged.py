@@ -19,9 +19,9 @@ from typing import Any, Self
 import numpy as np
 
 from dcglearn.evaluation.ranked import RankedGrades, judged_counts
-from dcglearn.evaluation.trec import Judgements
 from dcglearn.foundation.validation import Floats, Integers, PolarsFrame
 from dcglearn.metrics.dcg import DCG
+from dcglearn.reading.judgements import Judgements
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,6 +103,8 @@ def test_the_wrong_order_of_judgements_and_runs_is_named(tmp_path):
     )
     for form, judgements, run in in_forms(tmp_path):
         assert evaluate(judgements, run, "nDCG@2").values.shape == (1, 1, 2), form
+        if form in ("dictionary", "whole scores"):  # any numbers may be grades
+            continue
         refused(swapped.format("evaluate"), evaluate, run, judgements)
         refused(swapped.format("compare_systems"), compare_systems, run, judgements)
         refused(swapped.format("system_order"), dl.system_order, run, judgements, "nDCG@2")
@@ -114,8 +116,7 @@ def test_the_wrong_order_of_judgements_and_runs_is_named(tmp_path):
 
 
 def test_other_faults_are_not_taken_for_a_wrong_order(tmp_path):
-    fractions, whole = {"q1": {"a": 0.5}}, {"q1": {"a": 2.0}}
-    refused("cutoffs", evaluate, fractions, whole)
+    whole = {"q1": {"a": 2.0}}
     refused("does not exist", evaluate, tmp_path / "qrels.txt", SCORES)
     (tmp_path / "run.txt").write_text("q1 Q0 a 1 high mine\n")
     refused("score 'high' is not a number", evaluate, JUDGED, tmp_path / "run.txt")
@@ -160,10 +161,6 @@ def test_pandas(tmp_path):
         (
             pl.DataFrame({"query": ["q"], "document": ["d"], "grade": ["high"]}),
             "row 1: grade is 'high'; write a number",
-        ),
-        (
-            pl.DataFrame({"query": ["q"], "document": ["d"], "grade": [0.5]}),
-            "row 1: grade 0.5 is not a whole number",
         ),
         (
             pl.DataFrame({"query": ["q", "q"], "document": ["d", "d"], "grade": [1, 1]}),

@@ -34,11 +34,9 @@ def written(tmp_path, name, content):
         ("1\t0\tD1\t1\n1\t0\tD2\t1\textra\n", "line 2: 5 columns"),
         ("1\t0\tD 1\t1\n", "line 1: 5 columns"),
         ("1 0 D1\v 1\x1f2\n", "line 1: grade"),
-        ("1 0 D1 99999999999999999999\n", "line 1: grade '99999999999999999999' is not from"),
         ("1 0 D1 " + "9" * 5000 + "\n", "line 1: grade"),
-        ("1 0 D1 1.0\n", "line 1: grade '1.0' is not a whole number; scale= .--scale 0,1,2"),
-        ("1 0 D1 1_0\n", "line 1: grade '1_0' is not a whole number"),
-        ("1 0 D1 ١\n", "line 1: grade '١' is not a whole number"),
+        ("1 0 D1 1_0\n", "line 1: grade '1_0' is not a number"),
+        ("1 0 D1 ١\n", "line 1: grade '١' is not a number"),
         ("1 0 D1 1\n1 0 D2\n", "line 2: 3 columns"),
     ],
 )
@@ -136,7 +134,7 @@ def test_fraction_after_many_whole_scores_is_read(tmp_path):
         (
             "q.json",
             '{"1": {"D1": ' + "9" * 400 + "}}",
-            "query '1', document 'D1': grade inf is not a whole number",
+            "query '1', document 'D1': grade inf is not a finite number",
         ),
         ("q.json", '{"1": {"\\ud800": 1}}', "use plain text"),
         ("q.json", '{"1": ' * 100_000, "not valid JSON"),
@@ -170,8 +168,7 @@ def test_repeated_keys_of_json_are_duplicates(tmp_path):
         (pl.Series([{"a": 1}, {"a": 2}]), "row 1: grade is of the type Struct"),
         (pl.Series([b"1", b"2"]), "row 1: grade is of the type Binary"),
         (pl.Series([True, False]), "row 1: grade is of the type Boolean; use text or a number"),
-        (pl.Series([1.0, -np.inf]), "row 2: grade -inf is not a whole number"),
-        (pl.Series([1.0, -1e300]), "row 2: grade -1e[+]300 is not a whole number"),
+        (pl.Series([1.0, -np.inf]), "row 2: grade -inf is not a finite number"),
         (pl.Series([None, None]), "row 1: .* is missing"),
     ],
 )
@@ -367,12 +364,6 @@ def test_blanks_around_a_name_are_taken_away(tmp_path):
     [
         (
             "opensearch.json",
-            '"0.000"',
-            '"0.700"',
-            "query 'red dress', document 'B1': grade 0.7 is not a whole number; .* or scale=",
-        ),
-        (
-            "opensearch.json",
             '"docId": "B2"',
             '"doc": "B2"',
             r"another form \('docId'\); export it again",
@@ -383,7 +374,6 @@ def test_blanks_around_a_name_are_taken_away(tmp_path):
             '"good"',
             "query 'red dress', document 'B1': grade is 'good'; .*scale=",
         ),
-        ("quepid.csv", "B2,3", "B2,1e308", "row 3: grade 1e.308 is above 126"),
         ("quepid.csv", "B2,3", "B2,x", "row 3: grade is 'x'"),
         ("quepid.csv", "B2,3", "B2,3,3", "more fields than defined"),
         (
@@ -538,8 +528,8 @@ RATED_TEXT = "query,docid,rating\n" + "".join(
 @pytest.mark.parametrize(
     ("duplicates", "grades"),
     [
-        ("mean", [1, 2, 2, 1]),
-        ("median", [0, 2, 3, 1]),
+        ("mean", [0.75, 1.5, 2, 1]),
+        ("median", [0, 1.5, 2.5, 1]),
         ("majority", [0, 1, 3, 1]),
         ("first", [3, 1, 0, 1]),
     ],
@@ -587,9 +577,7 @@ def test_ratings_of_esci_labels_in_opensearch_are_grades(tmp_path, ratings, grad
 def test_fractions_in_opensearch_are_cut(tmp_path):
     path = opensearch_list(tmp_path / "judgments.json", ["0.125", 0.5, 1])
     assert read_judgements(path, cutoffs=".2,.6").frame["grade"].to_list() == [0, 1, 2]
-    refused(
-        "query 'red dress', document 'd0': grade 0.125 is not a whole number", read_judgements, path
-    )
+    assert read_judgements(path).n_grades is None
     path = opensearch_list(path, ["good"])
     refused(
         "query 'red dress', document 'd0': grade is 'good'", read_judgements, path, cutoffs=".5"
