@@ -19,7 +19,7 @@ from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog
-from dcglearn.reading.direction import CHECKED_PAIRS, check_sense
+from dcglearn.reading.direction import check_sense
 from dcglearn.reading.preferences import Preferences, as_preferences
 from dcglearn.trust import band_draws
 from dcglearn.trust.band_draws import Bands, why_no_bands
@@ -60,9 +60,7 @@ def machine_dcg(llm: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG | 
         # people alone can do without it
         try:
             if not as_is:
-                check_sense(
-                    verdicts.thinned(CHECKED_PAIRS) if isinstance(verdicts, PartedLog) else verdicts
-                )
+                check_sense(verdicts)
             return fit_blend(verdicts, DirectDescription(n_grades=like.n_grades)).dcg
 
         # the warning stands at the caller's line
