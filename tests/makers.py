@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import json
+import lzma
 import multiprocessing
 import sys
 from pathlib import Path
@@ -192,6 +193,13 @@ def forked_workers():
             ["distributed", "pandas", "lightgbm", "scipy.optimize", *IMPORTED]
         )
         yield
+
+
+def unpacked(path, folder):
+    """Return the copy in a folder of a file that is compressed by xz."""
+    copy = folder / path.stem
+    copy.write_bytes(lzma.decompress(path.read_bytes()))
+    return copy
 
 
 @contextlib.contextmanager

@@ -48,9 +48,7 @@ class EvaluationOptions:
     """The judgements, the runs, and how each run is evaluated."""
 
     judgements: str = argument_row(
-        "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
-        ...,
-        metavar="JUDGEMENTS",
+        "TREC judgements (.gz, .zst), or JSON, CSV, TSV, Parquet; - too.", ..., metavar="JUDGEMENTS"
     )
     runs: list[str] = argument_row(
         "TREC runs or such tables; one may hold several.", ..., metavar="RUN..."

@@ -70,9 +70,7 @@ ZeroBased = Annotated[bool, input_option("--zero-based", help="Features are numb
 class TrainingData:
     """Training and validation data, and how they are read."""
 
-    data: Path = argument_row(
-        "Svmlight text with qid, also .gz, .xz and .zst.", ..., metavar="TRAIN"
-    )
+    data: Path = argument_row("Svmlight text with qid, also .gz and .zst.", ..., metavar="TRAIN")
     valid: Path | None = model_row("Validation data, to choose the stage of the training.")
     groups: Groups = None
     grades: Grades = None
@@ -246,9 +244,7 @@ def train(
 def rank(
     *,
     model: Path = argument_row("A folder that `dcglearn train` wrote.", ..., metavar="MODEL"),
-    data: Path = argument_row(
-        "Svmlight text with qid, also .gz, .xz and .zst.", ..., metavar="DATA"
-    ),
+    data: Path = argument_row("Svmlight text with qid, also .gz and .zst.", ..., metavar="DATA"),
     scale: ScaleOptions,
     output: Output = None,
     form: Literal["scores", "trec"] = first_row(

@@ -1,11 +1,9 @@
 """Bytes of a file or of standard input: decompressed, in UTF-8, and their format recognised."""
 
-import bz2
 import contextlib
 import gzip
 import importlib
 import io
-import lzma
 import re
 import sys
 import zlib
@@ -72,8 +70,8 @@ def _plain(name: str, data: bytes, expected: str) -> bytes:
     elif not data.startswith(b"PAR1"):
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InputError(
-                f"{name} is UTF-16 text; save it as UTF-8, or read it with polars (encoding=); see "
-                "the recipe 'No names, titles above, another encoding, another sheet'"
+                f"{name} is UTF-16 text; save it as UTF-8, or see the recipe 'No names, titles "
+                "above, another encoding, another sheet'"
             )
         data = data.removeprefix(b"\xef\xbb\xbf")
     if not data or data.isspace():
@@ -86,7 +84,7 @@ class _TooLongError(Exception):
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data, decompressed if they are gzip, bzip2, xz, zstd or lz4.
+    """Return the data, decompressed if they are gzip, zstd or lz4.
 
     Raise InputError if they are damaged, or inflate beyond a bound.
     """
@@ -101,7 +99,7 @@ def decompressed(name: str, data: bytes) -> bytes:
             f"{name} is compressed by lz4: pip install lz4, or save it as JSON"
         ) from error
 
-    except (EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+    except (EOFError, OSError, RuntimeError, zlib.error, zstd.ZstdError) as error:
         raise InputError(
             f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 "
             "text",
@@ -134,8 +132,7 @@ def _refuse_others(name: str, inside: bytes) -> None:
     # polars would inflate these without a bound
     if inside.startswith((*_MEMBERS, b"x\x01", b"x\x9c")):
         raise InputError(
-            f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip, xz or "
-            "zstd"
+            f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip or zstd"
         )
     for begin, what, remedy in _OTHERS:
         if re.match(begin, inside):
@@ -145,6 +142,12 @@ def _refuse_others(name: str, inside: bytes) -> None:
 AS_TABLE = "save the table as Parquet or CSV"
 
 _OTHERS = (
+    (
+        rb"BZh[1-9]1AY&SY|BZh[1-9]\x17rE8P\x90|\xfd7zXZ\0|7z\xbc\xaf\x27\x1c",
+        "compressed by bzip2, xz or 7-Zip",
+        "unpack it, or compress it by gzip or zstd; in Python, polars reads "
+        "fsspec.open(path, compression='infer')",
+    ),
     (
         rb"ARROW1\0|FEA1|\xff\xff\xff\xff",
         "an Arrow or Feather file",
@@ -171,14 +174,12 @@ _OTHERS = (
 """First bytes of files of other kinds, their names, and the remedy."""
 
 
-_MEMBERS: dict[bytes, Callable[[int], Any]] = {
-    b"\x1f\x8b": lambda most: zlib.decompressobj(wbits=31),
-    **{b"BZh%d1AY&SY" % level: lambda most: bz2.BZ2Decompressor() for level in range(1, 10)},
-    b"\xfd7zXZ\x00": lambda most: lzma.LZMADecompressor(memlimit=max(most, 1 << 27)),
-    b"\x28\xb5\x2f\xfd": lambda most: zstd.ZstdDecompressor(),
-    b"\x04\x22\x4d\x18": lambda most: importlib.import_module("lz4.frame").LZ4FrameDecompressor(),
+_MEMBERS: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
+    b"\x28\xb5\x2f\xfd": zstd.ZstdDecompressor,
+    b"\x04\x22\x4d\x18": lambda: importlib.import_module("lz4.frame").LZ4FrameDecompressor(),
 }
-"""Decompressors of gzip, bzip2, xz, zstd and lz4 by the first bytes of a member."""
+"""Decompressors of gzip, zstd and lz4 by the first bytes of a member."""
 
 
 def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
@@ -187,7 +188,7 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
     size = 0
     while data:
         # inflate one member within the bound
-        member = _MEMBERS[magic](most)
+        member = _MEMBERS[magic]()
         parts.append(member.decompress(data, most + 1 - size))
         size += len(parts[-1])
         if size > most:
@@ -207,20 +208,22 @@ def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:
 
     They are decompressed and yielded one by one, so that the file may be larger than the memory.
     """
-    openers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zst": zstd.open}
+    openers = {".gz": gzip.open, ".zst": zstd.open}
     opener: Any = openers.get(Path(path).suffix.lower(), open)
     try:
         with opener(path, "rb") as file:
             for number, line in enumerate(file, 1):
+                if number == 1:
+                    _refuse_others(str(path), line)
                 if line.strip():
                     yield number, line
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+    except (EOFError, OSError, zlib.error, zstd.ZstdError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
 
 
 def suffix_of(path: PathLike) -> str:
-    """Return a name's suffix in lower case, without a compression's: ".csv" of "Run.CSV.xz"."""
-    return Path(re.sub(r"(\.(gz|bz2|xz|zst))+\Z", "", str(path).lower())).suffix
+    """Return a name's suffix in lower case, without a compression's: ".csv" of "Run.CSV.gz"."""
+    return Path(re.sub(r"(\.(gz|zst))+\Z", "", str(path).lower())).suffix
 
 
 def kind_of(name: str, data: bytes) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.inputs import read_bytes, refuse_beyond_memory
-from dcglearn.foundation.sources import decompressed
+from dcglearn.foundation.inputs import refuse_beyond_memory
+from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import InputError, PathLike, as_path, errors_in
 from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, unusable_features
 
@@ -32,7 +32,7 @@ def read_queries(
     Parameters
     ----------
     path : path
-        Svmlight text, also .gz, .xz and .zst. Names of documents are read from LETOR's comments if
+        Svmlight text, also .gz and .zst. Names of documents are read from LETOR's comments if
         every line has one.
     groups : path, optional
         Numbers of documents of each query, one a line, for data without qid; by default
@@ -112,14 +112,7 @@ def _line(data: bytes, row: int) -> str:
 
 def _bytes(path: Path) -> bytes:
     """Return the text of a file, decompressed."""
-    data = decompressed(str(path), read_bytes(path))
-    if not data.strip():
-        raise InputError(
-            f"{path} is empty; expected a document a line, such as: 2 qid:1 1:0.3 2:1.5"
-        )
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path} is UTF-16 text; save it as UTF-8")
-    return data.removeprefix(b"\xef\xbb\xbf")
+    return content(path, "a document a line, such as: 2 qid:1 1:0.3 2:1.5")[1]
 
 
 def _loaded(
@@ -218,7 +211,7 @@ def _line_fields(place: str, fields: list[str]) -> tuple[list[str], dict[int, st
 
 def _group_sizes(path: Path) -> Path:
     """Return the file beside `path` that LightGBM reads group sizes from."""
-    return path.with_name(re.sub(r"\.(gz|xz|zst)$", "", path.name) + ".query")
+    return path.with_name(re.sub(r"\.(gz|zst)$", "", path.name) + ".query")
 
 
 def _grouped(path: Path, groups: PathLike | None, data: bytes, qid: Any, n: int) -> Any:

@@ -1,7 +1,6 @@
 """TREC files, evaluation and the order of systems: trec_eval's values, ties, swaps, dominance."""
 
 import gzip
-import lzma
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +13,9 @@ from dcglearn.coherence.rank_changes import _beats, _p_values, _swaps, counts, t
 from dcglearn.evaluation import Judgements, Run
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import Evaluation
+from dcglearn.foundation.sources import zstd
 from dcglearn.plots import slope_figure
-from tests.makers import noisy_runs, refused
+from tests.makers import noisy_runs, refused, unpacked
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
 RUN = (
@@ -50,11 +50,11 @@ def test_values_by_hand(files):
     assert "nDCG@10" in str(found) and "not judged: up to 20.0%" in found.notes[-1]
 
 
-def test_trec_eval_and_we_agree_on_all_runs(shared):
+def test_trec_eval_and_we_agree_on_all_runs(shared, tmp_path):
     folder = shared / "trec_dl2021_passage"
     judged, runs = (
         read_judgements(folder / "qrels-pass.txt"),
-        read_runs(folder / "runs_judged53.txt.xz"),
+        read_runs(unpacked(folder / "runs_judged53.txt.xz", tmp_path)),
     )
     assert (len(runs), judged.n_grades) == (63, 4)
     found = evaluate(judged, runs)
@@ -67,12 +67,12 @@ def test_trec_eval_and_we_agree_on_all_runs(shared):
     assert 0.9 < order.tau[0, 1] < 0.98 and order.share_decided == pytest.approx(0.672, abs=0.01)
 
 
-def test_trec_eval_itself_agrees(shared):
+def test_trec_eval_itself_agrees(shared, tmp_path):
     peer = pytest.importorskip("pytrec_eval")
     folder = shared / "trec_dl2021_passage"
     judged, runs = (
         read_judgements(folder / "qrels-pass.txt"),
-        read_runs(folder / "runs_judged53.txt.xz"),
+        read_runs(unpacked(folder / "runs_judged53.txt.xz", tmp_path)),
     )
 
     def by_query(frame):
@@ -190,15 +190,15 @@ def test_policies(files):
     refused("ideal", evaluate, judged, run, ideal="best")
 
 
-@pytest.mark.parametrize("name", ["tabs.txt", "spaces.txt.gz", "windows.txt", "comments.txt.xz"])
+@pytest.mark.parametrize("name", ["tabs.txt", "spaces.txt.gz", "windows.txt", "comments.txt.zst"])
 def test_files_as_people_have_them(tmp_path, name):
     text = {
         "tabs.txt": RUN.replace(" ", "\t"),
         "spaces.txt.gz": "\n  ".join(RUN.replace(" ", "  ").splitlines()) + "  \n\n",
         "windows.txt": RUN.replace("\n", "\r\n"),
-        "comments.txt.xz": "# made by hand\n" + RUN,
+        "comments.txt.zst": "# made by hand\n" + RUN,
     }[name]
-    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(name[-3:], bytes)
+    pack = {"gz": gzip.compress, "zst": zstd.compress}.get(name.rsplit(".", 1)[1], bytes)
     (tmp_path / name).write_bytes(pack(text.encode()))
     (run,) = read_runs(tmp_path / name)
     assert run.frame["query"].to_list() == ["q1", "q1", "q1", "q2", "q2"]
@@ -236,8 +236,8 @@ def test_duplicates_by_choice_and_runs_of_one_name(tmp_path):
     ]
     assert names == ["one.txt mine", "two.txt mine"]
     refused("duplicates", read_runs, tmp_path / "two.txt", duplicates="both")
-    (tmp_path / "cut.txt.xz").write_bytes(lzma.compress(RUN.encode() * 99)[:60])
-    refused("truncated", read_runs, tmp_path / "cut.txt.xz")
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(RUN.encode() * 99)[:60])
+    refused("truncated", read_runs, tmp_path / "cut.txt.gz")
 
 
 def test_what_cannot_be_evaluated(files):

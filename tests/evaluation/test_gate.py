@@ -16,7 +16,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.evaluation.gate import detectable_difference, gated
 from dcglearn.evaluation.paired_tests import plain_tests
-from tests.makers import refused, write_trec
+from tests.makers import refused, unpacked, write_trec
 
 ROOT = Path(__file__).parents[2]
 MARGIN, LEVEL, TOPICS, SPREAD = -0.005, 0.9, 53, 0.1
@@ -428,10 +428,14 @@ def test_names_are_no_markup_in_markdown(dcglearn, files, tmp_path):
     )
 
 
-def test_both_outcomes_on_the_runs_of_trec_deep_learning(shared):
+def test_both_outcomes_on_the_runs_of_trec_deep_learning(shared, tmp_path):
     folder, names = shared / "trec_dl2021_passage", ("pash_f1", "pash_f2", "watpfp")
     judged = dl.read_judgements(folder / "qrels-pass.txt")
-    runs = [run for run in dl.read_runs(folder / "runs_judged53.txt.xz") if run.name in names]
+    runs = [
+        run
+        for run in dl.read_runs(unpacked(folder / "runs_judged53.txt.xz", tmp_path))
+        if run.name in names
+    ]
     settings = {"baseline": "pash_f1", "level": LEVEL, "n_resamples": 2000}
     comparison = dl.compare_systems(judged, runs, "nDCG@10", **settings)
     verdicts = {row.run: row for row in comparison.gate(MARGIN).verdicts}

@@ -4,7 +4,6 @@ refused with the place.
 
 import gzip
 import json
-import lzma
 
 import numpy as np
 import polars as pl
@@ -12,6 +11,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn import read_judgements, read_runs
+from dcglearn.foundation.sources import zstd
 from tests.makers import refused
 
 
@@ -78,10 +78,10 @@ def test_any_white_space_separates_columns(tmp_path, first):
 ROWS = [("1", "D1", 2.0), ("1", "D2", 79.5), ("2", "D1", 1.0)]
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
 @pytest.mark.parametrize("kind", ["run.csv", "run.TSV", "run.jsonl", "run.json"])
 def test_tables_are_read_by_their_name_compressed_too(tmp_path, kind, suffix):
-    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[suffix]
+    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstd.compress}[suffix]
     separator = "\t" if kind.endswith("TSV") else ","
     if kind.endswith("jsonl"):
         text = "".join(

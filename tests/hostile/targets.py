@@ -2,12 +2,10 @@
 several files.
 """
 
-import bz2
 import contextlib
 import gzip
 import io
 import json
-import lzma
 import sys
 import warnings
 import zlib
@@ -78,7 +76,7 @@ def _inflated(magic: bytes, member_of: Callable[[], Any]) -> Callable[[bytes], l
     def read(data: bytes) -> list:
         try:
             inside = referees.inflated(data, magic, member_of)
-        except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+        except (EOFError, OSError, ValueError, zlib.error) as error:
             raise Refused from error
         return sorted(referees.qrels(inside))
 
@@ -191,12 +189,6 @@ TABLES = {
         {"q.gz": gzip.compress(QRELS, mtime=0)},
         _judgements,
         _inflated(b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31)),
-    ),
-    "judgements in bzip2": Target(
-        {"q.bz2": bz2.compress(QRELS)}, _judgements, _inflated(b"BZh", bz2.BZ2Decompressor)
-    ),
-    "judgements in xz": Target(
-        {"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(b"\xfd7zXZ", lzma.LZMADecompressor)
     ),
     "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
 }

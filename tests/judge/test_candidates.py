@@ -1,14 +1,13 @@
 """Candidates from files and from runs, and the command that reads them."""
 
-import bz2
 import gzip
-import lzma
 import runpy
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from dcglearn.foundation.sources import zstd
 from dcglearn.judge.candidates import (
     candidates_from_runs,
     is_web_address,
@@ -126,15 +125,15 @@ def test_runs_become_pairs(trec):
     assert of_runs(trec).pairs[0].items_a is None
 
 
-@pytest.mark.parametrize(
-    ("suffix", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
-)
+@pytest.mark.parametrize(("suffix", "compress"), [("gz", gzip.compress), ("zst", zstd.compress)])
 def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
     path = trec / f"packed.{suffix}"
     path.write_bytes(compress((trec / "docs.jsonl").read_bytes()))
     assert of_runs(trec, documents=path).pairs[0].items_a[0]["title"] == "One"
     path.write_bytes(path.read_bytes()[:-9])
     refused(f"packed.{suffix}: cannot be read", of_runs, trec, documents=path)
+    path.with_suffix(".bz2").write_bytes(b"BZh91AY&SY")
+    refused("is compressed by bzip2", of_runs, trec, documents=path.with_suffix(".bz2"))
 
 
 def test_runs_that_do_not_fit_are_refused(trec):

@@ -1,15 +1,15 @@
 """Learning-to-rank files: what is read, and how bad lines are named."""
 
 import gzip
-import lzma
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dcglearn.foundation.sources import zstd
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.svmlight import read_queries
-from tests.makers import refused, write
+from tests.makers import refused, unpacked, write
 
 SVM = (
     "2 qid:10 1:0.5 3:1 # docid = A\n0 qid:10 2:0.25 # docid = B\n\n"
@@ -37,8 +37,8 @@ class TestReading:
         refused(r"no train.svm.query lies beside it; give groups \(--groups", read_queries, plain)
         write(tmp_path, "train.svm.query", "2\n1\n")
         (tmp_path / "train.svm.gz").write_bytes(gzip.compress(plain.read_bytes()))
-        (tmp_path / "train.svm.xz").write_bytes(lzma.compress(plain.read_bytes()))
-        for name in ("train.svm", "train.svm.gz", "train.svm.xz"):
+        (tmp_path / "train.svm.zst").write_bytes(zstd.compress(plain.read_bytes()))
+        for name in ("train.svm", "train.svm.gz", "train.svm.zst"):
             assert read_queries(tmp_path / name).sizes.tolist() == [2, 1]
 
     @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ class TestReading:
         )
 
     def test_damaged_and_missing_files(self, tmp_path):
-        (tmp_path / "bad.xz").write_bytes(lzma.compress(SVM.encode())[:-20])
+        (tmp_path / "bad.gz").write_bytes(gzip.compress(SVM.encode())[:-20])
         for name, message in (
-            ("bad.xz", "truncated or damaged"),
+            ("bad.gz", "truncated or damaged"),
             ("none.svm", "none.svm does not exist; check the name"),
             ("", "is a folder; name a file in it"),
         ):
@@ -115,8 +115,10 @@ class TestReading:
         except InputError as error:
             assert "any.svm" in str(error)
 
-    def test_real_data(self, shared):
-        queries = read_queries(shared / "lightgbm_lambdarank" / "rank.train.xz")
+    def test_real_data(self, shared, tmp_path):
+        folder = shared / "lightgbm_lambdarank"
+        plain = unpacked(folder / "rank.train.xz", tmp_path)
+        queries = read_queries(plain, folder / "rank.train.query")
         assert (len(queries), *queries.shape) == (201, 3005, 300)
         refused(
             "line 1: feature 17 occurs twice", read_queries, shared / "tfranking_toy" / "train.txt"

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import json
+import lzma
 import tarfile
 import zipfile
 
@@ -39,7 +40,6 @@ def parquet() -> bytes:
         CSV + b",,\n , ,\n",
         parquet(),
         gzip.compress(CSV, mtime=0),
-        bz2.compress(CSV),
         zstd.compress(LINES),
     ],
 )
@@ -83,6 +83,10 @@ def tarred() -> bytes:
         (zipped(), "zip"),
         (tarred(), "tar"),
         (gzip.compress(gzip.compress(CSV, mtime=0), mtime=0), "compressed"),
+        (gzip.compress(b"", mtime=0), "empty"),
+        (bz2.compress(CSV), "compressed by bzip2"),
+        (lzma.compress(CSV), "compressed by bzip2, xz"),
+        (b"7z\xbc\xaf\x27\x1c\0\4", "7-Zip"),
     ],
 )
 def test_what_cannot_be_read_is_refused(data, told, tmp_path):
