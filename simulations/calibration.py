@@ -492,7 +492,7 @@ def stopped(columns, n_grades):
     """Return 1 if a log is stopped as upside down, else 0."""
     table = pl.DataFrame({name: values.tolist() for name, values in columns.items()})
     try:
-        dl.Preferences.from_frame(table, n_grades)
+        dl.read_preferences(table, n_grades)
     except dl.UpsideDownError:
         return 1
     return 0
@@ -609,7 +609,7 @@ def rated(rng, worth, n, careless):
     lists = rng.integers(0, len(POOL), n)
     ratings = np.clip(np.round(worth[lists] + rng.normal(0, 1, n)), -2, 4)
     ratings = np.where(rng.random(n) < careless, rng.integers(-2, 5, n), ratings)
-    return dl.Preferences.from_ratings(POOL[lists], ratings)
+    return dl.read_ratings(pl.DataFrame({"list": POOL[lists], "rating": ratings}))
 
 
 def recurring_pairs(rng, chances, n):

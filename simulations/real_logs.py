@@ -59,25 +59,21 @@ def of_satisfaction(path: Path, n_grades: int) -> dl.Preferences:
     """Read lists of ten results with grades of usefulness, and the satisfaction with each."""
     rows = [line.split("\t") for line in path.read_text().splitlines()]
     lists, ratings = [json.loads(row[2]) for row in rows], [int(row[3]) for row in rows]
-    return dl.Preferences.from_ratings(lists, ratings, n_grades=n_grades, depth=10)
+    table = pl.DataFrame({"list": lists, "rating": ratings})
+    return dl.read_ratings(table, n_grades=n_grades, depth=10)
 
 
 def of_shuffled(path: Path) -> dl.Preferences:
     """Read lists whose order was shuffled by user; compared are those of a user and topic."""
     table = pl.read_csv(path, separator="\t", infer_schema=False)
-    codes = {"u": "-1", ".": "-2"}
-    lists = [
-        [int(codes.get(grade, grade)) for grade in row.split(",")]
-        for row in table["grades_by_displayed_rank"]
-    ]
-    return dl.Preferences.from_ratings(
-        lists,
-        table["feedback_1to6"].cast(pl.Int64).to_numpy(),
-        n_grades=3,
-        depth=10,
-        group=table["user"].to_numpy(),
-        segment=table["topic"].to_numpy(),
+    grade = pl.element().replace({"u": "-1", ".": "-2"})
+    table = table.select(
+        pl.col("grades_by_displayed_rank").str.split(",").list.eval(grade).alias("list"),
+        pl.col("feedback_1to6").alias("rating"),
+        pl.col("user").alias("group"),
+        pl.col("topic").alias("segment"),
     )
+    return dl.read_ratings(table, n_grades=3, depth=10)
 
 
 def of_feed(path: Path) -> dl.Preferences:
@@ -89,14 +85,9 @@ def of_feed(path: Path) -> dl.Preferences:
     table = (
         shown.sort(*keys, "imp_position")
         .group_by(keys, maintain_order=True)
-        .agg(pl.col("grade"), pl.col("satisfaction").first())
+        .agg(pl.col("grade").alias("list"), pl.col("satisfaction").first().alias("rating"))
     )
-    return dl.Preferences.from_ratings(
-        table["grade"].to_list(),
-        table["satisfaction"].to_numpy(),
-        table["userid"].cast(pl.String).to_numpy(),
-        n_grades=5,
-    )
+    return dl.read_ratings(table.rename({"userid": "group"}).drop("taskid"), n_grades=5)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -19,6 +20,7 @@ from dcglearn.cli.app import main
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.read import read_ratings
 from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -155,6 +157,13 @@ def write(folder, name, text):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
+
+
+def rated_pairs(lists, ratings, group=None, segment=None, weight=None, **options):
+    """Return the pairs of rated lists in arrays."""
+    table = {"list": lists, "rating": ratings, "group": group, "segment": segment, "weight": weight}
+    given = {name: values for name, values in table.items() if values is not None}
+    return read_ratings(pl.DataFrame(given), **options)
 
 
 def columns(log):

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 import dcglearn as dl
 from dcglearn.learning.descriptions import fit_of
 from dcglearn.raters.influence import influence_of_raters
-from tests.makers import columns, one_worker, refused
+from tests.makers import columns, one_worker, rated_pairs, refused
 
 N, DEPTH = 240, 4
 TRUTH = dl.DCG([0.0, 0.1, 0.4, 1.0], [1.0, 0.7, 0.5, 0.3])
@@ -54,7 +54,7 @@ def rated_lists(group=None):
     rng = np.random.default_rng(3)
     lists = np.tile(rng.integers(0, 4, (24, DEPTH)), (6, 1))
     ratings = np.clip(np.round(2 * TRUTH.score(lists) + rng.normal(0, 0.5, 144)), 1, 5)
-    return dl.Preferences.from_ratings(lists, ratings, group, n_grades=4)
+    return rated_pairs(lists, ratings, group, n_grades=4)
 
 
 LOGS = {
@@ -145,12 +145,8 @@ def people(log, _):
 
 
 def as_table(log):
-    again = (
-        dl.Preferences.from_frame(log.to_polars(), scale=log.grade_names)
-        if log.grade_names
-        else None
-    )
-    return again or dl.Preferences.from_frame(log.to_polars(), n_grades=log.n_grades)
+    again = dl.read_preferences(log.to_polars(), scale=log.grade_names) if log.grade_names else None
+    return again or dl.read_preferences(log.to_polars(), n_grades=log.n_grades)
 
 
 def changed(log, _):

@@ -22,7 +22,7 @@ from dcglearn.plots import (
     save_figure,
 )
 from dcglearn.reading.preferences import Preferences
-from tests.makers import TRUTH, random_log, refused
+from tests.makers import TRUTH, random_log, rated_pairs, refused
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)))
 
@@ -102,7 +102,7 @@ def test_learned_figure_leaves_grades_that_never_occur_white():
 @pytest.mark.parametrize("method", ["dcg", "qp"])
 def test_held_out_shares_stand_below_with_the_noise_ceiling(method):
     rng = np.random.default_rng(0)
-    log = Preferences.from_ratings(POOL[rng.integers(0, 32, 300)], rng.integers(0, 4, 300))
+    log = rated_pairs(POOL[rng.integers(0, 32, 300)], rng.integers(0, 4, 300))
     report = learn_report(
         log, LearnerOptions(method=method), TrustOptions(holdout=0.5, holdout_by="list")
     )

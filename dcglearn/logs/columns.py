@@ -15,7 +15,6 @@ from dcglearn.foundation.validation import (
     Flags,
     Floats,
     Grades,
-    Indices,
     InputError,
     InputTypeError,
     Integers,
@@ -101,9 +100,9 @@ class Columns:
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
 
-    # the RatingCounts that the pairs were made of, and each pair's group in them, shape (n,)
+    # the RatingCounts that the pairs were made of, and the units of each pair in them, shape (n, 2)
     rated: Any = None
-    group: Indices | None = None
+    units: Any = None
 
     # whether it is used even if upside down
     as_is: bool = False
@@ -122,7 +121,7 @@ class Columns:
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of an entry a pair that the log has, by attribute."""
-        arrays = {name: getattr(self, name) for name in ("preferred", "other", "group", *COLUMNS)}
+        arrays = {name: getattr(self, name) for name in ("preferred", "other", "units", *COLUMNS)}
         return {name: values for name, values in arrays.items() if values is not None}
 
     def rows(self, index: Any) -> Self:
@@ -222,7 +221,7 @@ def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     if is_frame(pairs) or is_records(pairs):
         raise InputError(
             "this is a table or a list of records, not lists of grades; read it with "
-            "Preferences.from_frame or Preferences.from_records"
+            "dl.read_preferences"
         )
 
     # an array of pairs
@@ -231,7 +230,7 @@ def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     except ValueError as error:
         raise InputError(
             "the lists have different lengths; pad the shorter ones with -2 (no result), or read "
-            "the pairs with Preferences.from_records",
+            "the pairs with dl.read_preferences",
             see="lengths",
         ) from error
 

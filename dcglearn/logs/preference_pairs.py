@@ -200,7 +200,7 @@ class PreferencePairs(Columns, Weighted):
     @cached_property
     def ratings(self) -> RatingCounts | None:
         """How often each list got each rating in each group; None unless made of rated lists."""
-        return None if self.rated is None else self.rated.of(self)
+        return None if self.rated is None else self.rated.of(self.units)
 
     @cached_property
     def differing(self) -> Flags:
@@ -314,7 +314,7 @@ class PreferencePairs(Columns, Weighted):
         """
         lists = {name: filled(getattr(self, name), grade) for name in ("preferred", "other")}
         same = all(values is getattr(self, name) for name, values in lists.items())
-        return self if same else self.changed(**lists, rated=None, group=None)
+        return self if same else self.changed(**lists, rated=None, units=None)
 
     def merged(self) -> Self:
         """Return the distinct pairs in order of first appearance, with summed weights.
@@ -331,7 +331,7 @@ class PreferencePairs(Columns, Weighted):
         _, index, number = unique_rows(np.column_stack(keys))
         order = np.argsort(index)
         weight = np.bincount(number, self.weight)
-        none = dict.fromkeys({*COLUMNS, "rated", "group"} - {"tie", "strength", "margin"})
+        none = dict.fromkeys({*COLUMNS, "rated", "units"} - {"tie", "strength", "margin"})
         return self[index[order]].changed(**{**none, "weight": weight[order].astype(np.float64)})
 
     def n_contradicted(self) -> float:

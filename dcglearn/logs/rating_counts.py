@@ -1,13 +1,13 @@
 """The ratings behind a log of rated lists: how often each list got each rating, in each group."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, Grades, Indices, frozen
-from dcglearn.logs.columns import Columns
-from dcglearn.logs.unique_rows import numbered, packed, size_of, unique_rows
+from dcglearn.logs.unique_rows import size_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,14 +15,15 @@ class RatingCounts:
     """How often each list got each rating, in each group; read-only.
 
     `lists`, shape (U, K), are the distinct lists, compared within groups. For each distinct group,
-    list and rating, shape (m,), `group` is the number of the group, which the log holds for each
-    pair, `list` the row of `lists`, `rating` the rating, and `weight` the number of lines that gave
-    it.
+    list and rating, shape (m,), `group` is the number of the group, `list` the row of `lists`,
+    `unit` the number of the list within its group, by which the log holds the lists of its pairs,
+    `rating` the rating, and `weight` the number of lines that gave it.
     """
 
     lists: Grades
     group: Indices
     list: Indices
+    unit: Indices
     rating: Floats
     weight: Floats
 
@@ -40,27 +41,20 @@ class RatingCounts:
             "group(s))"
         )
 
-    def rows_of(self, log: Columns) -> tuple[Indices, Indices, Indices]:
-        """Return the numbers of each pair's rated lists, (n,) twice, and of each count's, (m,)."""
-        assert log.group is not None, "a log of rated lists"
-
-        # lists of both, numbered together
-        n = len(log.group)
-        numbers = unique_rows(packed(np.concatenate([log.preferred, log.other, self.lists])))[2]
-
-        # a list of another group is another
-        group = np.concatenate([log.group, log.group, self.group])
-        lists = np.concatenate([numbers[: 2 * n], numbers[2 * n :][self.list]])
-        rows = numbered(group * size_of(numbers) + lists)
-        return rows[:n], rows[n : 2 * n], rows[2 * n :]
-
-    def of(self, log: Columns) -> Self:
-        """Return the counts of the lists that occur in a log's pairs, such as a subset."""
-        first, second, own = self.rows_of(log)
-        kept = np.isin(own, np.concatenate([first, second]))
+    def of(self, units: Indices) -> Self:
+        """Return the counts of some units, such as those that occur in a subset of a log."""
+        kept = np.isin(self.unit, units)
         if kept.all():
             return self
         lists, which = np.unique(self.list[kept], return_inverse=True)
-        return type(self)(
-            self.lists[lists], self.group[kept], which, self.rating[kept], self.weight[kept]
-        )
+        columns = (self.unit[kept], self.rating[kept], self.weight[kept])
+        return type(self)(self.lists[lists], self.group[kept], which, *columns)
+
+    @property
+    def texts(self) -> NDArray[Any]:
+        """The counts of each unit as a text such as ``2:1 4:12``, by its number."""
+        texts: NDArray[Any] = np.full(size_of(self.unit), "", dtype=object)
+        cells = self.unit.tolist(), self.rating.tolist(), self.weight.tolist()
+        for unit, rating, weight in zip(*cells, strict=True):
+            texts[unit] += f"{' ' if texts[unit] else ''}{rating:.17g}:{weight:.17g}"
+        return texts

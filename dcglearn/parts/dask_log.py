@@ -6,7 +6,7 @@ import contextlib
 import logging
 import uuid
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
@@ -34,7 +34,9 @@ from dcglearn.parts.parquet_pieces import (
     supersede,
 )
 from dcglearn.parts.parted_log import OfPart, PartedLog, checked_scale, facts_of, on_scale
-from dcglearn.reading.preferences import Preferences, ReadingOptions, as_preferences
+from dcglearn.reading.options import ReadingOptions
+from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.read import as_preferences
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -132,11 +134,10 @@ class DaskLog(PartedLog):
         *,
         n_grades: int | None = None,
         partitions: int | None = None,
-        columns: Mapping[str, str] | str | None = None,
         **reading: Unpack[ReadingOptions],
     ) -> None:
         # the scale, as far as it is known before reading
-        options: Fields = {**reading, "n_grades": n_grades, "columns": columns}
+        options: Fields = {**reading, "n_grades": n_grades}
         refuse_options_of_whole(options)
         files = expand_paths(log, PARQUET) if is_path(log) else []
         first: list[Any] = [scanned(path) for path in files]

@@ -195,7 +195,7 @@ def preferences_of(table: Any, options: Fields, reasons: Grades | None = None) -
     if kept.get("n_grades") is None:
         kept["n_grades"] = MAX_GRADES  # whether the grades are a scale, all parts together tell
     judged = judgements_of(table, **kept)
-    log = log_of(Preferences, judged, as_is=True, reasons=reasons)
+    log = log_of(judged, as_is=True, reasons=reasons)
     return log.changed(**{name: None for name, about in COLUMNS.items() if not about.learned})
 
 

@@ -1,10 +1,10 @@
-"""Logs of judgements and of rated lists, of any kind of container, from tables."""
+"""Judgements of two lists and rated lists by column, from tables; logs of judgements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 import polars as pl
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from dcglearn.foundation.files import refuse_existing
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Counts, Flags, Grades, InputError, PathLike, listed
-from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.sides import Sides
 from dcglearn.reading.columns import own_names, refuse_unused_order, unused
-from dcglearn.reading.contract import JUDGEMENT, QUESTION, RATED_LIST, Contract, Found, plain
+from dcglearn.reading.contract import JUDGEMENT, RATED_LIST, Contract, plain
 from dcglearn.reading.direction import check_direction
-from dcglearn.reading.ratings import pairs_of_ratings, with_ratings
+from dcglearn.reading.options import ListOptions
+from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.ratings import with_ratings
 from dcglearn.reading.recognised import Recognised
 from dcglearn.reading.scale import Scale, fitted
 from dcglearn.reading.tables import BadRowsError, Refusals, Table, table_of, write_frame
@@ -41,7 +42,7 @@ Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
-class Judgements:
+class PairColumns:
     """Judgements of two lists by column, before the preferred one stands first.
 
     `values` are those of each role but for winners, `winner`, shape (n,), the code of each, and
@@ -55,23 +56,6 @@ class Judgements:
     scale: Scale
     recognised: Recognised
     sides: str | None
-
-
-def read_pairs(
-    kind: type[AnyLog],
-    data: Any,
-    n_grades: int | None = None,
-    *,
-    as_is: bool = False,
-    skip_bad: PathLike | None = None,
-    **options: Any,
-) -> AnyLog:
-    """Return a log of judgements of some kind; options are those of `read_preferences`."""
-    judged, dropped = readable(
-        data, lambda table: judgements_of(table, n_grades, **options), skip_bad
-    )
-    log = log_of(kind, judged, as_is=as_is)
-    return log.changed(dropped={**dropped, **log.dropped})
 
 
 def readable(
@@ -93,114 +77,82 @@ def readable(
         return read(table.without(error.rows)), {"bad rows": len(error.rows), str(error.args[0]): 1}
 
 
-def judgements_of(
+def columns_of(
     table: Table,
+    contract: Contract,
     n_grades: int | None = None,
     *,
     depth: int | None = None,
     pad: bool = False,
-    scale: Sequence[Any] | str | None = None,
+    scale: Any = None,
     columns: Mapping[str, str] | str | None = None,
+) -> tuple[dict[str, Any], Scale, Recognised, Refusals]:
+    """Return a table's values by role, lists of one length, their scale, and what is wrong.
+
+    Options are those of `read_preferences`.
+    """
+    found, values, levels, refusals = values_of(
+        table, contract, own_names(columns), scale, n_grades
+    )
+    roles = [role for role in found if contract[role].kind == "grades"]
+    lists = fitted([values[role] for role in roles], depth, pad=pad)
+    values |= zip(roles, lists, strict=True)
+
+    # what is remarked later stands in it, too
+    ignored = unused(table.frame.columns, found)
+    return values, levels, Recognised(found, ignored, remarks=refusals.remarks), refusals
+
+
+def judgements_of(
+    table: Table,
+    n_grades: int | None = None,
+    *,
     winner_words: Mapping[Any, str] | str | None = None,
     sides: str | None = None,
-) -> Judgements:
+    **options: Unpack[ListOptions],
+) -> PairColumns:
     """Return the judgements of a table; options are those of `read_preferences`."""
-    own = own_names(columns)
-    found, values, levels, refusals = values_of(table, JUDGEMENT, own, scale, n_grades)
+    values, scale, recognised, refusals = columns_of(table, JUDGEMENT, n_grades, **options)
+    frame, found, own = table.frame, recognised.columns, own_names(options.get("columns"))
     if not {"swapped", "shown_first"} & {*found, *own}:
-        refuse_unused_order(table.frame, found)
+        refuse_unused_order(frame, found)
 
     # winners as lists
     swapped = _swapped(values)
-    winner = table.frame[found["winner"][0]]
-    systems = [table.frame[found[role][0]] for role in ("system_a", "system_b") if role in found]
+    winner = frame[found["winner"][0]]
+    systems = [frame[found[role][0]] for role in ("system_a", "system_b") if role in found]
     winners = winners_of(winner, systems, winner_words, refusals)
     called_left = plain(found["a"][0]).startswith("l")
     codes = lists_meant(winners, swapped, sides, refusals, called_left=called_left)
 
     # what would be misread, or should be known
     if not systems and "system_a" not in own:
-        refuse_named_sides(table.frame, winner, unused(table.frame.columns, found), codes)
-    if "status" in found:
-        _remark_rejected(table.frame[found["status"][0]], refusals)
+        refuse_named_sides(frame, winner, recognised.ignored, codes)
+    _remark_rejected(frame, recognised, refusals)
     if swapped is None and "rater" in values:
         _remark_one_sided(values["rater"], codes, refusals)
     refusals.check()
 
-    # strengths by word, and lists of one length
+    # strengths by word
     if winners.strength is not None:
         if "strength" in values:
             raise InputError("winner_words have strengths, and so has a column; give one of both")
         values["strength"] = winners.strength
-    values["a"], values["b"] = fitted([values["a"], values["b"]], depth, pad=pad)
-    recognised = recognised_in(table, found, refusals, winners.words)
-    return Judgements(values, codes, swapped, levels, recognised, sides)
+    recognised = replace(recognised, words=winners.words)
+    return PairColumns(values, codes, swapped, scale, recognised, sides)
 
 
-def read_lists(
-    data: Any,
-    n_grades: int | None = None,
-    *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[Any] | str | None = None,
-    columns: Mapping[str, str] | str | None = None,
-    contract: Contract = QUESTION,
-) -> tuple[dict[str, Any], Scale, Recognised]:
-    """Return the values of pairs of lists that could be judged, by role, and their scale."""
-    table = table_of(data)
-    found, values, levels, refusals = values_of(
-        table, contract, own_names(columns), scale, n_grades
-    )
+def rated_lists(
+    table: Table, n_grades: int | None = None, **options: Unpack[ListOptions]
+) -> tuple[str, dict[str, Any], Scale, Recognised]:
+    """Return the name of a table, its rated lists by column, their scale, and what was recognised.
+
+    Options are those of `read_ratings`.
+    """
+    values, scale, recognised, refusals = columns_of(table, RATED_LIST, n_grades, **options)
     refusals.check()
-    values["a"], values["b"] = fitted([values["a"], values["b"]], depth, pad=pad)
-    return values, levels, recognised_in(table, found, refusals)
-
-
-def read_rated(
-    kind: type[AnyLog],
-    data: Any,
-    n_grades: int | None = None,
-    *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[Any] | str | None = None,
-    columns: Mapping[str, str] | str | None = None,
-    as_is: bool = False,
-    skip_bad: PathLike | None = None,
-    equal_groups: bool = False,
-) -> AnyLog:
-    """Return the pairs that a log of rated lists implies; options are those of `read_ratings`."""
-
-    def read(table: Table) -> tuple[str, dict[str, Any], Scale, Recognised]:
-        found, values, levels, refusals = values_of(
-            table, RATED_LIST, own_names(columns), scale, n_grades
-        )
-        refusals.check()
-        if "status" in found:
-            _remark_rejected(table.frame[found["status"][0]], refusals)
-        return table.name, values, levels, recognised_in(table, found, refusals)
-
-    # pairs of lists of different ratings
-    (name, values, levels, recognised), dropped = readable(data, read, skip_bad)
-    values["list"] = fitted([values["list"]], depth, pad=pad)[0]
-    pairs = pairs_of_ratings(
-        kind, name, values, levels.names, levels.n_grades, equal_groups=equal_groups
-    )
-    if not as_is:
-        check_direction(pairs, {})
-    dropped |= pairs.dropped
-    return pairs.changed(recognised=recognised, as_is=as_is, dropped=dropped)
-
-
-def recognised_in(
-    table: Table,
-    found: Found,
-    refusals: Refusals,
-    words: Mapping[str, tuple[str, int]] | None = None,
-) -> Recognised:
-    """Return which columns of a table were used, what words for winners mean, and remarks."""
-    return Recognised(found, unused(table.frame.columns, found), words, refusals.remarks)
+    _remark_rejected(table.frame, recognised, refusals)
+    return table.name, values, scale, recognised
 
 
 def _swapped(values: dict[str, Any]) -> Flags | None:
@@ -213,14 +165,16 @@ def _swapped(values: dict[str, Any]) -> Flags | None:
     return told[0] if told else None
 
 
-def _remark_rejected(status: pl.Series, refusals: Refusals) -> None:
+def _remark_rejected(frame: pl.DataFrame, recognised: Recognised, refusals: Refusals) -> None:
     """Remark rows whose status says that they were not accepted."""
-    rejected = text(status).str.to_lowercase().is_in(REJECTED)
-    if rejected.any():
-        refusals.remarks.append(
-            f"{rejected.sum():,} rows count whose {status.name} is "
-            f"{status.filter(rejected)[0]!r}; see the recipe 'Rejected and repeated rows'"
-        )
+    for name in recognised.columns.get("status", ()):
+        status = frame[name]
+        rejected = text(status).str.to_lowercase().is_in(REJECTED)
+        if rejected.any():
+            refusals.remarks.append(
+                f"{rejected.sum():,} rows count whose {name} is {status.filter(rejected)[0]!r}; "
+                "see the recipe 'Rejected and repeated rows'"
+            )
 
 
 def _remark_one_sided(raters: NDArray[Any], codes: Grades, refusals: Refusals) -> None:
@@ -237,9 +191,9 @@ def _remark_one_sided(raters: NDArray[Any], codes: Grades, refusals: Refusals) -
 
 
 def log_of(
-    kind: type[AnyLog], judged: Judgements, *, as_is: bool = False, reasons: Grades | None = None
-) -> AnyLog:
-    """Return a log of judgements, preferred lists first, as a container of some kind.
+    judged: PairColumns, *, as_is: bool = False, reasons: Grades | None = None
+) -> Preferences:
+    """Return a log of judgements, preferred lists first.
 
     Open questions and superseded verdicts are left out and counted, by `reasons_of` or by the
     `reasons` given, shape (n,). Raise UpsideDownError if it seems reversed, unless it is taken
@@ -249,17 +203,13 @@ def log_of(
     b_wins, ties = codes == B, codes == TIE
     supersedes = values.pop("supersedes", None)
 
-    # what stands beside the lists, the preferred ones first
-    if ("ratings_a" in values) != ("ratings_b" in values):
-        raise InputError("ratings_a and ratings_b go together: one of the two is missing")
-    ratings = _both(values, "ratings_a", "ratings_b", b_wins)
-    docs = _both(values, "docs_a", "docs_b", b_wins)
-
-    # all rows
-    a, b, flip = values.pop("a"), values.pop("b"), b_wins[:, None]
-    log = kind(
-        np.where(flip, b, a),
-        np.where(flip, a, b),
+    # all rows, the preferred list with what belongs to it first
+    ratings = _preferred_first(values, "ratings_", b_wins)
+    docs = _preferred_first(values, "docs_", b_wins)
+    lists = _preferred_first(values, "", b_wins)
+    log = Preferences(
+        lists[:, 0],
+        lists[:, 1],
         n_grades=judged.scale.n_grades,
         grade_names=judged.scale.names,
         tie=ties if ties.any() else None,
@@ -274,9 +224,9 @@ def log_of(
     if reasons is None:
         reasons = reasons_of(log.id, supersedes, codes == OPEN)
     counts = reasons == 0
-    left_out = {reason: int((reasons == code).sum()) for code, reason in enumerate(REASONS, 1)}
-    dropped = {reason: n for reason, n in left_out.items() if n}
-    log = log if counts.all() else log[counts]
+    n_each = np.bincount(reasons, minlength=1 + len(REASONS))[1:].tolist()
+    dropped = {reason: n for reason, n in zip(REASONS, n_each, strict=True) if n}
+    log = log[counts] if dropped else log
 
     if not as_is:
         shown = None if swapped is None else swapped[counts]
@@ -284,12 +234,18 @@ def log_of(
     return log.changed(dropped=dropped, recognised=judged.recognised, as_is=as_is)
 
 
-def _both(values: dict[str, Any], a: str, b: str, b_wins: Flags) -> Any:
-    """Take a text of both lists, and return that of the preferred one first, shape (n, 2)."""
-    first, second = values.pop(a, None), values.pop(b, None)
-    if first is None or second is None:
+def _preferred_first(values: dict[str, Any], kind: str, b_wins: Flags) -> Any:
+    """Take what both lists have of some kind, and return that of the preferred one first.
+
+    Its shape is (n, 2), or (n, 2, K) for grades.
+    """
+    both = [values.pop(name) for name in (f"{kind}a", f"{kind}b") if name in values]
+    if len(both) == 1:
+        raise InputError(f"{kind}a and {kind}b go together: one of the two is missing")
+    if not both:
         return None
-    return np.column_stack([np.where(b_wins, second, first), np.where(b_wins, first, second)])
+    place = np.column_stack([b_wins, ~b_wins]).astype(np.intp)
+    return np.stack(both, axis=1)[np.arange(len(place))[:, None], place]
 
 
 def reasons_of(ids: Any, supersedes: Any, is_open: Flags) -> Grades:

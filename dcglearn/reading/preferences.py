@@ -3,53 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.signatures import spelled_out
-from dcglearn.foundation.validation import (
-    Fields,
-    Grades,
-    InputError,
-    InputTypeError,
-    PathLike,
-    PolarsFrame,
-    is_frame,
-    is_records,
-)
+from dcglearn.foundation.validation import Fields, Grades, InputError, PathLike, PolarsFrame
 from dcglearn.logs.columns import COLUMNS, ColumnValues
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.reading import MetricLike, read_metric
 from dcglearn.reading.contract import JUDGEMENT
-from dcglearn.reading.ratings import texts_of_counts
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dcglearn.reading.recognised import Recognised
-
-
-class ListOptions(TypedDict, total=False):
-    """Keywords of `read_ratings` for lists in memory, for type checkers and signatures."""
-
-    depth: int | None
-    pad: bool
-    scale: Sequence[Any] | str | None
-    as_is: bool
-    skip_bad: PathLike | None
-
-
-class ReadingOptions(ListOptions, total=False):
-    """Keywords of `read_preferences` but for columns, for type checkers and signatures."""
-
-    winner_words: Mapping[Any, str] | str | None
-    sides: Literal["shown", "listed"] | None
 
 
 class Preferences(PreferencePairs, Shown):
@@ -176,115 +145,6 @@ class Preferences(PreferencePairs, Shown):
         log = cls(codes[0], codes[1], n_grades=len(documents), **columns)
         return log.changed(documents=tuple(str(document) for document in documents))
 
-    @classmethod
-    @spelled_out(ListOptions)
-    def from_ratings(
-        cls,
-        lists: ArrayLike,
-        ratings: ArrayLike,
-        group: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
-        n_grades: int | None = None,
-        *,
-        segment: ArrayLike | None = None,
-        equal_groups: bool = False,
-        **options: Unpack[ListOptions],
-    ) -> Self:
-        """Build from rated lists: of two with different ratings, the higher rated is preferred.
-
-        `lists`, shape (n, K), or n sequences, hold grades by position; names of grades with
-        `scale`, lists of different lengths with `pad` or `depth`. `ratings`, `group`, `weight` and
-        `segment`, shape (n,), are the columns of `read_ratings`: how good each list is, in any
-        unit; what it is compared within; its weight. Other options and errors are as there; rows
-        are counted from 1.
-
-        Examples
-        --------
-        >>> log = dl.Preferences.from_ratings([[2, 1, 0], [0, 1, 2], [1, 1, 0]], [5, 2, 3])
-        >>> len(log), log.preferred[0].tolist()
-        (3, [1, 1, 0])
-        """
-        from dcglearn.reading.pairs import read_rated
-
-        given = {"list": lists, "rating": ratings, "group": group, "weight": weight}
-        columns = {
-            name: np.asarray(values, object).tolist()
-            for name, values in {**given, "segment": segment}.items()
-            if values is not None
-        }
-        lengths = {name: len(values) for name, values in columns.items()}
-        if len({*lengths.values()}) > 1 or not all(lengths.values()):
-            shown = ", ".join(f"{name} has {n}" for name, n in lengths.items())
-            raise InputError(f"{shown} entries; give one entry for each list")
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return read_rated(cls, rows, n_grades, equal_groups=equal_groups, **options)
-
-    @classmethod
-    @spelled_out(ReadingOptions)
-    def from_frame(
-        cls,
-        frame: Any,
-        n_grades: int | None = None,
-        *,
-        columns: Mapping[str, str] | str | None = None,
-        **options: Unpack[ReadingOptions],
-    ) -> Self:
-        """Build from a table of polars, pandas or Arrow.
-
-        Options and errors are those of `read_preferences`; rows are counted from 1.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> left = {"left_1": [2, 0], "left_2": [1, 2]}
-        >>> right = {"right_1": [0, 1], "right_2": [1, 1]}
-        >>> frame = pl.DataFrame({**left, **right, "preferred": ["left", "same"]})
-        >>> log = dl.Preferences.from_frame(frame)
-        >>> log, log.preferred.tolist()
-        (Preferences(2 pairs, 1 tie, depth 2, 3 grades), [[2, 1], [0, 2]])
-        """
-        from dcglearn.reading.pairs import read_pairs
-
-        return read_pairs(cls, frame, n_grades, columns=columns, **options)
-
-    @classmethod
-    @spelled_out(ReadingOptions)
-    def from_records(
-        cls,
-        records: Iterable[Any],
-        columns: Sequence[str] = ("a", "b", "winner"),
-        n_grades: int | None = None,
-        **options: Unpack[ReadingOptions],
-    ) -> Self:
-        """Build from dictionaries with the columns of `read_preferences`, or from tuples.
-
-        A tuple of two lists is a preferred list and another; `columns` names the values of other
-        tuples. Options and errors are those of `read_preferences`; records are counted from 1.
-
-        Examples
-        --------
-        >>> judged = [(["Good", "Bad"], ["Bad", "Fair"], "a"), (["Fair"], ["Good", "Fair"], "b")]
-        >>> log = dl.Preferences.from_records(judged, scale=["Bad", "Fair", "Good"], pad=True)
-        >>> log.preferred.tolist(), log.other.tolist()
-        ([[2, 0], [2, 1]], [[0, 1], [1, -1]])
-        """
-        from dcglearn.reading.pairs import read_pairs
-
-        names, rows = names_in(columns), []
-        for number, record in enumerate(records, 1):
-            values = record._asdict() if hasattr(record, "_asdict") else record
-            if isinstance(values, list | tuple):
-                if len(values) == 2 and names == ["a", "b", "winner"]:
-                    values = (*values, "a")
-                if len(values) != len(names):
-                    raise InputError(
-                        f"record {number}: {len(values)} values for {', '.join(names)}; name them "
-                        "by columns="
-                    )
-                values = dict(zip(names, values, strict=True))
-            rows.append(values)
-        return read_pairs(cls, rows, n_grades, **options)
-
     def verdicts(self, metric: MetricLike | Metric) -> Grades:
         """Return 1 where a metric scores a pair's first list higher, -1 the second, 0 a tie; (n,).
 
@@ -310,22 +170,12 @@ class Preferences(PreferencePairs, Shown):
         if self.docs is not None:
             table["docs_a"], table["docs_b"] = self.docs.T
         if self.ratings is not None:
-            table["ratings_a"], table["ratings_b"] = texts_of_counts(self.ratings, self)
+            table["ratings_a"], table["ratings_b"] = self.ratings.texts[self.units].T
 
         # the preferred list is a
         winner = np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a")
         lists = {"a": self.preferred, "b": self.other}
         return log_frame({**lists, "winner": winner, **table}, self.grade_names, self.n_grades)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return `to_polars` as a table of pandas, whose lists are Python's."""
-        try:
-            import pandas as pd
-        except ModuleNotFoundError as error:
-            raise InputError(
-                "to_pandas needs pandas: pip install pandas; to_polars does not"
-            ) from error
-        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the log beside `path` and rename it, as Parquet or as JSON lines.
@@ -339,23 +189,6 @@ class Preferences(PreferencePairs, Shown):
         from dcglearn.reading.tables import write_frame
 
         write_frame(self.to_polars(), path, force=force)
-
-
-def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
-    """Return a log, array (n, 2, K), table or records as a log on a scale of `n_grades`."""
-    if isinstance(log, Preferences):
-        if n_grades is None or n_grades == log.n_grades:
-            return log
-        return log.rescaled(n_grades)
-    if is_frame(log) or is_records(log):
-        read = Preferences.from_frame if is_frame(log) else Preferences.from_records
-        return read(log, n_grades=n_grades)
-    if is_path(log) or hasattr(log, "facts"):
-        raise InputTypeError(
-            "this needs the whole log in memory: give what read_preferences returns",
-            see="whole-log",
-        )
-    return Preferences(log, n_grades=n_grades)
 
 
 def log_frame(

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dcglearn.foundation.validation import Counts, Grades, PathLike, PolarsFrame
-from dcglearn.reading.pairs import (
-    judgements_of,
-    log_of,
-    read_lists,
-    read_pairs,
-    read_rated,
-    readable,
+from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.signatures import spelled_out
+from dcglearn.foundation.validation import (
+    Counts,
+    Grades,
+    InputTypeError,
+    PathLike,
+    PolarsFrame,
+    is_frame,
+    is_records,
 )
+from dcglearn.reading.options import JudgementOptions, ListOptions
 from dcglearn.reading.preferences import Preferences, log_frame
-from dcglearn.reading.recognised import Recognised
-from dcglearn.reading.winners import MEANINGS
+
+if TYPE_CHECKING:
+    from dcglearn.reading.recognised import Recognised
 
 
+@spelled_out(JudgementOptions)
 def read_preferences(
     log: Any,
     n_grades: int | None = None,
     *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[Any] | str | None = None,
-    columns: Mapping[str, str] | str | None = None,
-    winner_words: Mapping[Any, str] | str | None = None,
-    sides: Literal["shown", "listed"] | None = None,
     as_is: bool = False,
     skip_bad: PathLike | None = None,
+    **options: Unpack[JudgementOptions],
 ) -> Preferences:
     """Read a log of side-by-side judgements, a row each: files, a data frame or dictionaries.
 
@@ -115,32 +116,22 @@ def read_preferences(
     >>> log.preferred.tolist()
     [[2, 0], [0, 2]]
     """
-    return read_pairs(
-        Preferences,
-        log,
-        n_grades,
-        depth=depth,
-        pad=pad,
-        scale=scale,
-        columns=columns,
-        winner_words=winner_words,
-        sides=sides,
-        as_is=as_is,
-        skip_bad=skip_bad,
-    )
+    from dcglearn.reading.pairs import judgements_of, log_of, readable
+
+    judged, dropped = readable(log, partial(judgements_of, n_grades=n_grades, **options), skip_bad)
+    pairs = log_of(judged, as_is=as_is)
+    return pairs.changed(dropped={**dropped, **pairs.dropped})
 
 
+@spelled_out(ListOptions)
 def read_ratings(
     log: Any,
     n_grades: int | None = None,
     *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[Any] | str | None = None,
-    columns: Mapping[str, str] | str | None = None,
     as_is: bool = False,
     skip_bad: PathLike | None = None,
     equal_groups: bool = False,
+    **options: Unpack[ListOptions],
 ) -> Preferences:
     """Read a log of rated lists: of two with different ratings, the higher rated is preferred.
 
@@ -169,7 +160,6 @@ def read_ratings(
     --------
     read_preferences : Side-by-side judgements.
     io.with_grades : Documents whose grades stand elsewhere.
-    Preferences.from_ratings : Arrays.
 
     Examples
     --------
@@ -178,29 +168,21 @@ def read_ratings(
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 0]], [[0, 2]])
     """
-    return read_rated(
-        Preferences,
-        log,
-        n_grades,
-        depth=depth,
-        pad=pad,
-        scale=scale,
-        columns=columns,
-        as_is=as_is,
-        skip_bad=skip_bad,
-        equal_groups=equal_groups,
-    )
+    from dcglearn.reading.direction import check_direction
+    from dcglearn.reading.pairs import rated_lists, readable
+    from dcglearn.reading.ratings import pairs_of_ratings
+
+    rated, dropped = readable(log, partial(rated_lists, n_grades=n_grades, **options), skip_bad)
+    name, values, scale, recognised = rated
+    pairs = pairs_of_ratings(name, values, scale, equal_groups=equal_groups)
+    if not as_is:
+        check_direction(pairs, {})
+    dropped |= pairs.dropped
+    return pairs.changed(recognised=recognised, as_is=as_is, dropped=dropped)
 
 
-def read_questions(
-    log: Any,
-    n_grades: int | None = None,
-    *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[Any] | str | None = None,
-    columns: Mapping[str, str] | str | None = None,
-) -> Grades:
+@spelled_out(ListOptions)
+def read_questions(log: Any, n_grades: int | None = None, **options: Unpack[ListOptions]) -> Grades:
     """Read pairs of lists that could be judged, int8 of shape (n, 2, K), without their winners.
 
     Only `a` and `b` are required. Raises InputError if the input cannot be read, or a row is bad.
@@ -220,7 +202,12 @@ def read_questions(
     >>> dl.read_questions([{"a": [2, 0], "b": [0, 1]}]).tolist()
     [[[2, 0], [0, 1]]]
     """
-    values, _, _ = read_lists(log, n_grades, depth=depth, pad=pad, scale=scale, columns=columns)
+    from dcglearn.reading.contract import QUESTION
+    from dcglearn.reading.pairs import columns_of
+    from dcglearn.reading.tables import table_of
+
+    values, *_, refusals = columns_of(table_of(log), QUESTION, n_grades, **options)
+    refusals.check()
     return np.stack([values["a"], values["b"]], axis=1)
 
 
@@ -230,7 +217,7 @@ def native_frame(
     *,
     as_is: bool = False,
     skip_bad: PathLike | None = None,
-    **options: Any,
+    **options: Unpack[JudgementOptions],
 ) -> tuple[PolarsFrame, Counts, Recognised, Sequence[str] | None]:
     """Return a log as a table with open and superseded rows, what was left out and recognised.
 
@@ -238,13 +225,28 @@ def native_frame(
 
     Options and errors are those of `read_preferences`.
     """
-    judged, dropped = readable(
-        log, lambda table: judgements_of(table, n_grades, **options), skip_bad
-    )
+    from dcglearn.reading.pairs import judgements_of, log_of, readable
+    from dcglearn.reading.winners import MEANINGS
+
+    judged, dropped = readable(log, partial(judgements_of, n_grades=n_grades, **options), skip_bad)
     if not as_is:
-        log_of(Preferences, judged)
+        log_of(judged)
     winner = np.array(MEANINGS, dtype=object)[judged.winner]
     columns = {**judged.values, "winner": winner, "swapped": judged.swapped}
     names = judged.scale.names
     frame = log_frame(columns, names, judged.scale.n_grades)
     return frame, dropped, judged.recognised, names
+
+
+def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
+    """Return a log, array (n, 2, K), table or records as a log on a scale of `n_grades`."""
+    if isinstance(log, Preferences):
+        return log if n_grades in (None, log.n_grades) else log.rescaled(n_grades)
+    if is_frame(log) or is_records(log):
+        return read_preferences(log, n_grades)
+    if is_path(log) or hasattr(log, "facts"):
+        raise InputTypeError(
+            "this needs the whole log in memory: give what read_preferences returns",
+            see="whole-log",
+        )
+    return Preferences(log, n_grades=n_grades)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.validation import Fields, PolarsFrame, listed
-from dcglearn.reading.contract import plain
+from dcglearn.reading.contract import Found, plain
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Recognised(Finding):
         Doubts about rows that count.
     """
 
-    columns: Mapping[str, Sequence[str]]
+    columns: Found
     ignored: Sequence[str] = ()
     words: Mapping[str, tuple[str, int]] | None = None
     remarks: Sequence[str] = ()

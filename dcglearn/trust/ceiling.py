@@ -20,7 +20,8 @@ from dcglearn.learning.judgement_kernel import chances, log_chances
 from dcglearn.learning.minimise import minimised
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import Metric
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.read import as_preferences
 from dcglearn.trust.repeated_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
 
 MOST_SAMPLED = 300_000
@@ -111,9 +112,8 @@ def noise_ceiling(
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
-        The log, or its held-out part. Of a log of rated lists (`read_ratings`,
-        `Preferences.from_ratings`) the ratings are used, of others the judged pairs; ties are left
-        out.
+        The log, or its held-out part. Of a log of rated lists (`read_ratings`) the ratings are
+        used, of others the judged pairs; ties are left out.
     min_times, random_state : int, optional
         How often a list is rated or judged, at least, to count as one that recurs. By default 2, or
         more if rare lists agree with themselves far better than frequent ones, which shows copies
@@ -129,7 +129,8 @@ def noise_ceiling(
     >>> rng = np.random.default_rng(0)
     >>> lists = rng.integers(0, 2, (600, 4))
     >>> ratings = np.round(lists @ [2, 1, 1, 1] + rng.normal(0, 1, 600))
-    >>> ceiling = noise_ceiling(Preferences.from_ratings(lists, ratings))
+    >>> rated = [{"list": x, "rating": y} for x, y in zip(lists.tolist(), ratings.tolist())]
+    >>> ceiling = noise_ceiling(dl.read_ratings(rated))
     >>> ceiling.lower < ceiling.share < ceiling.upper < 1
     True
     """

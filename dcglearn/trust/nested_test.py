@@ -137,10 +137,9 @@ class LogsOfDCG:
             rows = number
         # a list that was rated in several groups is one in each
         else:
-            better, worse, own = counts.rows_of(log)
-            rows = np.concatenate([better, worse])
+            rows = np.ravel(np.transpose(log.units))
             shared = share_of_lists(counts)
-            size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
+            size = np.bincount(counts.unit, counts.weight).astype(np.float64)
 
         # merge the judgements of a rater on a pair to one verdict, unless lists are rated
         ends = np.sort(np.stack([rows[:n], rows[n:]]), axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.rating_counts import RatingCounts
-from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
+from dcglearn.logs.unique_rows import list_numbers, packed, size_of, unique_rows
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.list_values import (
     JudgedLists,
@@ -37,15 +37,16 @@ class RecurringRatings:
     unit = "rating"
 
     def __init__(self, log: Preferences, min_times: int | None) -> None:
-        counts = log.ratings
-        assert counts is not None
+        counts, units = log.ratings, log.units
+        assert counts is not None and units is not None, "a log of rated lists"
         self.log, self.weight = log, weights_of(log)
         self.min_times = _without_copies(log.rated or counts) if min_times is None else min_times
 
         # count the ratings of each rated list at each rank
-        better, worse, own = counts.rows_of(log)
+        better, worse = units.T
+        own = counts.unit
         rank, score = _ranked(counts.rating, counts.weight)
-        table = np.zeros((int(max(better.max(), worse.max(), own.max())) + 1, len(score)))
+        table = np.zeros((size_of(own), len(score)))
         np.add.at(table, (own, rank), counts.weight)
         group, lists = np.zeros((2, len(table)), dtype=np.intp)
         group[own], lists[own] = counts.group, counts.list

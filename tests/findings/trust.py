@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 import dcglearn as dl
-from tests.makers import random_log
+from tests.makers import random_log, rated_pairs
 
 TAG = "<b>|x\n[y](z)"
 """A name that is markup in every form of a report."""
@@ -29,7 +29,7 @@ def _of_logs():
 
     # lists that recur have a ceiling
     lists = (rng.integers(0, 32, (400, 1)) >> np.arange(5)) & 1
-    rated = dl.Preferences.from_ratings(lists, lists.sum(axis=1) + rng.integers(-1, 2, 400))
+    rated = rated_pairs(lists, lists.sum(axis=1) + rng.integers(-1, 2, 400))
     ceiling = dl.noise_ceiling(rated, min_times=2)
     yield ceiling
     comparison = dl.compare_learners(*log.split(0.5, random_state=0), C=1.0)

@@ -7,7 +7,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
-from dcglearn.reading.preferences import ReadingOptions
+from dcglearn.reading.options import ReadingOptions
 
 NAMED_ELSEWHERE = {"BoostedRanker"}
 """Classes whose further keywords are those of LightGBM."""
@@ -52,7 +52,7 @@ SIGNATURES = dict(signatures())
 def test_there_are_many():
     assert len(SIGNATURES) > 150
     assert "dcglearn.read_preferences" in SIGNATURES
-    assert "dcglearn.Preferences.from_frame" in SIGNATURES
+    assert "dcglearn.Preferences.from_documents" in SIGNATURES
 
 
 def test_no_signature_hides_the_names_of_keywords():
@@ -74,7 +74,7 @@ def test_no_signature_is_a_wall_of_types():
         assert max(map(len, annotations), default=0) <= 100, name
 
 
-@pytest.mark.parametrize("function", [dl.read_preferences, dl.Preferences.from_frame])
+@pytest.mark.parametrize("function", [dl.read_preferences, dl.io.DaskLog])
 def test_readers_show_their_options(function):
     parameters = inspect.signature(function).parameters
     assert parameters.keys() >= ReadingOptions.__annotations__.keys()

@@ -8,7 +8,7 @@ import pytest
 
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_preferences, read_ratings
-from tests.makers import refused
+from tests.makers import rated_pairs, refused
 
 LISTS = np.random.default_rng(0).integers(0, 3, (60, 2))
 RATINGS = np.random.default_rng(1).integers(1, 5, 60) / 2
@@ -20,7 +20,9 @@ def counted(log):
     ratings, lists = log.ratings, log.ratings.lists.tolist()
     empty = np.full(len(log), "")
     labels = [empty if x is None else x for x in (log.rater, log.segment)]
-    groups = dict(zip(log.group.tolist(), zip(*labels, strict=True), strict=True))
+    group_of = dict(zip(ratings.unit.tolist(), ratings.group.tolist(), strict=True))
+    numbers = [group_of[unit] for unit in log.units[:, 0].tolist()]
+    groups = dict(zip(numbers, zip(*labels, strict=True), strict=True))
     columns = (ratings.group.tolist(), ratings.list.tolist(), ratings.rating.tolist())
     keys = [(*groups[g], *lists[u], r) for g, u, r in zip(*columns, strict=True)]
     assert len(set(keys)) == len(keys)
@@ -32,7 +34,7 @@ def brute_force(rows):
 
 
 def test_the_counts_are_those_of_the_lines_and_a_subset_keeps_those_of_its_lists():
-    log = Preferences.from_ratings(LISTS, RATINGS, GROUPS)
+    log = rated_pairs(LISTS, RATINGS, GROUPS)
     assert counted(log) == brute_force(range(60))
     assert "60 ratings of 9 lists in 3 group(s)" in repr(log.ratings)
     ann = log[log.rater == "ann"]
@@ -46,7 +48,7 @@ def test_the_counts_are_those_of_the_lines_and_a_subset_keeps_those_of_its_lists
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
 def test_saving_keeps_the_counts(tmp_path, suffix):
-    log = Preferences.from_ratings(LISTS, RATINGS, GROUPS, segment=np.tile(["new", "old"], 30))
+    log = rated_pairs(LISTS, RATINGS, GROUPS, segment=np.tile(["new", "old"], 30))
     path = tmp_path / f"log.{suffix}"
     if suffix == "csv":
         texts = [pl.col(side).cast(pl.List(pl.String)).list.join(" ") for side in ("a", "b")]
@@ -57,10 +59,7 @@ def test_saving_keeps_the_counts(tmp_path, suffix):
     assert counted(again) == counted(log)
     assert again.segment.tolist() == log.segment.tolist()
     before = log.to_polars().drop("ratings_a", "ratings_b", "segment")
-    assert (
-        Preferences.from_frame(before).ratings is None
-        and Preferences.from_frame(before).segment is None
-    )
+    assert read_preferences(before).ratings is None and read_preferences(before).segment is None
 
 
 def test_the_winner_says_which_list_the_counts_belong_to():
@@ -68,7 +67,7 @@ def test_the_winner_says_which_list_the_counts_belong_to():
         {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1 4:2", "ratings_b": "1:1"},
         {"a": [1], "b": [2], "winner": "b", "ratings_a": "3:1 4:2", "ratings_b": "5:7"},
     ]
-    log = Preferences.from_records(rows)
+    log = read_preferences(rows)
     assert counted(log) == {
         ("", "", 1, 3.0): 1,
         ("", "", 1, 4.0): 2,
@@ -80,23 +79,25 @@ def test_the_winner_says_which_list_the_counts_belong_to():
 @pytest.mark.parametrize("text", ["3", "3:0", 3])
 def test_bad_counts_are_refused(text):
     row = {"a": [1], "b": [0], "winner": "a", "ratings_a": text, "ratings_b": "1:1"}
-    refused(f"'{text}' is no count of ratings such as '2:1 4:12'", Preferences.from_records, [row])
+    refused(f"'{text}' is no count of ratings such as '2:1 4:12'", read_preferences, [row])
 
 
 def test_every_row_has_counts_or_none_has():
     row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1", "ratings_b": "1:1"}
     rows = [row, row | {"ratings_a": None}]
-    refused(r"the list \[1\] has the ratings '' on one line", Preferences.from_records, rows)
+    refused(
+        r"the list \[1\] has the ratings '3:1' on one line and '' on another",
+        read_preferences,
+        rows,
+    )
 
 
 def test_counts_of_one_side_and_counts_that_contradict_each_other_are_refused():
     row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1"}
-    refused("ratings_a and ratings_b go together", Preferences.from_records, [row])
+    refused("ratings_a and ratings_b go together", read_preferences, [row])
     rows = [row | {"ratings_b": "1:1"}, row | {"b": [2], "ratings_a": "3:2", "ratings_b": "2:2"}]
     refused(
-        r"list \[1\] has the ratings '3:1' on one line and '3:2' on another",
-        Preferences.from_records,
-        rows,
+        r"list \[1\] has the ratings '3:1' on one line and '3:2' on another", read_preferences, rows
     )
 
 
@@ -110,7 +111,7 @@ def test_lists_are_compared_within_their_segment(tmp_path):
 
 
 def test_the_counts_do_not_depend_on_the_names_of_raters():
-    log = Preferences.from_ratings(LISTS, RATINGS, GROUPS)
+    log = rated_pairs(LISTS, RATINGS, GROUPS)
     renamed = log.changed(
         rater=np.char.add("rater ", np.unique(log.rater, return_inverse=True)[1].astype(str))
     )
@@ -119,7 +120,7 @@ def test_the_counts_do_not_depend_on_the_names_of_raters():
 
 
 def test_a_log_whose_empty_places_are_filled_has_other_lists_than_were_rated():
-    log = Preferences.from_ratings([[1, -2], [0, 1], [1, 1]], [1, 2, 3])
+    log = rated_pairs([[1, -2], [0, 1], [1, 1]], [1, 2, 3])
     assert log.filled(0).ratings is None
-    full = Preferences.from_ratings(LISTS, RATINGS)
+    full = rated_pairs(LISTS, RATINGS)
     assert full.filled(0).ratings is full.ratings

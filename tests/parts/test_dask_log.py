@@ -92,10 +92,12 @@ def test_a_larger_scale_and_open_questions_reach_the_cluster(client, tmp_path, c
 
 def test_a_stated_scale_reaches_the_cluster_and_a_stray_grade_is_named(client, tmp_path):
     dataframe = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
     log = random_log(300).rescaled(6).changed(grade_names=tuple("uvwxyz"))
     log[:150].save(tmp_path / "a.parquet")
     log[150:].save(tmp_path / "b.parquet")
-    for given in (tmp_path, dataframe.from_pandas(log.to_pandas(), npartitions=2)):
+    table = pd.DataFrame(log.to_polars().to_dict(as_series=False))
+    for given in (tmp_path, dataframe.from_pandas(table, npartitions=2)):
         with dl.io.DaskLog(given, client) as spread:
             assert (len(spread), spread.n_grades, spread.grade_names) == (300, 6, tuple("uvwxyz"))
     grades = log.preferred.copy()

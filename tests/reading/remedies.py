@@ -288,7 +288,7 @@ def rated_tuples(source: Any, **given: Any) -> dl.Preferences:
 
 
 def named_tuples(source: Any, names: Any = None, **given: Any) -> dl.Preferences:
-    """Read the tuples of `from_records`; of two values, the first list is preferred."""
+    """Read tuples; of two values, the first list is preferred."""
     first = tuple(source[0])
     frame = tuples(source, names or ["a", "b", "winner"][: len(first)])
     if len(first) == 2:

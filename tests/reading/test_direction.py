@@ -10,7 +10,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.reading.direction import agreement, check_sense
-from tests.makers import SHARED, random_lists, random_log, refused
+from tests.makers import SHARED, random_lists, random_log, rated_pairs, refused
 
 D1 = dl.simulate.ground_truth("D1")
 
@@ -143,9 +143,7 @@ def test_users_are_not_upside_down(shared, name):
         for line in (SHARED / "tiangong_satisfaction" / name).read_text().splitlines()[:400]
     ]
     lists = [list(map(int, re.findall(r"\d+", row[2]))) for row in rows]
-    assert (
-        len(dl.Preferences.from_ratings(lists, [float(row[3]) for row in rows], pad=True)) > 1_000
-    )
+    assert len(rated_pairs(lists, [float(row[3]) for row in rows], pad=True)) > 1_000
 
 
 def test_pairs_that_contradict_every_textbook_pass_where_some_monotone_utility_respects_them():

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import dcglearn as dl
 
@@ -170,9 +171,9 @@ def rated(number: int, seed: int) -> dl.Preferences:
     felt = (value - value.mean()) / max(value.std(), 1e-9) + 0.4 * rng.normal(size=len(value))
     ratings = np.clip(np.round(3 + 1.3 * felt), 1, 5)
     group = None if number % 3 == 0 else [f"g{i}" for i in rng.integers(8, size=len(shown))]
-    return dl.Preferences.from_ratings(
-        shown, ratings, group=group, n_grades=n_grades, equal_groups=number % 3 == 2
-    )
+    table = pl.DataFrame({"list": shown, "rating": ratings})
+    table = table if group is None else table.with_columns(group=pl.Series(group))
+    return dl.read_ratings(table, n_grades=n_grades, equal_groups=number % 3 == 2)
 
 
 def examples() -> dict[str, dl.Preferences]:

@@ -18,17 +18,39 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import dcglearn as dl
 
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("DCGLEARN_SHARED", ROOT.parent / "shared"))
 """The folder beside the checkout whose data are not part of the project."""
 
+
+def read_tuples(records: list[Any], names: Any = ("a", "b", "winner"), **options: Any) -> Any:
+    """Read tuples, as a data frame takes them; of two values, the first list is preferred."""
+    if records and isinstance(records[0], dict):
+        return dl.read_preferences(records, **options)
+    frame = pl.DataFrame(records, schema=list(names)[: len(records[0])], orient="row")
+    if len(records[0]) == 2:
+        frame = frame.with_columns(winner=pl.lit("a"))
+    return dl.read_preferences(frame, **options)
+
+
+def read_arrays(
+    lists: Any, ratings: Any, group: Any = None, weight: Any = None, **options: Any
+) -> dl.Preferences:
+    """Read rated lists in arrays."""
+    table = {"list": lists, "rating": ratings, "group": group, "weight": weight}
+    given = {name: values for name, values in table.items() if values is not None}
+    return dl.read_ratings(pl.DataFrame(given, strict=False), **options)
+
+
 READERS: dict[str, Callable[..., Any]] = {
     "read_preferences": dl.read_preferences,
     "read_ratings": dl.read_ratings,
-    "from_records": dl.Preferences.from_records,
-    "from_ratings": dl.Preferences.from_ratings,
+    "from_records": read_tuples,
+    "from_ratings": read_arrays,
 }
 OPTIONAL = ("tie", "weight", "rater", "query", "strength", "margin", "swapped", "segment")
 """The columns of a canonical pair beside its lists, if the log has them."""

@@ -14,7 +14,7 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.resampling import reweighted
-from tests.makers import random_lists, random_log, refused
+from tests.makers import random_lists, random_log, rated_pairs, refused
 
 TRUTH = ground_truth("D1").normalised()
 
@@ -170,9 +170,7 @@ def rated() -> Preferences:
     """Return the pairs of rated lists of which a few recur very often."""
     rng = np.random.default_rng(0)
     lists = random_lists(60, "free", rng)[(60 * rng.random(240) ** 8).astype(int)]
-    return Preferences.from_ratings(
-        lists, np.round(4 * (TRUTH.score(lists) + rng.normal(scale=0.1, size=240)))
-    )
+    return rated_pairs(lists, np.round(4 * (TRUTH.score(lists) + rng.normal(scale=0.1, size=240))))
 
 
 @pytest.mark.parametrize(

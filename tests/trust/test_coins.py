@@ -5,7 +5,7 @@ import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner
 from dcglearn.trust.coins import NO_SIGNAL, tells_nothing
-from tests.makers import refused
+from tests.makers import rated_pairs, refused
 
 KINDS = ("a textbook", "random", "flat", "steep", "one grade")
 
@@ -43,7 +43,7 @@ def rated(seed, spread):
     lists = rng.integers(0, 4, (60, 5))
     value = truth("random", rng, 4, 5).score(lists)
     ratings = np.round(spread * value / value.std() + rng.normal(0, 3, 60))
-    return Preferences.from_ratings(lists, ratings, rng.integers(0, 3, 60), n_grades=4)
+    return rated_pairs(lists, ratings, rng.integers(0, 3, 60), n_grades=4)
 
 
 def test_coins_are_said_and_refused_if_asked():
@@ -88,9 +88,9 @@ def test_permutations_of_one_list_are_not_told_apart_by_rounding(grouped):
         rng = np.random.default_rng([60, seed])
         lists = rng.permuted(np.tile([0, 1, 1, 2, 3, 3, 4], (80, 1)), axis=1)
         ratings, group = rng.integers(1, 6, 80), rng.integers(0, 3, 80) if grouped else None
-        said.append(tells_nothing(Preferences.from_ratings(lists, ratings, group)))
+        said.append(tells_nothing(rated_pairs(lists, ratings, group)))
         assert not tells_nothing(
-            Preferences.from_ratings(lists, np.round(lists @ np.arange(7, 0, -1) / 5.0), group)
+            rated_pairs(lists, np.round(lists @ np.arange(7, 0, -1) / 5.0), group)
         )
     assert sum(said) >= 18
 

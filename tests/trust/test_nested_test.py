@@ -20,6 +20,7 @@ from dcglearn.trust.nested_test import (
     share_of_lists,
 )
 from dcglearn.trust.resampling import reweighted
+from tests.makers import rated_pairs
 
 N_LOGS = int(os.environ.get("DCGLEARN_LEVEL_LOGS", "40"))
 """Number of logs of each test and size; 200 tell a rate of 10% from one of 5%."""
@@ -213,9 +214,7 @@ def test_rated_lists_are_rated_anew():
     rng = np.random.default_rng(0)
     lists = np.unique(rng.integers(0, 4, (20, 4)), axis=0)[:8].astype(np.int8)
     rated, own = lists[np.repeat(np.arange(8), 5)], np.repeat(rng.normal(0, 0.5, 8), 5)
-    log = dl.Preferences.from_ratings(
-        rated, np.round(2 * DCG.score(rated) + own + rng.normal(0, 1, 40))
-    )
+    log = rated_pairs(rated, np.round(2 * DCG.score(rated) + own + rng.normal(0, 1, 40)))
     fitted = fitted_to(log)
     logs = LogsOfDCG.like(fitted)
     assert (logs.ratings == 5).all() and 0 <= logs.shared < 1
@@ -234,7 +233,7 @@ def test_the_share_of_lists_is_that_of_the_variance():
     rated = np.repeat(np.arange(len(lists)), 10)
     own = rng.normal(0, 1, len(lists))
     worth = own[rated] + 3 * (lists[rated] > 1).sum(axis=1)
-    log = dl.Preferences.from_ratings(lists[rated], np.round(worth + rng.normal(0, 2, len(rated))))
+    log = rated_pairs(lists[rated], np.round(worth + rng.normal(0, 2, len(rated))))
     assert share_of_lists(log.ratings) == pytest.approx(own.var() / (own.var() + 4), abs=0.03)
 
 

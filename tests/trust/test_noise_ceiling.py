@@ -11,7 +11,7 @@ from dcglearn import Preferences, noise_ceiling
 from dcglearn.trust import ceiling as module
 from dcglearn.trust.list_values import JudgedLists, RatedLists, Variances, indicators
 from dcglearn.trust.repeated_lists import RecurringJudgements, RecurringRatings
-from tests.makers import random_log, refused
+from tests.makers import random_log, rated_pairs, refused
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)), dtype=np.int8)
 
@@ -29,7 +29,7 @@ def rated_log(rng, n, own=0.4, noise=1.0, groups=None):
     group = None if groups is None else rng.integers(0, groups, n)
     level = 0 if groups is None else rng.normal(0, 1, groups)[group]
     ratings = np.clip(np.round(worth[lists] + level + rng.normal(0, noise, n)), -2, 4)
-    return Preferences.from_ratings(POOL[lists], ratings, group), worth
+    return rated_pairs(POOL[lists], ratings, group), worth
 
 
 def judged_log(rng, n, own=0.4, scale=2.0):
@@ -192,7 +192,7 @@ def test_copies_of_ratings_are_noticed():
     common = POOL[rng.integers(0, 32, 1500)]
     lists = np.vstack([np.repeat(lists, 3, axis=0), np.hstack([common, np.zeros((1500, 3), int)])])
     ratings = np.concatenate([np.repeat(ratings, 3), rng.integers(0, 5, 1500)])
-    log = Preferences.from_ratings(lists, ratings)
+    log = rated_pairs(lists, ratings)
     ceiling = noise_ceiling(log)
     assert ceiling.min_times == 5 and ceiling.share < 0.56 and "at least 5 ratings" in ceiling.about
     assert ceiling.notes == (f"this holds for {ceiling.about}",)
@@ -208,7 +208,7 @@ def test_copies_of_ratings_are_noticed():
 
 def test_without_lists_that_recur_there_is_none():
     refused("no noise ceiling: no list has several judgements", noise_ceiling, random_log(200))
-    few = Preferences.from_ratings(POOL[:6].repeat(30, axis=0), np.tile([0, 1, 2], 60))
+    few = rated_pairs(POOL[:6].repeat(30, axis=0), np.tile([0, 1, 2], 60))
     refused("only 6 lists recur, with 180 ratings", noise_ceiling, few)
     refused(
         "no preference between two different lists",
@@ -222,7 +222,7 @@ def test_large_logs_and_many_ratings_are_sampled_and_binned(monkeypatch):
     rng = np.random.default_rng(6)
     worth = worth_of_pool(rng, 0.3)
     lists = rng.integers(0, 32, 500)
-    log = Preferences.from_ratings(POOL[lists], worth[lists] + rng.normal(0, 1, 500))
+    log = rated_pairs(POOL[lists], worth[lists] + rng.normal(0, 1, 500))
     whole = noise_ceiling(log)
     monkeypatch.setattr(module, "MOST_SAMPLED", 300)
     sample = noise_ceiling(log)
@@ -235,7 +235,7 @@ def test_weights_count_ratings():
     log, _ = rated_log(np.random.default_rng(7), 300)
     rated = log.ratings.lists[log.ratings.list], log.ratings.rating
     doubled, uneven = (
-        Preferences.from_ratings(*rated, weight=factor * log.ratings.weight) for factor in (2, 0.7)
+        rated_pairs(*rated, weight=factor * log.ratings.weight) for factor in (2, 0.7)
     )
     assert noise_ceiling(doubled).n_units == 2 * noise_ceiling(log).n_units
     assert noise_ceiling(uneven, min_times=2).lower > 0.5

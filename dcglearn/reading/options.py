@@ -1,0 +1,31 @@
+"""Keywords of the readers of logs, for type checkers and signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from dcglearn.foundation.validation import PathLike
+
+
+class ListOptions(TypedDict, total=False):
+    """Keywords of every reader of graded lists; see `read_preferences`."""
+
+    depth: int | None
+    pad: bool
+    scale: Sequence[Any] | str | None
+    columns: Mapping[str, str] | str | None
+
+
+class JudgementOptions(ListOptions, total=False):
+    """Keywords that say what judgements mean."""
+
+    winner_words: Mapping[Any, str] | str | None
+    sides: Literal["shown", "listed"] | None
+
+
+class ReadingOptions(JudgementOptions, total=False):
+    """All keywords of `read_preferences`."""
+
+    as_is: bool
+    skip_bad: PathLike | None
