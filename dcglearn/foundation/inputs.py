@@ -141,7 +141,7 @@ def read_json_object(path: PathLike) -> Fields:
 
     # parse strictly
     try:
-        value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique_keys)
+        value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{path}: not valid JSON ({error}); the file is damaged or of another kind"
@@ -156,11 +156,14 @@ def refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number that JSON allows")
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> Fields:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return value
+def keys_once(pairs: list[tuple[str, Any]]) -> Fields:
+    """Return an object of JSON; raise InputError if a key occurs twice."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"the key {twice!r} occurs twice; keep one")
+    return fields
 
 
 def available() -> int:

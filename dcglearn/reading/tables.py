@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.inputs import expand_paths, is_path
+from dcglearn.foundation.inputs import expand_paths, is_path, keys_once
 from dcglearn.foundation.sources import WRITTEN, content, parquet_rows
 from dcglearn.foundation.validation import (
     Fields,
@@ -62,20 +62,24 @@ class Table:
         """The name of the first part."""
         return self.parts[0][0]
 
+    @property
+    def rows(self) -> Indices:
+        """The number of each row among those of all parts."""
+        return np.arange(self.frame.height) if self.kept is None else self.kept
+
     def place(self, row: int) -> str:
         """Return the place of a row for messages."""
-        number = row if self.kept is None else int(self.kept[row])
-        ends = np.cumsum([n_rows for _, n_rows in self.parts])
-        part = int(np.searchsorted(ends, number, side="right"))
-        name, n_rows = self.parts[part]
-        return f"{name}, row {number - ends[part] + n_rows + 1:,}"
+        number = int(self.rows[row])
+        for name, n_rows in self.parts:
+            if number < n_rows:
+                return f"{name}, row {number + 1:,}"
+            number -= n_rows
+        raise IndexError(row)
 
     def without(self, rows: Sequence[int]) -> Table:
         """Return the table without some rows, whose others keep their places."""
         stays = np.delete(np.arange(self.frame.height), rows)
-        return Table(
-            self.frame[stays], self.parts, stays if self.kept is None else self.kept[stays]
-        )
+        return Table(self.frame[stays], self.parts, self.rows[stays])
 
 
 class Rows(Protocol):
@@ -142,25 +146,24 @@ def tables_of(data: Any) -> list[Table]:
     Cells of text stay text, and rows that are blank are left out. Raises InputError for what cannot
     be read, or has no row.
     """
-    return [_without_blank_rows(name, frame) for name, frame in _frames(data)]
+    return [without_blank_rows(name, frame) for name, frame in _frames(data)]
 
 
 def table_of_bytes(name: str, data: bytes) -> Table:
     """Return the table in a file of this name, given its bytes; see `tables_of`."""
-    return _without_blank_rows(name, frame_of(name, data))
+    return without_blank_rows(name, frame_of(name, data))
 
 
 def files_of(paths: Any) -> list[str]:
     """Return the files that paths, folders and patterns name, each once, without hidden ones."""
     if str(paths) == "-":
         return ["-"]
-    shown: dict[str, str] = {}
-    for path in expand_paths(paths, "**/*"):
-        if not Path(path).name.startswith((".", "~$")):
-            shown.setdefault(
-                os.path.realpath(path), path
-            )  # Path.resolve fails at a circle of links
-    return list(shown.values())
+    shown = [
+        path for path in expand_paths(paths, "**/*") if not Path(path).name.startswith((".", "~$"))
+    ]
+    # Path.resolve fails at a circle of links
+    once = {os.path.realpath(path): path for path in reversed(shown)}
+    return [path for path in shown if path in once.values()]
 
 
 def table_of(data: Any) -> Table:
@@ -173,19 +176,15 @@ def table_of(data: Any) -> Table:
 
     # where a column differs in type between files, all become text
     frames = [table.frame for table in tables]
-    if len({column for frame in frames for column in frame.schema.items()}) > len(
-        {name for frame in frames for name in frame.columns}
-    ):
+    kinds = {column for frame in frames for column in frame.schema.items()}
+    if len(kinds) > len({name for name, _ in kinds}):
         frames = [pl.DataFrame([text(column) for column in frame]) for frame in frames]
 
     # rows keep the places that they had
     parts = [part for table in tables for part in table.parts]
     starts = np.cumsum([0, *(n for _, n in parts)])
-    kept = [
-        start + (np.arange(table.frame.height) if table.kept is None else table.kept)
-        for table, start in zip(tables, starts, strict=False)
-    ]
-    return Table(pl.concat(frames, how="diagonal"), parts, np.concatenate(kept))
+    rows = [start + table.rows for table, start in zip(tables, starts, strict=False)]
+    return Table(pl.concat(frames, how="diagonal"), parts, np.concatenate(rows))
 
 
 def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> None:
@@ -198,19 +197,19 @@ def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> N
             frame.write_ndjson(temporary)
 
 
-def _without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
+def without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
     """Return a table without rows that are blank, as below the table of a spreadsheet."""
-    parts, kept = [(name, frame.height)], None
-    first = frame[:, 0] if frame.width else pl.Series()
-    if first.has_nulls() or (first.dtype == pl.String and (first.str.strip_chars() == "").any()):
-        texts = pl.selectors.string()
-        blank = (texts.str.strip_chars() == "").fill_null(True)
-        is_blank = frame.select(pl.all_horizontal(blank, (~texts).is_null())).to_series()
-        frame, kept = frame.filter(~is_blank), np.flatnonzero(~is_blank)
+    kept, n_rows = None, frame.height
+    strings = pl.selectors.string()
+    blank = [(strings.str.strip_chars() == "").fill_null(True), (~strings).is_null()]
+    first = frame.select(frame.columns[:1]).select(pl.any_horizontal(*blank))
+    if frame.width and first.to_series().any():
+        kept = np.flatnonzero(~frame.select(pl.all_horizontal(*blank)).to_series())
+        frame = frame[kept]
     if frame.is_empty():
         raise InputError(f"{name} has no row below a header; if it is elsewhere, {YOURSELF}")
     _LOG.info("%s: %d rows", name, frame.height)
-    return Table(frame, parts, kept)
+    return Table(frame, [(name, n_rows)], kept)
 
 
 def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -241,36 +240,12 @@ def polars_frame(frame: Any) -> pl.DataFrame:
         # pandas needs pyarrow for Arrow's interchange
         if frame.columns.has_duplicates:
             raise InputError(f"two columns have one name in {list(frame.columns)}; rename one")
-        return pl.DataFrame({str(name): _column(frame[name]) for name in frame.columns})
+        cells = frame.astype(object).where(frame.notna(), None).to_dict("list")
+        return pl.DataFrame({str(name): values for name, values in cells.items()})
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"the data frame cannot be read ({error}); give every column values of one type"
         ) from error
-
-
-def _column(series: Any) -> list[Any]:
-    """Return the values of a column of pandas, None where one is missing."""
-    cells = zip(series.tolist(), series.isna().tolist(), strict=True)
-    return [None if absent else _as_plain(value) for value, absent in cells]
-
-
-def _as_plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _array(name: str, data: bytes) -> list[Fields]:
-    """Return the objects of an array of JSON."""
-    try:
-        values = json.loads(data, object_pairs_hook=_with_keys_once)
-    except InputError as error:
-        raise error.at(name) from None
-
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not valid JSON ({error}); write an array of objects") from error
-    wrong = next((n for n, value in enumerate(values, 1) if not isinstance(value, dict)), None)
-    if wrong is not None:
-        raise InputError(f"{name}, row {wrong:,}: {values[wrong - 1]!r} is no object; write one")
-    return list(values)
 
 
 def _records(name: str, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -295,13 +270,13 @@ def frame_of(name: str, data: bytes, *, short_lines: bool = False) -> pl.DataFra
         if data.startswith(b"PAR1"):
             return parquet_rows(name, data)
         if begin == b"[":
-            return _records(name, _array(name, data))
+            return _records(name, list(_objects(name, data)))
         if begin == b"{":
             return _json_lines(name, data)
         return _separated(name, data, short_lines=short_lines)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError) as error:
         if begin == b"{":
-            _refuse_json(name, data)
+            list(_objects(name, data))
         about = str(error).splitlines()[0]
         raise InputError(f"{name} cannot be read ({about}); {YOURSELF}") from error
 
@@ -311,24 +286,24 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     if (b"\\ud" in data or b"\\uD" in data) and LONE_SURROGATE.search(data):
         raise InputError(f"{name}: half a character, such as \\ud800, is no text; write it whole")
 
-    # the keys of the first lines, where every line has these and no other
-    kinds = _kinds(name, data, FIRST_LINES)
-    frame = pl.read_ndjson(data, schema=dict.fromkeys(kinds, pl.String))
-    is_full = not frame.null_count().sum_horizontal().item()
-    n_keys = data.count(b'":')
-    if is_full and n_keys == frame.height * frame.width and pl.Boolean not in kinds.values():
-        return frame
-
-    # the keys of all lines; truth values stay
-    kinds = _kinds(name, data, None)
-    texts = {key: kind if kind == pl.Boolean else pl.String for key, kind in kinds.items()}
-    if frame.columns != [*kinds] or pl.Boolean in kinds.values():
-        frame = pl.read_ndjson(data, schema=texts)
+    # the keys of the first lines, or of all where some line has others; truth values stay
+    frame, n_cells, n_keys = pl.DataFrame(), 0, data.count(b'":')
+    for n_lines in (FIRST_LINES, None):
+        kinds = _kinds(name, data, n_lines)
+        has_truth = pl.Boolean in kinds.values()
+        texts = {
+            key: kind if kind == pl.Boolean and n_lines is None else pl.String
+            for key, kind in kinds.items()
+        }
+        if dict(frame.schema) != texts:
+            frame = pl.read_ndjson(data, schema=texts)
+        n_cells = frame.height * frame.width - frame.null_count().sum_horizontal().item()
+        if n_keys == n_cells and not has_truth:
+            break
 
     # more keys than cells may be keys that occur twice
-    n_cells = frame.height * frame.width - frame.null_count().sum_horizontal().item()
     if n_keys > n_cells + data.count(b": null") + data.count(b":null"):
-        _refuse_json(name, data)
+        list(_objects(name, data))
     return frame
 
 
@@ -337,52 +312,45 @@ def _kinds(name: str, data: bytes, n_lines: int | None) -> Mapping[str, Any]:
     try:
         return pl.scan_ndjson(data, infer_schema_length=n_lines).collect_schema()
     except pl.exceptions.SchemaError:
-        _refuse_json(name, data)
-        lines = (line for line in data.splitlines() if line.strip())
-        return dict.fromkeys((key for line in lines for key in json.loads(line)), pl.String)
+        return dict.fromkeys((key for row in _objects(name, data) for key in row), pl.String)
 
 
-def _refuse_json(name: str, data: bytes) -> None:
-    """Raise InputError for the first line that is no object of JSON, or has a key twice."""
-    for number, line in enumerate(data.splitlines(), 1):
-        place = f"{name}, line {number:,}"
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line, object_pairs_hook=_with_keys_once)
-        except InputError as error:
-            raise error.at(place) from None
+def _objects(name: str, data: bytes) -> Iterator[Fields]:
+    """Yield the objects of JSON lines or of an array; raise InputError for the first wrong one."""
+    lines = (
+        (f"{name}, line {number:,}", line)
+        for number, line in enumerate(data.splitlines(), 1)
+        if line.strip()
+    )
+    rows = ((place, _parsed(place, line)) for place, line in lines)
+    if data.lstrip().startswith(b"["):
+        array = enumerate(_parsed(name, data), 1)
+        rows = ((f"{name}, row {number:,}", row) for number, row in array)
 
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"{place}: not valid JSON ({error}); write one object a line, or see the recipe "
-                "'No names, titles above, another encoding, another sheet'"
-            ) from error
-        if not isinstance(value, dict):
-            raise InputError(f"{place}: {line[:60]!r} is no object; write one")
+    for place, row in rows:
+        if not isinstance(row, dict):
+            raise InputError(f"{place}: {str(row)[:60]!r} is no object; write one")
+        yield row
 
 
-def _with_keys_once(pairs: list[tuple[str, Any]]) -> Fields:
-    """Return an object of JSON; raise InputError if a key occurs twice."""
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"the key {twice!r} occurs twice; keep one")
-    return fields
+def _parsed(place: str, data: bytes) -> Any:
+    """Return the value of JSON; raise InputError for other text, and for a key that is twice."""
+    try:
+        return json.loads(data, object_pairs_hook=keys_once)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{place}: not valid JSON ({error}); write one object a line, or an array of objects, "
+            "or see the recipe 'No names, titles above, another encoding, another sheet'"
+        ) from error
 
 
 def _separated(name: str, data: bytes, *, short_lines: bool) -> pl.DataFrame:
     """Return separated text as a table of text; the header tells the separator."""
     if data.startswith(b"sep="):  # a line of Excel
         data = data.partition(b"\n")[2]
-    head = io.StringIO(data[: 1 << 16].decode(errors="replace"), newline="")
-    widths = {}
-    for mark in ",;\t|":
-        head.seek(0)
-        widths[mark] = len(next(csv.reader(head, delimiter=mark), []))
-    separator = max(widths, key=lambda mark: widths[mark])
-
+    head = data[: 1 << 16].decode(errors="replace")
+    readers = {mark: csv.reader(io.StringIO(head, newline=""), delimiter=mark) for mark in ",;\t|"}
+    separator = max(readers, key=lambda mark: len(next(readers[mark], [])))
     _refuse_odd_quotes(name, data)
 
     # polars fills short lines
