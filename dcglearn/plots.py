@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dcglearn.coherence.rank_changes import SystemOrder
     from dcglearn.coherence.verdict import Coherence, Witness
     from dcglearn.evaluation.people import People
+    from dcglearn.evaluation.rank_intervals import Ranks
     from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metrics.dcg import DCG
@@ -39,10 +40,23 @@ if TYPE_CHECKING:
     from dcglearn.trust.segments import SegmentTest
 
 __all__ = [
-    "LINE_STYLES", "PRINT_STYLE", "banded_figure", "dcg_figure", "disagreement_figure",
-    "forest_figure", "learned_figure", "plot_discounts", "plot_gains",
-    "plot_shares", "plot_weights", "raters_figure", "save_figure",
-    "segments_figure", "slope_figure", "witness_figure",
+    "LINE_STYLES",
+    "PRINT_STYLE",
+    "banded_figure",
+    "dcg_figure",
+    "disagreement_figure",
+    "forest_figure",
+    "learned_figure",
+    "plot_discounts",
+    "plot_gains",
+    "plot_shares",
+    "plot_weights",
+    "ranks_figure",
+    "raters_figure",
+    "save_figure",
+    "segments_figure",
+    "slope_figure",
+    "witness_figure",
 ]  # fmt: skip
 
 _COLOR = LINE_STYLES[0]["color"]
@@ -390,7 +404,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
             _plot_intervals(axes, at, *ends, **style, label=measure)
 
             # below them, what judging all documents could make of the difference
-            if comparison.open:
+            if "least" in table.columns:
                 under = at + 0.25 / len(measures)
                 axes.hlines(
                     under, part["least"], part["most"], color=style["color"], ls=":", lw=1.5
@@ -400,12 +414,25 @@ def forest_figure(comparison: SystemComparison) -> Figure:
         _zero_line(axes)
         _name_rows(axes, runs)
         bars = f"{percent(comparison.level)} interval"
-        if comparison.open:
+        if "least" in table.columns:
             bars += "; dotted: any grades of the unjudged"
         axes.set_xlabel(f"difference from {table['baseline'][0]} ({bars})")
         if len(measures) > 1:
             named = axes.get_legend_handles_labels()
             figure.legend(*named, loc="outside upper center", ncols=min(len(measures), 3))
+    return figure
+
+
+def ranks_figure(ranks: Ranks) -> Figure:
+    """Return a figure of the ranks that a comparison leaves open, a panel for each metric."""
+    parts = ranks.table.partition_by("measure", maintain_order=True)
+    with printed(1.6 + 2.6 * len(parts), max(1.8, 0.18 * len(parts[0]) + 0.9)) as figure:
+        for axes, part in zip(figure.subplots(1, len(parts), squeeze=False)[0], parts, strict=True):
+            columns = (part[name].to_numpy() for name in ("rank", "best_rank", "worst_rank"))
+            _plot_intervals(axes, np.arange(float(len(part))), *columns, **styles(1)[0])
+            _name_rows(axes, part["run"].to_list())
+            interval = f"{percent(ranks.level)} intervals of all at once"
+            axes.set_xlabel(f"rank by {part['measure'][0]} ({interval})")
     return figure
 
 

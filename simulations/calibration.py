@@ -781,7 +781,7 @@ def compared(values, level, n_resamples=2000, fine=200):
 
 def answers(gate, answer):
     """Return how often a gate gives an answer."""
-    return [row.verdict for row in gate.verdicts].count(answer) / DRAWS
+    return gate.table["verdict"].to_list().count(answer) / DRAWS
 
 
 def gate_of_rankers(rng, truth, judge, n, draws=DRAWS):

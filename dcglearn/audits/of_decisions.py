@@ -1,7 +1,6 @@
 """Parts of an audit on decisions: order of systems, next judgements, other tools."""
 
 import warnings
-from dataclasses import replace
 from itertools import chain, combinations
 from typing import Any
 from urllib.parse import quote
@@ -12,9 +11,8 @@ from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section, json_address
 from dcglearn.coherence.rank_changes import SystemOrder, system_order
 from dcglearn.evaluation.paired_tests import interval_of_mean
-from dcglearn.evaluation.people import People
+from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
-from dcglearn.evaluation.system_tests import shares_of_people
 from dcglearn.evaluation.tables import read_both
 from dcglearn.exports.targets import exported
 from dcglearn.foundation.finding import Finding
@@ -50,9 +48,9 @@ def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Findi
     baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
     metrics = {inputs.name: baseline, LEARNED: inputs.learned}
     with stage("systems"):
-        order = system_order(judged, systems, metrics, random_state=inputs.random_state)
+        order = system_order(judged, systems, metrics)
     survival = _survival(inputs, judged, systems, order)
-    parts = {"systems": replace(order, people=None), "survival": survival}
+    parts = {"systems": order, "survival": survival}
     people = _people(order, inputs)
     return parts if people is None else {**parts, "people": people}
 

@@ -1,6 +1,6 @@
 """Commands that evaluate runs: ``evaluate``, ``compare`` and ``gate``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from dcglearn.cli.terminal import draw, drawn
 from dcglearn.evaluation.conventions import explain_values
 from dcglearn.evaluation.gate import STATUS, Gate
 from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
+from dcglearn.evaluation.rank_intervals import Ranks
 from dcglearn.evaluation.ranked import NoOverlapError
 from dcglearn.evaluation.run_values import EvaluateOptions, Ideal, Missing
 from dcglearn.evaluation.run_values import evaluate as evaluated
@@ -185,23 +186,19 @@ class ComparisonOptions:
         )
         return people.evaluated(scales, how)
 
-    def write(
-        self,
-        comparison: SystemComparison,
-        decision: Gate | None = None,
-        order: Finding | None = None,
-    ) -> None:
-        """Write the comparison, and below it the decision or the orders; draw the picture."""
+    def write(self, comparison: SystemComparison, *below: Finding) -> None:
+        """Write the comparison, below it the ranks, orders or decision; draw the picture."""
         if self.form == "table":
-            _show(comparison, decision, order, output=self.output, force=self.force)
+            _show(comparison, *below, output=self.output, force=self.force)
         else:
-            text = _as_text(comparison, decision, order, self.form)
+            text = _as_text(comparison, below, self.form)
             write_text(text, self.output, force=self.force)
 
         # the decision in words, where the result went elsewhere
         elsewhere = self.output is not None or self.form not in ("table", "markdown")
-        if decision is not None and elsewhere:
-            say(str(decision))
+        for decision in below:
+            if isinstance(decision, Gate) and elsewhere:
+                say(str(decision))
         write_figure(lambda: forest_figure(comparison), self.plot, force=self.force)
 
 
@@ -257,39 +254,35 @@ def evaluate(
 def compare(
     *, source: EvaluationOptions, scales: ScaleOptions, comparison: ComparisonOptions
 ) -> None:
-    """Compare systems query by query: paired tests and intervals, under one metric or many.
+    """Compare systems query by query: paired tests, intervals and ranks, under metrics.
 
-    Under several metrics, it also says how each orders the systems, and which differences of the
-    orders are more than chance.
+    Below the tests stand the ranks that the queries leave open. Under several metrics, it also says
+    how each orders the systems, and which differences of the orders are more than chance.
     """
-    if len(source.metric or []) < 2 or comparison.llm_qrels is not None:
+    if comparison.llm_qrels is not None:
         comparison.write(comparison.comparison(source, scales, compare_systems))
-        return
-    compared, order = comparison.comparison(source, scales, compared_and_ordered)
-    comparison.write(compared, order=order)
+    elif len(source.metric or []) < 2:
+        compared = comparison.comparison(source, scales, compare_systems)
+        comparison.write(compared, compared.ranks)
+    else:
+        compared, order = comparison.comparison(source, scales, compared_and_ordered)
+        comparison.write(compared, compared.ranks, order)
 
 
 def compared_and_ordered(
-    judgements: Judgements,
-    runs: list[Run],
-    metrics: Fields,
-    *,
-    level: float,
-    random_state: int,
-    **settings: Any,
+    judgements: Judgements, runs: list[Run], metrics: Fields, *, level: float, **settings: Any
 ) -> tuple[SystemComparison, Finding]:
     """Return the comparison of systems, and their orders under several metrics."""
     from dcglearn.coherence.rank_changes import system_order
 
-    how: Fields = {"level": level, "random_state": random_state}
-    compared = compare_systems(judgements, runs, metrics, **how, **settings)
+    compared = compare_systems(judgements, runs, metrics, level=level, **settings)
 
     # the comparison tells what concerns people and unjudged documents
     left_out = {"bounds", "unseen"}
     names = (settings.keys() & EvaluateOptions.__annotations__.keys()) - left_out
     evaluated_so = {name: settings[name] for name in names}
-    order = system_order(judgements, runs, metrics, **how, **evaluated_so)
-    return compared, replace(order, people=None)
+    order = system_order(judgements, runs, metrics, level=level, **evaluated_so)
+    return compared, order
 
 
 @examples(
@@ -342,9 +335,8 @@ def _gain(unjudged: str) -> str | float:
         return unjudged
 
 
-def _show(*given: Finding | None, output: Path | None, force: bool) -> None:
+def _show(*results: Finding, output: Path | None, force: bool) -> None:
     """Draw results on a terminal, or write their text."""
-    results = [result for result in given if result is not None]
     if not drawn(output):
         write_text("\n\n".join(map(str, results)), output, force=force)
         return
@@ -353,20 +345,21 @@ def _show(*given: Finding | None, output: Path | None, force: bool) -> None:
         draw(result)
 
 
-def _as_text(
-    comparison: SystemComparison, decision: Gate | None, order: Finding | None, form: str
-) -> str:
-    """Return a comparison, with the decision below it in Markdown, in a column in CSV and JSON.
+def _as_text(comparison: SystemComparison, below: Sequence[Finding], form: str) -> str:
+    """Return a comparison, with what stands below it in Markdown.
 
-    Only Markdown holds the orders.
+    In CSV and JSON, ranks and verdicts are columns, and orders are left out.
     """
     if form == "markdown":
-        parts = [part.to_markdown() for part in (comparison, decision, order) if part is not None]
-        return "\n".join(parts).rstrip("\n")
+        return "\n".join(part.to_markdown() for part in (comparison, *below)).rstrip("\n")
 
-    # the columns of the comparison, and of verdicts
+    # the columns of the comparison, of ranks, and of verdicts
     table = comparison.table
-    if decision is not None:
-        table = table.with_columns(decision.table["verdict"])
+    for part in below:
+        if isinstance(part, Ranks):
+            ranks = part.table.drop("mean", "rank")
+            table = table.join(ranks, ["run", "measure"], "left", maintain_order="left")
+        if isinstance(part, Gate):
+            table = table.with_columns(part.table["verdict"])
     text = table.write_ndjson() if form == "jsonl" else spreadsheet(table)
     return text.rstrip("\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import signature
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, permutations
 from typing import Any, Unpack
 
 import numpy as np
@@ -13,10 +13,8 @@ from scipy.special import stdtr
 from scipy.stats import kendalltau
 
 from dcglearn.evaluation.paired_tests import corrected
-from dcglearn.evaluation.people import People
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, as_metrics, evaluate
-from dcglearn.evaluation.system_tests import shares_of_people
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, table_of
 from dcglearn.foundation.plain_text import number_of
@@ -30,7 +28,6 @@ from dcglearn.foundation.validation import (
     InputError,
     PolarsFrame,
     known,
-    whole_number,
 )
 from dcglearn.metrics.reading import MetricsLike
 
@@ -90,9 +87,7 @@ class SystemOrder(Finding):
     which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
     whether the row's system is at least as good as the column's under every DCG with increasing
     gains and decreasing discounts, and better under some. `swaps` are by pair of metrics; `level`
-    is the confidence that none of them is called solid by chance. `people` says, where a metric
-    knows its judges, how many of 100 people would take the lists of each of the first systems
-    rather than those of the next; None where none does.
+    is the confidence that none of them is called solid by chance.
     """
 
     evaluation: Evaluation = field(repr=False)
@@ -101,7 +96,6 @@ class SystemOrder(Finding):
     swaps: dict[tuple[str, str], Swaps] = field(repr=False)
     beats: Flags
     level: float
-    people: People | None = field(default=None, repr=False)
 
     @property
     def ranks(self) -> Indices:
@@ -212,17 +206,14 @@ class SystemOrder(Finding):
                 notes.append("too few queries for any difference to be beyond chance")
             notes.append(self._decided)
         notes.append(f"beats: how many systems each beats under {ALL_DCGS}")
-        if self.people is not None:
-            notes += [self.people.in_brief, *self.people.of_judges]
-        notes += self.evaluation.silent
         queries = number_of(len(self.evaluation.queries), "queries", ",")
         return [*notes, f"means are over {queries}", *self.evaluation.notes]
 
     @property
     def extra_values(self) -> Fields:
-        """The metrics and their swaps, shares of people, and the share of pairs decided."""
+        """The metrics and their swaps, and the share of pairs decided."""
         values: Fields = {"metrics": self.evaluation.metrics, "swaps": self.swaps.values()}
-        return values | {"people": self.people, "decided": self.share_decided}
+        return values | {"decided": self.share_decided}
 
 
 @spelled_out(EvaluateOptions, evaluate)
@@ -232,7 +223,6 @@ def system_order(
     metrics: MetricsLike,
     *,
     level: float = 0.95,
-    random_state: int = 0,
     **settings: Unpack[EvaluateOptions],
 ) -> SystemOrder:
     """Order systems by several metrics, and test which differences of the orders are chance.
@@ -256,9 +246,7 @@ def system_order(
     judgements, runs, metrics, **settings
         See `evaluate`; two systems or more.
     level : float
-        Confidence level of the tests, and of intervals of shares of people.
-    random_state : int
-        Seed of the draws of shares of people.
+        Confidence level of the tests.
 
     See Also
     --------
@@ -276,7 +264,6 @@ def system_order(
     [[1.0, 1.0], [1.0, 1.0]]
     """
     known(settings, signature(system_order).parameters, "system_order", "option")
-    whole_number(random_state, "random_state", 0)
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
     call = "system_order(judgements, runs, metrics)"
@@ -295,8 +282,6 @@ def system_order(
     ranked = (ranked_grades(judged, runs_by_name[name], depth, ties) for name in evaluation.runs)
     mean_counts = [counts(one.grades, n_grades).mean(axis=0) for one in ranked]
 
-    # each of the first six systems is compared with the next in shares of people
-    n_first = min(len(evaluation.runs), 6)
     return SystemOrder(
         evaluation=evaluation,
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
@@ -304,7 +289,6 @@ def system_order(
         swaps=_swaps(evaluation, level),
         beats=_beats(mean_counts),
         level=level,
-        people=shares_of_people(evaluation, [*pairwise(range(n_first))], level, random_state),
     )
 
 

@@ -5,6 +5,7 @@ from dcglearn.evaluation.conventions import ExplainedValues as ExplainedValues
 from dcglearn.evaluation.conventions import explain_values as explain_values
 from dcglearn.evaluation.gate import Gate as Gate
 from dcglearn.evaluation.people import People as People
+from dcglearn.evaluation.rank_intervals import Ranks as Ranks
 from dcglearn.evaluation.run_values import Evaluation as Evaluation
 from dcglearn.evaluation.run_values import evaluate as evaluate
 from dcglearn.evaluation.system_tests import SystemComparison as SystemComparison

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dcglearn.foundation.finding import Finding, table_of
@@ -24,45 +24,20 @@ EASIER = 4
 """A pass says how many topics would show a loss this many times smaller."""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A gate's verdict on one run under one measure.
-
-    `verdict` is "pass", "fail" or "unknown", and `reason` says why, in words. `difference`, `low`
-    and `high` are the mean difference from the baseline over topics and the ends of its interval,
-    None where that is not known. `p_worse` and `p_better` are the one-sided p-values that the true
-    difference is below and above the margin. `n_topics` are compared, `n_shared` are in both runs,
-    `n_measured` have something to measure (see `SystemComparison`). `detectable` is the distance
-    from the margin, in units of the measure, that these topics show four times in five; None
-    without spread. `people` is the lower end of the number of 100 people who see a difference that
-    take the run, None unless asked for.
-    """
-
-    run: str
-    baseline: str
-    measure: str
-    verdict: str
-    reason: str
-    difference: float
-    low: float | None
-    high: float | None
-    p_worse: float
-    p_better: float
-    n_topics: int
-    n_shared: int
-    n_measured: int
-    detectable: float | None
-    people: float | None = None
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Gate(Finding):
     """The decision on the runs of a comparison.
 
-    For rules and error rates see `SystemComparison.gate`.
+    `table` has a row for each run and measure: the ``verdict`` pass, fail or unknown and its
+    ``reason``, the ``difference`` with the ends of its interval, the one-sided p-values ``p_worse``
+    and ``p_better`` that the true difference is below and above the margin, the numbers of topics
+    of a `SystemComparison`, the distance from the margin that these topics show four times in five
+    (``detectable``; null without spread), and the lower end of the number of 100 ``people`` who see
+    a difference that take the run, where it is asked for. For rules and error rates see
+    `SystemComparison.gate`.
     """
 
-    verdicts: tuple[Verdict, ...] = field(repr=False)
+    table: PolarsFrame = field(repr=False)
     min_difference: float
     rule: str
     level: float
@@ -85,7 +60,7 @@ class Gate(Finding):
 
         It is "fail" if one fails, else "unknown" if one is unknown, else "pass".
         """
-        answers = {row.verdict for row in self.verdicts}
+        answers = self.table["verdict"].to_list()
         return next(answer for answer in ("fail", "unknown", "pass") if answer in answers)
 
     @property
@@ -106,57 +81,51 @@ class Gate(Finding):
     @property
     def sentence(self) -> str:
         """The answer, and why: the reason of the run that decides it."""
-        deciding = [row for row in self.verdicts if row.verdict == self.answer]
-        lowest = min(deciding, key=lambda row: row.difference)
-        n = len(self.verdicts)
-        count = f"{'all ' if len(deciding) == n else f'{len(deciding)} of '}{n} comparisons; "
-        count += "at the lowest difference, "
-        return f"{self.answer}: {count if n > 1 else ''}{self._verdict(lowest)}"
-
-    @property
-    def table(self) -> PolarsFrame:
-        """A row for each verdict."""
-        return table_of(map(asdict, self.verdicts))
+        deciding = self.table.filter(verdict=self.answer).sort("difference", maintain_order=True)
+        n, count = len(self.table), ""
+        if n > 1:
+            all_or_some = "all" if len(deciding) == n else f"{len(deciding)} of"
+            count = f"{all_or_some} {n} comparisons; at the lowest difference, "
+        return f"{self.answer}: {count}{self._verdict(deciding.row(0, named=True))}"
 
     @property
     def notes(self) -> list[str]:
         """The rule with its error rate, and topics that do not count."""
-        notes = [self._rule]
+        notes, table = [self._rule], self.table
         if self.at_least is not None:
             notes.append(
                 f"it also takes at least {self.at_least:g} of 100 people who see a difference, by "
                 "the lower end of the interval"
             )
-        if any(row.n_shared < row.n_topics for row in self.verdicts):
+        if (table["n_shared"] < table["n_topics"]).any():
             notes.append("topics that are not in both runs count as 0 for the run without them")
-        if any(row.n_measured < row.n_topics for row in self.verdicts):
+        if (table["n_measured"] < table["n_topics"]).any():
             notes.append(f"in topics that do not count, {UNMEASURED}")
         return notes
 
-    def _verdict(self, row: Verdict) -> str:
+    def _verdict(self, row: Fields) -> str:
         """Return the reason of a verdict with its numbers, in words."""
         interval = "no interval"
-        if row.low is not None:
-            interval = f"{percent(self.level)} interval {row.low:+.4f} to {row.high:+.4f}"
-        counted = f"{row.n_measured} of {number_of(row.n_topics, 'topics')} count"
-        if row.people is not None:
-            counted += f"; of 100 people who see a difference at least {row.people:.1f} take it"
+        if row["low"] is not None:
+            interval = f"{percent(self.level)} interval {row['low']:+.4f} to {row['high']:+.4f}"
+        counted = f"{row['n_measured']} of {number_of(row['n_topics'], 'topics')} count"
+        if row["people"] is not None:
+            counted += f"; of 100 people who see a difference at least {row['people']:.1f} take it"
         return (
-            f"{row.reason} ({row.run} against {row.baseline} under {row.measure}: difference "
-            f"{row.difference:+.4f}, {interval}, margin {_signed(self.min_difference)}, {counted})"
+            f"{row['reason']} ({row['run']} against {row['baseline']} under {row['measure']}: "
+            f"difference {row['difference']:+.4f}, {interval}, margin "
+            f"{_signed(self.min_difference)}, {counted})"
         )
 
     @property
     def _rule(self) -> str:
         """The rule, with its error rate."""
         margin = _signed(self.min_difference)
-        rule = f"a run fails if its difference is shown to be below {margin}"
-        if self.rule == "non-inferior":
-            rule += ", passes only if it is shown to be above"
+        above = ", passes only if it is shown to be above" * (self.rule == "non-inferior")
         return (
-            f"rule {self.rule}, one-sided: {rule}, by Student's t and by the exact test of signs; "
-            f"at a true difference of {margin} this happens with a probability of at most "
-            f"{self.error:.2g}"
+            f"rule {self.rule}, one-sided: a run fails if its difference is shown to be below "
+            f"{margin}{above}, by Student's t and by the exact test of signs; at a true difference "
+            f"of {margin} this happens with a probability of at most {self.error:.2g}"
         )
 
     @property
@@ -172,12 +141,9 @@ class Gate(Finding):
         from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
         # the suite and its settings
-        answers = [row.verdict for row in self.verdicts]
-        counts = {
-            "tests": str(len(answers)),
-            "failures": str(answers.count("fail")),
-            "errors": str(answers.count("unknown")),
-        }
+        answers = self.table["verdict"].to_list()
+        counts = {"tests": len(answers), "failures": answers.count("fail")}
+        counts = {k: str(n) for k, n in {**counts, "errors": answers.count("unknown")}.items()}
         suites = Element("testsuites", counts)
         suite = SubElement(suites, "testsuite", {"name": "dcglearn compare", **counts})
         properties = SubElement(suite, "properties")
@@ -185,14 +151,14 @@ class Gate(Finding):
             SubElement(properties, "property", name=name, value=str(getattr(self, name)))
 
         # a test case for each verdict
-        group = f"dcglearn.gate.{self.rule}"
-        kinds = {"fail": "failure", "unknown": "error"}
-        for row in self.verdicts:
-            verdict = one_line(f"{row.verdict}: {self._verdict(row)}")
-            name = one_line(f"{row.run} against {row.baseline}: {row.measure}")
+        group, kinds = f"dcglearn.gate.{self.rule}", {"fail": "failure", "unknown": "error"}
+        for row in self.table.rows(named=True):
+            answer = row["verdict"]
+            verdict = one_line(f"{answer}: {self._verdict(row)}")
+            name = one_line(f"{row['run']} against {row['baseline']}: {row['measure']}")
             case = SubElement(suite, "testcase", classname=group, name=name, time="0")
-            if row.verdict in kinds:
-                told = SubElement(case, kinds[row.verdict], type=row.verdict, message=verdict)
+            if answer in kinds:
+                told = SubElement(case, kinds[answer], type=answer, message=verdict)
                 told.text = self._rule
             SubElement(case, "system-out").text = verdict
 
@@ -200,8 +166,15 @@ class Gate(Finding):
         return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suites, encoding="unicode")
 
 
+COLUMNS = (
+    *("run", "baseline", "measure", "verdict", "reason", "difference", "low", "high"),
+    *("p_worse", "p_better", "n_topics", "n_shared", "n_measured", "detectable", "people"),
+)
+"""Columns of a gate's table."""
+
+
 def gated(
-    table: PolarsFrame,
+    rows: Sequence[Fields],
     differences: Sequence[Floats | None],
     level: float,
     min_difference: float | None,
@@ -227,22 +200,33 @@ def gated(
 
     # decide on each row
     verdicts = []
-    for row, of_topics in zip(table.iter_rows(named=True), differences, strict=True):
-        absence = mostly_absent(row)
-        if absence and row["n_shared"]:
-            raise InputError(
-                f"{absence}: it did not run as it should, so the gate decides nothing; run it "
-                'again, or compare the topics of both by --missing skip (missing="skip")'
-            )
-        facts = {
-            **row,
-            **_p_values(row, of_topics, margin),
-            "detectable": detectable_difference(row["spread"], row["n_topics"], level),
-            "people": row.get("people_decided_low") if at_least is not None else None,
-        }
-        facts["verdict"], facts["reason"] = _decided(facts, level, margin, rule, at_least)
-        verdicts.append(Verdict(**{one.name: facts[one.name] for one in fields(Verdict)}))
-    return Gate(tuple(verdicts), margin, rule, level, at_least)
+    for row, of_topics in zip(rows, differences, strict=True):
+        _refuse_absence(row)
+        people = row.get("people_decided_low") if at_least is not None else None
+        facts = {**row, **_p_values(row, of_topics, margin), "people": people}
+        facts["detectable"] = detectable_difference(row["spread"], row["n_topics"], level)
+        verdict, reason = _decided(facts, level, margin, rule)
+
+        # whether people would take it
+        if verdict == "pass" and at_least is not None and (people or 0.0) < at_least:
+            verdict = "fail"
+            reason = f"too few people are shown to take {row['run']} rather than {row['baseline']}"
+        facts |= {"verdict": verdict, "reason": reason}
+        verdicts.append({name: facts[name] for name in COLUMNS})
+    return Gate(table_of(verdicts), margin, rule, level, at_least)
+
+
+def _refuse_absence(row: Fields) -> None:
+    """Raise InputError if a run lacks most topics of the other, though they share some."""
+    n_either = row["n_run"] + row["n_baseline"] - row["n_shared"]
+    if not row["n_shared"] or row["n_topics"] == row["n_shared"] or 2 * row["n_shared"] >= n_either:
+        return
+    n, fewer = min((row["n_run"], row["run"]), (row["n_baseline"], row["baseline"]))
+    raise InputError(
+        one_line(f"{fewer} has {n} of the {n_either} judged topics") + ": it did not run as it "
+        "should, so the gate decides nothing; run it again, or compare the topics of both by "
+        '--missing skip (missing="skip")'
+    )
 
 
 def _p_values(row: Fields, differences: Floats | None, margin: float) -> Fields:
@@ -253,52 +237,41 @@ def _p_values(row: Fields, differences: Floats | None, margin: float) -> Fields:
     """
     from scipy.special import stdtr
 
-    # Student's t
-    p_values = {"p_worse": 1.0, "p_better": 1.0}
-    if row["p_t"] is not None:
-        distance = (row["difference"] - margin) * row["n_topics"] ** 0.5 / row["spread"]
-        below = float(stdtr(row["n_topics"] - 1, distance))
-        p_values = {"p_worse": below, "p_better": 1 - below}
-    if differences is None:
-        return p_values
-
-    # sign flips, which promise their level for any differences that chance makes as often as not
-    for name, sign in (("p_worse", -1), ("p_better", 1)):
-        p_flips = sign_flip_p(sign * (differences - margin), two_sided=False)
-        p_values[name] = p_flips if row["p_t"] is None else max(p_flips, p_values[name])
+    p_values, n = {}, row["n_topics"]
+    for name, sign in (("p_worse", 1), ("p_better", -1)):
+        tests = []
+        if row["p_t"] is not None:
+            distance = sign * (row["difference"] - margin) * n**0.5 / row["spread"]
+            tests.append(float(stdtr(n - 1, distance)))
+        if differences is not None:
+            # these promise their level for any differences that chance makes as often as not
+            tests.append(sign_flip_p(sign * (margin - differences), two_sided=False))
+        p_values[name] = max(tests, default=1.0)
     return p_values
 
 
-def _decided(
-    facts: Fields, level: float, margin: float, rule: str, at_least: float | None
-) -> tuple[str, str]:
+def _decided(facts: Fields, level: float, margin: float, rule: str) -> tuple[str, str]:
     """Return the verdict on a row and its reason."""
-    # what cannot be decided
     unknown = _why_unknown(facts, level)
     if unknown:
         return "unknown", unknown
 
+    # what it would mean to lie below the margin
+    run, other = facts["run"], facts["baseline"]
+    worse = f"worse than {other}" + (f" by more than {_size(margin)}" if margin else "")
+    if margin > 0:
+        worse = f"less than {_size(margin)} better than {other}"
+
     # what is shown, each at half of one minus the level
     alpha = (1 - level) / 2
-    shown_worse, shown_better = (facts[name] <= alpha for name in ("p_worse", "p_better"))
-    verdict = "pass" if rule == "harm" or shown_better else "unknown"
-    verdict = "fail" if shown_worse else verdict
-
-    # whether people would take it
-    run, other = facts["run"], facts["baseline"]
-    if verdict == "pass" and at_least is not None and (facts["people"] or 0.0) < at_least:
-        return "fail", f"too few people are shown to take {run} rather than {other}"
-
-    # the reason
-    if verdict == "fail":
-        return verdict, f"{run} is shown to be {_worse_than(other, margin)}"
-    if rule == "harm" and margin > 0:
-        return verdict, f"{run} is not shown to be {_worse_than(other, margin)}"
+    if facts["p_worse"] <= alpha:
+        return "fail", f"{run} is shown to be {worse}"
     if rule == "harm":
-        return verdict, _unseen(facts, margin)
-    if verdict == "pass":
-        return verdict, f"{run} is shown not to be {_worse_than(other, margin)}"
-    return verdict, f"{run} is neither shown to be {_worse_than(other, margin)} nor shown not to be"
+        words = f"{run} is not shown to be {worse}" if margin > 0 else _unseen(facts, margin)
+        return "pass", words
+    if facts["p_better"] <= alpha:
+        return "pass", f"{run} is shown not to be {worse}"
+    return "unknown", f"{run} is neither shown to be {worse} nor shown not to be"
 
 
 def _why_unknown(facts: Fields, level: float) -> str:
@@ -325,13 +298,6 @@ def _why_unknown(facts: Fields, level: float) -> str:
     )
 
 
-def _worse_than(other: str, margin: float) -> str:
-    """Return what a run is whose difference from the other lies below the margin, in words."""
-    if margin > 0:
-        return f"less than {_size(margin)} better than {other}"
-    return f"worse than {other}" + (f" by more than {_size(margin)}" if margin else "")
-
-
 def _unseen(facts: Fields, margin: float) -> str:
     """Return that no harm is shown, and how large a loss may go unseen, in words."""
     shown = f"no harm beyond a loss of {_size(margin)} shown" if margin else "no harm shown"
@@ -355,15 +321,6 @@ def _signed(number: float) -> str:
 
 def _size(number: float) -> str:
     return f"{abs(number):.2g}"
-
-
-def mostly_absent(row: Fields) -> str:
-    """Return a sentence on a run that lacks most topics of the other, empty if none does."""
-    n_either = row["n_run"] + row["n_baseline"] - row["n_shared"]
-    if row["n_topics"] == row["n_shared"] or 2 * row["n_shared"] >= n_either:
-        return ""
-    fewer = min("run", "baseline", key=lambda which: row[f"n_{which}"])
-    return one_line(f"{row[fewer]} has {row[f'n_{fewer}']} of the {n_either} judged topics")
 
 
 def detectable_difference(

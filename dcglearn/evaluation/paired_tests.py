@@ -5,36 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from dcglearn.evaluation.prediction_powered import powered_mean
-from dcglearn.foundation.intervals import mean_and_error, sign_flip_p, student_test
+from dcglearn.foundation.intervals import sign_flip_p, student_test
 from dcglearn.foundation.validation import Fields, Floats
 
 MAX_RESAMPLES = 10_000_000
 """Most patterns of signs that can be drawn."""
 
 
-def plain_tests(
-    values: Floats, level: float, n_resamples: int, random_state: int
-) -> tuple[Fields, float]:
-    """Return the mean and the tests of differences by query, and their standard deviation.
+def plain_tests(values: Floats, level: float, n_resamples: int, random_state: int) -> Fields:
+    """Return the tests of a run's differences by query.
 
-    Tests are the mean difference, its interval and p-value by Student's t, and the exact p-value
-    by sign flips, of which `n_resamples` are drawn above 15 queries. The t is null below three
-    queries, and where all differences are equal. `values`, shape (2, Q), holds the differences of
-    each query, and the values of the run.
+    They are the run's mean, the mean difference, its interval and p-value by Student's t, the exact
+    p-value by sign flips, of which `n_resamples` are drawn above 15 queries, and the differences'
+    standard deviation. `values`, shape (2, Q), holds the differences, NaN where a run lacks the
+    query, and the values of the run.
     """
     differences = values[0, ~np.isnan(values[0])]
-    tests = {
+    return {
         "mean": float(np.nanmean(values[1])),
         "difference": float(differences.mean()),
         **interval_of_mean(differences, level),
         "p_permutation": sign_flip_p(differences, n_resamples, random_state),
+        "spread": float(differences.std(ddof=1)) if len(differences) > 1 else 0.0,
     }
-    return tests, float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
 
 
-def powered_tests(
-    values: Floats, by_machine: Floats, level: float, topics: str
-) -> tuple[Fields, float]:
+def powered_tests(values: Floats, by_machine: Floats, level: float, topics: str) -> Fields:
     """Return what `plain_tests` does, by a machine's values too; further queries are last."""
     kept, n = ~np.isnan(values[0]), values.shape[1]
     shared, further = by_machine[:, :n][:, kept], by_machine[:, n:]
@@ -43,7 +39,8 @@ def powered_tests(
         powered_mean(*outcomes, these=topics == "these")
         for outcomes in zip(values[:, kept], shared, further, strict=True)
     )
-    return {"mean": of_run.mean} | difference.tests(level), difference.error * difference.n**0.5
+    spread = difference.error * difference.n**0.5
+    return {"mean": of_run.mean, **difference.tests(level), "spread": spread}
 
 
 def interval_of_mean(differences: Floats, level: float) -> Fields:
@@ -51,9 +48,9 @@ def interval_of_mean(differences: Floats, level: float) -> Fields:
 
     They are None where there are fewer than three differences, or all are equal.
     """
-    everyone = np.arange(len(differences))
-    mean, error, n = mean_and_error(differences, np.ones(len(differences)), (everyone, everyone))
-    return student_test(float(mean), float(error), n, level)
+    n = len(differences)
+    error = float(differences.std(ddof=1)) / n**0.5 if n > 1 else 0.0
+    return student_test(float(differences.mean()), error, n, level)
 
 
 def corrected(values: Floats, correction: str) -> Floats:

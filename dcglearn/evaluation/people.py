@@ -3,111 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dcglearn.evaluation.ranked import RankedGrades
+from dcglearn.evaluation.run_values import Evaluation
+from dcglearn.evaluation.shown_lists import drawn_metrics, judges_of
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import FEWEST_UNITS, percentile_interval
 from dcglearn.foundation.plain_text import number_of, percent
-from dcglearn.foundation.validation import Fields, Flags, Floats, Integers, PolarsFrame, listed
+from dcglearn.foundation.validation import Fields, Floats, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.judges import N_DRAWS, JudgeDraws, Judges
-from dcglearn.metrics.scales import grades_of
-from dcglearn.metrics.textbook_lists import ListMetric
+from dcglearn.metrics.judges import N_DRAWS, Judges
 
 SHOWN = 3
 """Number of queries that are named as the most pleasing, or the most annoying."""
 
-
-@dataclass(frozen=True, eq=False)
-class ShownLists:
-    """What people would see: the lists of every run, and the metrics that know their judges.
-
-    `metrics` are by their number in the evaluation; those of another scale of grades are `other`.
-    `ranked` has the lists of each run, `unjudged` says what a document without a judgement counts
-    as, and `n_grades` is the number of grades of the judgements.
-    """
-
-    metrics: Mapping[int, DCG]
-    other: Mapping[int, DCG]
-    ranked: Sequence[RankedGrades]
-    unjudged: str | float
-    n_grades: int
-
-    @classmethod
-    def of(
-        cls,
-        metrics: Mapping[int, ListMetric],
-        ranked: Sequence[RankedGrades],
-        n_grades: int,
-        unjudged: str | float,
-    ) -> ShownLists | None:
-        """Return what is shown; None if no metric knows its judges."""
-        known: dict[int, Any] = {
-            m: metric for m, metric in metrics.items() if getattr(metric, "judges", None)
-        }
-        usable = {m: metric for m, metric in known.items() if metric.n_grades == n_grades}
-        other = {m: metric for m, metric in known.items() if m not in usable}
-        return cls(usable, other, ranked, unjudged, n_grades) if known else None
-
-    def silent(self, measures: Sequence[str]) -> tuple[str, ...]:
-        """Return why nothing is said of people under some of the measures."""
-        return tuple(
-            f"no shares of people under {measures[m]}: its judges know {grades_of(one.n_grades)}, "
-            f"the judgements have {grades_of(self.n_grades)}; give --grades {one.n_grades} if the "
-            "scale is the same, or map the metric (DCG.map_grades)"
-            for m, one in self.other.items()
-        )
-
-    def share_judged(self, runs: Sequence[int], m: int) -> float:
-        """Return the share of the documents shown where the metric looks that are judged.
-
-        It is the mean over runs.
-        """
-        depth = self.metrics[m].depth
-        return 1 - float(np.mean([self.ranked[run].shares(depth)[0] for run in runs]))
-
-    def ordered(self, runs: Integers) -> ShownLists:
-        """Return the lists of these runs, in this order."""
-        return replace(self, ranked=[self.ranked[r] for r in runs])
-
-    def judged(self, run: int, m: int) -> Flags:
-        """Return whether a run shows a judged document where the metric looks, shape (Q,)."""
-        return np.any(self.ranked[run].grades[:, : self.metrics[m].depth] >= 0, axis=1)
-
-    def values(self, run: int, m: int) -> Floats:
-        """Return the values of a run's lists, shape (Q,)."""
-        return self.ranked[run].values(self.metrics[m], self.unjudged)
-
-    def drawn_values(self, run: int, m: int) -> Iterator[Floats]:
-        """Yield the values of a run's lists under each draw of the metric, shape (Q,)."""
-        draws = judges_of(self.metrics[m]).draws
-        for metric in [] if draws is None else metrics_of(draws):
-            yield self.ranked[run].values(metric, self.unjudged)
-
-    def beyond(self, run: int, m: int) -> Flags:
-        """Return whether a list holds a grade that the judges never saw, shape (Q,)."""
-        grades = self.ranked[run].grades[:, : self.metrics[m].depth]
-        seen = [-1, *judges_of(self.metrics[m]).grades]
-        return np.any(~np.isin(grades, seen), axis=1)
+PARTS = ("take", "no_difference", "keep")
+"""Columns of the three shares, in the order of a bar."""
 
 
-def judges_of(metric: DCG) -> Judges:
-    """Return the judges of a metric that knows them."""
-    assert metric.judges is not None
-    return metric.judges
-
-
-def metrics_of(draws: JudgeDraws) -> Iterator[DCG]:
-    """Yield the metric of each draw."""
-    for gains, discounts in zip(draws.gains, draws.discounts, strict=True):
-        yield DCG(gains, discounts)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class People(Finding):
     """Of 100 people who see the lists of two runs, how many prefer each.
 
@@ -118,15 +36,14 @@ class People(Finding):
     100 pairs of people those who say the same. ``n_queries`` are counted, ``beyond`` of them lie
     beyond what the judges saw, and ``judged`` is the share of the documents shown that is judged.
     `by_query` has a row for each query: its ``query_id``, ``take``,
-    ``keep``, ``no_difference`` and ``beyond``. `level` is that of intervals; `judges` are those of
-    each measure.
+    ``keep``, ``no_difference`` and ``beyond``. `level` is that of intervals; `metrics`, by the
+    name of the measure, know their judges.
     """
 
     table: PolarsFrame = field(repr=False)
     by_query: PolarsFrame = field(repr=False)
     level: float
-    depths: Mapping[str, int]
-    judges: Mapping[str, Judges] = field(repr=False)
+    metrics: Mapping[str, DCG] = field(repr=False)
 
     _formats: ClassVar = {"judged": ".1%"} | {
         f"{name}{end}": ".1f"
@@ -140,29 +57,24 @@ class People(Finding):
         """How many of 100 people take the first run, and of those who see a difference."""
         # what people do
         row = self.table.row(0, named=True)
-        see, take = "see both lists", f"would take {row['run']}"
-        if not self.judges[row["measure"]].chose:
-            see, take = "rate both lists", f"would rate {row['run']} higher"
+        metric = self.metrics[row["measure"]]
+        chose = judges_of(metric).chose
+        see = "see both lists" if chose else "rate both lists"
+        take = f"would take {row['run']}" if chose else f"would rate {row['run']} higher"
 
         # shares with intervals; without ties, nobody sees no difference
-        words = {"take": take, "keep": row["baseline"], "decided": take}
-        words["no_difference"] = "would see no difference"
-        shares = {name: _with_ends(row, name, word) for name, word in words.items()}
-        told = f"{shares['take']}, {shares['keep']}"
+        told = f"{_with_ends(row, 'take', take)}, {_with_ends(row, 'keep', row['baseline'])}"
         if (row["no_difference_high"] or row["no_difference"]) >= 0.5:
-            told += f", {shares['no_difference']}; of 100 who see a difference, {shares['decided']}"
-        depth = number_of(self.depths[row["measure"]], "results")
-        return (
-            f"of 100 people who {see} of a query down to {depth}, {told} "
-            f"({self._intervals}){_too_sure(self.judges[row['measure']])}"
-        )
+            same = _with_ends(row, "no_difference", "would see no difference")
+            told += f", {same}; of 100 who see a difference, {_with_ends(row, 'decided', take)}"
 
-    @property
-    def _intervals(self) -> str:
-        """Which intervals are given, in words."""
-        known = self.table["take_low"].null_count() < len(self.table)
-        of_few = f"no intervals of fewer than {FEWEST_UNITS} queries"
-        return f"{percent(self.level)} intervals" if known else of_few
+        # how sure they are
+        depth = number_of(metric.depth, "results")
+        ends = f"no intervals of fewer than {FEWEST_UNITS} queries"
+        if row["take_low"] is not None:
+            ends = f"{percent(self.level)} intervals"
+        sure = "" if chose else "; these are from ratings, which make shares too sure"
+        return f"of 100 people who {see} of a query down to {depth}, {told} ({ends}){sure}"
 
     @property
     def notes(self) -> list[str]:
@@ -172,48 +84,25 @@ class People(Finding):
             names = f"{row['run']}, {row['measure']}: " if len(self.table) > 1 else ""
             notes += [f"{names}{note}" for note in self._of_row(row)]
 
-        return [*notes, *self.of_judges]
-
-    @property
-    def of_judges(self) -> list[str]:
-        """What the shares rest on, for each measure."""
-        notes = []
-        for measure, judges in self.judges.items():
-            which = f"{measure}: " if len(self.judges) > 1 else ""
-            notes += [f"{which}{note}" for note in _of_judges(judges)]
+        # what the shares rest on
+        for measure, metric in self.metrics.items():
+            which = f"{measure}: " if len(self.metrics) > 1 else ""
+            notes += [f"{which}{note}" for note in _of_judges(judges_of(metric))]
         return notes
-
-    @property
-    def in_brief(self) -> str:
-        """How many of 100 people take the first run of each pair, in one sentence."""
-        shares = [
-            f"{_with_ends(row, 'take', 'would take ' + row['run'])} and {row['keep']:.0f} "
-            f"{row['baseline']}"
-            for row in self.table.iter_rows(named=True)
-        ]
-        return (
-            f"of 100 people who see both lists of a query, {'; '.join(shares)} "
-            f"({self._intervals})"
-            f"{''.join({_too_sure(judges) for judges in self.judges.values()})}"
-        )
 
     def _of_row(self, row: Fields) -> Iterator[str]:
         """Yield notes on one comparison."""
-        queries = self.by_query.filter(
-            run=row["run"], measure=row["measure"], baseline=row["baseline"]
-        )
-        moved = queries.with_columns(by=queries["take"] - queries["keep"]).sort("by")
-        best, worst = moved.filter(moved["by"] > 0).reverse(), moved.filter(moved["by"] < 0)
-
         # queries that people would notice
-        for part, words, name in ((best, "take", row["run"]), (worst, "keep", row["baseline"])):
-            if len(part):
-                top = part.head(SHOWN)
-                pairs = zip(top["query_id"], top[words], strict=True)
-                examples = ", ".join(
-                    f"{listed([query])} ({share:.0f} of 100)" for query, share in pairs
-                )
-                yield f"queries where most would take {name}: {examples}"
+        run, baseline = row["run"], row["baseline"]
+        queries = self.by_query.filter(run=run, baseline=baseline, measure=row["measure"])
+        for side, other, name in (("take", "keep", run), ("keep", "take", baseline)):
+            most = queries.filter(queries[side] > queries[other]).sort(side, descending=True)
+            examples = [
+                f"{listed([query])} ({share:.0f} of 100)"
+                for query, share in most.select("query_id", side).head(SHOWN).rows()
+            ]
+            if examples:
+                yield f"queries where most would take {name}: {', '.join(examples)}"
 
         # the ceiling, and what lies beyond the log
         yield f"two of these people would agree on {row['agree']:.0f} of 100 queries"
@@ -241,15 +130,6 @@ class People(Finding):
         return [{"title": "of 100 people who see both lists", "hundred": bars, "legend": legend}]
 
 
-PARTS = ("take", "no_difference", "keep")
-"""Columns of the three shares, in the order of a bar."""
-
-
-def _too_sure(judges: Judges) -> str:
-    """Return what a sentence adds on shares from ratings; empty where people chose."""
-    return "" if judges.chose else "; these are from ratings, which make shares too sure"
-
-
 def _of_judges(judges: Judges) -> Iterator[str]:
     """Yield what the shares of people rest on."""
     # what the log holds
@@ -274,76 +154,72 @@ def _of_judges(judges: Judges) -> Iterator[str]:
         yield judges.unexplained
 
 
-def people_of(
-    shown: ShownLists,
-    names: tuple[Sequence[str], Sequence[str], Sequence[str]],
-    pairs: Sequence[tuple[int, int]],
-    counted: Flags,
-    level: float,
-    random_state: int,
+def shares_of_people(
+    evaluation: Evaluation, pairs: Sequence[tuple[int, int]], level: float, random_state: int
 ) -> People | None:
-    """Return the shares of people for pairs of a run and its baseline; None if no query counts.
+    """Return the shares of people for pairs of a run and its baseline.
 
-    `names` are those of runs, measures and queries, and `counted`, shape (R, Q), tells which
-    queries of each run count.
+    None if no metric knows its judges, or no query counts.
     """
-    runs, measures, queries = names
-    rows, by_query = [], []
-    for m, metric in shown.metrics.items():
-        for r, baseline in pairs:
-            # queries with a judged document in either list
-            kept = counted[r] & counted[baseline]
-            kept &= shown.judged(r, m) | shown.judged(baseline, m)
-            if not kept.any():
-                continue
-            labels: Fields = {"run": runs[r], "baseline": runs[baseline], "measure": measures[m]}
-
-            # the shares of each query, and which of them go beyond the log
-            judges = judges_of(metric)
-            gap = (shown.values(r, m) - shown.values(baseline, m))[kept]
-            shares = 100 * judges.chances(gap)
-            beyond = (shown.beyond(r, m) | shown.beyond(baseline, m))[kept]
-            beyond |= np.abs(gap) > judges.largest * (1 + 1e-9)
-            take, same, keep = shares.T
-            of_queries = {"take": take, "keep": keep, "no_difference": same, "beyond": beyond}
-            by_query.append(
-                table_of(
-                    {name: [label] * len(gap) for name, label in labels.items()}
-                    | {"query_id": np.array(queries)[kept]}
-                    | of_queries
-                )
-            )
-
-            # means with intervals
-            drawn = (
-                values[kept] - others[kept]
-                for values, others in zip(
-                    shown.drawn_values(r, m), shown.drawn_values(baseline, m), strict=True
-                )
-            )
-            rng = np.random.default_rng(random_state)
-            samples = np.zeros((0, 3))
-            if len(gap) >= FEWEST_UNITS:
-                samples = np.array([*_samples(judges, drawn, shares / 100, rng)])
-            numbers = {
-                "n_queries": len(gap),
-                "beyond": int(beyond.sum()),
-                "judged": shown.share_judged((r, baseline), m),
-            }
-            rows.append(labels | _in_hundred(shares / 100, samples, level) | numbers)
-    if not rows:
-        return None
-
     import polars as pl
 
-    of_measures = {measures[m]: metric for m, metric in shown.metrics.items()}
-    return People(
-        table_of(rows),
-        pl.concat(by_query),
-        level,
-        {name: metric.depth for name, metric in of_measures.items()},
-        {name: judges_of(metric) for name, metric in of_measures.items()},
+    metrics = {} if evaluation.shown is None else evaluation.shown.usable
+    tables = [
+        _shares(evaluation, m, pair, level, random_state) for m, pair in product(metrics, pairs)
+    ]
+    counted = [both for both in tables if both is not None]
+    if not counted:
+        return None
+    rows, by_query = zip(*counted, strict=True)
+    by_name = {evaluation.metrics[m]: metric for m, metric in metrics.items()}
+    return People(table_of(rows), pl.concat(by_query), level, by_name)
+
+
+def _shares(
+    evaluation: Evaluation, m: int, pair: tuple[int, int], level: float, random_state: int
+) -> tuple[Fields, PolarsFrame] | None:
+    """Return the row of a pair of runs under a metric, and its shares by query; None without."""
+    shown: Any = evaluation.shown
+    metric, lists = shown.metrics[m], [shown.ranked[run] for run in pair]
+    judges = judges_of(metric)
+
+    # queries that both runs have, with a judged document in either list
+    grades = np.hstack([one.grades[:, : metric.depth] for one in lists])
+    kept = (grades >= 0).any(axis=1) & ~np.isnan(evaluation.filled[[*pair], 0]).any(axis=0)
+    if not kept.any():
+        return None
+
+    # by how much the lists differ under a metric
+    def gap_under(metric: DCG) -> Floats:
+        values, others = (one.values(metric, shown.unjudged) for one in lists)
+        return (values - others)[kept]
+
+    # the shares of each query, and which of them go beyond the log
+    gap = gap_under(metric)
+    shares = judges.chances(gap)
+    unseen = (grades[kept] >= 0) & ~np.isin(grades[kept], judges.grades)
+    beyond = unseen.any(axis=1) | (np.abs(gap) > judges.largest * (1 + 1e-9))
+    labels = {"run": evaluation.runs[pair[0]], "baseline": evaluation.runs[pair[1]]}
+    labels["measure"] = evaluation.metrics[m]
+    by_query = table_of({name: [label] * len(gap) for name, label in labels.items()})
+    take, same, keep = 100 * shares.T
+    by_query = by_query.with_columns(
+        query_id=np.array(evaluation.queries)[kept],
+        take=take,
+        keep=keep,
+        no_difference=same,
+        beyond=beyond,
     )
+
+    # their means, with intervals where there are queries enough
+    samples = np.zeros((0, 3))
+    if len(gap) >= FEWEST_UNITS:
+        drawn = map(gap_under, drawn_metrics(metric))
+        rng = np.random.default_rng(random_state)
+        samples = np.array([*_samples(judges, drawn, shares, rng)])
+    row = labels | _in_hundred(shares, samples, level)
+    row |= {"n_queries": len(gap), "beyond": int(beyond.sum())}
+    return row | {"judged": 1 - float(evaluation.unjudged[[*pair], m].mean())}, by_query
 
 
 def _samples(
@@ -379,17 +255,21 @@ def _in_hundred(shares: Floats, samples: Floats, level: float) -> Fields:
     interval.
     """
     # the estimate first, then the samples
-    both = np.vstack([shares.mean(axis=0), samples])
-    decided = both[:, 0] / (both[:, 0] + both[:, 2])
-    columns = dict(zip(PARTS, both.T, strict=True)) | {"decided": decided}
+    take, same, keep = 100 * np.vstack([shares.mean(axis=0), samples]).T
+    columns = {
+        "take": take,
+        "no_difference": same,
+        "keep": keep,
+        "decided": 100 * take / (take + keep),
+    }
 
     # each with its ends
     numbers: Fields = {}
     for name, (estimate, *drawn) in columns.items():
-        numbers |= {name: 100 * float(estimate), f"{name}_low": None, f"{name}_high": None}
-        if not drawn:
-            continue
-        low, high = percentile_interval(np.array(drawn), level)
-        numbers[f"{name}_low"] = 100 * float(min(low, estimate))
-        numbers[f"{name}_high"] = 100 * float(max(high, estimate))
+        low, high = percentile_interval(np.array(drawn), level) if drawn else (None, None)
+        numbers |= {
+            name: float(estimate),
+            f"{name}_low": None if low is None else float(min(low, estimate)),
+            f"{name}_high": None if high is None else float(max(high, estimate)),
+        }
     return numbers | {"agree": 100 * float((shares**2).sum(axis=1).mean())}

@@ -13,7 +13,6 @@ from typing import Any, Literal, TypedDict, get_args
 import numpy as np
 
 from dcglearn.evaluation.other_measures import measured_elsewhere
-from dcglearn.evaluation.people import ShownLists
 from dcglearn.evaluation.ranked import (
     UNJUDGED,
     RankedGrades,
@@ -23,6 +22,7 @@ from dcglearn.evaluation.ranked import (
     ranked_grades,
     valued_grades,
 )
+from dcglearn.evaluation.shown_lists import ShownLists
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
@@ -59,7 +59,7 @@ FEW = 0.05
 """Up to this share of the positions, tied scores and unjudged documents go without a note."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Finding):
     """Values of every query of every run under every metric; its table has the means.
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from inspect import signature
+from itertools import product
 from typing import ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 
 from dcglearn.evaluation.gate import UNMEASURED, Gate, gated
 from dcglearn.evaluation.paired_tests import MAX_RESAMPLES, corrected, plain_tests, powered_tests
-from dcglearn.evaluation.people import People, people_of
+from dcglearn.evaluation.people import People, shares_of_people
+from dcglearn.evaluation.rank_intervals import Ranks, ranks_of
 from dcglearn.evaluation.run_values import FEW, EvaluateOptions, Evaluation, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
@@ -33,9 +36,6 @@ from dcglearn.metrics.reading import MetricsLike, labelled
 
 _LOG = logging.getLogger(__name__)
 
-OPEN_COLUMNS = ("least", "most", "judged")
-"""Columns of a comparison with bounds; without them, the last."""
-
 OF_PEOPLE = tuple(
     f"people_{part}{end}"
     for part in ("take", "keep", "no_difference", "decided")
@@ -43,47 +43,47 @@ OF_PEOPLE = tuple(
 )
 """Columns of a comparison under metrics that know their judges."""
 
+INTERVAL = ("difference", "low", "high")
+"""Columns of a difference and its interval."""
+
 CALL = "compare_systems(judgements, runs)"
 """How the comparison is called."""
 
 Topics = Literal["all", "these"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SystemComparison(Finding):
     """Differences between systems and a baseline, with intervals and p-values.
 
-    `table` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``,
-    ``difference`` (of means), ``low`` and ``high`` (Student's t interval of the difference, with
-    confidence `level`), ``p_t`` (paired t-test), ``p_permutation`` (exact test of sign flips) and
-    ``p_corrected`` (the latter after `correction` for the number of rows). Interval and ``p_t`` are
-    null below three queries, and where all differences are equal. With a machine's judgements,
-    ``p_permutation`` is null, ``p_corrected`` is of ``p_t``, and ``lambda`` and ``worth`` are the
-    weight of the machine, and the number of topics judged by people that it replaces. The last
-    columns are ``n_topics`` (paired differences), ``n_shared``, ``n_run`` and ``n_baseline``
-    (topics that both runs, the run and the baseline have), ``n_measured`` (topics with a judged
-    document that the measure values differently from the worst grade, and a judged document in
-    either run) and ``spread`` (the differences' standard deviation). ``judged`` is the share of the
-    positions looked at in both runs whose document is judged. With ``bounds=True``, ``least`` and
-    ``most`` are what the difference can be once all documents that the two runs show are judged.
-    `over` says of which queries the difference is with a machine's judgements, `by_topic` holds the
-    differences of each row, shape (n_topics,), None with a machine's judgements, `open` says what
-    the bounds are, and `cautions` which queries runs lack, and how much hangs on unjudged documents
-    and on tied scores. Where a metric knows its judges, `people` says how many of 100 people would
-    take each run's lists, which the columns `OF_PEOPLE` have too; `silent` says why not, where a
-    metric has another scale of grades.
+    `table` has a row for each run and measure:
+
+    - ``run``, ``baseline``, ``measure``, ``mean``, and ``difference`` of the means;
+    - ``low`` and ``high``, the ends of its Student's t interval of confidence `level`, and ``p_t``:
+      null below three queries, and where all differences are equal;
+    - ``p_permutation`` of the exact test of sign flips, ``p_corrected`` after `correction` for the
+      number of rows;
+    - with an LLM judge, whose tests are by t alone, its weight ``lambda``, and the number of
+      queries judged by people that it replaces, ``worth``;
+    - with ``bounds=True``, the ``least`` and the ``most`` that the difference can be once all is
+      judged; ``judged``, the share of the positions looked at whose document is;
+    - ``n_topics`` compared, those that both runs (``n_shared``), the run and the baseline have, and
+      those in which something can differ (``n_measured``); ``spread``, the standard deviation of
+      the differences;
+    - the shares of `people`, where a metric knows its judges.
+
+    `differences` holds those of each row by query, shape (n_topics,), None with an LLM judge.
+    `evaluation` has the values; `over` says of which queries a difference is with an LLM judge.
     """
 
     table: PolarsFrame = field(repr=False)
     level: float
     correction: str
-    n_queries: int
-    over: str = ""
-    open: tuple[str, ...] = ()
-    of_people: People | None = field(default=None, repr=False)
-    silent: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = field(default=(), repr=False)
-    by_topic: tuple[Floats | None, ...] = field(default=(), repr=False)
+    over: str
+    evaluation: Evaluation = field(repr=False)
+    of_people: People | None = field(repr=False)
+    differences: tuple[Floats | None, ...] = field(repr=False)
+    ranked: Callable[[], Ranks] = field(repr=False)
 
     _formats: ClassVar = {
         **dict.fromkeys(("difference", "low", "least", "most"), "+.4f"),
@@ -99,6 +99,11 @@ class SystemComparison(Finding):
     }
 
     @property
+    def n_queries(self) -> int:
+        """Number of judged queries."""
+        return len(self.evaluation.queries)
+
+    @property
     def people(self) -> People:
         """Of 100 people who see both lists of a query, how many take each run's.
 
@@ -106,11 +111,23 @@ class SystemComparison(Finding):
         """
         if self.of_people is None:
             raise InputError(
-                "; ".join(self.silent)
+                "; ".join(self.evaluation.silent)
                 or "no shares of people: they need a metric that knows its judges, and a judged "
                 "document in a list; learn a DCG from preferences"
             )
         return self.of_people
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """The best and the worst rank of each system that the comparison leaves open at `level`.
+
+        All at once they hold the true ranks under the sampling of queries, and where a metric holds
+        draws of what its log allows, under nearly all of these. Raises InputError with an LLM
+        judge.
+        """
+        if self.differences[0] is None:
+            raise InputError("ranks rest on people's judgements alone: leave out llm (--llm-qrels)")
+        return self.ranked()
 
     def gate(
         self, min_difference: float | None = None, rule: str = "harm", at_least: float | None = None
@@ -133,8 +150,8 @@ class SystemComparison(Finding):
         """
         if at_least is not None:
             _ = self.people  # there must be some
-        differences = self.by_topic or (None,) * len(self.table)
-        return gated(self.table, differences, self.level, min_difference, rule, at_least)
+        rows = self.table.rows(named=True)
+        return gated(rows, self.differences, self.level, min_difference, rule, at_least)
 
     @property
     def sentence(self) -> str:
@@ -200,7 +217,7 @@ class SystemComparison(Finding):
             )
 
         # what runs lack, what is not judged, and why nothing is said of people
-        notes += [*self.cautions, *self.open, *self.silent]
+        notes += [*self.evaluation.cautions(FEW), *self._of_bounds, *self.evaluation.silent]
 
         # what the machine adds
         if by_machine:
@@ -211,16 +228,21 @@ class SystemComparison(Finding):
         return notes
 
     @property
+    def _of_bounds(self) -> tuple[str, ...]:
+        """What the bounds are, where they were asked for."""
+        return () if self.evaluation.open is None else self.evaluation.open.notes
+
+    @property
     def cells(self) -> Cells:
         """The table as text, with the share that is judged beside bounds alone."""
-        labels = self._labels if self.open else self._labels | {"judged": ""}
-        return cells_of(self.table, self._formats, labels)
+        hidden = {} if self._of_bounds else {"judged": ""}
+        return cells_of(self.table, self._formats, self._labels | hidden)
 
     @property
     def pictures(self) -> list[Fields]:
         """Differences with their intervals; also with what grades of the unjudged could make."""
-        names = ["difference", "low", "high", *(["least", "most"] * bool(self.open))]
-        drawn = self.table.select("run", "measure", *names).drop_nulls(["low", "high"])
+        names = [name for name in ("least", "most") if name in self.table.columns]
+        drawn = self.table.drop_nulls("low").select("run", "measure", *INTERVAL, *names)
         rows = [
             (f"{run}, {measure}", *(number for number in numbers if number is not None))
             for run, measure, *numbers in drawn.rows()
@@ -231,8 +253,8 @@ class SystemComparison(Finding):
 
     @property
     def extra_values(self) -> Fields:
-        """The shares of people."""
-        return {"people": self.of_people}
+        """The number of queries, and the shares of people."""
+        return {"n_queries": self.n_queries, "people": self.of_people}
 
 
 @spelled_out(EvaluateOptions, evaluate)
@@ -294,127 +316,107 @@ def compare_systems(
     >>> comparison.table["p_permutation"][0] < 0.05, comparison.gate().answer
     (True, 'pass')
     """
+    import polars as pl
+
     known(settings, signature(compare_systems).parameters, "compare_systems", "option")
     one_of(correction, "correction", ("holm", "bh", "none"))
+    within(level, "level", 1, above=True, below=True)
+    whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
+    whole_number(random_state, "random_state", 0)
     judged, systems = read_both(judgements, runs, CALL, **settings)
 
-    # by people's judgements, and by the machine's
+    # by people's judgements, and by an LLM's
     if llm is not None and settings.get("bounds"):
         remedy = "leave out llm (--llm-qrels) or bounds (--bounds)"
         raise InputError(f"bounds are of people's judgements alone: {remedy}")
     metrics = labelled(metrics)
     evaluation = evaluate(judged, systems, metrics, **settings)
     machine = None if llm is None else evaluate(llm, systems, metrics, **settings)
-    how = baseline, level, correction, n_resamples, random_state
-    return compared(evaluation, *how, machine, topics)
-
-
-def compared(
-    evaluation: Evaluation,
-    baseline: str | None,
-    level: float,
-    correction: str,
-    n_resamples: int,
-    random_state: int,
-    machine: Evaluation | None = None,
-    topics: str = "all",
-) -> SystemComparison:
-    """Return the comparison of evaluated systems, also by an LLM judge's grades."""
-    import polars as pl
-
-    within(level, "level", 1, above=True, below=True)
-    whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
-    whole_number(random_state, "random_state", 0)
     over = _compared_over(topics, machine)
-    b = number_of_baseline(evaluation.runs, baseline)
-    how = level, n_resamples, random_state
-    rows = [*_rows(evaluation, machine, b, how, topics)]
-    by_topic = tuple(row.pop("by_topic") for row in rows)
-    _LOG.info("compared %d runs with %s", len(evaluation.runs) - 1, rows[0]["baseline"])
+
+    # the machine's values, those of queries that people judged first
+    runs, b = evaluation.runs, _number_of_baseline(evaluation.runs, baseline)
+    by_machine = None
+    if machine is not None:
+        by_machine = machine.filled[..., _people_first(evaluation.queries, machine.queries)]
+
+    # test each measure and run
+    pairs = [(r, b) for r in range(len(runs)) if r != b]
+    rows, differences = [], []
+    for m, pair in product(range(len(evaluation.metrics)), pairs):
+        values = _paired(evaluation.filled, m, pair)
+        kept = ~np.isnan(values[0])
+        if not kept.any():
+            raise InputError("no query to compare: the runs have none in common")
+        if by_machine is None:
+            tests = plain_tests(values, level, n_resamples, random_state)
+        else:
+            tests = powered_tests(values, _paired(by_machine, m, pair), level, topics)
+        rows.append(_names(evaluation, m, pair) | tests | _facts(evaluation, m, pair, kept))
+        differences.append(values[0, kept] if by_machine is None else None)
+    _LOG.info("compared %d runs with %s", len(pairs), runs[b])
 
     # correct for the number of rows
-    floats = ["mean", "low", "high", "p_t", "p_permutation", *_open_columns(evaluation)]
+    floats = ["mean", "low", "high", "p_t", "p_permutation", "least", "most"]
     table = table_of(rows, **dict.fromkeys(floats, pl.Float64))
-    p_values = table["p_t" if machine else "p_permutation"].fill_null(1.0).to_numpy()
+    p_values = table["p_permutation" if machine is None else "p_t"].fill_null(1.0).to_numpy()
     after = table.get_column_index("p_permutation") + 1
     table.insert_column(after, pl.Series("p_corrected", corrected(p_values, correction)))
 
     # of 100 people
-    others = [(r, b) for r in range(len(evaluation.runs)) if r != b]
-    people = shares_of_people(evaluation, others, level, random_state)
+    people = shares_of_people(evaluation, pairs, level, random_state)
     if people is not None:
         keys = ["run", "baseline", "measure"]
         shares = (pl.col(name.removeprefix("people_")).alias(name) for name in OF_PEOPLE)
         table = table.join(people.table.select(*keys, *shares), keys, "left")
-    notes = evaluation.open.notes if evaluation.open else ()
-    cautions = evaluation.cautions(FEW)
+
+    # ranks take longer, and are computed when they are asked for
+    plain = {name: settings[name] for name in settings.keys() - {"bounds", "unseen", "residuals"}}
+    again = partial(evaluate, judged, systems, **plain)
+    ranked = partial(ranks_of, evaluation, again, level, n_resamples, random_state)
     return SystemComparison(
-        table,
-        level,
-        correction,
-        len(evaluation.queries),
-        over,
-        notes,
-        people,
-        evaluation.silent,
-        tuple(cautions),
-        by_topic,
+        table, level, correction, over, evaluation, people, tuple(differences), ranked
     )
 
 
-def _rows(
-    evaluation: Evaluation,
-    machine: Evaluation | None,
-    b: int,
-    how: tuple[float, int, int],
-    topics: str,
-) -> Iterator[Fields]:
-    """Yield the row of each measure and run, compared with run b."""
-    runs, has = evaluation.runs, ~np.isnan(evaluation.values[:, 0])
-
-    # the machine's values, those of queries that people judged first
-    by_machine: list[Floats] = []
-    if machine is not None:
-        order = _by_people_first(evaluation.queries, machine.queries)
-        by_machine = [values[:, order] for _, _, values, _ in _by_query(machine, b)]
-
-    for i, (m, r, values, measured) in enumerate(_by_query(evaluation, b)):
-        kept = ~np.isnan(values[0])
-        n_topics = int(kept.sum())
-        if not n_topics:
-            raise InputError("no query to compare: the runs have none in common")
-
-        # judges do not change which queries a run lacks
-        if by_machine:
-            tests, spread = powered_tests(values, by_machine[i], how[0], topics)
-        else:
-            tests, spread = plain_tests(values, *how)
-        yield {
-            **{"run": runs[r], "baseline": runs[b], "measure": evaluation.metrics[m]},
-            **tests,
-            **_bounds(evaluation, m, (r, b), kept),
-            "n_topics": n_topics,
-            "n_shared": int((has[r] & has[b]).sum()),
-            "n_run": int(has[r].sum()),
-            "n_baseline": int(has[b].sum()),
-            "n_measured": int(measured[kept].sum()),
-            "spread": spread,
-            "by_topic": None if by_machine else values[0, kept],
-        }
+def _paired(values: Floats, m: int, pair: tuple[int, int]) -> Floats:
+    """Return a run's differences from the baseline by query, and its values, shape (2, Q)."""
+    run, baseline = (values[r, m] for r in pair)
+    return np.stack([run - baseline, run])
 
 
-def shares_of_people(
-    evaluation: Evaluation, pairs: Sequence[tuple[int, int]], level: float, random_state: int
-) -> People | None:
-    """Return the shares of people for pairs of runs; None where nothing is known of them."""
-    if evaluation.shown is None or not pairs:
-        return None
-    names = evaluation.runs, evaluation.metrics, evaluation.queries
-    counted = ~np.isnan(evaluation.filled[:, 0])
-    return people_of(evaluation.shown, names, pairs, counted, level, random_state)
+def _names(evaluation: Evaluation, m: int, pair: tuple[int, int]) -> Fields:
+    """Return the names of a row."""
+    run, baseline = (evaluation.runs[r] for r in pair)
+    return {"run": run, "baseline": baseline, "measure": evaluation.metrics[m]}
 
 
-def number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
+def _facts(evaluation: Evaluation, m: int, pair: tuple[int, int], kept: Flags) -> Fields:
+    """Return what is judged in the queries of two runs that are `kept`, and how many these are."""
+    facts: Fields = {}
+    if evaluation.open is not None:
+        facts = {"least": None, "most": None}
+        if m in evaluation.open.metrics:
+            ends = evaluation.open.differences(*pair, m)[kept].mean(axis=0)
+            facts = dict(zip(facts, ends.tolist(), strict=True))
+    facts["judged"] = 1 - float(evaluation.unjudged[[*pair], m].mean())
+
+    # queries that the runs have, and those in which something can differ
+    has = ~np.isnan(evaluation.values[[*pair], 0])
+    measured = (
+        np.ones(has.shape) if evaluation.measured is None else evaluation.measured[[*pair], m]
+    )
+    counts = {
+        "n_topics": kept,
+        "n_shared": has.all(axis=0),
+        "n_run": has[0],
+        "n_baseline": has[1],
+        "n_measured": measured.any(axis=0) & kept,
+    }
+    return facts | {name: int(flags.sum()) for name, flags in counts.items()}
+
+
+def _number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
     """Return which run the others are compared with; raise InputError if there are none."""
     if len(runs) < 2:
         raise InputError("a comparison needs two systems or more; give another run")
@@ -437,7 +439,7 @@ def _compared_over(topics: str, machine: Evaluation | None) -> str:
     return ""
 
 
-def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
+def _people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
     """Return the numbers of the LLM judge's queries, those judged by people first, in order."""
     place = {query: q for q, query in enumerate(machine)}
     shared = [place.pop(query) for query in people if query in place]
@@ -448,36 +450,3 @@ def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]
             "which correct it, and two or more others, which it adds"
         )
     return [*shared, *place.values()]
-
-
-def _by_query(evaluation: Evaluation, b: int) -> Iterator[tuple[int, int, Floats, Flags]]:
-    """Yield measure, run, and by query its differences from run b and its values, shape (2, Q).
-
-    Also whether the measure has something to measure in either run, shape (Q,).
-    """
-    others = [r for r in range(len(evaluation.runs)) if r != b]
-    everywhere = evaluation.measured
-    if everywhere is None:
-        everywhere = np.ones(evaluation.values.shape, dtype=bool)
-    for m in range(len(evaluation.metrics)):
-        values, measured = evaluation.filled[:, m], everywhere[:, m]
-        for r in others:
-            both = np.stack([values[r] - values[b], values[r]])
-            yield m, r, both, measured[r] | measured[b]
-
-
-def _bounds(evaluation: Evaluation, m: int, pair: tuple[int, int], kept: Flags) -> Fields:
-    """Return what a mean difference can be, and the share judged.
-
-    None is what is not known.
-    """
-    row: Fields = dict.fromkeys(_open_columns(evaluation))
-    row["judged"] = 1 - float(evaluation.unjudged[pair, m].mean())
-    if evaluation.open and m in evaluation.open.metrics:
-        ends = evaluation.open.differences(*pair, m)[kept]
-        row |= zip(OPEN_COLUMNS, ends.mean(axis=0).tolist(), strict=False)
-    return row
-
-
-def _open_columns(evaluation: Evaluation) -> tuple[str, ...]:
-    return OPEN_COLUMNS if evaluation.open else OPEN_COLUMNS[-1:]

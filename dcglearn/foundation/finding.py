@@ -155,6 +155,9 @@ class Finding(Shown):
             parts.append("\n".join(f"- {one_line(whole(note))}" for note in self.notes))
         return "\n\n".join(parts)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.sentence}>"
+
     def _repr_html_(self) -> str:
         return rendered("foundation/cell.html", finding=self)
 

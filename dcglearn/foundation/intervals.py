@@ -1,5 +1,6 @@
 """Intervals and exact tests by `scipy.special` alone, since `scipy.stats` takes long to import."""
 
+from collections.abc import Iterator
 from math import ceil, log2, sqrt
 from typing import Any
 
@@ -118,25 +119,36 @@ def sign_flip_p(
     (in size, if `two_sided`). Beyond 15 values other than 0, patterns are drawn, and the observed
     one is counted among them.
     """
-    # all patterns, or those drawn
+    # zeros have no sign
     values = values[values != 0]
-    n = len(values)
-    seen, least = 0, (abs(values.sum()) if two_sided else values.sum()) - 1e-9 * abs(values).sum()
+    least = (abs(values.sum()) if two_sided else values.sum()) - 1e-9 * abs(values).sum()
+
+    # count the patterns that reach the sum
+    seen, n_patterns = 0, 0
+    block = max(1, (1 << 22) // max(len(values), 1))
+    for signs in sign_patterns(len(values), n_draws, random_state, block):
+        sums = signs @ values
+        seen += int(np.count_nonzero((abs(sums) if two_sided else sums) >= least))
+        n_patterns += len(signs)
+    observed = len(values) > MOST_ENUMERATED
+    return (seen + observed) / (n_patterns + observed)
+
+
+def sign_patterns(n: int, n_draws: int, random_state: int, block: int) -> Iterator[Floats]:
+    """Yield patterns of n signs, 1 and -1, in blocks of shape (at most `block`, n).
+
+    They are all 2^n patterns up to `MOST_ENUMERATED` values, and else `n_draws` drawn ones.
+    """
     drawn = n > MOST_ENUMERATED
     n_patterns = n_draws if drawn else 1 << n
     rng = np.random.default_rng(random_state)
-
-    # count them, some at a time
-    step = max(1, (1 << 22) // max(n, 1))
-    for start in range(0, n_patterns, step):
-        patterns = np.arange(start, min(start + step, n_patterns))
+    for start in range(0, n_patterns, block):
+        patterns = np.arange(start, min(start + block, n_patterns))
         if drawn:
             flips = rng.integers(0, 2, (len(patterns), n), dtype=np.int8)
         else:
             flips = patterns[:, None] >> np.arange(n) & 1
-        sums = (1.0 - 2 * flips) @ values
-        seen += int(np.count_nonzero((abs(sums) if two_sided else sums) >= least))
-    return (seen + drawn) / (n_patterns + drawn)
+        yield 1.0 - 2 * flips
 
 
 def fewest_of_one_sign(level: float = LEVEL) -> int:

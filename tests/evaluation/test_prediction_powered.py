@@ -159,8 +159,8 @@ def test_comparisons_rest_on_people_and_machine():
     )
     assert both.cells[0][-1] == "worth" and both.cells[1][-1] == f"{both.table['worth'][0]:.0f}"
     assert "as many more queries judged by people as it is worth" in both.notes[-1]
-    gates = [found.gate().verdicts[0] for found in (alone, both)]
-    assert gates[1].detectable < 0.9 * gates[0].detectable and gates[1].n_topics == 25
+    gates = [found.gate().table.row(0, named=True) for found in (alone, both)]
+    assert gates[1]["detectable"] < 0.9 * gates[0]["detectable"] and gates[1]["n_topics"] == 25
     same = dl.compare_systems(people, {"old": runs["old"], "new": runs["old"]}, llm=machine).table
     assert (same["difference"][0], same["low"][0], same["p_corrected"][0]) == (0, None, 1)
 
