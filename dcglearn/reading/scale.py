@@ -64,29 +64,28 @@ class Scale:
     @classmethod
     def of(cls, names: Any, n_grades: int | None, column: pl.Series | None = None) -> Scale:
         """Return the scale that the user gives, or that a column states."""
-        scale_size(n_grades, 0)
         stated = None if column is None else _stated(column)
-        told = stated if names is None else names_in(names)
-        if stated is not None:
-            size = stated if isinstance(stated, int) else len(stated)
-            if n_grades not in (None, size) or (names is not None and told != stated):
-                raise InputError(
-                    f"the column scale says {stated}: leave scale= and n_grades= out, or the "
-                    "column, by columns={'scale': ''}"
-                )
+        given = None if names is None else names_in(names)
+        told = given if stated is None else stated
+        if told is None:
+            return cls(None, None if n_grades is None else scale_size(n_grades, 0))
 
-        # a number of grades
-        if told is None or isinstance(told, int):
-            return cls(None, n_grades if told is None else scale_size(told, 0))
+        # names, or a number of grades
+        is_number = isinstance(told, int)
+        names = () if is_number else tuple(str(name).strip() for name in told)
+        size = scale_size(told if is_number else len(names), 0, "the number of grades in scale")
 
-        # each grade has its own name
-        names = tuple(str(name).strip() for name in told)
-        if len({*map(_key, names)}) < len(names) or n_grades not in (None, len(names)):
+        # each grade has its own name, and nothing contradicts a column
+        if stated is not None and (n_grades not in (None, size) or given not in (None, stated)):
+            raise InputError(
+                f"the column scale says {stated}: leave scale= and n_grades= out, or the "
+                "column, by columns={'scale': ''}"
+            )
+        if len({*map(_key, names)}) < len(names) or n_grades not in (None, size):
             raise InputError(
                 f"scale={list(names)} must name each grade once, worst first; n_grades={n_grades}"
             )
-        scale_size(len(names), 0, "the number of grades in scale")
-        return cls(names, len(names), stated is not None)
+        return cls(names or None, size, stated is not None)
 
     @property
     def top(self) -> int:
@@ -98,20 +97,17 @@ class Scale:
         if not (cells.dtype.is_integer() or cells.dtype == pl.String):
             cells = text(cells)
 
-        # whole numbers at once
-        codes = np.zeros(len(cells), np.int8)
-        is_number = np.zeros(len(cells), bool)
+        # whole numbers at once, each other text once
+        codes = pl.repeat(None, len(cells), dtype=pl.Int8, eager=True)
         if self.names is None or self.stated:
             numbers = cells.cast(pl.Int16, strict=False)
-            is_number = numbers.is_between(EMPTY, self.top).fill_null(False).to_numpy()
-            codes = numbers.clip(EMPTY, self.top).fill_null(0).cast(pl.Int8).to_numpy()
-        if is_number.all():
-            return codes
-
-        # each other text once
-        codes = codes.copy()
-        codes[~is_number] = by_text(text(cells.filter(pl.Series(~is_number))), self.code)
-        return codes
+            is_grade = numbers.is_between(EMPTY, self.top)
+            codes = numbers.set(~is_grade, None).cast(pl.Int8)
+        others = codes.is_null()
+        if others.any():
+            by_name = by_text(text(cells.filter(others)), self.code)
+            codes = codes.scatter(others.arg_true(), by_name)
+        return codes.to_numpy()
 
     def code(self, cell: str) -> int:
         """Return the grade of a text, -1 where it is unknown, `BAD` where it is none."""
@@ -150,13 +146,14 @@ class Scale:
             return f"the grade {word}, no whole number; see the recipe 'Fractions'; {COMMAS}"
         if re.search("[0-9][, ]+[0-9]", word):
             return f"the grade {word!r}; separate grades by blanks or |; {COMMAS}"
-        return f"the grade {word!r}; scale= takes the names of all grades, worst first"
+        return (
+            f"the grade {word!r}; scale= takes the names of all grades, worst first; for names of "
+            "documents see the recipe 'Documents judged elsewhere'"
+        )
 
 
 def _stated(column: pl.Series) -> int | list[Any] | None:
     """Return the names of the grades, or their number, that a column states on all rows."""
-    if isinstance(column.dtype, pl.List):
-        column = column.cast(pl.List(pl.String)).list.join(",")
     texts = [one for one in text(column).unique(maintain_order=True) if one]
     if not texts:
         return None
@@ -184,13 +181,13 @@ def grades_of(
     may_be_empty: bool = False,
 ) -> Grades:
     """Return lists of grades, shape (n, K), -2 below the end of each; note the bad rows."""
-    column = columns[0] if len(columns) == 1 else _lists_of_positions(columns, refusals)
-    mark = _separator(column)
+    column = columns[0] if len(columns) == 1 else _texts_of_positions(columns, refusals)
+    mark, own = _separator(column), scale.names or ()
 
     # the length of each list, and its grades
     sizes, parts = [], []
     for start in range(0, len(column), BLOCK):
-        lists = as_lists(column[start : start + BLOCK], mark, scale.names or ())
+        lists = as_lists(column[start : start + BLOCK], mark, own)
         sizes.append(lists.list.len().fill_null(0).cast(pl.Int64).to_numpy())
         parts.append(scale.codes(_cells(lists)))
     size, codes = np.concatenate(sizes), np.concatenate(parts)
@@ -202,36 +199,26 @@ def grades_of(
     refusals.add(missing, f"{role} is missing or empty", "leave the row out (drop_nulls)")
 
     # what is no grade, with the names that occur
-    bad = (grades == BAD).any(axis=1)
+    bad = codes == BAD
     if bad.any():
-        words = text(_cells(as_lists(column, mark, scale.names or ())))
+        words = text(_cells(as_lists(column, mark, own)))
         names = words.unique().sort()
-
-        # a name in place of a whole list is a document
         seen = f" (seen: {', '.join(names)})" if len(names) <= 10 else ""
-        problem = scale.problem(words[int((codes == BAD).argmax())])
-        if scale.names is None and grades.shape[1] == 1 and (codes == BAD).all():
-            problem = (
-                f"the name {words[0]!r}, and no list; see the recipe 'Documents judged elsewhere'"
-            )
-        refusals.add(bad, f"{role} holds {problem}{seen}", see="grades")
+        problem = scale.problem(words[int(bad.argmax())])
+        refusals.add((grades == BAD).any(axis=1), f"{role} holds {problem}{seen}", see="grades")
     return grades
 
 
-def _lists_of_positions(columns: list[pl.Series], refusals: Refusals) -> pl.Series:
-    """Return the lists of a column for each position, in which blank cells end a list."""
+def _texts_of_positions(columns: list[pl.Series], refusals: Refusals) -> pl.Series:
+    """Return a column for each position as texts ``3|2|0``, in which blank cells end a list."""
     cells = pl.DataFrame([text(column) for column in columns])
-    cells = cells.with_columns(pl.all().replace("", None))
-    blank = cells.select(pl.all().is_null()).to_numpy()
-    size = blank.shape[1] - blank[:, ::-1].cumprod(axis=1).sum(axis=1)
+    joined = pl.concat_str(pl.all(), separator="|").str.strip_chars_end("|")
+    texts = cells.select(joined).to_series()
 
-    # blanks above the end
-    gap = blank.sum(axis=1) > blank.shape[1] - size
-    first = pl.Series(columns[k].name for k in blank.argmax(axis=1)) if gap.any() else None
+    gap = texts.str.contains(r"^\||\|\|")
     remedy = "write -1 where a grade is unknown (fill_null)"
-    refusals.add(gap, "a later position is not blank, and blank is", remedy, first)
-    size = pl.lit(pl.Series(size))
-    return cells.select(pl.concat_list(pl.all()).list.head(size)).to_series()
+    refusals.add(gap, "a position above others is blank:", remedy, texts)
+    return texts
 
 
 def _cells(lists: pl.Series) -> pl.Series:
@@ -263,43 +250,34 @@ def as_lists(column: pl.Series, mark: str, names: Sequence[str] = ()) -> pl.Seri
         texts = texts.str.replace_all(", ", ",", literal=True)
     elif mark == " " and texts.str.contains(r"[ \t\r\n]{2}|[\t\r\n]").any():
         texts = texts.str.replace_all(r"[ \t\r\n]+", " ")
-    lists = texts.str.split(mark)
+    lists, word = texts.str.split(mark), texts.str.to_lowercase()
+    one_grade = [name.lower() for name in names]
 
-    # cells that are one name
-    whole = [name.lower() for name in names if " " in name]
-    if whole:
-        is_name = texts.str.to_lowercase().is_in(whole)
+    # cells that are one name, or hold nothing
+    if names:
+        is_name = word.is_in(one_grade)
         lists = pl.select(pl.when(is_name).then(pl.concat_list(texts)).otherwise(lists)).to_series()
-
-    # cells that are none
-    missing = [word for word in MISSING if word not in map(str.lower, names)]
-    if (texts.str.len_bytes() <= max(map(len, MISSING))).any():
-        lists = lists.set(texts.str.to_lowercase().is_in(missing), None)
-    return lists
+    return lists.set(word.is_in({*MISSING}.difference(one_grade)), None)
 
 
 def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Grades]:
     """Return lists cut to a depth, by default that of the longest; `pad` fills the shorter ones."""
-    longest = max(grades.shape[1] for grades in lists)
     if depth is not None:
         whole_number(depth, "depth", 1, 9_999_999)
+    depth = depth or max(grades.shape[1] for grades in lists)
     whole = []
     for grades in lists:
-        same = np.full((len(grades), depth or longest), EMPTY, np.int8)
-        width = min(grades.shape[1], same.shape[1])
-        same[:, :width] = grades[:, :width]
-        if pad:
-            same[same == EMPTY] = UNKNOWN
-        whole.append(same)
-    return whole
+        lacking = [(0, 0), (0, max(depth - grades.shape[1], 0))]
+        whole.append(np.pad(grades[:, :depth], lacking, constant_values=EMPTY))
+    return [np.where(x == EMPTY, np.int8(UNKNOWN), x) for x in whole] if pad else whole
 
 
 def counts_of(lists: Sequence[Grades]) -> Integers:
     """Return how often each grade from 0 occurs."""
     counts = np.zeros(MAX_GRADES, np.int64)
-    top = max((int(grades.max(initial=0)) for grades in lists), default=0)
-    for grade in range(top + 1):
-        counts[grade] = sum(np.count_nonzero(grades == grade) for grades in lists)
+    for grades in lists:
+        for grade in range(int(grades.max(initial=-1)) + 1):
+            counts[grade] += np.count_nonzero(grades == grade)
     return counts
 
 
