@@ -114,8 +114,9 @@ def _named(names: Sequence[str], role: str, name: str) -> list[str]:
         raise InputError(
             f"columns={{{role!r}: {name!r}}} names no column, or several, of {listed(names)}"
             f"{nearest(name, names)}; give the name of one, a pattern such as 'Left {{}}', or a "
-            "range such as 'first..last'; see the recipes 'Values inside objects', 'Two lines of "
-            "names' and 'No names, titles above, another encoding, another sheet'"
+            f"range such as 'first..last'; {_unfilled([role])}see the recipes 'Values inside "
+            "objects', 'Two lines of names' and 'No names, titles above, another encoding, "
+            "another sheet'"
         )
     return its
 
@@ -181,9 +182,15 @@ def _remedy(names: Sequence[str], missing: Sequence[str], can_name: bool) -> str
         )
     example = ", ".join(f"{role!r}: '...'" for role in missing)
     return (
-        f"name them by columns={{{example}}} ('Left {{}}' for a column a position), or see the "
-        "recipes for tables of other shapes"
+        f"{_unfilled(missing)}name them by columns={{{example}}} ('Left {{}}' for a column a "
+        "position), or see the recipes for tables of other shapes"
     )
+
+
+def _unfilled(missing: Sequence[str]) -> str:
+    """Return why a table may lack the winners."""
+    reason = "where no task has an answer, an export has no column of answers; "
+    return reason if "winner" in missing else ""
 
 
 def refuse_unused_order(frame: pl.DataFrame, found: Found) -> None:

@@ -4,42 +4,43 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError
+from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError, errors_in
 from dcglearn.reading.columns import find
 from dcglearn.reading.contract import Contract, Found
 from dcglearn.reading.scale import Scale, check_levels, grades_of
 from dcglearn.reading.tables import Refusals, Table
 from dcglearn.reading.texts import BLANK, MISSING, by_text, text
 
+EVERY_ROW = "every row has one, or no row (drop_nulls)"
+
 LONGEST_LABEL = 200
 """Maximum length of a label, in characters: numpy keeps all as wide as the longest."""
 
-RIGHT = dict.fromkeys(("true", "yes", "right", "correct"), "1")
-RIGHT |= dict.fromkeys(("false", "no", "wrong", "incorrect"), "0")
+TRUTH = dict.fromkeys(("true", "yes"), "1") | dict.fromkeys(("false", "no"), "0")
+
+RIGHT = TRUTH | {"right": "1", "correct": "1", "wrong": "0", "incorrect": "0"}
 """How right an answer is, by the words for it."""
 
-RATINGS = dict.fromkeys(("up", "thumbs up", "thumbs_up", "thumb up", "👍", "like", "good"), "1")
-RATINGS |= dict.fromkeys(("down", "thumbs down", "thumbs_down", "thumb down", "👎"), "0")
-RATINGS |= dict.fromkeys(("dislike", "bad"), "0") | {
-    "true": "1",
-    "yes": "1",
-    "false": "0",
-    "no": "0",
-}
-RATINGS |= {"★" * n + "☆" * (m - n): str(n) for m in range(11) for n in range(m + 1) if m}
+UP = ("up", "thumbs up", "thumbs_up", "thumb up", "👍", "like", "good")
+DOWN = ("down", "thumbs down", "thumbs_down", "thumb down", "👎", "dislike", "bad")
+
+RATINGS = TRUTH | dict.fromkeys(UP, "1") | dict.fromkeys(DOWN, "0")
+RATINGS |= {"★" * n + "☆" * (m - n): str(n) for m in range(1, 11) for n in range(m + 1)}
 """Ratings by the words for them: thumbs are 1 or 0, stars are counted."""
 
 SHOWN_FIRST = {"a": False, "ab": False, "b": True, "ba": True}
 """Whether b was shown first, by the list that was, or by the order of both."""
 
-SWAPPED = SHOWN_FIRST | dict.fromkeys(("true", "yes", "1"), True)
-SWAPPED |= dict.fromkeys(("false", "no", "0"), False)
+SWAPPED = SHOWN_FIRST | {word: value == "1" for word, value in TRUTH.items()}
+SWAPPED |= {"1": True, "0": False}
 """Whether b was shown first, also as truth values."""
 
 
@@ -58,14 +59,12 @@ def values_of(
     refusals = Refusals(table)
 
     # where the columns are, and which grades they may hold
-    try:
+    with errors_in(table.name):
         found = find(table.frame.columns, contract, own)
-    except InputError as error:
-        raise error.at(table.name) from None
     stated = found.get("scale")
     scale = Scale.of(names, n_grades, table.frame[stated[0]] if stated else None)
 
-    # the cells of each column
+    # the cells of each column; a required one is filled
     values: dict[str, Any] = {}
     lists = []
     for role, columns in found.items():
@@ -74,16 +73,15 @@ def values_of(
             values[role] = grades_of(role, series, scale, refusals, may_be_empty=about.may_be_empty)
             lists.append(values[role])
         elif about.kind in READERS:
-            values[role] = READERS[about.kind](role, series[0], refusals)
+            value = READERS[about.kind](role, series[0], refusals)
+            if value is not None:
+                values[role] = value
+            elif about.required:
+                refusals.add(series[0].len() * [True], f"{role} is missing", EVERY_ROW)
 
     if lists and scale.n_grades is None:
         check_levels(lists, refusals)
-    return (
-        found,
-        {role: value for role, value in values.items() if value is not None},
-        scale,
-        refusals,
-    )
+    return found, values, scale, refusals
 
 
 def labels(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | None:
@@ -124,59 +122,36 @@ def long_texts(_: str, column: pl.Series, __: Refusals) -> NDArray[Any] | None:
     return None if column.is_null().all() else text(column).to_numpy()
 
 
-def numbers(role: str, column: pl.Series, refusals: Refusals) -> Floats | None:
-    """Return finite numbers, which every row has."""
-    return _numbers(role, column, refusals, lowest=-LARGEST, missing=None)
-
-
-def positive_numbers(role: str, column: pl.Series, refusals: Refusals) -> Floats | None:
-    """Return numbers above 0, which are 1 where a row has none."""
-    return _numbers(role, column, refusals, lowest=np.nextafter(0, 1), missing=1.0)
-
-
-def scores(role: str, column: pl.Series, refusals: Refusals) -> Floats | None:
-    """Return numbers, or infinite ones, which every row has."""
-    return _numbers(role, column, refusals, lowest=-np.inf, missing=None, highest=np.inf)
-
-
-def _numbers(
+def numbers(
     role: str,
     column: pl.Series,
     refusals: Refusals,
     *,
-    lowest: float,
-    missing: float | None,
+    lowest: float = -LARGEST,
     highest: float = LARGEST,
+    missing: float | None = None,
+    words: Mapping[str, str] = MappingProxyType({}),
+    example: str = "a number such as 0.5",
 ) -> Floats | None:
+    """Return numbers within bounds, or those of `words`; None where no row has one.
+
+    Every row has one, unless a number stands for those that are `missing`.
+    """
     texts = text(column)
-    blank = texts.str.to_lowercase().is_in(MISSING).to_numpy()
+    lower = texts.str.to_lowercase()
+    blank = lower.is_in(MISSING).to_numpy()
     if blank.all():
         return None
-    values = texts.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    plain = lower.replace(words).str.replace(" stars?$", "")
+    values = plain.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
     # bad rows
     wrong = ~blank & ~((values >= lowest) & (values <= highest))
-    above = " above 0" if lowest > 0 else ""
     recipe = "see the recipe 'Numbers with commas, names with blanks'"
-    refusals.add(wrong, f"{role} is", f"write a number{above} such as 0.5, or {recipe}", texts)
+    refusals.add(wrong, f"{role} is", f"write {example}, or {recipe}", texts)
     if missing is None:
-        refusals.add(blank, f"{role} is missing", "every row has one, or no row (drop_nulls)")
+        refusals.add(blank, f"{role} is missing", EVERY_ROW)
     return np.where(blank, missing or 0.0, values)
-
-
-def shares(role: str, column: pl.Series, refusals: Refusals) -> Floats:
-    """Return numbers from 0 to 1, or those of words for right and wrong."""
-    texts = text(column).str.to_lowercase().replace(RIGHT)
-    values = texts.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    wrong = ~((values >= 0) & (values <= 1))
-    refusals.add(wrong, f"{role} is", "write true or false, or a score from 0 to 1", text(column))
-    return values
-
-
-def ratings(role: str, column: pl.Series, refusals: Refusals) -> Floats | None:
-    """Return numbers, those of thumbs up or down, of yes or no, or counts of stars."""
-    words = text(column).str.to_lowercase().replace(RATINGS)
-    return numbers(role, words.str.strip_suffix(" stars").str.strip_suffix(" star"), refusals)
 
 
 def sides(words: Mapping[str, bool], remedy: str) -> Callable[..., Flags | None]:
@@ -186,9 +161,10 @@ def sides(words: Mapping[str, bool], remedy: str) -> Callable[..., Flags | None]
         texts = text(column).str.to_lowercase()
         if (texts == "").all():
             return None
-        unknown = ~by_text(texts, words.__contains__)
-        refusals.add(unknown, f"{column.name} is", f"{remedy}, or replace_strict its words", texts)
-        return by_text(texts, lambda word: words.get(word, False))
+        flags = texts.replace_strict(words, default=None, return_dtype=pl.Boolean)
+        remedy_of_words = f"{remedy}, or replace_strict its words"
+        refusals.add(flags.is_null(), f"{column.name} is", remedy_of_words, texts)
+        return flags.fill_null(False).to_numpy()
 
     return read
 
@@ -232,10 +208,14 @@ READERS: dict[str, Callable[..., Any]] = {
     "name": names,
     "text": long_texts,
     "number": numbers,
-    "positive": positive_numbers,
-    "score": scores,
-    "share": shares,
-    "rating": ratings,
+    "positive": partial(
+        numbers, lowest=np.nextafter(0, 1), missing=1.0, example="a number above 0 such as 0.5"
+    ),
+    "score": partial(numbers, lowest=-np.inf, highest=np.inf),
+    "share": partial(
+        numbers, lowest=0, highest=1, words=RIGHT, example="true or false, or a score from 0 to 1"
+    ),
+    "rating": partial(numbers, words=RATINGS),
     "documents": documents,
     "flag": sides(SWAPPED, "write true where b was shown first, else false"),
     "side": sides(SHOWN_FIRST, "name the list that was shown first, a or b"),

@@ -11,6 +11,7 @@ from dcglearn.reading.columns import find
 from dcglearn.reading.contract import JUDGEMENT, RUN
 from dcglearn.reading.read import read_preferences, read_questions, read_ratings
 from dcglearn.reading.shapes import from_long, with_grades
+from tests.makers import refused
 
 
 def rows(*winners, **columns):
@@ -346,3 +347,11 @@ def test_a_blank_winner_is_given_a_meaning_as_text_and_as_a_mapping():
         log = dl.read_preferences(rows, winner_words=words)
         assert len(log) == 1 and log.dropped == {"open questions": 1}
         assert log.recognised.winners == "winners: a (1), blank = open (1)"
+
+
+def test_a_log_without_any_answer_is_refused():
+    tasks = [{"query": "q", "a": [2, 0], "b": [0, 1], "id": 1}]
+    for columns in (None, {"winner": "best"}):
+        refused("where no task has an answer", dl.read_preferences, tasks, columns=columns)
+    lists = [{"list": [2, 0], "rating": None}, {"list": [0, 2], "rating": None}]
+    refused("rating is missing; every row has one", dl.read_ratings, lists)
