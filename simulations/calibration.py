@@ -23,9 +23,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import expit, ndtr
+from scipy.special import expit, ndtr, stdtr
 
 import dcglearn as dl
+from dcglearn.evaluation.paired_tests import corrected
+from dcglearn.evaluation.rank_intervals import open_ranks
 from dcglearn.trust.calibration import Calibration, shrunk
 from dcglearn.trust.held_out import cross_fitted
 from simulations.__main__ import parser
@@ -826,6 +828,45 @@ def as_dictionaries(grades, old, new, topics):
     return tables[0], {"old": tables[1], "new": tables[2]}
 
 
+def board(rng, truth, judge, n, n_systems=20, spread=0.06, noise=0.1, n_flips=10_000):
+    """Return whether the open ranks of a board's systems hold all true ones, and their width.
+
+    Beside them stand the ranks of single t tests, corrected by Holm and not corrected.
+    """
+    means = np.zeros(n_systems) if truth == "equal means" else rng.normal(0, spread, n_systems)
+    values = means[:, None] + rng.normal(0, noise, (n_systems, n))
+    ranks = {
+        "": open_ranks(values[None], GATE, n_flips, int(rng.integers(2**31))),
+        "_holm": ranks_by_t(values, GATE, "holm"),
+        "_single": ranks_by_t(values, GATE, "none"),
+    }
+
+    # systems of equal means share their ranks
+    record = {}
+    first = 1 + (means > means[:, None]).sum(axis=1)
+    last = n_systems - (means < means[:, None]).sum(axis=1)
+    for name, (best, worst) in ranks.items():
+        record[f"covered{name}"] = int(((best <= first) & (last <= worst)).all())
+        record[f"width{name}"] = float((worst - best).mean())
+    record["missed"] = 1 - record["covered"]
+    return record | {"narrower": record["width"] - record["width_holm"]}
+
+
+def ranks_by_t(values, level, correction):
+    """Return the best and the worst ranks that t tests of all pairs leave open."""
+    n_systems, n = values.shape
+    first, second = np.triu_indices(n_systems, 1)
+    gaps = values[first] - values[second]
+    t = gaps.mean(axis=1) / gaps.std(axis=1, ddof=1) * n**0.5
+    certain = corrected(2 * stdtr(n - 1, -abs(t)), correction) <= 1 - level
+
+    # which of each pair is better
+    better = np.zeros((n_systems, n_systems), dtype=bool)
+    better[first, second] = certain & (t > 0)
+    better[second, first] = certain & (t < 0)
+    return 1 + better.sum(axis=0), n_systems - better.sum(axis=1)
+
+
 LLMS = ("careless", "lenient", "leaning", "useless")
 """LLM judges that grade a quarter of the documents by chance, half of them a grade too high, half
 of those in the new run's first five places a grade too high, or all by chance."""
@@ -983,6 +1024,11 @@ GATES = [
     }.items()
     for n in (FEW, TOPICS)
 ]
+RANKS = "95% ranks hold all true ones"
+DIFFER_AT_50 = {"truth": "means that differ", "n": 50}
+ALL_BUT_TWO_ERRORS = 0.95 - 2 * (0.95 * 0.05 / 1000) ** 0.5
+"""Least share of a thousand boards whose ranks hold all true ones at once."""
+
 PEOPLE = [
     Promise("covered", COVERED, 0.86),
     Promise("off", "distance from the truth, of 100 people"),
@@ -1223,6 +1269,23 @@ CHECKS = {
     ),
     "gate of rankers": Check(
         gate_of_rankers, ("rankers",), ("equal to the margin",), (3, 5, *TOPICS), 20, GATES[:4]
+    ),
+    "ranks": Check(
+        board,
+        ("means that differ", "equal means"),
+        ("noise of .1",),
+        (10, 50),
+        1000,
+        [
+            Promise("covered", RANKS, ALL_BUT_TWO_ERRORS, where={"truth": "means that differ"}),
+            Promise("missed", "a true rank is missed", where={"truth": "equal means"}, level=0.05),
+            Promise("narrower", "width of ranks, less by Holm", high=0.0, where=DIFFER_AT_50),
+            Promise("width", "width of ranks"),
+            Promise("width_holm", "width of ranks, single t tests by Holm"),
+            Promise("width_single", "width of ranks, single t tests"),
+            Promise("covered_holm", f"{RANKS}: single t tests by Holm"),
+            Promise("covered_single", f"{RANKS}: single t tests"),
+        ],
     ),
     "these topics": Check(
         these_topics,

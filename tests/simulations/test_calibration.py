@@ -11,14 +11,14 @@ import pytest
 from scipy.stats import binomtest
 
 from simulations import calibration
-from simulations.calibration import CELL, CHECKS, Check, Promise, checked, keep, rows_of
+from simulations.calibration import CELL, CHECKS, Check, Promise, board, checked, keep, rows_of
 from simulations.claims import FAILS, HOLDS, UNDECIDED, of_calibration
 from tests.makers import refused
 
 ROOT = Path(__file__).parents[2]
 SHORT = (
     *("bands of raters who differ", "wrong shape", "unequal weights", "upside down", "alpha"),
-    *("lead by raters", "noise ceiling", "these topics"),
+    *("lead by raters", "noise ceiling", "ranks", "these topics"),
 )
 """Checks of each kind whose quick runs are short: bands, shapes, tests, intervals, an LLM judge."""
 
@@ -133,3 +133,19 @@ def test_claims_have_a_row_for_each_promise(table):
     first = claims.row(0, named=True)
     assert first["claim"] == "90% bands cover: share of gains and discounts: D1, D2"
     assert first["place"] == "bands" and first["program"] == "calibration"
+
+
+def test_hundred_boards_are_covered_and_no_wider_than_by_holm():
+    rng = np.random.default_rng(2026)
+    found = [board(rng, "means that differ", "", 50, n_flips=2000) for _ in range(100)]
+    covered, width, holm = (
+        np.mean([one[name] for one in found]) for name in ("covered", "width", "width_holm")
+    )
+    assert covered >= 0.95 - 2 * (0.95 * 0.05 / 100) ** 0.5
+    assert width < holm and width == pytest.approx(11.4, abs=0.5)
+
+
+def test_equal_systems_are_told_apart_no_more_often_than_the_level_says():
+    rng = np.random.default_rng(2026)
+    found = [board(rng, "equal means", "", 10, n_flips=500)["covered"] for _ in range(300)]
+    assert np.mean(found) >= 0.95 - 2.5 * (0.95 * 0.05 / 300) ** 0.5
