@@ -25,7 +25,7 @@ from dcglearn.cli.options import (
     write_text,
 )
 from dcglearn.cli.terminal import draw, drawn
-from dcglearn.evaluation.conventions import explain_values
+from dcglearn.evaluation.explained_values import explain_values
 from dcglearn.evaluation.gate import STATUS, Gate
 from dcglearn.evaluation.paired_tests import MAX_RESAMPLES
 from dcglearn.evaluation.rank_intervals import Ranks
@@ -226,12 +226,18 @@ def evaluate(
     """Evaluate runs under any number of metrics in one pass."""
     check_outputs(output, force=force, inputs=[*source.inputs, *([against] if against else [])])
     if against is not None:
-        if by_query or residuals or source.bounds or form != "table":
+        settings = source.raw, source.ties, source.unjudged, source.missing, source.ideal
+        usual = settings == (False, "docno-desc", "worst", "zero", "judgements")
+        if by_query or residuals or source.bounds or form != "table" or not usual:
             raise InputError(
-                "--against prints sentences: leave out -q, --residuals, --bounds and --format"
+                "--against prints sentences, and tries all conventions: leave out -q, --residuals, "
+                "--bounds, --format, --raw, --ties, --unjudged, --missing and --ideal"
             )
-        explanation = source.evaluated(scales, partial(explain_values, against))
-        _show(explanation, output=output, force=force)
+
+        def explained(judged: Judgements, runs: list[Run], metrics: Any, **_: Any) -> Finding:
+            return explain_values(against, judged, runs, metrics)
+
+        _show(source.evaluated(scales, explained), output=output, force=force)
         return
 
     # evaluate, and write means or values by query

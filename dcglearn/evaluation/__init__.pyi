@@ -1,8 +1,8 @@
 """Public names of `dcglearn.evaluation`."""
 
 from dcglearn.evaluation.arrays import evaluate_arrays as evaluate_arrays
-from dcglearn.evaluation.conventions import ExplainedValues as ExplainedValues
-from dcglearn.evaluation.conventions import explain_values as explain_values
+from dcglearn.evaluation.explained_values import ExplainedValues as ExplainedValues
+from dcglearn.evaluation.explained_values import explain_values as explain_values
 from dcglearn.evaluation.gate import Gate as Gate
 from dcglearn.evaluation.people import People as People
 from dcglearn.evaluation.rank_intervals import Ranks as Ranks

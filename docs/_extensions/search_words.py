@@ -16,19 +16,20 @@ WORDS = {
     "interleaving; ubi; label studio; argilla; langsmith; polars",
     "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
     "audit": "audit my metric; is my metric right; metric validation",
-    "evaluation": "significance test; compare two runs; qrels; unjudged documents; my own values "
-    "differ; why is my ndcg different; pytrec_eval",
+    "evaluation": "significance test; compare two runs; qrels; unjudged documents; pytrec_eval",
+    "is_my_ndcg_right": "my own values differ; why is my ndcg different; ndcg above 1; ideal dcg; "
+    "idcg",
     "any_model": "ndcg by hand; ndcg formula; ndcg in python; ndcg of arrays; ndcg_score; "
     "tied scores; ties",
     "metrics": "mrr; mean reciprocal rank; map; mean average precision; average precision; err; "
     "rbp; precision at k",
     "gate": "ci gate; github actions; regression test of a ranker; deploy",
-    "exports": "export; elasticsearch; opensearch; quepid; sql; export to lightgbm",
+    "exports": "export; ir_measures; pyterrier; elasticsearch; opensearch; quepid; sql; "
+    "export to lightgbm",
     "in_scikit_learn": "sklearn; gridsearchcv; metadata routing; qid; make_scorer; set_output; "
     "sklearn pipeline; groupkfold",
     "in_lightgbm": "label_gain; lgbmranker; xgbranker; eval_metric; feval",
     "trees": "lambdamart; lambdarank; lightgbm; gradient boosting",
-    "in_ir_measures": "ir_measures; pyterrier",
     "in_pytorch": "pytorch; torch; differentiable ndcg; neural ranker",
     "losses": "approxndcg; smooth ndcg; listwise loss",
     "noise_and_judges": "cohen kappa; cohen's kappa; fleiss kappa; krippendorff alpha; "

@@ -940,7 +940,7 @@ def test_an_object_of_rbp_has_its_value_in_arrays_and_is_explained():
     values = dict(zip(GRADED, values_of(rbp), strict=True))
     assert "2 of 2 values agree" in str(dl.evaluation.explain_values(values, GRADED, RANKED, rbp))
     divided = dict(zip(GRADED, values_of(DCG(rbp.gains, rbp.discounts)), strict=True))
-    assert "division by an ideal in place of no division" in str(
+    assert "the ideal of all judged documents in place of no division" in str(
         dl.evaluation.explain_values(divided, GRADED, RANKED, rbp)
     )
 

@@ -1,6 +1,8 @@
-"""Values from elsewhere: every convention is found, in files of many forms; what is missing or
-wrong is said.
+"""Values from elsewhere and functions: the conventions that explain them are found, in files of
+many forms; what is missing or wrong is said.
 """
+
+import json
 
 import numpy as np
 import pandas as pd
@@ -8,16 +10,8 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
-from dcglearn.evaluation import conventions as module
-from dcglearn.evaluation.conventions import (
-    changes_of,
-    definition_of,
-    differences,
-    explain_values,
-    valued,
-)
-from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.metrics.reading import metric as read_metric
+from dcglearn.evaluation.conventions import defined_values
+from dcglearn.evaluation.explained_values import explain_values
 from tests.makers import refused, write_trec
 
 RNG = np.random.default_rng(4)
@@ -26,7 +20,8 @@ JUDGED = {
 }
 JUDGED["q23"] = dict.fromkeys(JUDGED["q23"], 0)
 RUN = {
-    q: {f"d{j}": float(RNG.integers(0, 4)) for j in RNG.permutation(12)} for q in JUDGED
+    q: {f"d{j}": float(RNG.integers(0, 4)) for j in RNG.permutation(12)[: 3 + 2 * (i % 5)]}
+    for i, q in enumerate(JUDGED)
 }  # d9, d10, d11: not judged
 
 
@@ -36,7 +31,9 @@ def by_hand(gain=lambda g: g, discount=lambda i: np.log2(i + 1), k=4, ideal="all
     for q, scores in RUN.items():
         ranked = sorted(sorted(scores, reverse=True), key=scores.get, reverse=True)
         gains = [gain(JUDGED[q].get(d, 0)) for d in ranked]
-        pool = {"all": [gain(g) for g in JUDGED[q].values()], "top": gains[:k]}[ideal]
+        pool = {"all": [gain(g) for g in JUDGED[q].values()], "top": gains[:k]}.get(ideal)
+        if ideal == "returned":
+            pool = sorted(map(gain, JUDGED[q].values()))[-len(scores) :]
         dcg, best = (
             sum(g / discount(i) for i, g in enumerate(part[:k], 1))
             for part in (gains, sorted(pool, reverse=True))
@@ -48,35 +45,58 @@ def by_hand(gain=lambda g: g, discount=lambda i: np.log2(i + 1), k=4, ideal="all
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"gain": lambda g: 2**g - 1}, "gain 2^g - 1 (exponential) in place of gain g (linear)"),
+        ({"gain": lambda g: 2**g - 1}, ["gain 2^g - 1 (exponential) in place of gain g (linear)"]),
         (
             {"discount": lambda i: np.log2(i + 2)},
-            "discount 1/log2(i + 2), off by one in place of discount 1/log2(i + 1)",
-        ),
-        ({"discount": lambda i: np.log2(max(i, 2))}, "discount 1/log2(i) from rank 2 on (letor)"),
-        ({"ideal": "top"}, "the ideal of the run's documents above the cut-off"),
-        ({"k": 3}, "cut-off 3 in place of cut-off 4"),
-        ({"empty": 1.0}, "1 for a query without a relevant document in place of 0"),
-        (
-            {"gain": lambda g: 2**g - 1, "ideal": "top"},
-            "(linear), and the ideal of the run's documents above",
+            ["discount 1/log2(i + 2), off by one in place of discount 1/log2(i + 1) (log2)"],
         ),
         (
-            {"discount": lambda i: np.log2(i + 2), "k": 5},
-            "in place of discount 1/log2(i + 1) (log2), and cut-off 5",
+            {"ideal": "returned"},
+            ["an ideal as long as the returned list in place of the ideal of all judged documents"],
+        ),
+        (
+            {"empty": 1.0},
+            [
+                "1 for a query without a relevant document in place of 0 for a query without a "
+                "relevant document"
+            ],
+        ),
+        (
+            {"gain": lambda g: 2**g - 1, "ideal": "top", "k": 3},
+            ["gain 2^g - 1", "cut-off 3 in place of cut-off 4", "documents above the cut-off in"],
         ),
     ],
 )
-def test_hand_made_values_are_explained(settings, words):
+def test_values_made_by_hand_are_explained_by_the_fewest_changes(settings, words):
     found = explain_values(by_hand(**settings), JUDGED, {"mine": RUN}, "nDCG@4")
     assert found.explained and found.n_agreeing < found.n == 24
-    assert words in found.changes[0]
-    assert found.sentence.endswith(f", but all agree with {found.changes[0]}")
-    assert found.table["convention"].to_list() == ["nDCG@4 as it is", *found.changes]
-    assert found.table["agreeing"].to_list() == [found.n_agreeing, *[24] * len(found.changes)]
+    [change] = found.changes
+    assert [word in change for word in words] == [True] * change.count(" in place of ")
+    assert found.sentence.endswith(f", but all agree with {change}")
+    assert found.table["convention"].to_list() == ["nDCG@4 as it is", change]
+    assert found.table["agreeing"].to_list() == [found.n_agreeing, 24]
 
 
-def test_values_that_agree_need_no_explanation():
+@pytest.mark.parametrize("name", ["linear-log2@4", "exponential-letor@6"])
+def test_definitions_have_the_values_of_evaluate(name):
+    judged, [run] = dl.read_judgements(JUDGED), dl.read_runs({"mine": RUN})
+    settings = {
+        "ties in the order of the file": {"ties": "stable"},
+        "tied documents that share": {"ties": "average"},
+        "unjudged documents left out": {"unjudged": "drop"},
+        "the ideal of the run's own documents": {"ideal": "list"},
+        "no division by an ideal": {"normalise": False},
+        "1 for a query": {"empty": 1.0},
+    }
+    own = dl.metric(name, judged.n_grades)
+    for _, changes, values in defined_values(judged, run, own, 1):
+        for word in [word for word in settings if changes and changes[0].startswith(word)]:
+            right = dl.evaluate(judged, run, own, **settings.pop(word)).values[0, 0]
+            np.testing.assert_allclose(values, right, rtol=1e-12)
+    assert not settings
+
+
+def test_values_that_agree_need_no_explanation_and_others_may_have_none():
     rounded = {q: round(value, 3) for q, value in by_hand().items()}
     assert (
         explain_values(rounded, JUDGED, {"mine": RUN}, "nDCG@4").sentence
@@ -84,54 +104,91 @@ def test_values_that_agree_need_no_explanation():
     )
     wrong = {q: float(x) for q, x in zip(RUN, np.random.default_rng(0).random(24), strict=True)}
     found = explain_values(wrong, JUDGED, {"mine": RUN}, "nDCG@4")
-    assert not found.explained and "one or two changes of convention do not explain" in str(found)
+    assert not found.explained and "no change of conventions that was tried" in str(found)
     furthest = max(RUN, key=lambda q: abs(by_hand()[q] - wrong[q]))
     row = found.table.row(0, named=True)
     assert (row["query"], row["there"]) == (furthest, wrong[furthest])
     assert row["here"] == pytest.approx(by_hand()[furthest])
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("linear-log2@4", {}),
-        ("exponential-letor@6", {"normalise": False, "ties": "stable", "unjudged": "drop"}),
-    ],
-)
-def test_every_single_change_is_found(name, settings, monkeypatch):
-    monkeypatch.setattr(module, "MOST_SEARCHED", 12)  # the other queries confirm what these say
-    judged, runs = read_judgements(JUDGED), read_runs({"mine": RUN})
-    own = read_metric(name, judged.n_grades)
-    start = definition_of(own, **settings)
-    tried = valued([{**start, **change} for change in changes_of(start, 12)], runs, judged, own)
-    assert len(tried) > 25
-    for way, values in tried:
-        found = explain_values(
-            dict(zip(sorted(RUN), values[0].tolist(), strict=True)), judged, runs, own, **settings
-        )
-        assert found.explained and (
-            found.n_agreeing == found.n or differences(way, start) in found.changes
-        ), way
-
-
-def test_binary_judgements_have_fewer_conventions():
+def test_a_change_that_changes_nothing_is_not_named():
+    # the logarithm's base cancels, and two grades have one gain
     judged = {q: {d: min(grade, 1) for d, grade in grades.items()} for q, grades in JUDGED.items()}
-    values = dl.evaluate(judged, {"mine": RUN}, "linear-letor@3").values[0, 0]
+    values = dl.evaluate(judged, {"mine": RUN}, "linear-letor@4").values[0, 0]
     found = explain_values(
         dict(zip(sorted(RUN), values.tolist(), strict=True)), judged, {"mine": RUN}, "nDCG@4"
     )
-    assert found.explained and found.changes[0].startswith(
-        "discount 1/log2(i) from rank 2 on (letor)"
+    assert found.explained and all(
+        change.startswith("discount 1/log2(i) from rank 2 on (letor) in place of")
+        and "and" not in change
+        for change in found.changes
     )
 
 
 def test_a_metric_of_ones_own_is_compared_too():
     own = dl.DCG([0, 0.1, 0.3, 1], [1, 0.8, 0.1, 0.05])
     found = explain_values(by_hand(), JUDGED, {"mine": RUN}, own)
-    assert found.changes[0] == (
+    assert found.changes == (
         "gain g (linear) in place of the metric's own gain, "
-        "and discount 1/log2(i + 1) (log2) in place of the metric's own discount"
+        "and discount 1/log2(i + 1) (log2) in place of the metric's own discount",
     )
+
+
+def ndcg(grades, k=10, judged=None, *, gain=lambda g: g, shift=1, pool=None, empty=0.0):
+    """Return nDCG as people write it, with the bugs of the arguments."""
+
+    def dcg(part):
+        return sum(gain(g) / np.log2(i + shift) for i, g in enumerate(part[:k], 1))
+
+    best = dcg(sorted(grades, reverse=True) if pool is None else pool(grades, k, judged))
+    return dcg(grades) / best if best else empty
+
+
+FUNCTIONS = {
+    "gain 2^g - 1 (exponential)": lambda grades, k: ndcg(grades, k, gain=lambda g: 2**g - 1),
+    "discount 1/log2(i + 2), off by one": lambda grades, k: ndcg(grades, k, shift=2),
+    "the ideal of the run's documents above the cut-off": lambda grades, k: ndcg(
+        grades, k, pool=lambda grades, k, _: sorted(grades[:k], reverse=True)
+    ),
+    "an ideal as long as the returned list": lambda grades, k, judged: ndcg(
+        grades, k, judged, pool=lambda grades, _, judged: sorted(judged)[::-1][: len(grades)]
+    ),
+    "the ideal of the run's own documents": ndcg,
+    "an ideal with the worst documents first": lambda grades, k: ndcg(
+        grades, k, pool=lambda grades, *_: sorted(grades)
+    ),
+    "an ideal that is not sorted": lambda grades, k, judged: ndcg(
+        grades, k, judged, pool=lambda _, __, judged: judged
+    ),
+    "nan for a query": lambda grades, k: ndcg(grades, k, empty=np.nan),
+    "1 for a query": lambda grades, k: ndcg(grades, k, empty=1.0),
+    "no cut-off": lambda grades: ndcg(grades, None),
+}
+
+
+@pytest.mark.parametrize("convention", FUNCTIONS)
+@pytest.mark.parametrize("metric", ["nDCG@3", "nDCG@10"])
+def test_the_convention_of_a_function_is_named_with_the_shortest_list(convention, metric):
+    found = explain_values(FUNCTIONS[convention], metric=metric)
+    assert found.explained and found.changes[0].startswith(convention)
+    follows, shortest = found.notes
+    assert convention in follows and " there, " in shortest and " here" in shortest
+
+
+def test_a_function_may_divide_by_zero_follow_all_or_nothing():
+    def without_guard(grades, k):
+        dcg = sum((2**g - 1) / np.log2(i + 1) for i, g in enumerate(grades[:k], 1))
+        top = sorted(grades[:k], reverse=True)
+        return float(dcg) / float(sum((2**g - 1) / np.log2(i + 1) for i, g in enumerate(top, 1)))
+
+    def right(grades, k):
+        return ndcg(grades, k)
+
+    found = explain_values(without_guard, metric="nDCG@3")
+    assert found.explained and found.changes[0].count(" in place of ") == 3
+    assert found.notes[1].endswith("has the grades 0: nan there, 0.0000 here")
+    assert explain_values(right, metric="nDCG@3").notes == ()
+    assert not explain_values(lambda grades, k: grades[0] / 3).explained
 
 
 SHEET = {q: round(value, 4) for q, value in by_hand().items()}
@@ -152,6 +209,9 @@ FILES = {
     + f"all\tnDCG@4\t{MEAN}\n",
     "bare.csv": "".join(f"{q};{v}\n".replace(".", ",") for q, v in SHEET.items()),
     "saved.jsonl": "".join(f'{{"query": "{q}", "value": {v}}}\n' for q, v in SHEET.items()),
+    "pytrec_eval.json": json.dumps(
+        {q: {"map": 0.3, "ndcg_cut_4": v} for q, v in SHEET.items()}, indent=1
+    ),
     "ours.tsv": "run\tquery_id\tmeasure\tvalue\n"
     + "".join(f"mine\t{q}\tnDCG@4\t{v}\n" for q, v in SHEET.items()),
 }
@@ -161,61 +221,44 @@ FILES = {
 def test_files_of_many_forms_hold_the_same_values(tmp_path, name):
     (tmp_path / name).write_text(FILES[name])
     found = explain_values(tmp_path / name, JUDGED, {"mine": RUN}, "nDCG@4")
-    assert (found.n_agreeing, found.n, found.explained) == (24, 24, True)
-    is_mean = any("is that of the values" in note for note in found.notes)
-    assert is_mean == ("all" in FILES[name])
+    assert (found.n_agreeing, found.n, found.notes) == (24, 24, ())
 
 
-def test_frames_hold_the_same_values():
+def test_frames_and_dictionaries_hold_the_same_values():
     series = pd.Series(SHEET, name="ndcg")
     frames = (
         series,
         series.rename_axis("qid").to_frame(),
         pl.DataFrame({"query": list(SHEET), "x": SHEET.values()}),
+        {q: {"map": 0.3, "ndcg_cut_4": v} for q, v in SHEET.items()},
     )
     for frame in frames:
         assert explain_values(frame, JUDGED, {"mine": RUN}, "nDCG@4").n_agreeing == 24
 
 
-def test_missing_queries_and_means_are_told(tmp_path):
+def test_queries_without_a_value_or_a_judgement_are_told():
     runs = {"mine": {q: RUN[q] for q in sorted(RUN)[:20]}}
-    values = {q: SHEET[q] for q in runs["mine"]}
-    mean_of_all = sum(values.values()) / 24
-    found = explain_values({**values, "mean": mean_of_all, "other": 0.5}, JUDGED, runs, "nDCG@4")
-    assert found.notes == (
+    values = {q: SHEET[q] for q in runs["mine"]} | {"mean": 0.5, "other": 0.5, "q20": "-"}
+    found = explain_values(values, JUDGED, runs, "nDCG@4")
+    assert found.n == 20 and found.notes == (
         "left out, as they are not judged: other",
-        "no value of 4 judged queries of mine, which the run does not have (--missing skip)",
-        f"the mean {mean_of_all:g} of mine counts 4 judged queries as 0",
+        "no value of 4 judged queries: q20, q21, q22, q23",
     )
-    found = explain_values(
-        {**values, "all": mean_of_all * 24 / 20, "q20": "-"}, JUDGED, runs, "nDCG@4"
-    )
-    assert found.n == 20 and found.notes[-1].endswith("is that of the values")
+    # a query that the run lacks counts 0
     zero = explain_values({**values, **dict.fromkeys(sorted(RUN)[20:], 0)}, JUDGED, runs, "nDCG@4")
-    assert (zero.n_agreeing, zero.notes) == (24, ())
-    assert (
-        explain_values({**values, "all": 0.9}, JUDGED, runs, "nDCG@4")
-        .notes[-1]
-        .endswith("is not that of the values")
-    )
+    assert zero.n_agreeing == zero.n == 24
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("\n\n", "is empty; expected one value a line"),
-        ("query,ndcg\nq00,much\n", "row 1: the value 'much' is not a number"),
-        ("query,ndcg\nq00,0.1\nq00,0.2\n", "row 2: the query 'q00' occurs twice"),
-        ("query,ndcg\nq00,0.1,3\n", "more fields than defined"),
+        ("query,ndcg\nq00,much\n", "row 1: 'much' is not a number"),
+        ("query,ndcg\nq00,0.1\nq00,0.2\n", "row 2: .*the query 'q00' occurs twice"),
         ("query,ndcg\nx1,0.1\n", "no value of a judged query, such as q00; found x1"),
-        (
-            "query,one,two\nq00,0.1,3\n",
-            "no .value. .value score.; found query, one, two; rename the columns",
-        ),
-        ("q00 0.1\nq01 0.2\n", "no .query. .*rename the columns"),
-        ("ndcg,map,p\n1,0.1,3\n", "no .value. .*; found ndcg, map, p"),
+        ("query,one,two\nq00,0.1,3\n", "no .value. .value score.; found query, one, two"),
+        ("q00 0.1\nq01 0.2\n", "no .query. "),
         ("query,measure,value\nq00,AP,0.1\nq00,RR,0.1\n", "values of AP, RR, but not of nDCG@4"),
-        ("query,run,value\nq00,a,0.1\nq00,b,0.1\n", "values of a, b, where the runs are mine"),
     ],
 )
 def test_values_that_cannot_be_used_are_refused(tmp_path, text, words):
@@ -223,34 +266,16 @@ def test_values_that_cannot_be_used_are_refused(tmp_path, text, words):
     refused(words, explain_values, tmp_path / "values.csv", JUDGED, {"mine": RUN}, "nDCG@4")
 
 
-def test_other_calls_are_refused():
-    refused(
-        "for one DCG or NDCG, not for ERR", explain_values, SHEET, JUDGED, {"mine": RUN}, "ERR@5"
-    )
-    refused(
-        "not for nDCG@4, nDCG@5", explain_values, SHEET, JUDGED, {"mine": RUN}, ["nDCG@4", "nDCG@5"]
-    )
-    first = {"m": {"q00": RUN["q00"]}}
-    refused(
-        "the queries of the values: run m has no query of the 1 that are judged",
-        explain_values,
-        {"q01": 0.5},
-        JUDGED,
-        first,
-    )
-    both = {"a": {"q00": RUN["q00"]}, "b": {"q01": RUN["q01"]}}
-    by_run = pl.DataFrame({"run": ["a"], "query": ["q00"], "value": [0.9]})
-    assert explain_values(by_run, JUDGED, both).n == 1  # b has no values and no query of theirs
-    refused(
-        "a list is no log: give a path, a data frame", explain_values, [0.1], JUDGED, {"mine": RUN}
-    )
-    refused(
-        "values of no run, where the runs are a, b",
-        explain_values,
-        SHEET,
-        JUDGED,
-        {"a": RUN, "b": RUN},
-    )
+@pytest.mark.parametrize(
+    ("runs", "metric"),
+    [
+        ({"mine": RUN}, "ERR@5"),
+        ({"mine": RUN}, ["nDCG@4", "nDCG@5"]),
+        ({"a": RUN, "b": RUN}, "nDCG@4"),
+    ],
+)
+def test_one_run_and_one_dcg_are_explained(runs, metric):
+    refused("for one run and one DCG, not for", explain_values, SHEET, JUDGED, runs, metric)
 
 
 def test_the_command_explains_in_one_line(dcglearn, misuse, tmp_path, monkeypatch):
@@ -264,4 +289,5 @@ def test_the_command_explains_in_one_line(dcglearn, misuse, tmp_path, monkeypatc
     status, out, err = dcglearn(*call)
     assert (status, err) == (0, "") and "but all agree with gain 2^g - 1 (exponential)" in out
     misuse("leave out -q", *call, "-q")
+    misuse("--raw, --ties", *call, "--ties", "stable")
     misuse("values.csv", *call, "-o", "values.csv")

@@ -1,0 +1,199 @@
+"""Values of a DCG from elsewhere beside ours, and the conventions that explain differences."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcglearn.evaluation.conventions import defined_values
+from dcglearn.evaluation.run_values import as_metrics, evaluate
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import Fields, Flags, Floats, InputError, PolarsFrame, listed
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import metric_or_name
+
+N_LISTS, LONGEST = 300, 20
+"""Number of lists that a function is tried on, and their length if the metric has no cut-off."""
+
+
+@dataclass(frozen=True)
+class ExplainedValues(Finding):
+    """Values from elsewhere beside ours, and the conventions that explain the differences.
+
+    `n_agreeing` of the `n` values agree with our values of `metric` to `tolerance`. `explained`
+    tells whether some convention agrees with all values; `changes` say where such conventions or,
+    if there is none, the nearest differ from ours. `table` has a row for ours and one for each
+    change: how many values agree, and the value that differs most. `notes` are on missing queries
+    and on the mean; of a function, on what it follows and where it differs.
+    """
+
+    n: int
+    n_agreeing: int
+    explained: bool
+    changes: tuple[str, ...]
+    notes: tuple[str, ...] = field(repr=False)
+    table: PolarsFrame = field(repr=False, compare=False)
+    metric: str
+    tolerance: float
+
+    _labels: ClassVar = {"query": "furthest query"}
+
+    @property
+    def sentence(self) -> str:
+        """How many values agree, and with which convention all do."""
+        values = number_of(self.n, "values")
+        agreeing = f"{self.n_agreeing} of {values} agree with {self.metric} to {self.tolerance:.1g}"
+        if self.n_agreeing == self.n:
+            return agreeing
+        if self.explained:
+            return f"{agreeing}, but all agree with {self.changes[0]}"
+        return f"{agreeing}; no change of conventions that was tried explains the others"
+
+
+def explain_values(
+    values: Any,
+    judgements: JudgementsLike | None = None,
+    runs: RunsLike | None = None,
+    metric: Any = "nDCG@10",
+) -> ExplainedValues:
+    """Compare values of a (N)DCG from elsewhere with ours, and name the conventions that differ.
+
+    All changes of up to four conventions are tried: gains, discounts (base of the logarithm, off by
+    one), cut-off, the ideal ranking, order of ties, unjudged documents, queries without a relevant
+    one, percentages. Of the definitions that most values agree with, those with the fewest changes
+    are named.
+
+    Parameters
+    ----------
+    values : path, data frame, dict of query to value, or a function
+        A table with columns of queries and values, and perhaps of runs and measures, under any of
+        the usual names, or the output of ``trec_eval -q``, ir_measures, PyTerrier or pytrec_eval. A
+        query "all" or "mean" is the mean. Or a function that returns the value of a list, given the
+        grades of its documents in the order of their ranks, the metric's cut-off if it takes a
+        second argument, and the grades of all judged documents if it has an argument `judged`.
+    judgements, runs, metric
+        As in `evaluate`, with one run and one metric, a DCG. A function needs no judgements and no
+        run.
+
+    Raises
+    ------
+    InputError
+        As in `evaluate`; if there are several runs or metrics, the metric is no DCG, or the values
+        cannot be read or are of other queries, runs, measures.
+
+    See Also
+    --------
+    evaluate : The values themselves.
+
+    Examples
+    --------
+    >>> judged = {"q1": {"a": 3, "b": 1}, "q2": {"a": 2, "b": 1, "c": 0}}
+    >>> run = {"mine": {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 3.0, "b": 2.0, "a": 1.0}}}
+    >>> found = explain_values({"q1": 0.7098, "q2": 0.5869}, judged, run)
+    >>> found.n_agreeing, found.explained, found.changes
+    (0, True, ('gain 2^g - 1 (exponential) in place of gain g (linear)',))
+    """
+    function = values if callable(values) else None
+    if function:
+        values, judgements, runs = _short_lists(function, metric)
+
+    # our values
+    call, places = "explain_values(values, judgements, runs)", ("the second argument", "the third")
+    judged, systems = read_both(judgements, runs, call, *places)
+    evaluation = evaluate(judged, systems, metric)
+    name, own = next(iter(as_metrics(metric, judged, systems).items()))
+    if evaluation.values.shape[:2] != (1, 1) or not isinstance(own, DCG):
+        metrics, names = map(listed, (evaluation.metrics, evaluation.runs))
+        raise InputError(
+            f"values are explained for one run and one DCG, not for {names}, {metrics}"
+        )
+
+    # theirs, of the queries that have one, and which agree with them
+    from dcglearn.evaluation.other_values import read_values
+
+    found, notes = (values, []) if function else read_values(values, evaluation)
+    queries = [query for query in evaluation.queries if query in found]
+    rows = np.isin(evaluation.queries, queries)
+    there = np.array([found[query] for query in queries])
+    close = _tolerance(there)
+
+    def agrees(here: Floats) -> Flags:
+        return np.isclose(here, there, rtol=0, atol=close, equal_nan=True)
+
+    # definitions that most values agree with, and of these those with the fewest changes
+    ours = np.nan_to_num(evaluation.values[0, 0, rows])
+    nearest: dict[str, Floats] = {}
+    best = n_ours, _ = int(agrees(ours).sum()), 0
+    if n_ours < len(queries):
+        for definition, changes, here in defined_values(judged, systems[0], own, len(queries)):
+            fit = int(agrees(here[rows]).sum()), -len(changes)
+            if fit > best:
+                best, nearest, follows = fit, {}, definition
+            if changes and fit == best:
+                nearest[", and ".join(changes)] = here[rows]
+
+    # what a function follows, and where it differs
+    if function and nearest:
+        shortest = min(np.flatnonzero(~agrees(ours)), key=lambda q: len(queries[q]))
+        notes = [
+            f"it follows {listed(follows[:5])}",
+            f"the shortest list that differs has the grades {queries[shortest]}: "
+            f"{there[shortest]:.4f} there, {ours[shortest]:.4f} here",
+        ]
+
+    # the value that differs most from each
+    table = []
+    for words, here in {f"{name} as it is": ours, **nearest}.items():
+        q = int(np.nan_to_num(abs(here - there)).argmax())
+        values = {"query": queries[q], "there": there[q], "here": here[q]}
+        table.append({"convention": words, "agreeing": int(agrees(here).sum()), **values})
+    return ExplainedValues(
+        n=len(queries),
+        n_agreeing=n_ours,
+        explained=best[0] == len(queries),
+        changes=tuple(nearest),
+        notes=tuple(notes),
+        table=table_of(table),
+        metric=name,
+        tolerance=close,
+    )
+
+
+def _tolerance(values: Floats) -> float:
+    """Return half a unit of the last digit of values, at least 1e-4."""
+    decimals = (d for d in range(4) if np.allclose(values.round(d), values, 0, 1e-9, True))
+    return max(1e-4, 0.5 * 10.0 ** -next(decimals, 4)) + 1e-9
+
+
+def _short_lists(
+    function: Callable[..., Any], metric: Any
+) -> tuple[dict[str, float], Fields, Fields]:
+    """Return a function's values of short lists, with their judgements and rankings."""
+    names = [*inspect.signature(function).parameters]
+    depth = metric_or_name(metric).depth or LONGEST
+    values, judged, ranked = {}, {}, {}
+
+    # lists of all lengths to beyond the cut-off, and judged documents that they lack
+    rng = np.random.default_rng(0)
+    for i in range(N_LISTS):
+        grades = rng.integers(0, 4, 1 + i % (depth + 3)).tolist()
+        every = [*grades, 3, 1] if "judged" in names else grades
+        texts = [" ".join(map(str, part)) for part in (grades, every)]
+        name = " of ".join(dict.fromkeys(texts))
+        judged[name] = {f"{place:04}": grade for place, grade in enumerate(every)}
+        ranked[name] = [*judged[name]][: len(grades)]
+
+        # the function's own arguments
+        given = {"judged": [*every]} if "judged" in names else {}
+        positional = [[*grades], depth][: len({*names} - {"judged"})]
+        values[name] = np.nan
+        with contextlib.suppress(ZeroDivisionError), np.errstate(all="ignore"):
+            values[name] = float(function(*positional, **given))
+    return values, judged, {"function": ranked}
