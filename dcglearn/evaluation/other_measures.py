@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
-from dcglearn.metrics.other_names import ALIASES
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.metrics.reading import ALL_NAMES
 from dcglearn.reading.judgements import Judgements
 from dcglearn.reading.runs import Run
@@ -32,7 +31,8 @@ def measured_elsewhere(
         ) from error
 
     # one measure per evaluator: versions up to 0.4.3 confuse nDCG with and without gains
-    judged = _nested(judgements.frame.with_columns(judgements.frame["grade"].cast(int)))
+    columns = judgements.frame["query", "document", "grade"].cast({"grade": int})
+    judged = [ir_measures.Qrel(*row) for row in columns.iter_rows()]
     evaluators = []
     for name in names:
         measure = _parsed(name)
@@ -40,24 +40,15 @@ def measured_elsewhere(
             evaluators.append(ir_measures.evaluator([measure], judged))
 
     # values of the judged queries that a run has
-    places = {query: q for q, query in enumerate(queries)}
-    values = np.full((len(runs), len(names), len(queries)), np.nan)
+    values = np.empty((len(runs), len(names), len(queries)))
     for r, run in enumerate(runs):
-        scores = {q: documents for q, documents in _nested(run.frame).items() if q in places}
+        ranked = [ir_measures.ScoredDoc(*row) for row in run.frame.iter_rows()]
         for m, evaluator in enumerate(evaluators):
             with _errors_of(names[m]):
-                for result in evaluator.iter_calc(scores):
-                    if result.query_id in scores:
-                        values[r, m, places[result.query_id]] = result.value
+                found = {one.query_id: one.value for one in evaluator.iter_calc(ranked)}
+            values[r, m] = [found.get(query, np.nan) for query in queries]
+        values[r][:, ~np.isin(queries, run.frame["query"])] = np.nan
     return values
-
-
-def _nested(frame: PolarsFrame) -> dict[str, dict[str, Any]]:
-    """Return the numbers of a table by query and document."""
-    nested: dict[str, dict[str, Any]] = {}
-    for query, document, number in frame.iter_rows():
-        nested.setdefault(query, {})[document] = number
-    return nested
 
 
 def _parsed(name: str) -> Any:
@@ -67,8 +58,7 @@ def _parsed(name: str) -> Any:
     try:
         measure = ir_measures.parse_measure(name)
     except Exception as error:  # the parser raises many kinds
-        names = [*ir_measures.measures.registry, *ALIASES]
-        alike = nearest(re.split(r"[@(]", name)[0], names)
+        alike = nearest(re.split(r"[@(]", name)[0], ir_measures.measures.registry)
         raise InputError(
             f"metric {name!r} is neither a file nor {ALL_NAMES}, nor known to ir_measures{alike}"
         ) from error
@@ -76,6 +66,11 @@ def _parsed(name: str) -> Any:
     # trec_eval crashes on a cut-off of 0
     if not isinstance(measure, ir_measures.measures.Measure) or measure.params.get("cutoff", 1) < 1:
         raise InputError(f"metric {name!r}: the cut-off is a whole number of at least 1")
+    if measure.params.get("dcg") == "exp-log2":
+        raise InputError(
+            f"metric {name!r}: ir_measures runs a Perl script for it, which fails on most names of "
+            "queries; exponential-log2@10 is computed here, and a DCG may have any gains"
+        )
     return measure
 
 
@@ -85,6 +80,6 @@ def _errors_of(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        text = " ".join(str(error).split()) or type(error).__name__
+        text = " ".join(str(error).split())
         reason = re.sub(r"invalid param (\w+)=<object.*", r"it needs \1=", text)
         raise InputError(f"ir_measures cannot compute {name}: {reason}") from error

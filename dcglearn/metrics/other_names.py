@@ -43,7 +43,15 @@ def usual_name(word: str) -> str:
     --------
     >>> [usual_name(word) for word in ("ndcg_cut_10", "map_cut.100", "recall_at_5", "recip_rank")]
     ['nDCG@10', 'AP@100', 'R@5', 'RR']
+    >>> [usual_name(f"nDCG(dcg='{word}')@10") for word in ("log2", "exp-log2")]
+    ['nDCG@10', 'exponential-log2@10']
     """
+    # the two of ir_measures, of which a Perl script computes the second
+    match = re.fullmatch(r"nDCG\(dcg=(['\"]?)(exp-)?log2\1\)(@\d+)?", word, re.IGNORECASE)
+    if match is not None:
+        return ("exponential-log2" if match[2] else "nDCG") + (match[3] or "")
+
+    # names with a cut-off
     match = re.fullmatch(r"([a-z_]+?)(?:_cut|_at)?(?:[@_.](\d+(?:\.\d+)?))?", word, re.IGNORECASE)
     if match is None or match[1].lower() not in ALIASES:
         return word

@@ -455,6 +455,7 @@ def test_names_of_trec_eval_are_taken():
         ("SDCG@10", "ir_measures cannot compute SDCG@10: it needs max_rel="),
         ("IPrec@2", "ir_measures cannot compute IPrec@2: invalid param recall=2"),
         ("P@0", "the cut-off is a whole number of at least 1"),
+        ("nDCG(dcg='exp-log2',gains={1:3})@10", "ir_measures runs a Perl script for it"),
         ("ERR-IA@10", "nor known to ir_measures; the nearest is ERR_IA"),
         ("Recal@10", "nor known to ir_measures; the nearest is Recall"),
     ],
@@ -462,6 +463,17 @@ def test_names_of_trec_eval_are_taken():
 def test_measures_that_cannot_be_computed_are_refused_in_words(name, words):
     pytest.importorskip("ir_measures")
     refused(words, evaluate, JUDGED, SCORES, name)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [("nDCG(dcg='exp-log2')@10", "exponential-log2@10"), ('nDCG(dcg="log2")@2', "nDCG@2")],
+)
+def test_names_of_ir_measures_for_our_metrics_need_no_perl(theirs, ours, capfd):
+    judged, run = {"a query": {"a": 1, "b": 2}}, {"m": {"a query": ["a", "b"]}}
+    found = evaluate(judged, run, [theirs, ours])
+    assert found.metrics == (theirs, ours) and found.means[0, 0] == found.means[0, 1]
+    assert capfd.readouterr().err == ""
 
 
 def test_rbp_of_ir_measures_is_a_dcg():
