@@ -96,6 +96,33 @@ def to_sentence_transformers(dcg: MetricLike, name: str = "the metric") -> str:
     return _filled("sentence_transformers.txt", metric, name, labels=labels)
 
 
+def to_lenskit(dcg: MetricLike, name: str = "the metric") -> str:
+    """Return a `RankWeight` of LensKit with the discounts, and its NDCG with the gains of grades.
+
+    LensKit reads gains from a field of the test items, which the program's ``GAINS`` fill. Items
+    that are not judged gain 0 there, and the ideal ranking has the largest gains first. Parameters
+    are those of `to_python`. Raises InputError for gains below 0 or a worst grade that gains, for
+    discounts that rise, and as `to_python`.
+
+    See Also
+    --------
+    exports.ir_measure : A measure of ir_measures, for any gains and discounts.
+
+    Examples
+    --------
+    >>> print(to_lenskit(dl.DCG([0, 1, 3], [1, 0.6])).splitlines()[7])
+    DISCOUNTS = [1.0, 0.6]  # of ranks 1, 2, ...
+    """
+    metric = _carried(dcg, "lenskit")
+    refuse_gains_below_0(metric, "LensKit's ideal ranking", "evaluate with dcglearn")
+    if metric.gains[0] or (np.diff(metric.discounts) > 0).any():
+        raise InputError(
+            "LensKit: items that are not judged gain 0, and the ideal ranking counts on discounts "
+            "that do not rise, so that this metric would have other values; evaluate with dcglearn"
+        )
+    return _filled("lenskit.txt", metric, name)
+
+
 def _carried(metric: MetricLike, tool: str) -> DCG:
     """Return the DCG to write, as `carried`; raise InputError for negative discounts too."""
     dcg = carried(metric, tool)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dcglearn.exports.programs import to_python, to_quepid, to_sentence_transformers, to_sql
+from dcglearn.exports.programs import (
+    to_lenskit,
+    to_python,
+    to_quepid,
+    to_sentence_transformers,
+    to_sql,
+)
 from dcglearn.exports.settings import carried, lost_in_settings, to_lightgbm
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import aligned, nearest
@@ -23,6 +29,7 @@ TARGETS = {
     "else callables: any DCG",
     "xgboost": "callables: any DCG",
     "scikit-learn": "a scorer: any DCG",
+    "lenskit": "a rank weight and an NDCG: the worst grade gains 0, discounts that do not rise",
     "ir-measures": "a measure, also for PyTerrier: any DCG or list utility",
 }
 """Each target by its name, with the metrics that it can hold."""
@@ -117,7 +124,7 @@ def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False) -> Export
     # programs
     programs: dict[str, Callable[..., str]]
     programs = {"quepid": to_quepid, "sql": to_sql, "python": to_python}
-    programs["sentence-transformers"] = to_sentence_transformers
+    programs |= {"sentence-transformers": to_sentence_transformers, "lenskit": to_lenskit}
     if target in programs:
         return Export(target, programs[target](dcg, name))
 

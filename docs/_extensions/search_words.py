@@ -24,7 +24,7 @@ WORDS = {
     "metrics": "mrr; mean reciprocal rank; map; mean average precision; average precision; err; "
     "rbp; precision at k",
     "gate": "ci gate; github actions; regression test of a ranker; deploy",
-    "exports": "export; ir_measures; pyterrier; elasticsearch; opensearch; quepid; sql; "
+    "exports": "export; ir_measures; pyterrier; lenskit; elasticsearch; opensearch; quepid; sql; "
     "export to lightgbm",
     "in_scikit_learn": "sklearn; gridsearchcv; metadata routing; qid; make_scorer; set_output; "
     "sklearn pipeline; groupkfold",

@@ -1,5 +1,8 @@
 """Exports against the real libraries: the same numbers there as here, or a refusal in words."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 import sklearn
@@ -387,3 +390,38 @@ def test_lambda_loss_has_no_gains_below_0():
         exports.to_sentence_transformers,
         below,
     )
+
+
+def test_the_metric_of_lenskit_has_our_values_and_its_weights_without_it(monkeypatch):
+    dcg = DCG([0, 0.2, 0.5, 0.9], [1, 0.9, 0.3, 0.3])
+    code = exports.to_lenskit(dcg, "dcg.json")
+    names = {}
+    try:
+        exec(code, names)
+    except ImportError:
+        # a stand-in of its two classes
+        module = ModuleType("lenskit.metrics.ranking")
+        module.NDCG, module.RankWeight = dict, object
+        for name in ("lenskit", "lenskit.metrics"):
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(code, names)
+        assert names["METRIC"]["n"] == 4 and names["METRIC"]["gain"] == "gain"
+
+    weight = names["DCGWeight"]().weight(np.arange(1, 7, dtype=np.int32))
+    assert weight.tolist() == [1, 0.9, 0.3, 0.3, 0, 0] and names["GAINS"] == [0, 0.2, 0.5, 0.9]
+    refused("grade 0 has the gain|not judged gain 0", exports.to_lenskit, DCG([1, 2], [1, 0.5]))
+    refused("do not rise", exports.to_lenskit, DCG([0, 2], [0.5, 1]))
+    refused("no gains below 0", exports.to_lenskit, DCG([0, -1, 2], [1, 0.5]))
+
+    # values of lists with unjudged items, and of fewer items than positions
+    data = pytest.importorskip("lenskit.data")
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        grades = {f"d{i}": int(rng.integers(0, 4)) for i in range(rng.integers(1, 9))}
+        grades["d0"] = 3
+        ranked = [f"d{i}" for i in rng.permutation(10)[: rng.integers(1, 10)]]
+        test = data.ItemList([*grades], gain=[names["GAINS"][grade] for grade in grades.values()])
+        theirs = names["METRIC"].measure_list(data.ItemList(ranked, ordered=True), test)
+        ours = dl.evaluate({"q": grades}, {"r": {"q": ranked}}, dcg).means[0, 0]
+        assert theirs == pytest.approx(ours, abs=1e-12)
