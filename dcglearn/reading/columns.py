@@ -24,10 +24,9 @@ def own_names(columns: Mapping[str, str] | str | None) -> dict[str, str]:
     if not isinstance(columns, str):
         return dict(columns or {})
     parts = re.split(r",(?=\s*\w+\s*=)", columns)  # the name of a column may hold commas
-    named = {
-        role.strip(): name.strip() for role, _, name in (part.partition("=") for part in parts)
-    }
-    if len(named) < len(parts) or not all("=" in part for part in parts):
+    pairs = [part.partition("=") for part in parts]
+    named = {role.strip(): name.strip() for role, mark, name in pairs if mark}
+    if len(named) < len(parts):
         raise InputError(
             f"columns={columns!r}: give each usual name once, such as a=Result A,winner=Verdict"
         )

@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dcglearn.foundation.validation import Flags, Floats, InputError
 from dcglearn.reading.columns import find, own_names
 from dcglearn.reading.contract import JUDGEMENT
 from dcglearn.reading.tables import Refusals, table_of
-from dcglearn.reading.texts import by_text, text
+from dcglearn.reading.texts import text
 
 A, B, TIE, OPEN, LEFT, RIGHT, BAD = range(7)
 
@@ -56,12 +57,9 @@ def own_words(given: Mapping[Any, str] | str | None) -> dict[str, tuple[int, flo
 
     They may be a text, ``Left is better=a:2,Same=tie``.
     """
-    # a text of words and meanings
-    if isinstance(given, str):
-        pairs = re.findall(r"\s*(.*?)\s*=\s*([^,=]*)(?:,|$)", given)
-        if ",".join(f"{word}={meaning}" for word, meaning in pairs).count("=") != given.count("="):
-            pairs = [(given, "?")]
-        given = dict(pairs) or {given: "?"}
+    if isinstance(given, str):  # words may hold commas, meanings do not
+        pair = r"\s*([^=]*?)\s*=([^,=]*)(?:,|$)"
+        given = {given: "?"} if re.sub(pair, "", given) else dict(re.findall(pair, given))
 
     # what each word means
     words = {}
@@ -116,19 +114,17 @@ def winners_of(
     else the word may mean.
     """
     own = own_words(given)
-    codes_of_words = WORDS | {word: code for word, (code, _) in own.items()}
+    known = {word: (code, 1.0) for word, code in WORDS.items()} | own
     texts = text(column).str.replace(r"^(-?[0-9]+)\.0+$", "${1}")
-    codes = by_text(texts, lambda word: codes_of_words.get(word.lower(), BAD)).astype(np.int8)
+    lower = texts.str.to_lowercase()
+    code_of = {word: code for word, (code, _) in known.items()}
+    codes = lower.replace_strict(code_of, default=BAD, return_dtype=pl.Int8).to_numpy()
 
     # names of the systems of a row
     by_name = np.zeros(len(codes), bool)
     if len(systems) == 2:
         is_a, is_b = ((text(system) == texts).to_numpy() for system in systems)
-        by_name = (
-            (is_a != is_b)
-            & (texts != "").to_numpy()
-            & ~by_text(texts, lambda word: word.lower() in own)
-        )
+        by_name = (is_a != is_b) & ~lower.is_in([*own, ""]).to_numpy()
         codes = np.where(by_name, np.where(is_a, A, B), codes).astype(np.int8)
 
     # words without a meaning
@@ -141,27 +137,23 @@ def winners_of(
         refusals.add(unknown, "winner is", remedy, texts, see="winners")
 
     # strengths of words
-    strengths = {word: strength for word, (_, strength) in own.items()}
+    strengths = {word: amount for word, (_, amount) in own.items()}
     strength = None
     if set(strengths.values()) - {1.0}:
-        strength = by_text(texts, lambda word: strengths.get(word.lower(), 1.0))
+        strength = lower.replace_strict(strengths, default=1.0).to_numpy()
 
-    # what each word was taken for
-    columns = " or ".join(repr(system.name) for system in systems)
-    meanings = {word: MEANINGS[code] for word, code in codes_of_words.items()}
-    strong = {word: amount for word, amount in strengths.items() if amount != 1}
-    meanings |= {word: f"{meanings[word]}:{amount:g}" for word, amount in strong.items()}
-    words = _counted(texts.filter(pl.Series(~by_name)), meanings)
-    named = texts.filter(pl.Series(by_name)).value_counts(sort=True).head(FEW_WORDS).rows()
-    words |= {word: (f"the system of that name in {columns}", n) for word, n in named}
+    # what the commonest words were taken for
+    in_columns = f"the system of that name in {' or '.join(repr(one.name) for one in systems)}"
+    rows = pl.DataFrame({"by_name": by_name, "word": texts})
+    counts = rows.group_by(pl.all(), maintain_order=True).len()
+    counts = counts.sort("by_name", "len", descending=[False, True], maintain_order=True)
+    words = {}
+    for named, word, n in counts.head(FEW_WORDS).iter_rows():
+        code, amount = known.get(word.lower(), (BAD, 1.0))
+        if named or code != BAD:
+            meaning = f"{MEANINGS[code]}:{amount:g}".removesuffix(":1") if not named else in_columns
+            words[word] = (meaning, n)
     return Winners(codes, strength, words, by_name)
-
-
-def _counted(texts: pl.Series, meanings: Mapping[str, str]) -> dict[str, tuple[str, int]]:
-    """Return the meaning of the commonest words, and how many rows have them."""
-    counts = texts.value_counts(sort=True).head(FEW_WORDS).rows()
-    known = ((word, n) for word, n in counts if word.lower() in meanings)
-    return {word: (meanings[word.lower()], n) for word, n in known}
 
 
 def _remedy(counts: list[tuple[str, int]]) -> str:
@@ -190,19 +182,18 @@ def refuse_named_sides(
     named = [name for name, is_it in is_winner.items() if (is_it & decided).sum() > 0]
 
     # two that hold it in turn, and mean other lists than were read
-    for first in named:
-        for second in named[named.index(first) + 1 :]:
-            either = is_winner[first] != is_winner[second]
-            is_tie = pl.Series(codes == TIE) | pl.Series(codes == OPEN)
-            by_column = np.where(is_winner[first].to_numpy(), A, B)
-            same = (by_column == codes) | ~either.to_numpy()
-            if (either | is_tie | ~decided).all() and not same.all():
-                raise InputError(
-                    f"the columns {first!r} and {second!r} hold what winners are "
-                    f"({texts.filter(either)[0]!r}): columns={{'system_a': {first!r}, 'system_b': "
-                    f"{second!r}}} takes them for the systems of a and b; {{'system_a': ''}} "
-                    "ignores them"
-                )
+    is_tie = pl.Series(np.isin(codes, (TIE, OPEN)))
+    for first, second in combinations(named, 2):
+        either = is_winner[first] != is_winner[second]
+        by_column = np.where(is_winner[first].to_numpy(), A, B)
+        same = (by_column == codes) | ~either.to_numpy()
+        if (either | is_tie | ~decided).all() and not same.all():
+            raise InputError(
+                f"the columns {first!r} and {second!r} hold what winners are "
+                f"({texts.filter(either)[0]!r}): columns={{'system_a': {first!r}, 'system_b': "
+                f"{second!r}}} takes them for the systems of a and b; {{'system_a': ''}} ignores "
+                "them"
+            )
 
 
 def lists_meant(
