@@ -89,13 +89,20 @@ ANSWER: Contract = {
 """The columns of a machine's answer to a question."""
 
 DOCUMENT: Contract = {
-    "query": Role("name", QUERY, required=True),
     "side": Role("label", "side panel which system", required=True),
     "position": Role("number", "position pos rank", required=True),
     "grade": Role("text", "grade relevance rel", required=True),
-    "winner": JUDGEMENT["winner"],
+    "winner": replace(JUDGEMENT["winner"], required=False),
 }
 """The columns of a table of judgements with a row a document, for `from_long`."""
+
+LISTED: Contract = {
+    "query": Role("label", QUERY, required=True),
+    "a": Role("label", "docs_a documents_a a left list_a", first_counts=True),
+    "b": Role("label", "docs_b documents_b b right list_b", first_counts=True),
+    "list": Role("label", "docs documents list results", first_counts=True),
+}
+"""The columns of lists of documents that are judged elsewhere, for `with_grades`."""
 
 KEYS: Contract = {
     "query": Role(
@@ -134,12 +141,6 @@ RUN: Contract = {
     "run": Role("label", "run run_id tag system snapshot_name", first_counts=True),
 }
 """The columns of a run; a table has scores, or ranks in place of them."""
-
-QUERY_TEXT: Contract = {
-    "query": Role("label", QUERY, required=True, first_counts=True),
-    "text": Role("text", "text query_text title query"),
-}
-"""The columns of a table of queries with their words."""
 
 VALUE: Contract = {
     "query": Role("label", f"{QUERY} id index unnamed0", required=True, first_counts=True),

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from dcglearn.foundation.validation import InputError, PolarsFrame
 from dcglearn.reading.columns import find, own_names
-from dcglearn.reading.contract import DOCUMENT, JUDGED, JUDGEMENT, Role
+from dcglearn.reading.contract import DOCUMENT, JUDGED, LISTED
 from dcglearn.reading.tables import Refusals, Table, table_of
 from dcglearn.reading.texts import text
 from dcglearn.reading.values import lists_of_names, numbers
 
 ROW = "\0row"
 """Name of a column that no table has."""
-
-ROLES = ("side", "position", "grade", "winner")
-"""The columns of a document that `from_long` puts together."""
 
 SIDES = {"a": "a", "left": "a", "b": "b", "right": "b"}
 """The list that a side stands for."""
@@ -62,8 +58,7 @@ def from_long(
     """
     table = table_of(rows)
     keys = [keys] if isinstance(keys, str) else list(keys)
-    contract = {role: replace(DOCUMENT[role], required=role != "winner") for role in ROLES}
-    found = find(table.frame.columns, contract, own_names(columns))
+    found = find(table.frame.columns, DOCUMENT, own_names(columns))
     lacking = [key for key in keys if key not in table.frame.columns]
     if lacking:
         raise InputError(
@@ -90,14 +85,12 @@ def from_long(
     values = [pl.col(name).drop_nulls().first() for name in rest]
     judged = frame.group_by(keys, maintain_order=True).agg(values)
 
-    # its lists beside it
+    # its lists, and their systems, beside it
     lists = frame.sort("position").group_by(*keys, "at").agg("grade", pl.col("side").first())
-    named = side.is_null().any()
     for at in "ab":
-        its = lists.filter(at=at).rename({"grade": at, "side": f"system_{at}"}).drop("at")
-        its = its if named else its.drop(f"system_{at}")
+        its = lists.filter(at=at).drop("at").rename({"grade": at, "side": f"system_{at}"})
         judged = judged.join(its, on=keys, nulls_equal=True, maintain_order="left")
-    return judged
+    return judged if side.has_nulls() else judged.drop("system_a", "system_b")
 
 
 def _refuse_wrong_judgements(frame: pl.DataFrame, keys: Sequence[str], refusals: Refusals) -> None:
@@ -167,36 +160,30 @@ def with_grades(
     >>> dl.read_preferences(dl.io.with_grades(log, judged)).preferred.tolist()
     [[2, 0]]
     """
-    table, own = table_of(log), own_names(columns)
-    query, lists = _lists_of_documents(table, own)
-    grades = _grades(judgements)
-    refusals = Refusals(table)
+    table = table_of(log)
+    grades, refusals = _grades(judgements), Refusals(table)
+    query, lists = _lists_of_documents(table, own_names(columns))
+    frame = table.frame.with_row_index(ROW)
+    queries = frame.select(ROW, query=text(frame[query]))
 
     # each list's documents with their grades; null is a place without a result
-    frame = table.frame.with_row_index(ROW)
-    labels = text(frame[query]).alias("query")
+    unknown = pl.lit(None if unjudged is None else str(unjudged), pl.String)
+    no_result = pl.col("document").is_null()
+    graded = pl.when(no_result).then(pl.lit("-2")).otherwise(pl.coalesce("grade", unknown))
     documents = []
-    for role, names in lists.items():
-        names_of = lists_of_names(role, frame[names], refusals).alias("document")
-        its = pl.DataFrame([frame[ROW], labels, names_of]).explode("document")
+    for role, name in lists.items():
+        docs = lists_of_names(role, frame[name], refusals)
+        its = queries.with_columns(document=docs).explode("document")
         its = its.join(grades, on=["query", "document"], how="left", maintain_order="left")
-        documents.append(its.drop_nulls("document"))
-
-        # without a result -2, and without a judgement as is asked for
-        no_result = pl.col("document").is_null()
-        its = its.with_columns(
-            pl.when(no_result).then(pl.lit("-2")).otherwise("grade").alias("grade")
-        )
-        if unjudged is None:
-            its = its.drop_nulls("grade")
-        grade = pl.col("grade").fill_null(str(unjudged)).alias(role)
+        documents.append(its.filter(~no_result))
 
         # back to a list a row; one without documents is without results
-        made = its.group_by(ROW, maintain_order=True).agg(grade)
-        made = frame.select(ROW).join(made, on=ROW, how="left", maintain_order="left")
+        made = its.select(ROW, graded.alias(role)).drop_nulls()
+        made = made.group_by(ROW, maintain_order=True).agg(role)
+        frame = frame.drop(name).join(made, on=ROW, how="left", maintain_order="left")
         empty = pl.lit(["-2"], dtype=pl.List(pl.String))
-        docs = names_of.alias("docs" if role == "list" else f"docs_{role}")
-        frame = frame.drop(names).with_columns(docs, made[role].fill_null(empty))
+        docs = docs.alias("docs" if role == "list" else f"docs_{role}")
+        frame = frame.with_columns(docs, pl.col(role).fill_null(empty))
     refusals.check()
     _warn_of_unjudged(table, pl.concat(documents))
     return frame.drop(ROW)
@@ -204,29 +191,16 @@ def with_grades(
 
 def _lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
-    names = table.frame.columns
-    documents = {role: own[f"docs_{role}"] for role in ("a", "b") if f"docs_{role}" in own}
-    own = {**own, **documents}
-    query = Role("label", JUDGEMENT["query"].names, required=True)
-
-    # judgements with columns of documents, or with them in place of grades; rated lists
-    shapes = (
-        {
-            "a": Role("label", JUDGEMENT["docs_a"].names),
-            "b": Role("label", JUDGEMENT["docs_b"].names),
-        },
-        {role: Role("label", JUDGEMENT[role].names) for role in ("a", "b")},
-        {"list": Role("label", "docs documents list results", required=True)},
-    )
-
-    # the first shape of which all columns are there
-    for roles in shapes:
-        contract = {"query": query, **roles}
-        own_of = {role: name for role, name in own.items() if role in contract}
-        found = find(names, contract, own_of)
-        if len(found) == len(contract):
-            break
-    return found.pop("query")[0], {role: its[0] for role, its in found.items()}
+    docs = {role: own[f"docs_{role}"] for role in ("a", "b") if f"docs_{role}" in own}
+    own = {role: name for role, name in {**own, **docs}.items() if role in LISTED}
+    found = {role: its[0] for role, its in find(table.frame.columns, LISTED, own).items()}
+    roles = ("a", "b") if {"a", "b"} <= found.keys() else ("list",)
+    if roles[-1] not in found:
+        raise InputError(
+            f"{table.name} has no columns docs_a and docs_b, nor docs, with the documents of "
+            "lists; name them by columns={'docs_a': '...', 'docs_b': '...'}"
+        )
+    return found["query"], {role: found[role] for role in roles}
 
 
 def _grades(judgements: Any) -> pl.DataFrame:
