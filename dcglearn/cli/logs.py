@@ -51,7 +51,6 @@ def convert(
     inputs = [*log, prompts, *joins.inputs]
     check_outputs(reading.skip_bad, force=force, log=output, inputs=inputs)
     from dcglearn.reading.read import native_frame
-    from dcglearn.reading.tables import table_of
 
     # answers of a model, or lists of documents judged elsewhere
     source: Any = one_or_all(log)
@@ -59,8 +58,6 @@ def convert(
         source, reading = _answers(source, prompts, reading, joins.asked)
     elif joins.asked:
         source, reading = joins.joined(source, reading)
-    elif reading.middle is not None:
-        source = table_of(source)
 
     # read it: as pairs, or row for row
     if reading.ratings or inconsistent != "keep":
@@ -71,7 +68,7 @@ def convert(
         frame, dropped, recognised = pairs.to_polars(), pairs.dropped, pairs.recognised
         names: Sequence[str] | None = pairs.grade_names
     else:
-        frame, dropped, recognised, names = native_frame(source, **reading.options_of(source))
+        frame, dropped, recognised, names = native_frame(source, **reading.options)
 
     # what was recognised, and left out
     say_reading(recognised)

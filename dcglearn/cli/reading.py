@@ -140,15 +140,13 @@ class ConvertReading(LogReading):
         """Return a log of pairs or of rated lists."""
         if self.ratings:
             return dl.read_ratings(log, equal_groups=self.equal_groups, **self.options)
-        return dl.read_preferences(log, **self.options_of(log))
+        return dl.read_preferences(log, **self.options)
 
-    def options_of(self, log: Any) -> Fields:
-        """Return the options of reading a log's pairs, numbers as words for winners."""
-        if self.middle is None:
-            return self.options
-        from dcglearn.reading.winners import words_of_numbers
-
-        return {**self.options, "winner_words": words_of_numbers(log, self.middle, self.columns)}
+    @property
+    def options(self) -> Fields:
+        """The options of reading that are given, the middle as the meaning of winners."""
+        words = {} if self.middle is None else {"winner_words": float(self.middle)}
+        return super().options | words
 
 
 def read_llm(path: str, n_grades: int) -> Preferences:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from dcglearn.metrics.textbook_scores import textbook_scores
 OTHER = {"a": "b", "b": "a", "left": "right", "right": "left"}
 """The opposite of each meaning of a word for the winner."""
 
+AS_IT_IS = "As it is"
 GRADES = "With the grades reversed"
 WINNERS = "With the winners exchanged"
 SIDES = "With sides told the other way"
@@ -33,15 +34,6 @@ CHECKED_PAIRS = 5_000
 
 FEWEST_PAIRS = 10
 """Fewer judgements than this cannot contradict a metric more often than by chance."""
-
-
-class Thinned(Protocol):
-    """A log, in memory or in parts, of which a sample is checked."""
-
-    graded: bool
-
-    def thinned(self, n: int, /) -> PreferencePairs:
-        """Return about n pairs that stand for all."""
 
 
 def check_direction(
@@ -108,12 +100,12 @@ def warn_of_one_side(log: PreferencePairs, *, translated: bool) -> None:
     )
 
 
-def check_sense(log: Thinned, remedies: Mapping[str, str] = OF_ARRAYS) -> None:
+def check_sense(log: Any, remedies: Mapping[str, str] = OF_ARRAYS) -> None:
     """Raise UpsideDownError if textbook DCGs contradict a log far more often than chance would.
 
-    So they may contradict most of its raters. `remedies` say what mends each reversal. If sides can
-    be told the other way, the log's `swapped` says which pairs were shown with b first: these are
-    checked alone, too.
+    So they may contradict most of its raters. A sample of the log, which may be in parts, is
+    checked. `remedies` say what mends each reversal. If sides can be told the other way, the log's
+    `swapped` says which pairs were shown with b first: these are checked alone, too.
     """
     if not log.graded:
         return
@@ -130,23 +122,26 @@ def check_sense(log: Thinned, remedies: Mapping[str, str] = OF_ARRAYS) -> None:
     if name is None:
         return
 
-    # the verdicts of each reversal; grades are the largest minus each
+    # the log as it is and with each reversal; grades are the largest minus each
     lists = np.stack([pairs.preferred, pairs.other])
     first, second = np.where(lists < 0, lists, lists.max() - lists).astype(np.int8)
-    undone = {GRADES: pairs.changed(preferred=first, other=second).verdicts(textbooks)}
-    undone[WINNERS] = -verdicts
+    turned = pairs.changed(preferred=first, other=second).verdicts(textbooks)
+    readings = {AS_IT_IS: verdicts, GRADES: turned, WINNERS: -verdicts}
     if b_first is not None:
-        undone[SIDES] = np.where(b_first, -verdicts, verdicts)
+        readings[SIDES] = np.where(b_first, -verdicts, verdicts)
 
-    # those that make sense of it, best first
-    shares = {reversal: _best(pairs, one) for reversal, one in undone.items()}
-    best_first = sorted(shares, key=lambda reversal: -round(shares[reversal], 2))
+    # how much of it the best textbook DCG respects
+    best = {
+        reading: float(np.fmax.reduce(agreement(pairs, verdicts)[0], initial=0.0))
+        for reading, verdicts in readings.items()
+    }
+    best_first = sorted(remedies, key=lambda reversal: -round(best[reversal], 2))
     mended = ". ".join(
-        f"{one}, {shares[one]:.1%}: {remedies[one]}" for one in best_first if shares[one] > 0.5
+        f"{one}, {best[one]:.1%}: {remedies[one]}" for one in best_first if best[one] > 0.5
     )
     raise UpsideDownError(
-        f"{name} upside down: none of the textbook DCGs respects more than "
-        f"{_best(pairs, verdicts):.1%} of {len(pairs):,} preferences (chance: 50%). "
+        f"{name} upside down: none of the textbook DCGs respects more than {best[AS_IT_IS]:.1%} "
+        f"of {len(pairs):,} preferences (chance: 50%). "
         f"{mended or 'No reversal makes sense of it'}. As it is: as_is=True (--as-is)",
         see="upside-down",
     )
@@ -178,12 +173,11 @@ def _contradicted(log: PreferencePairs, verdicts: Grades, rows: Flags) -> bool:
 
     Contradicted means far more often than by chance, in a one-sided binomial test at .001.
     """
-    # those that textbooks tell apart
     rows = rows & (verdicts != 0).any(axis=0)
     if np.count_nonzero(rows) < FEWEST_PAIRS:
         return False
-    log = log[rows]
 
+    log = log[rows]
     shares, decided = agreement(log, verdicts[:, rows])
     worst, best = np.fmin.reduce(shares, initial=0.5), np.fmax.reduce(shares, initial=0.0)
     if best - 0.5 >= (0.5 - worst) / 2:
@@ -200,20 +194,14 @@ def agreement(log: PreferencePairs, verdicts: Grades) -> tuple[Floats, Floats]:
     """Return the shares of weight that M textbook DCGs respect, and those that they decide, (M,).
 
     Given their `verdicts`, shape (M, n). The first is the share of what a DCG decides, NaN if that
-    is under half.
+    is under half of what any decides, the second of the latter.
     """
     weight = weights_of(log)
     respected, decided = (verdicts > 0) @ weight, (verdicts != 0) @ weight
-    shares = respected / np.maximum(decided, 1e-300)
-    decided /= weight.sum()
-    return np.where(decided < 0.5, np.nan, shares), decided
-
-
-def _best(log: PreferencePairs, verdicts: Grades) -> float:
-    """Return the largest share of a log that one textbook DCG respects."""
-    told = (verdicts != 0).any(axis=0)
-    shares, _ = agreement(log[told], verdicts[:, told])
-    return float(np.fmax.reduce(shares, initial=0.0))
+    told = weight @ (verdicts != 0).any(axis=0)
+    return np.where(
+        decided < told / 2, np.nan, respected / np.maximum(decided, 1e-300)
+    ), decided / told
 
 
 def most_respected(log: PreferencePairs) -> float:

@@ -154,19 +154,17 @@ def numbers(
     return np.where(blank, missing or 0.0, values)
 
 
-def sides(words: Mapping[str, bool], remedy: str) -> Callable[..., Flags | None]:
-    """Return the reader of a column that tells whether b was shown first."""
-
-    def read(_: str, column: pl.Series, refusals: Refusals) -> Flags | None:
-        texts = text(column).str.to_lowercase()
-        if (texts == "").all():
-            return None
-        flags = texts.replace_strict(words, default=None, return_dtype=pl.Boolean)
-        remedy_of_words = f"{remedy}, or replace_strict its words"
-        refusals.add(flags.is_null(), f"{column.name} is", remedy_of_words, texts)
-        return flags.fill_null(False).to_numpy()
-
-    return read
+def flags(
+    _: str, column: pl.Series, refusals: Refusals, *, words: Mapping[str, bool], remedy: str
+) -> Flags | None:
+    """Return whether b was shown first, as words say it."""
+    texts = text(column).str.to_lowercase()
+    if (texts == "").all():
+        return None
+    values = texts.replace_strict(words, default=None, return_dtype=pl.Boolean)
+    remedy += ", or replace_strict its words"
+    refusals.add(values.is_null(), f"{column.name} is", remedy, texts)
+    return values.fill_null(False).to_numpy()
 
 
 def documents(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | None:
@@ -217,7 +215,7 @@ READERS: dict[str, Callable[..., Any]] = {
     ),
     "rating": partial(numbers, words=RATINGS),
     "documents": documents,
-    "flag": sides(SWAPPED, "write true where b was shown first, else false"),
-    "side": sides(SHOWN_FIRST, "name the list that was shown first, a or b"),
+    "flag": partial(flags, words=SWAPPED, remedy="write true where b was shown first, else false"),
+    "side": partial(flags, words=SHOWN_FIRST, remedy="name the list that was shown first, a or b"),
 }
 """The reader of each kind of column, but for grades, winners, systems and scales."""

@@ -14,9 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Flags, Floats, InputError
-from dcglearn.reading.columns import find, own_names
-from dcglearn.reading.contract import JUDGEMENT
-from dcglearn.reading.tables import Refusals, table_of
+from dcglearn.reading.tables import Refusals
 from dcglearn.reading.texts import text
 
 A, B, TIE, OPEN, LEFT, RIGHT, BAD = range(7)
@@ -73,23 +71,18 @@ def own_words(given: Mapping[Any, str] | str | None) -> dict[str, tuple[int, flo
                 "right for what was shown there; a:2 has the strength 2; for a column of strengths "
                 "see the recipe 'Numbers with commas, names with blanks'"
             ) from error
-        words[_word(str(word).strip()).lower()] = code, amount
+        whole = re.sub(r"^(-?[0-9]+)\.0+$", r"\1", str(word).strip())
+        words[whole.lower()] = code, amount
     return words
 
 
-def words_of_numbers(
-    log: Any, middle: float, columns: Mapping[str, str] | str | None = None
-) -> dict[str, str]:
-    """Return what the numbers of a log's winners mean: larger than the middle is b, equal a tie.
+def words_of_numbers(texts: pl.Series, middle: float) -> dict[str, str]:
+    """Return what numbers among winners mean: larger than the middle is b, equal to it a tie.
 
     The strength of a preference is the distance from the middle.
     """
-    table = table_of(log)
-    contract = {"winner": JUDGEMENT["winner"]}
-    own = {role: name for role, name in own_names(columns).items() if role == "winner"}
-    winner = table.frame[find(table.frame.columns, contract, own)["winner"][0]]
     words = {}
-    for word in text(winner).unique():
+    for word in texts.unique():
         with contextlib.suppress(ValueError):
             distance = float(word) - middle
             side = "b" if distance > 0 else "a"
@@ -97,25 +90,22 @@ def words_of_numbers(
     return words
 
 
-def _word(winner: str) -> str:
-    """Return a whole number without its point."""
-    return re.sub(r"^(-?[0-9]+)\.0+$", r"\1", winner)
-
-
 def winners_of(
     column: pl.Series,
     systems: Sequence[pl.Series],
-    given: Mapping[Any, str] | str | None,
+    given: Mapping[Any, str] | str | float | None,
     refusals: Refusals,
 ) -> Winners:
     """Return the winners of a column; note the rows of other words.
 
+    Given a number, winners are numbers, and it is their middle.
+
     Where a row names the systems of its lists, the name of one of the two is the winner, whatever
     else the word may mean.
     """
-    own = own_words(given)
-    known = {word: (code, 1.0) for word, code in WORDS.items()} | own
     texts = text(column).str.replace(r"^(-?[0-9]+)\.0+$", "${1}")
+    own = own_words(words_of_numbers(texts, given) if isinstance(given, float) else given)
+    known = {word: (code, 1.0) for word, code in WORDS.items()} | own
     lower = texts.str.to_lowercase()
     code_of = {word: code for word, (code, _) in known.items()}
     codes = lower.replace_strict(code_of, default=BAD, return_dtype=pl.Int8).to_numpy()
