@@ -215,6 +215,7 @@ def learn_answers(
     """
     _check(source, outputs, trust, curves.prior)
     answers = dl.io.read_answers(source.file, **source.options)
+    say_reading(answers.recognised)
     _write(
         dl.learn_from_answers(
             answers, curves.direct(answers), baseline=trust.baseline, random_state=trust.seed

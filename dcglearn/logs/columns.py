@@ -107,9 +107,8 @@ class Columns:
     # whether it is used even if upside down
     as_is: bool = False
 
-    # what the reader left out, counted and recognised
+    # what the reader left out and recognised
     dropped: Counts = field(default_factory=dict)
-    counted: Counts = field(default_factory=dict)
     recognised: Any = None
 
     def __post_init__(self) -> None:

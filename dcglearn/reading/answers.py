@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Self, TypeAlias
+from functools import cached_property, partial
+from typing import Any, Self, TypeAlias, Unpack
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
     EMPTY,
     Counts,
@@ -22,13 +23,11 @@ from dcglearn.foundation.validation import (
     PathLike,
 )
 from dcglearn.logs.unique_rows import numbered
-from dcglearn.reading.columns import own_names
 from dcglearn.reading.contract import ANSWER
-from dcglearn.reading.pairs import readable
+from dcglearn.reading.options import ListOptions
+from dcglearn.reading.pairs import checked_columns, readable
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.scale import Scale, fitted
-from dcglearn.reading.tables import Table
-from dcglearn.reading.values import values_of
+from dcglearn.reading.recognised import Recognised
 
 AnswerPairs: TypeAlias = tuple[Indices, Indices, Floats]
 """Comparisons of answers: rows of the right and of the wrong ones, weights; shape (m,) each."""
@@ -49,7 +48,7 @@ class Answers:
     n_grades: int
     grade_names: tuple[str, ...] | None = None
     dropped: Counts = field(default_factory=dict)
-    counted: Counts = field(default_factory=dict)
+    recognised: Recognised | None = None
 
     def __len__(self) -> int:
         return len(self.lists)
@@ -89,14 +88,11 @@ class Answers:
         m: a question with m answers counts as m - 1. How hard it is cancels (conditional logistic
         regression; Chamberlain 1980).
         """
-        import polars as pl
-
-        rows = pl.DataFrame({"question": self.number, "right": np.arange(len(self))})
+        rows = pl.DataFrame({"question": self.number}).with_row_index("row")
         rows = rows.filter(pl.Series(self.varied))
-        wrong = rows.rename({"right": "wrong"})
-        both = rows.join(wrong, on="question", maintain_order="left_right")
+        both = rows.join(rows, on="question", maintain_order="left_right")
         size = np.bincount(self.number)[both["question"].to_numpy()]
-        return self._pairs(both["right"].to_numpy(), both["wrong"].to_numpy(), 2 / size)
+        return self._pairs(both["row"].to_numpy(), both["row_right"].to_numpy(), 2 / size)
 
     @cached_property
     def across_questions(self) -> AnswerPairs:
@@ -119,8 +115,8 @@ class Answers:
 
     def preferences(self, *pairs: AnswerPairs) -> Preferences:
         """Return comparisons, by default those within questions, as preferences by question."""
-        joined = zip(*(pairs or [self.within_questions]), strict=True)
-        right, wrong, weight = map(np.concatenate, joined)
+        columns = pairs or [self.within_questions]
+        right, wrong, weight = map(np.concatenate, zip(*columns, strict=True))
         log = Preferences(
             self.lists[right],
             self.lists[wrong],
@@ -129,36 +125,34 @@ class Answers:
             weight=weight,
             query=self.question[right],
         )
-        return log.changed(dropped=dict(self.dropped), counted=dict(self.counted))
+        return log.changed(dropped=self.dropped, recognised=self.recognised)
 
     def __repr__(self) -> str:
         n_grades = number_of(self.n_grades, "grades")
         return f"Answers({number_of(len(self), 'answers')}, depth {self.depth}, {n_grades})"
 
 
+@spelled_out(ListOptions)
 def read_answers(
     log: Any,
     n_grades: int | None = None,
     *,
-    depth: int | None = None,
-    scale: Sequence[Any] | str | None = None,
-    columns: Mapping[str, str] | str | None = None,
     skip_bad: PathLike | None = None,
+    **options: Unpack[ListOptions],
 ) -> Answers:
     """Read answers that a machine gave to questions: the list of each, and whether it is right.
 
-    A line is ``{"question": "q1", "list": [2, 0, 1], "right": true, "configuration": "top 3"}``, in
-    any format that `read_preferences` reads; lists may differ in length, and the configuration may
-    be missing. An empty list, ``[]``, is a question asked without any passage (closed book): it
-    counts where the question has other rows, and is left out and counted where it has none. Columns
-    may also be called question: query, qid; list: grades, results; right: correct, score, outcome,
-    holding true or false, right or wrong, or a score from 0 to 1; configuration: config, system,
-    retriever. Raises InputError if a row is bad (the message names file, row, value and remedy),
-    all lists are empty, or all answers are equally right.
+    A line is ``{"question": "q1", "list": [2, 0, 1], "right": true}``, in any format that
+    `read_preferences` reads; lists may differ in length. An empty list, ``[]``, is a question asked
+    without any passage (closed book): it counts where the question has other rows, and is left out
+    and counted where it has none. Columns may also be called question: query, qid; list: grades,
+    results; right: correct, score, outcome, holding true or false, right or wrong, or a score from
+    0 to 1. Raises InputError if a row is bad (the message names file, row, value and remedy), all
+    lists are empty, or all answers are equally right.
 
     Parameters
     ----------
-    log, n_grades, depth, scale, columns, skip_bad
+    log, n_grades, depth, pad, scale, columns, skip_bad
         As in `read_preferences`.
 
     See Also
@@ -176,19 +170,12 @@ def read_answers(
     >>> answers.preferences().preferred.tolist()
     [[2, 0]]
     """
-
-    def read(table: Table) -> tuple[str, dict[str, Any], Scale]:
-        _, values, levels, refusals = values_of(table, ANSWER, own_names(columns), scale, n_grades)
-        refusals.check()
-        return table.name, values, levels
-
-    (name, values, levels), dropped = readable(log, read, skip_bad)
-    configurations = set(values.get("configuration", ())) - {""}
-    counted = {"configurations": len(configurations)} if configurations else {}
+    read = partial(checked_columns, contract=ANSWER, n_grades=n_grades, **options)
+    (name, values, scale, recognised), dropped = readable(log, read, skip_bad)
 
     # lists end with their last known grade, but for a first unknown one
-    lists = fitted([values["list"]], depth, pad=False)[0]
-    is_above = np.cumsum(lists[:, ::-1] >= 0, axis=1)[:, ::-1] > 0
+    lists = values["list"]
+    is_above = np.logical_or.accumulate(lists[:, ::-1] >= 0, axis=1)[:, ::-1]
     is_above[:, 0] = True
     lists = np.where(is_above, lists, np.int8(EMPTY))
 
@@ -202,5 +189,6 @@ def read_answers(
         problem = "all are equally right" if kept.any() else "all lists are empty (closed book)"
         raise InputError(f"{name}: {problem}, so nothing tells lists apart; add other answers")
 
-    size = levels.n_grades or max(int(lists.max()) + 1, 2)
-    return Answers(lists[kept], right[kept], question[kept], size, levels.names, dropped, counted)
+    size = scale.n_grades or max(int(lists.max()) + 1, 2)
+    columns = lists[kept], right[kept], question[kept]
+    return Answers(*columns, size, scale.names, dropped, recognised)

@@ -83,7 +83,6 @@ ANSWER: Contract = {
     "question": Role("name", f"question {QUERY}", required=True),
     "list": replace(RATED_LIST["list"], may_be_empty=True),
     "right": Role("share", "right correct score outcome", required=True),
-    "configuration": Role("label", "configuration config system retriever"),
     "scale": JUDGEMENT["scale"],
 }
 """The columns of a machine's answer to a question."""

@@ -15,7 +15,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Counts, Flags, Grades, InputError, PathLike, listed
 from dcglearn.logs.sides import Sides
 from dcglearn.reading.columns import own_names, refuse_unused_order, unused
-from dcglearn.reading.contract import JUDGEMENT, RATED_LIST, Contract, plain
+from dcglearn.reading.contract import JUDGEMENT, Contract, plain
 from dcglearn.reading.direction import check_direction
 from dcglearn.reading.options import ListOptions
 from dcglearn.reading.preferences import Preferences
@@ -142,14 +142,14 @@ def judgements_of(
     return PairColumns(values, codes, swapped, scale, recognised, sides)
 
 
-def rated_lists(
-    table: Table, n_grades: int | None = None, **options: Unpack[ListOptions]
+def checked_columns(
+    table: Table, contract: Contract, n_grades: int | None = None, **options: Unpack[ListOptions]
 ) -> tuple[str, dict[str, Any], Scale, Recognised]:
-    """Return the name of a table, its rated lists by column, their scale, and what was recognised.
+    """Return the name of a table, its values by role, their scale, and what was recognised.
 
-    Options are those of `read_ratings`.
+    Options and errors are those of `read_preferences`.
     """
-    values, scale, recognised, refusals = columns_of(table, RATED_LIST, n_grades, **options)
+    values, scale, recognised, refusals = columns_of(table, contract, n_grades, **options)
     refusals.check()
     _remark_rejected(table.frame, recognised, refusals)
     return table.name, values, scale, recognised

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import Fields, Grades, InputError, PathLike, PolarsFrame
-from dcglearn.logs.columns import COLUMNS, ColumnValues
+from dcglearn.logs.columns import ColumnValues
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.reading import MetricLike, read_metric
 from dcglearn.reading.contract import JUDGEMENT
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from dcglearn.reading.recognised import Recognised
 
 
-class Preferences(PreferencePairs, Shown):
+class Preferences(PreferencePairs):
     """Pairs of graded lists, the first preferred to the second, with optional columns.
 
     Raises InputError if shapes differ, a grade is outside the scale, or a weight is not positive
@@ -67,8 +66,6 @@ class Preferences(PreferencePairs, Shown):
     ----------
     dropped : dict of str to int
         What a reader left out, and how often.
-    counted : dict of str to int
-        What a reader counted without leaving it out, such as documents without a judgement.
     ratings : RatingCounts or None
         For a log of rated lists, how often each list got each rating in each group; see
         `noise_ceiling`.
@@ -91,16 +88,6 @@ class Preferences(PreferencePairs, Shown):
     """
 
     recognised: Recognised | None
-
-    @property
-    def pictures(self) -> list[Fields]:
-        """Mean grade at each position."""
-        if not self.graded or not len(self):
-            return []
-        sides = {"preferred": self.preferred, "other": self.other}
-        lines = {name: np.maximum(lists, 0).mean(axis=0).tolist() for name, lists in sides.items()}
-        ticks = [str(k + 1) for k in range(self.depth)]
-        return [{"title": "mean grade by position", "ticks": ticks, "lines": lines}]
 
     @classmethod
     @spelled_out(ColumnValues)
@@ -126,15 +113,13 @@ class Preferences(PreferencePairs, Shown):
                 f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)"
             )
 
-        # number the documents, and look for a list with others
-        documents, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
+        # number the documents, and name the first list with others
+        documents, codes = np.unique([first, second], return_inverse=True)
         codes = codes.reshape(2, *first.shape)
-        wrong = (np.sort(codes, axis=-1) != np.arange(first.shape[1])).any(axis=-1)
-
-        # name the first wrong one
-        if wrong.any():
-            side, row = np.argwhere(wrong)[0]
-            shown = ", ".join(str(x) for x in (first, second)[side][row])
+        wrong = np.argwhere((np.sort(codes) != np.arange(first.shape[1])).any(axis=2))
+        if len(wrong):
+            side, row = wrong[0]
+            shown = ", ".join(map(str, documents[codes[side, row]]))
             raise InputError(
                 f"{('preferred', 'other')[side]}[{row}] = [{shown}]: every list must rank the same "
                 f"{first.shape[1]} documents once each, and the log names {len(documents)}; "
@@ -142,8 +127,8 @@ class Preferences(PreferencePairs, Shown):
             )
 
         # the numbers stand for grades
-        log = cls(codes[0], codes[1], n_grades=len(documents), **columns)
-        return log.changed(documents=tuple(str(document) for document in documents))
+        log = cls(*codes, n_grades=len(documents), **columns)
+        return log.changed(documents=tuple(map(str, documents)))
 
     def verdicts(self, metric: MetricLike | Metric) -> Grades:
         """Return 1 where a metric scores a pair's first list higher, -1 the second, 0 a tie; (n,).
@@ -164,18 +149,16 @@ class Preferences(PreferencePairs, Shown):
                 "a log of ungraded documents has no file format; keep the rankings it came from"
             )
 
-        # columns, without those that files hold in another way
-        names = [name for name in COLUMNS if name not in ("tie", "docs")]
-        table: Fields = {name: getattr(self, name) for name in names}
+        # the preferred list is a
+        winner = np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a")
+        table: Fields = {**vars(self), "a": self.preferred, "b": self.other, "winner": winner}
+
+        # what both lists have
         if self.docs is not None:
             table["docs_a"], table["docs_b"] = self.docs.T
         if self.ratings is not None:
             table["ratings_a"], table["ratings_b"] = self.ratings.texts[self.units].T
-
-        # the preferred list is a
-        winner = np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a")
-        lists = {"a": self.preferred, "b": self.other}
-        return log_frame({**lists, "winner": winner, **table}, self.grade_names, self.n_grades)
+        return log_frame(table, self.grade_names, self.n_grades)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the log beside `path` and rename it, as Parquet or as JSON lines.
@@ -196,30 +179,23 @@ def log_frame(
 ) -> PolarsFrame:
     """Return the columns of a log by role as a table that `read_preferences` reads.
 
-    `names` and `n_grades` are what is known of its scale.
+    `names` and `n_grades` are what is known of its scale; values of other names are left out.
     """
     import polars as pl
 
     from dcglearn.reading.scale import counts_of, stray_grade
 
     # columns by their first names
-    columns: Fields = {}
-    for role, about in JUDGEMENT.items():
-        values = table.get(role)
-        if values is None:
-            continue
-        if about.kind == "grades":
-            values = pl.Series(values.astype(np.int64)).arr.to_list()
-        elif about.kind == "documents":
-            values = pl.Series(values.tolist(), dtype=pl.String).str.split("\t")
-        columns[about.names.split()[0]] = values
+    named = {about.names.split()[0]: table.get(role) for role, about in JUDGEMENT.items()}
+    frame = pl.DataFrame({name: values for name, values in named.items() if values is not None})
+    frame = frame.with_columns(
+        pl.col("a", "b").arr.to_list().cast(pl.List(pl.Int64)),
+        pl.col("^docs_[ab]$").str.split("\t"),
+    )
 
     # the scale, where the lists do not show it
-    frame = pl.DataFrame(columns)
-    scale = n_grades if names is None else list(names)
-    if names is None:
-        lists = table["a"], table["b"]
-        shows = max(int(grades.max(initial=0)) for grades in lists) + 1
-        if stray_grade(counts_of(lists)) is None and n_grades in (None, shows):
-            scale = None
-    return frame if scale is None else frame.with_columns(pl.lit(scale).alias("scale"))
+    counts = counts_of((table["a"], table["b"]))
+    shown = int(np.flatnonzero(counts).max(initial=0)) + 1
+    if names is None and n_grades in (None, shown) and stray_grade(counts) is None:
+        return frame
+    return frame.with_columns(scale=pl.lit(n_grades if names is None else list(names)))

@@ -39,55 +39,56 @@ def pairs_of_ratings(
         )
 
     # compare the lists of each block, a group or a segment of one
-    columns = [numbered(table[role]) for role in WITHIN if role in table]
-    one = np.zeros(len(table["list"]), dtype=np.intp)
-    blocks, line, block = unique_rows(np.column_stack([*columns, one]))
-    counts = _counts(table, block)
+    numbers = {role: numbered(table[role]) for role in WITHIN if role in table}
+    group = numbers.get("group", np.zeros(len(table["list"]), dtype=np.intp))
+    block = unique_rows(np.column_stack([group, *numbers.values()]))[2]
+    counts, line = _counts(table, block)
     preferred, other, weight = _compared(name, counts)
     if not len(weight):
-        reason = _why_no_pair(len(counts.lists), table["rating"])
-        raise InputError(f"{name}: {reason}, so no list is preferred to another")
+        raise InputError(
+            f"{name}: no two different lists of one group have different ratings, so no list is "
+            "preferred to another"
+        )
 
     # the weight of a pair, or its share of the weight of its group
-    start = np.unique(counts.unit, return_index=True)[1]
-    block = counts.group[start][preferred]
-    outer = blocks[:, 0] if "group" in table else np.zeros(len(blocks), dtype=np.intp)
-    group = outer[block]
+    first, second = line[preferred], line[other]
+    of_pair = group[first]
     if equal_groups:
-        weight = weight / np.bincount(group, weight)[group]
+        weight = weight / np.bincount(of_pair, weight)[of_pair]
 
     # the log
-    lists, number = counts.lists, counts.list[start]
-    labels = {role: table[role][line][block] for role in WITHIN if role in table}
+    lists = table["list"]
     pairs = Preferences(
-        lists[number[preferred]],
-        lists[number[other]],
+        lists[first],
+        lists[second],
         n_grades=scale.n_grades or int(max(lists.max(), 0)) + 1,
-        weight=weight,
-        rater=labels.get("group"),
         grade_names=scale.names,
-        segment=labels.get("segment"),
+        weight=weight,
+        rater=table["group"][first] if "group" in table else None,
+        segment=table["segment"][first] if "segment" in table else None,
     )
 
     # what was left out
-    dropped = _left_out(counts, outer[counts.group])
-    if "group" in table:
-        dropped["groups without a pair"] = size_of(outer) - len(np.unique(group))
+    dropped = _left_out(counts, group[line[counts.unit]])
+    dropped["groups without a pair"] = size_of(group) - len(np.unique(of_pair))
     dropped = {reason: n for reason, n in dropped.items() if n}
     return pairs.changed(rated=counts, units=np.column_stack([preferred, other]), dropped=dropped)
 
 
-def _counts(table: Fields, block: Indices) -> RatingCounts:
-    """Return how often each list got each rating, ordered by block, list and rating."""
-    _, line, number = unique_rows(packed(table["list"]))
-    units, _, unit = unique_rows(np.column_stack([block, number]))
+def _counts(table: Fields, block: Indices) -> tuple[RatingCounts, Indices]:
+    """Return how often each list got each rating, and the first line of each unit.
+
+    The counts are ordered by block, list and rating.
+    """
+    _, of_list, number = unique_rows(packed(table["list"]))
+    units, line, unit = unique_rows(np.column_stack([block, number]))
     ratings, rank = np.unique(table["rating"], return_inverse=True)
     cells, _, cell = unique_rows(np.column_stack([unit, rank]))
     weight = np.bincount(cell, table.get("weight")).astype(np.float64)
 
     unit, rank = cells.T
     block, number = units[unit].T
-    return RatingCounts(table["list"][line], block, number, unit, ratings[rank], weight)
+    return RatingCounts(table["list"][of_list], block, number, unit, ratings[rank], weight), line
 
 
 def _compared(name: str, counts: RatingCounts) -> tuple[Indices, Indices, Floats]:
@@ -148,25 +149,18 @@ def _crossed(rows: Indices, start: Indices, size: Indices) -> tuple[Indices, Ind
 
 def _left_out(counts: RatingCounts, group: Indices) -> Counts:
     """Return the numbers of pairs of lines, in one group, that are no preference."""
-    weight, block = counts.weight, counts.group
-    of_rating = np.column_stack([block, numbered(counts.rating)])
-    rated = np.bincount(unique_rows(of_rating)[2], weight)
-    whole, within, lists = (
-        (np.bincount(x, weight) ** 2).sum() for x in (group, block, counts.unit)
-    )
+
+    def n_pairs(*keys: Any) -> float:
+        """Return how many pairs of lines have equal keys."""
+        n = np.bincount(unique_rows(np.column_stack(keys))[2], counts.weight)
+        return float((n * (n - 1)).sum()) / 2
+
+    block, unit, rating = counts.group, counts.unit, counts.rating
     return {
-        "pairs of different segments": round((whole - within) / 2),
-        "pairs of equal lists": round((lists - (weight**2).sum()) / 2),
-        "pairs rated equally": round(np.maximum(rated * (rated - 1) / 2, 0).sum()),
+        "pairs of different segments": round(n_pairs(group) - n_pairs(block)),
+        "pairs of equal lists": round(n_pairs(unit) - n_pairs(unit, rating)),
+        "pairs rated equally": max(round(n_pairs(block, rating)), 0),
     }
-
-
-def _why_no_pair(n_lists: int, rating: Floats) -> str:
-    if n_lists == 1:
-        return "every line has the same list"
-    if (rating == rating[0]).all():
-        return f"every rating is {rating[0]:g}"
-    return "no two different lists of one group have different ratings"
 
 
 def with_ratings(log: Preferences, texts: NDArray[Any]) -> Preferences:
@@ -204,13 +198,9 @@ def _parsed(text: str) -> Floats:
     """Return the ratings and numbers in a text such as ``2:1 4:12``, shape (m, 2), or refuse it."""
     try:
         counts = np.array([part.split(":") for part in text.split()], dtype=np.float64)
+        _, number = counts.T
     except ValueError:
-        counts = np.empty(0)
-    if (
-        counts.ndim != 2
-        or counts.shape[1] != 2
-        or not np.isfinite(counts).all()
-        or (counts[:, 1] <= 0).any()
-    ):
+        number = np.zeros(1)
+    if not (number > 0).all() or not np.isfinite(counts).all():
         raise InputError(f"{text!r} is no count of ratings such as '2:1 4:12' (rating:number)")
     return counts

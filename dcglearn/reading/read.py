@@ -19,6 +19,7 @@ from dcglearn.foundation.validation import (
     is_frame,
     is_records,
 )
+from dcglearn.reading.contract import QUESTION, RATED_LIST
 from dcglearn.reading.options import JudgementOptions, ListOptions
 from dcglearn.reading.preferences import Preferences, log_frame
 
@@ -169,11 +170,11 @@ def read_ratings(
     ([[2, 0]], [[0, 2]])
     """
     from dcglearn.reading.direction import check_direction
-    from dcglearn.reading.pairs import rated_lists, readable
+    from dcglearn.reading.pairs import checked_columns, readable
     from dcglearn.reading.ratings import pairs_of_ratings
 
-    rated, dropped = readable(log, partial(rated_lists, n_grades=n_grades, **options), skip_bad)
-    name, values, scale, recognised = rated
+    read = partial(checked_columns, contract=RATED_LIST, n_grades=n_grades, **options)
+    (name, values, scale, recognised), dropped = readable(log, read, skip_bad)
     pairs = pairs_of_ratings(name, values, scale, equal_groups=equal_groups)
     if not as_is:
         check_direction(pairs, {})
@@ -202,12 +203,10 @@ def read_questions(log: Any, n_grades: int | None = None, **options: Unpack[List
     >>> dl.read_questions([{"a": [2, 0], "b": [0, 1]}]).tolist()
     [[[2, 0], [0, 1]]]
     """
-    from dcglearn.reading.contract import QUESTION
-    from dcglearn.reading.pairs import columns_of
+    from dcglearn.reading.pairs import checked_columns
     from dcglearn.reading.tables import table_of
 
-    values, *_, refusals = columns_of(table_of(log), QUESTION, n_grades, **options)
-    refusals.check()
+    _, values, *_ = checked_columns(table_of(log), QUESTION, n_grades, **options)
     return np.stack([values["a"], values["b"]], axis=1)
 
 

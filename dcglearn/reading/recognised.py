@@ -34,11 +34,7 @@ class Recognised(Finding):
     @property
     def sentence(self) -> str:
         """The columns, those that are not used, and the winners, in words."""
-        used = [name if role == name else f"{name} ({role})" for role, name in self._names.items()]
-        parts = [f"the columns used are {', '.join(used)}"]
-        if self.ignored:
-            parts.append(f"not used: {listed(self.ignored)}")
-        return "; ".join([*parts, self.winners] if self.words else parts)
+        return "; ".join(self._taken) or "all columns have their usual names, and are used"
 
     @property
     def winners(self) -> str:
@@ -53,14 +49,18 @@ class Recognised(Finding):
     @property
     def lines(self) -> Sequence[str]:
         """Columns of other names and those that are not used, winners, and remarks, a line each."""
-        taken = [
+        return [*self._taken, *(f"remark: {remark}" for remark in self.remarks)]
+
+    @property
+    def _taken(self) -> list[str]:
+        """What columns and winners were taken for, a line each."""
+        named = [
             f"{role} = {name}" for role, name in self._names.items() if plain(role) != plain(name)
         ]
-        columns = [", ".join(taken)] if taken else []
+        columns = [", ".join(named)] if named else []
         columns += [f"not used: {listed(self.ignored)}"] if self.ignored else []
         lines = [f"columns: {'; '.join(columns)}"] if columns else []
-        lines += [self.winners] if self.words else []
-        return [*lines, *(f"remark: {remark}" for remark in self.remarks)]
+        return [*lines, self.winners] if self.words else lines
 
     @property
     def table(self) -> PolarsFrame:

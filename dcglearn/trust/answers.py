@@ -205,7 +205,6 @@ def learn_from_answers(
         "answers": len(answers),
         "questions": _n_different(answers.number),
         "right": f"{answers.right.mean():.1%}",
-        **answers.counted,
     }
     facts |= {f"left out, {reason}": n for reason, n in answers.dropped.items()}
 

@@ -99,8 +99,11 @@ def test_a_dry_run_prints_what_was_recognised(dcglearn, tmp_path):
     )
     status, out, err = dcglearn("learn", path, "--dry-run")
     assert (status, err) == (0, "")
-    assert "The columns used are " in out and "not used" not in out
-    assert "left_1 .. left_2 (a), right_1 .. right_2 (b), label (winner)" in out
+    assert (
+        "Columns: query = topic, a = left_1 .. left_2, b = right_1 .. right_2, winner = label"
+        in out
+        and "not used" not in out
+    )
     lines = [line.split() for line in out.splitlines()]
     for words in ("column left_1 .. left_2 a", "column label winner", "column topic query"):
         assert words.split() in lines

@@ -105,8 +105,7 @@ def test_ratings_formats_and_aliases(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (RATED * 3, {}, "x.jsonl: every line has the same list"),
-        (RATED + '{"list": [0, 0], "rating": 4}\n', {}, "x.jsonl: every rating is 4"),
+        (RATED * 3, {}, "x.jsonl: no two different lists of one group have different ratings"),
         (RATED, {"equal_groups": True}, "equal_groups needs a group on every line"),
         (RATED + '{"list": [1, 1], "rating": null}\n', {}, "row 2: rating is missing"),
         (RATED + '{"list": [1, 1], "rating": "many"}\n', {}, "row 2: rating is 'many'"),
