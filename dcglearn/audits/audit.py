@@ -32,8 +32,8 @@ from dcglearn.foundation.validation import Fields
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metrics.reading import BASELINE, MetricLike
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import OpenLog
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.coins import check_log
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.llm import llm_dcg

@@ -22,8 +22,8 @@ from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import MetricLike, read_metric
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import PartedLog
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.coins import check_log
 
 P = ParamSpec("P")

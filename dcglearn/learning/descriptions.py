@@ -411,7 +411,7 @@ def fit_of(learner: Any) -> DirectFit | None:
 def cautions_of(log: Any, fit: Fit) -> list[str]:
     """Return the remarks of a log's reader, and the fit's cautions, for reports."""
     recognised = getattr(log, "recognised", None)
-    return [*getattr(recognised, "remarks", ()), *fit.cautions]
+    return [*getattr(recognised, "notes", ()), *fit.cautions]
 
 
 def warn_of(fit: Fit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3) -> None:

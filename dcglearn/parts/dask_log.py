@@ -34,9 +34,9 @@ from dcglearn.parts.parquet_pieces import (
     supersede,
 )
 from dcglearn.parts.parted_log import OfPart, PartedLog, checked_scale, facts_of, on_scale
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.options import ReadingOptions
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 
 if TYPE_CHECKING:
     from distributed import Client, Future

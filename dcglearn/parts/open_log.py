@@ -10,8 +10,8 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parted_log import PartedLog
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences, read_preferences
 
 Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 
@@ -42,6 +42,8 @@ def opened_log(
                 "processes"
             )
         if is_path(log):
+            from dcglearn.reading.read import read_preferences
+
             yield read_preferences(log, n_grades, **options)
         else:
             yield as_preferences(log, n_grades)

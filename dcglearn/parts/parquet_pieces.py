@@ -133,7 +133,7 @@ def reasons_of_parts(parts: Iterable[PolarsFrame]) -> Grades:
     """Return why rows of a log in parts do not count, given their `MARKS`; see `reasons_of`."""
     import polars as pl
 
-    from dcglearn.reading.pairs import reasons_of
+    from dcglearn.reading.read import reasons_of
     from dcglearn.reading.texts import text
 
     texts = [pl.DataFrame([text(column) for column in part]) for part in parts]
@@ -189,7 +189,7 @@ def read_piece(piece: Piece, options: Fields) -> Preferences:
 
 def preferences_of(table: Any, options: Fields, reasons: Grades | None = None) -> Preferences:
     """Return the log in a table, with the columns that learners use; see `log_of`."""
-    from dcglearn.reading.pairs import judgements_of, log_of
+    from dcglearn.reading.read import judgements_of, log_of
 
     kept = {name: value for name, value in options.items() if name not in ("as_is", "skip_bad")}
     if kept.get("n_grades") is None:

@@ -26,8 +26,8 @@ from dcglearn.logs.columns import ties_of, ways_of, weights_of
 from dcglearn.logs.unique_rows import numbered, size_of, unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.raters.repeats import ShownBothWays, shown_both_ways, units
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.resampling import bootstrap_counts
 
 

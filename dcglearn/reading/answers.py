@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self, TypeAlias, Unpack
 
 import numpy as np
@@ -25,8 +25,8 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.unique_rows import numbered
 from dcglearn.reading.contract import ANSWER
 from dcglearn.reading.options import ListOptions
-from dcglearn.reading.pairs import checked_columns, readable
 from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.read import read_table, rows_of
 from dcglearn.reading.recognised import Recognised
 
 AnswerPairs: TypeAlias = tuple[Indices, Indices, Floats]
@@ -170,8 +170,10 @@ def read_answers(
     >>> answers.preferences().preferred.tolist()
     [[2, 0]]
     """
-    read = partial(checked_columns, contract=ANSWER, n_grades=n_grades, **options)
-    (name, values, scale, recognised), dropped = readable(log, read, skip_bad)
+    read, dropped = read_table(
+        log, rows_of, skip_bad, contract=ANSWER, n_grades=n_grades, **options
+    )
+    values, scale = read.values, read.scale
 
     # lists end with their last known grade, but for a first unknown one
     lists = values["list"]
@@ -187,8 +189,8 @@ def read_answers(
         dropped["closed-book answers to questions without another line"] = int((~kept).sum())
     if not kept.any() or np.ptp(right[kept]) == 0:
         problem = "all are equally right" if kept.any() else "all lists are empty (closed book)"
-        raise InputError(f"{name}: {problem}, so nothing tells lists apart; add other answers")
+        raise InputError(f"{read.name}: {problem}, so nothing tells lists apart; add other answers")
 
     size = scale.n_grades or max(int(lists.max()) + 1, 2)
     columns = lists[kept], right[kept], question[kept]
-    return Answers(*columns, size, scale.names, dropped, recognised)
+    return Answers(*columns, size, scale.names, dropped, read.recognised)

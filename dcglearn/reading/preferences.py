@@ -127,7 +127,7 @@ class Preferences(PreferencePairs):
             )
 
         # the numbers stand for grades
-        log = cls(*codes, n_grades=len(documents), **columns)
+        log = cls(codes[0], codes[1], n_grades=len(documents), **columns)
         return log.changed(documents=tuple(map(str, documents)))
 
     def verdicts(self, metric: MetricLike | Metric) -> Grades:

@@ -1,30 +1,52 @@
-"""Public readers of logs: preferences, rated lists, and pairs that could be judged."""
+"""Readers of logs: preferences, rated lists, and pairs that could be judged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.files import refuse_existing
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.signatures import spelled_out
-from dcglearn.foundation.validation import (
-    Counts,
-    Grades,
-    InputTypeError,
-    PathLike,
-    PolarsFrame,
-    is_frame,
-    is_records,
-)
-from dcglearn.reading.contract import QUESTION, RATED_LIST
+from dcglearn.foundation.validation import Counts, Flags, Grades, InputError, PathLike, listed
+from dcglearn.logs.sides import Sides
+from dcglearn.reading.columns import own_names, refuse_unused_order, unused
+from dcglearn.reading.contract import JUDGEMENT, QUESTION, RATED_LIST, Contract, plain
+from dcglearn.reading.direction import check_direction
 from dcglearn.reading.options import JudgementOptions, ListOptions
 from dcglearn.reading.preferences import Preferences, log_frame
+from dcglearn.reading.ratings import pairs_of_ratings, with_ratings
+from dcglearn.reading.recognised import Recognised
+from dcglearn.reading.scale import Scale, fitted
+from dcglearn.reading.tables import BadRowsError, Refusals, Table, table_of, write_frame
+from dcglearn.reading.texts import text
+from dcglearn.reading.values import values_of
+from dcglearn.reading.winners import (
+    MEANINGS,
+    OPEN,
+    TIE,
+    A,
+    B,
+    lists_meant,
+    refuse_named_sides,
+    winners_of,
+)
 
-if TYPE_CHECKING:
-    from dcglearn.reading.recognised import Recognised
+REJECTED = ("rejected", "discarded", "false", "no", "0")
+"""Values of a status that say that a judgement was not accepted, in lower case."""
+
+REASONS = (
+    "open questions",
+    "verdicts already read under the same id",
+    "superseded verdicts",
+    "lines withdrawing a verdict",
+)
+"""Reasons for rows that are left out."""
 
 
 @spelled_out(JudgementOptions)
@@ -117,10 +139,8 @@ def read_preferences(
     >>> log.preferred.tolist()
     [[2, 0], [0, 2]]
     """
-    from dcglearn.reading.pairs import judgements_of, log_of, readable
-
-    judged, dropped = readable(log, partial(judgements_of, n_grades=n_grades, **options), skip_bad)
-    pairs = log_of(judged, as_is=as_is)
+    judged, dropped = read_table(log, judgements_of, skip_bad, n_grades=n_grades, **options)
+    pairs = log_of(judged, as_is=as_is, sides=options.get("sides"))
     return pairs.changed(dropped={**dropped, **pairs.dropped})
 
 
@@ -169,17 +189,14 @@ def read_ratings(
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 0]], [[0, 2]])
     """
-    from dcglearn.reading.direction import check_direction
-    from dcglearn.reading.pairs import checked_columns, readable
-    from dcglearn.reading.ratings import pairs_of_ratings
-
-    read = partial(checked_columns, contract=RATED_LIST, n_grades=n_grades, **options)
-    (name, values, scale, recognised), dropped = readable(log, read, skip_bad)
-    pairs = pairs_of_ratings(name, values, scale, equal_groups=equal_groups)
+    rated, dropped = read_table(
+        log, rows_of, skip_bad, contract=RATED_LIST, n_grades=n_grades, **options
+    )
+    pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, equal_groups=equal_groups)
     if not as_is:
         check_direction(pairs, {})
     dropped |= pairs.dropped
-    return pairs.changed(recognised=recognised, as_is=as_is, dropped=dropped)
+    return pairs.changed(recognised=rated.recognised, as_is=as_is, dropped=dropped)
 
 
 @spelled_out(ListOptions)
@@ -203,10 +220,7 @@ def read_questions(log: Any, n_grades: int | None = None, **options: Unpack[List
     >>> dl.read_questions([{"a": [2, 0], "b": [0, 1]}]).tolist()
     [[[2, 0], [0, 1]]]
     """
-    from dcglearn.reading.pairs import checked_columns
-    from dcglearn.reading.tables import table_of
-
-    _, values, *_ = checked_columns(table_of(log), QUESTION, n_grades, **options)
+    values = rows_of(table_of(log), QUESTION, n_grades=n_grades, **options).values
     return np.stack([values["a"], values["b"]], axis=1)
 
 
@@ -217,35 +231,238 @@ def native_frame(
     as_is: bool = False,
     skip_bad: PathLike | None = None,
     **options: Unpack[JudgementOptions],
-) -> tuple[PolarsFrame, Counts, Recognised, Sequence[str] | None]:
+) -> tuple[pl.DataFrame, Counts, Recognised, Sequence[str] | None]:
     """Return a log as a table with open and superseded rows, what was left out and recognised.
 
     Last stand the names of its grades.
 
     Options and errors are those of `read_preferences`.
     """
-    from dcglearn.reading.pairs import judgements_of, log_of, readable
-    from dcglearn.reading.winners import MEANINGS
-
-    judged, dropped = readable(log, partial(judgements_of, n_grades=n_grades, **options), skip_bad)
+    judged, dropped = read_table(log, judgements_of, skip_bad, n_grades=n_grades, **options)
     if not as_is:
-        log_of(judged)
-    winner = np.array(MEANINGS, dtype=object)[judged.winner]
-    columns = {**judged.values, "winner": winner, "swapped": judged.swapped}
+        log_of(judged, sides=options.get("sides"))
+    winner = np.array(MEANINGS, dtype=object)[judged.values["winner"]]
     names = judged.scale.names
-    frame = log_frame(columns, names, judged.scale.n_grades)
+    frame = log_frame({**judged.values, "winner": winner}, names, judged.scale.n_grades)
     return frame, dropped, judged.recognised, names
 
 
-def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
-    """Return a log, array (n, 2, K), table or records as a log on a scale of `n_grades`."""
-    if isinstance(log, Preferences):
-        return log if n_grades in (None, log.n_grades) else log.rescaled(n_grades)
-    if is_frame(log) or is_records(log):
-        return read_preferences(log, n_grades)
-    if is_path(log) or hasattr(log, "facts"):
-        raise InputTypeError(
-            "this needs the whole log in memory: give what read_preferences returns",
-            see="whole-log",
+@dataclass(frozen=True)
+class Read:
+    """What was read in a table called `name`: values by role, their scale, and what is wrong."""
+
+    name: str
+    values: dict[str, Any]
+    scale: Scale
+    recognised: Recognised
+    refusals: Refusals
+
+
+def read_table(
+    data: Any, read: Callable[..., Read], skip_bad: PathLike | None = None, **options: Any
+) -> tuple[Read, Counts]:
+    """Return what a function reads in a table, with options, and what was left out.
+
+    Bad rows are written to the file `skip_bad`, if one is given, and the others are read.
+    """
+    if skip_bad is not None:
+        refuse_existing(skip_bad, force=True)
+    table = table_of(data)
+    try:
+        return read(table, **options), {}
+    except BadRowsError as error:
+        if skip_bad is None or len(error.rows) == table.frame.height:
+            raise
+        write_frame(table.frame[error.rows], skip_bad)
+        left_out = {"bad rows": len(error.rows), str(error.args[0]): 1}
+        return read(table.without(error.rows), **options), left_out
+
+
+def columns_of(
+    table: Table,
+    contract: Contract,
+    n_grades: int | None = None,
+    *,
+    depth: int | None = None,
+    pad: bool = False,
+    scale: Any = None,
+    columns: Mapping[str, str] | str | None = None,
+) -> Read:
+    """Return the values of a table, with lists of one length; options as in `read_preferences`."""
+    found, values, levels, refusals = values_of(
+        table, contract, own_names(columns), scale, n_grades
+    )
+    roles = [role for role in found if contract[role].kind == "grades"]
+    lists = fitted([values[role] for role in roles], depth, pad=pad)
+    values |= zip(roles, lists, strict=True)
+
+    # remarks that are added later stand in it, too
+    ignored = unused(table.frame.columns, found)
+    recognised = Recognised(found, ignored, notes=refusals.remarks)
+    return Read(table.name, values, levels, recognised, refusals)
+
+
+def rows_of(table: Table, contract: Contract, **options: Any) -> Read:
+    """Return the values of a table without bad rows; options are those of `columns_of`."""
+    read = columns_of(table, contract, **options)
+    read.refusals.check()
+    _remark_rejected(table.frame, read)
+    return read
+
+
+def judgements_of(
+    table: Table,
+    n_grades: int | None = None,
+    *,
+    winner_words: Mapping[Any, str] | str | None = None,
+    sides: str | None = None,
+    **options: Unpack[ListOptions],
+) -> Read:
+    """Return the judgements of a table; options are those of `read_preferences`.
+
+    The values of `winner` are its codes, of `swapped` whether b was shown first, if that is told.
+    """
+    read = columns_of(table, JUDGEMENT, n_grades, **options)
+    frame, values, found, refusals = (
+        table.frame,
+        read.values,
+        read.recognised.columns,
+        read.refusals,
+    )
+    own = own_names(options.get("columns"))
+    if not {"swapped", "shown_first"} & {*found, *own}:
+        refuse_unused_order(frame, found)
+
+    # what was shown first
+    if "shown_first" in values:
+        if "swapped" in values:
+            raise InputError(
+                "two columns tell what was shown first; columns={'shown_first': ''} ignores one"
+            )
+        values["swapped"] = values.pop("shown_first")
+
+    # winners as lists
+    swapped = values.get("swapped")
+    winner = frame[found["winner"][0]]
+    systems = [frame[found[role][0]] for role in ("system_a", "system_b") if role in found]
+    winners = winners_of(winner, systems, winner_words, refusals)
+    called_left = plain(found["a"][0]).startswith("l")
+    codes = lists_meant(winners, swapped, sides, refusals, called_left=called_left)
+
+    # what would be misread, or should be known
+    if not systems and "system_a" not in own:
+        refuse_named_sides(frame, winner, read.recognised.ignored, codes)
+    _remark_rejected(frame, read)
+    if swapped is None and "rater" in values:
+        _remark_one_sided(values["rater"], codes, refusals)
+    refusals.check()
+
+    # winners, and strengths by word
+    if winners.strength is not None:
+        if "strength" in values:
+            raise InputError("winner_words have strengths, and so has a column; give one of both")
+        values["strength"] = winners.strength
+    values["winner"] = codes
+    return replace(read, recognised=replace(read.recognised, words=winners.words))
+
+
+def _remark_rejected(frame: pl.DataFrame, read: Read) -> None:
+    """Remark rows whose status says that they were not accepted."""
+    for name in read.recognised.columns.get("status", ()):
+        status = frame[name]
+        rejected = text(status).str.to_lowercase().is_in(REJECTED)
+        if rejected.any():
+            read.refusals.remarks.append(
+                f"{rejected.sum():,} rows count whose {name} is {status.filter(rejected)[0]!r}; "
+                "see the recipe 'Rejected and repeated rows'"
+            )
+
+
+def _remark_one_sided(raters: NDArray[Any], codes: Grades, refusals: Refusals) -> None:
+    """Remark raters who always name list a, or b, where no column tells the sides."""
+    decided = np.isin(codes, (A, B)) & (raters != "")
+    names = Sides.of(raters[decided], codes[decided] == B).always_one()
+    if len(names):
+        always = f"{number_of(len(names), 'raters')} ({listed(map(repr, map(str, names)), 3)})"
+        refusals.remarks.append(
+            f"of {always} nearly every winner is the same one of a and b, the others name both: do "
+            "they always pick one side? A column shown_left (a or b, the list shown left) tells, "
+            "and leaves their verdicts out if so"
         )
-    return Preferences(log, n_grades=n_grades)
+
+
+def log_of(
+    judged: Read, *, as_is: bool = False, sides: str | None = None, reasons: Grades | None = None
+) -> Preferences:
+    """Return a log of judgements, preferred lists first.
+
+    Open questions and superseded verdicts are left out and counted, by `reasons_of` or by the
+    `reasons` given, shape (n,). Raise UpsideDownError if it seems reversed, unless it is taken
+    `as_is`; `sides` is the option of `read_preferences`.
+    """
+    values, recognised = dict(judged.values), judged.recognised
+    codes, swapped = values.pop("winner"), values.pop("swapped", None)
+    b_wins, ties = codes == B, codes == TIE
+    supersedes = values.pop("supersedes", None)
+
+    # all rows, the preferred list with what belongs to it first
+    ratings = _preferred_first(values, "ratings_", b_wins)
+    docs = _preferred_first(values, "docs_", b_wins)
+    lists = _preferred_first(values, "", b_wins)
+    log = Preferences(
+        lists[:, 0],
+        lists[:, 1],
+        n_grades=judged.scale.n_grades,
+        grade_names=judged.scale.names,
+        tie=ties if ties.any() else None,
+        swapped=None if swapped is None else swapped ^ b_wins,
+        docs=docs,
+        **values,
+    )
+    if ratings is not None:
+        log = with_ratings(log, ratings)
+
+    # those that count
+    if reasons is None:
+        reasons = reasons_of(log.id, supersedes, codes == OPEN)
+    counts = reasons == 0
+    n_each = np.bincount(reasons, minlength=1 + len(REASONS))[1:].tolist()
+    dropped = {reason: n for reason, n in zip(REASONS, n_each, strict=True) if n}
+    log = log[counts] if dropped else log
+
+    if not as_is:
+        shown = None if swapped is None else swapped[counts]
+        check_direction(log, recognised.words or {}, shown, sides)
+    return log.changed(dropped=dropped, recognised=recognised, as_is=as_is)
+
+
+def _preferred_first(values: dict[str, Any], kind: str, b_wins: Flags) -> Any:
+    """Take what both lists have of some kind, and return that of the preferred one first.
+
+    Its shape is (n, 2), or (n, 2, K) for grades.
+    """
+    both = [values.pop(name) for name in (f"{kind}a", f"{kind}b") if name in values]
+    if len(both) == 1:
+        raise InputError(f"{kind}a and {kind}b go together: one of the two is missing")
+    if not both:
+        return None
+    place = np.column_stack([b_wins, ~b_wins]).astype(np.intp)
+    return np.stack(both, axis=1)[np.arange(len(place))[:, None], place]
+
+
+def reasons_of(ids: Any, supersedes: Any, is_open: Flags) -> Grades:
+    """Return why each row does not count, shape (n,): a number of `REASONS` from 1, else 0.
+
+    Of rows with one id the first counts, unless another supersedes it. A row without a winner that
+    supersedes another withdraws it.
+    """
+    reasons = is_open.astype(np.int8)
+    if ids is None or supersedes is None:
+        return reasons
+    name, target = (pl.Series(x, dtype=pl.String).fill_null("") for x in (ids, supersedes))
+
+    # the last reason that is written is the first
+    reasons[((target != "") & pl.Series(is_open)).to_numpy()] = 4
+    reasons[((name != "") & name.is_in(target.implode())).to_numpy()] = 3
+    reasons[((name != "") & ~name.is_first_distinct()).to_numpy()] = 2
+    return reasons

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.validation import Fields, PolarsFrame, listed
+from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.validation import listed
 from dcglearn.reading.contract import Found, plain
 
 
@@ -22,18 +22,18 @@ class Recognised(Finding):
         Columns that are not used.
     words : dict of str to (str, int)
         For each word for a winner, what it means and in how many rows it stands.
-    remarks : sequence of str
-        Doubts about rows that count.
+    notes : sequence of str
+        Remarks: doubts about rows that count.
     """
 
     columns: Found
     ignored: Sequence[str] = ()
     words: Mapping[str, tuple[str, int]] | None = None
-    remarks: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
     @property
     def sentence(self) -> str:
-        """The columns, those that are not used, and the winners, in words."""
+        """Columns of other names and those that are not used, and the winners, in words."""
         return "; ".join(self._taken) or "all columns have their usual names, and are used"
 
     @property
@@ -49,39 +49,18 @@ class Recognised(Finding):
     @property
     def lines(self) -> Sequence[str]:
         """Columns of other names and those that are not used, winners, and remarks, a line each."""
-        return [*self._taken, *(f"remark: {remark}" for remark in self.remarks)]
+        return [*self._taken, *(f"remark: {note}" for note in self.notes)]
 
     @property
     def _taken(self) -> list[str]:
-        """What columns and winners were taken for, a line each."""
-        named = [
-            f"{role} = {name}" for role, name in self._names.items() if plain(role) != plain(name)
-        ]
-        columns = [", ".join(named)] if named else []
-        columns += [f"not used: {listed(self.ignored)}"] if self.ignored else []
-        lines = [f"columns: {'; '.join(columns)}"] if columns else []
+        """What columns of other names and winners were taken for, and columns that are not used."""
+        columns = []
+        for role, names in self.columns.items():
+            name = names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]}"
+            if plain(name) != plain(role):
+                columns.append(f"{role} = {name}")
+
+        parts = [", ".join(columns)] if columns else []
+        parts += [f"not used: {listed(self.ignored)}"] if self.ignored else []
+        lines = [f"columns: {'; '.join(parts)}"] if parts else []
         return [*lines, self.winners] if self.words else lines
-
-    @property
-    def table(self) -> PolarsFrame:
-        """A row for each column and for each word of a winner, with what it was taken for."""
-        rows: list[Fields] = []
-        for role, name in self._names.items():
-            rows.append({"in_the_log": f"column {name}", "read_as": role})
-        rows += [{"in_the_log": f"column {name}", "read_as": "not used"} for name in self.ignored]
-        for word, (meaning, n) in (self.words or {}).items():
-            rows.append({"in_the_log": f"winner {word}", "read_as": meaning, "rows": n})
-        return table_of(rows)
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Remarks on rows."""
-        return self.remarks
-
-    @property
-    def _names(self) -> dict[str, str]:
-        """The column of each role; of several, the first and the last."""
-        return {
-            role: names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]}"
-            for role, names in self.columns.items()
-        }

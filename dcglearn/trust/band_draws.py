@@ -29,8 +29,8 @@ from dcglearn.learning.descriptions import (
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.judge_draws import judge_draws, with_draws
 from dcglearn.trust.resampling import FEWEST_TESTED, no_more_lists, unit_of

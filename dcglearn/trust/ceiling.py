@@ -20,8 +20,8 @@ from dcglearn.learning.judgement_kernel import chances, log_chances
 from dcglearn.learning.minimise import minimised
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import Metric
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.repeated_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
 
 MOST_SAMPLED = 300_000

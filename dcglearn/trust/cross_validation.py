@@ -18,8 +18,8 @@ from dcglearn.learning.descriptions import QPDescription, QPLearner
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.columns import ties_of
 from dcglearn.metrics.dcg import Utility
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, respected
 from dcglearn.trust.resampling import check_enough, decided_pairs
 

@@ -26,8 +26,8 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.logs.columns import weights_of
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.conclusions import Conclusion, OfPeople, conclusion_in, conclusion_of
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.next_pairs import list_text

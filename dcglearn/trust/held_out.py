@@ -24,8 +24,8 @@ from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
 from dcglearn.metrics.textbook_lists import textbook_list_metrics
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.blend import best_textbook
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import ceiling_of

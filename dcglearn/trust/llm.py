@@ -20,8 +20,8 @@ from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog
 from dcglearn.reading.direction import check_sense
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust import band_draws
 from dcglearn.trust.band_draws import Bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, held_out_members, mean_dcg

@@ -36,8 +36,8 @@ from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectL
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import encode, gram_matrix, refuse_too_deep
 from dcglearn.metrics.dcg import DCG
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.fit_learner import fit_learner
 
 MOST_PAIRS = 20_000

@@ -39,8 +39,8 @@ from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
 from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.columns import weights_of
 from dcglearn.metrics.dcg import DCG, Utility
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, LogsOfDCG, blunter_draws, nested_test
 from dcglearn.trust.resampling import check_enough
 

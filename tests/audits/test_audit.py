@@ -177,7 +177,7 @@ def test_remarks_on_a_log_are_on_the_page_unless_they_name_raters():
         for i, line in enumerate(log.to_polars().to_dicts())
     ]
     told = read_preferences(lines, as_is=True)
-    (remark,) = told.recognised.remarks
+    (remark,) = told.recognised.notes
     assert "'cy'" in remark and audit(told, FLAT)["log"].sentence.endswith(remark)
     assert "'cy'" not in str(audit(told, FLAT, anonymous=True).to_dict())
 

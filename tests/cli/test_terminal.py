@@ -17,7 +17,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.cli.terminal import Escaped
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
-from dcglearn.reading.pairs import REASONS
+from dcglearn.reading.read import REASONS
 from tests.makers import COMMAND
 
 ROOT = Path(__file__).parents[2]

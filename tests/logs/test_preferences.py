@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.visibility import encode
 from dcglearn.metrics.dcg import DCG
+from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import as_preferences
 from tests.makers import TRUTH, random_log, refused, rows
 
 

@@ -89,7 +89,7 @@ def test_columns_that_are_not_used_are_named():
     assert log.rater.tolist() == ["ann", "bob"]
     assert log.recognised.ignored == ["comment"]
     assert "not used: comment" in str(log.recognised)
-    assert "rater" in str(log.recognised.table)
+    assert "rater" in str(log.recognised)
 
 
 # winners
