@@ -60,7 +60,8 @@ def show(
     # gains and discounts
     dcgs = load_metrics(metrics, grades) if metrics else {}
     for name, dcg in dcgs.items():
-        about = [*dcg.notes] if dcg.judges is None else [*dcg.notes, str(dcg.judges)]
+        log = None if dcg.learned_from is None else f"learned from {dcg.learned_from}"
+        about = [*dcg.notes, *filter(None, [log, dcg.judges])]
         notes = [f"- {note}" for note in about]
         text = "\n".join([name, str(dcg), *notes, ""])
         print_result({"name": name, **dcg.to_dict()} if as_json else text, as_json)

@@ -13,6 +13,7 @@ from dcglearn.evaluation.system_tests import compare_systems as compare_systems
 from dcglearn.evaluation.tables import read_judgements as read_judgements
 from dcglearn.evaluation.tables import read_runs as read_runs
 from dcglearn.metrics.judges import Judges as Judges
+from dcglearn.metrics.learned_from import LearnedFrom as LearnedFrom
 from dcglearn.metrics.textbook_lists import textbook_list_metrics as textbook_list_metrics
 from dcglearn.reading.judgements import Judgements as Judgements
 from dcglearn.reading.runs import Run as Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypedDict, get_args
@@ -40,7 +40,7 @@ from dcglearn.foundation.validation import (
     one_of,
     whole_number,
 )
-from dcglearn.metrics.dcg import normalised_values
+from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.reader_names import ReaderName
 from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_name, read_metric
@@ -74,6 +74,7 @@ class Evaluation(Finding):
     `open` holds the documents without a judgement, of which `bounds` are; None unless asked for.
     `shown` has the lists for shares of people; None unless a metric knows its judges. `tied`, shape
     (R, M), is the share of documents whose names order them, since their scores are equal.
+    `origins` say of learned metrics that their logs had other grades or fewer positions.
     """
 
     values: Floats = field(repr=False)
@@ -87,6 +88,7 @@ class Evaluation(Finding):
     open: Unjudged | None = field(default=None, repr=False)
     shown: ShownLists | None = field(default=None, repr=False)
     tied: Floats | None = field(default=None, repr=False)
+    origins: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def filled(self) -> Floats:
@@ -247,7 +249,7 @@ class Evaluation(Finding):
 
     def cautions(self, least: float) -> list[str]:
         """Return notes on lacking queries, tied scores, and a share unjudged above `least`."""
-        notes = []
+        notes = [*self.origins]
 
         # missing queries
         numbers = zip(self.runs, self.n_missing, strict=True)
@@ -457,7 +459,17 @@ def evaluate(
         Unjudged.of(judged, lists, dcgs, set(ideals), empty, unseen) if bounds else None,
         shown,
         share_tied,
+        tuple(_origins(by_name, judged.n_grades)),
     )
+
+
+def _origins(metrics: Mapping[str, ListMetric | str], n_grades: int | None) -> Iterator[str]:
+    """Yield where the log of a learned metric differs from what it is used on."""
+    for name, metric in metrics.items():
+        if isinstance(metric, DCG) and metric.learned_from is not None:
+            caution = metric.learned_from.caution(metric.depth, n_grades or metric.n_grades)
+            if caution:
+                yield f"{name}: {caution}"
 
 
 @dataclass(frozen=True)

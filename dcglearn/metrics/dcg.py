@@ -24,6 +24,7 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.metrics.judges import Judges
+from dcglearn.metrics.learned_from import LearnedFrom
 from dcglearn.metrics.saved_metric import SavedMetric
 from dcglearn.metrics.scales import warn_of_scale
 from dcglearn.metrics.textbook import DISCOUNTS, GAINS, textbook_discounts, textbook_gains
@@ -248,6 +249,8 @@ class DCG(NormalisedMetric):
         `normalise`. True for RBP of `textbook_list_metrics`.
     judges : Judges, optional
         The people it was learned from: how sharply they tell two lists apart. Learners know them.
+    learned_from : LearnedFrom, optional
+        The log it was learned from.
 
     See Also
     --------
@@ -269,6 +272,7 @@ class DCG(NormalisedMetric):
     notes: tuple[str, ...] = ()
     plain: bool = False
     judges: Judges | None = None
+    learned_from: LearnedFrom | None = None
 
     _kind = "dcg"
     _name = "the DCG"

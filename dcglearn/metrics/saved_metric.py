@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import names_in
 from dcglearn.foundation.validation import Fields, InputError, InputTypeError, PathLike, errors_in
 from dcglearn.metrics.judges import Judges
+from dcglearn.metrics.learned_from import LearnedFrom
 from dcglearn.metrics.scales import grade_map
 
 Kind = TypeVar("Kind", bound="SavedMetric")
@@ -29,6 +30,7 @@ class SavedMetric(Shown):
     notes: tuple[str, ...]
     plain: bool = False
     judges: Judges | None = None
+    learned_from: LearnedFrom | None = None
 
     @property
     def n_grades(self) -> int:
@@ -71,6 +73,8 @@ class SavedMetric(Shown):
             values["plain"] = True
         if judges is not None:
             values["judges"] = judges
+        if self.learned_from is not None:
+            values["learned_from"] = asdict(self.learned_from)
         return values
 
     @classmethod
@@ -98,6 +102,8 @@ class SavedMetric(Shown):
         if own.get("judges") is not None:
             shape = tuple(np.shape(own[cls._by_grade[0]])[-1:] + np.shape(own["discounts"]))
             own["judges"] = Judges.from_dict(own["judges"], shape)
+        if own.get("learned_from") is not None:
+            own["learned_from"] = LearnedFrom.from_dict(own["learned_from"])
         return cls(**own)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
@@ -124,10 +130,11 @@ class SavedMetric(Shown):
             raise InputError(f"{len(self.grade_names)} grade names for {self.n_grades} grades")
 
     def __eq__(self, other: object) -> bool:
-        # judges belong to a log, and do not change a value
+        # the log does not change a value
         if not isinstance(other, SavedMetric):
             return False
-        mine, theirs = ({**one.to_dict(), "judges": None, "version": 1} for one in (self, other))
+        of_log = {"judges": None, "learned_from": None, "version": 1}
+        mine, theirs = ({**one.to_dict(), **of_log} for one in (self, other))
         return mine == theirs
 
     def __hash__(self) -> int:
