@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 from typing import Any, Self, TypedDict
 
 import numpy as np
@@ -39,14 +38,13 @@ class Column:
     """
 
     kind: str
-    meaning: str
     missing: Any = None
     learned: bool = False
 
 
-def _column(kind: str, meaning: str, missing: Any = None, *, learned: bool = False) -> Any:
+def _column(kind: str, missing: Any = None, *, learned: bool = False) -> Any:
     """Return the field of a column, which is None where a log lacks it."""
-    return field(default=None, metadata={"column": Column(kind, meaning, missing, learned)})
+    return field(default=None, metadata={"column": Column(kind, missing, learned)})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,43 +56,20 @@ class Columns:
     other: Grades
     n_grades: int
 
-    # an entry a pair
-    id: NDArray[np.object_] | None = _column("text", "which judgement it is, any text", missing="")
-    query: NDArray[np.str_] | None = _column("label", "for which query", missing="")
-    rater: NDArray[np.str_] | None = _column("label", "who judged", missing="", learned=True)
-    weight: Floats | None = _column(
-        "positive", "how often the pair counts, above 0", missing=1.0, learned=True
-    )
-    strength: Floats | None = _column(
-        "positive", "how clearly the winner wins, above 0", missing=1.0, learned=True
-    )
-    margin: Floats | None = _column(
-        "number", 'the difference of utility that the QP asks for with `margin="log"`', learned=True
-    )
-    tie: Flags | None = _column(
-        "flag",
-        "whether the lists were judged equally good: their order means nothing",
-        missing=False,
-        learned=True,
-    )
-    swapped: Flags | None = _column(
-        "flag", "whether the pair was shown the other way round", learned=True
-    )
-    docs: NDArray[np.object_] | None = _column(
-        "documents", "the names of the documents of both lists by position"
-    )
-    segment: NDArray[np.str_] | None = _column(
-        "label", 'the kind of the query or of the rater, such as "navigational"', missing=""
-    )
-    time: NDArray[np.str_] | None = _column(
-        "label", "when it was judged, such as 2026-03-01", missing=""
-    )
-    tie_kind: NDArray[np.str_] | None = _column(
-        "label", 'the kind of a tie, such as "both good"; kept, not modelled', missing=""
-    )
-    status: NDArray[np.object_] | None = _column(
-        "text", 'whether it was accepted, such as "Approved"', missing=""
-    )
+    # an entry a pair; `Preferences` says what they mean
+    id: NDArray[np.object_] | None = _column("text", missing="")
+    query: NDArray[np.str_] | None = _column("label", missing="")
+    rater: NDArray[np.str_] | None = _column("label", missing="", learned=True)
+    weight: Floats | None = _column("positive", missing=1.0, learned=True)
+    strength: Floats | None = _column("positive", missing=1.0, learned=True)
+    margin: Floats | None = _column("number", learned=True)
+    tie: Flags | None = _column("flag", missing=False, learned=True)
+    swapped: Flags | None = _column("flag", learned=True)
+    docs: NDArray[np.object_] | None = _column("documents")
+    segment: NDArray[np.str_] | None = _column("label", missing="")
+    time: NDArray[np.str_] | None = _column("label", missing="")
+    tie_kind: NDArray[np.str_] | None = _column("label", missing="")
+    status: NDArray[np.object_] | None = _column("text", missing="")
 
     # names of the grades, or of the documents in their place
     grade_names: tuple[str, ...] | None = None
@@ -179,9 +154,38 @@ def ways_of(log: Columns) -> Integers:
     return np.zeros(len(log), int) if log.swapped is None else np.where(log.swapped, -1, 1)
 
 
-def checked_column(name: str, values: ArrayLike, n: int) -> NDArray[Any]:
-    """Return the values of a column of n pairs, or raise InputError unless they are of its kind."""
-    return CHECKS[COLUMNS[name].kind](values, name, n)
+def checked_column(name: str, values: Any, n: int) -> NDArray[Any]:
+    """Return the values of a column of n pairs, or raise InputError unless they are of its kind.
+
+    Labels are numpy's texts, which are all as wide as the longest. The names of the documents of
+    each list, shape (n, 2, K), become one text, joined by tabs, shape (n, 2).
+    """
+    kind = COLUMNS[name].kind
+    if kind in ("number", "positive"):
+        return pair_values(values, name, n, positive=kind == "positive")
+
+    # one value for each pair, or one for each list
+    array = np.asarray(values, dtype=None if kind in ("label", "flag") else object)
+    lists = array.shape[:2] if kind == "documents" else array.shape
+    if lists != ((n, 2) if kind == "documents" else (n,)):
+        each = f"({n}, 2, K), names for both lists" if kind == "documents" else f"({n},), one value"
+        raise InputError(f"{name} has shape {array.shape}; expected {each} per pair")
+
+    # values of the kind
+    if kind == "flag":
+        if array.dtype != bool and not np.isin(array, (0, 1)).all():
+            raise InputError(f"{name} must be {n} booleans, one per pair; found {array.dtype}")
+        return array.astype(bool)
+    if kind == "label":
+        return array.astype(str, copy=array.flags.writeable)
+    texts = [_text(one) for one in array.reshape(-1, *array.shape[len(lists) :])]
+    return np.array(texts, dtype=object).reshape(lists)
+
+
+def _text(value: Any) -> str:
+    """Return a text, or the texts of several values, joined by tabs."""
+    several = isinstance(value, np.ndarray | list | tuple)
+    return "\t".join(map(str, value)) if several else str(value)
 
 
 def checked_lists(
@@ -241,49 +245,3 @@ def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
             f"pairs have shape {array.shape}; expected (n, 2, K): preferred list, other list"
         )
     return array[:, 0], array[:, 1]
-
-
-def _flags(values: ArrayLike, name: str, n: int) -> Flags:
-    flags = np.array(values)
-    if flags.shape != (n,) or (flags.dtype != bool and not np.isin(flags, (0, 1)).all()):
-        raise InputError(
-            f"{name} must be {n} booleans, one per pair; found {flags.dtype} of shape {flags.shape}"
-        )
-    return flags.astype(bool)
-
-
-def _documents_text(docs: ArrayLike, name: str, n: int) -> NDArray[np.object_]:
-    """Return the names of the documents of every list as one text, joined by tabs, shape (n, 2)."""
-    names = np.asarray(docs, dtype=object)
-    if names.shape == (n, 2) and all(isinstance(text, str) for text in names.ravel()):
-        return names.copy()
-    if names.ndim != 3 or names.shape[:2] != (n, 2):
-        raise InputError(
-            f"{name} has shape {names.shape}; expected the names of every list's documents, ({n}, "
-            "2, K)"
-        )
-    texts = np.empty((n, 2), dtype=object)
-    for place in np.ndindex(n, 2):
-        texts[place] = "\t".join(map(str, names[place]))
-    return texts
-
-
-def _labels(labels: ArrayLike, name: str, n: int, *, are_short: bool = True) -> NDArray[Any]:
-    """Return labels as numpy's texts, which are all as wide as the longest, or as Python's."""
-    array = np.asarray(labels, dtype=None if are_short else object)
-    if array.shape != (n,):
-        raise InputError(f"{name} has shape {array.shape}; expected one label per pair, ({n},)")
-    if are_short:
-        return array.astype(str, copy=array.flags.writeable)
-    return np.array([str(label) for label in array], dtype=object)
-
-
-CHECKS: dict[str, Callable[[Any, str, int], NDArray[Any]]] = {
-    "positive": partial(pair_values, positive=True),
-    "number": pair_values,
-    "flag": _flags,
-    "label": _labels,
-    "documents": _documents_text,
-    "text": partial(_labels, are_short=False),
-}
-"""The checks of columns by their kind: they take values, the name and the number of pairs."""

@@ -312,9 +312,10 @@ class PreferencePairs(Columns, Weighted):
 
         Where there are any, the lists are no longer those that were rated.
         """
-        lists = {name: filled(getattr(self, name), grade) for name in ("preferred", "other")}
-        same = all(values is getattr(self, name) for name, values in lists.items())
-        return self if same else self.changed(**lists, rated=None, units=None)
+        preferred, other = filled(self.preferred, grade), filled(self.other, grade)
+        if preferred is self.preferred and other is self.other:
+            return self
+        return self.changed(preferred=preferred, other=other, rated=None, units=None)
 
     def merged(self) -> Self:
         """Return the distinct pairs in order of first appearance, with summed weights.

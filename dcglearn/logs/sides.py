@@ -37,13 +37,11 @@ class Sides:
     second: Integers
 
     def __add__(self, other: Self) -> Self:
-        raters, number = np.unique(np.concatenate([self.raters, other.raters]), return_inverse=True)
-
-        def added(mine: Integers, theirs: Integers) -> Integers:
-            both = np.concatenate([mine, theirs])
-            return np.bincount(number, both, len(raters)).astype(np.int64)
-
-        return type(self)(raters, added(self.n, other.n), added(self.second, other.second))
+        both = np.concatenate([self.raters, other.raters])
+        raters, number = np.unique(both, return_inverse=True)
+        counts = np.concatenate([[self.n, self.second], [other.n, other.second]], axis=1)
+        n, second = (np.bincount(number, x, len(raters)).astype(np.int64) for x in counts)
+        return type(self)(raters, n, second)
 
     @classmethod
     def of(cls, rater: NDArray[Any], second: Flags) -> Self:

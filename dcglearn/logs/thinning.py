@@ -14,21 +14,24 @@ from dcglearn.foundation.validation import Floats, Integers
 class Marks:
     """Evenly spaced marks on the weight of the rows of a part of a log.
 
-    `places`, shape (m,), are the sums of weight from the part's first row up to each mark; None
-    where each row has a mark of its own. A heavy row can hold several, and counts as often; each
-    stands for the log's `mean` weight.
+    A row of the `mean` weight is one long. The first mark is in the middle of such a row, and the
+    others stand `step` apart; the part begins at `start`. A heavy row can hold several marks, and
+    counts as often; each stands for the mean weight. If `step` is below 2, each row is its own.
     """
 
-    places: Floats | None
+    start: float
     mean: float
+    step: int
 
     def rows(self, weight: Floats) -> tuple[Integers, Floats]:
         """Return the rows that hold marks, of n with weights, shape (n,), and their new weights."""
-        if self.places is None:
+        if self.step < 2:
             return np.arange(len(weight)), weight.copy()
-        rows = np.searchsorted(np.cumsum(weight), self.places, side="right")
-        kept, hits = np.unique(np.minimum(rows, len(weight) - 1), return_counts=True)
-        return kept.astype(np.int64), (hits * self.mean).astype(np.float64)
+        ends = self.start + np.append(0.0, np.cumsum(weight)) / self.mean
+        n_before = np.maximum(np.ceil((ends - 0.5) / self.step), 0)
+        hits = np.diff(n_before)
+        rows = np.flatnonzero(hits)
+        return rows, hits[rows] * self.mean
 
 
 def marks_of_parts(
@@ -41,16 +44,8 @@ def marks_of_parts(
     """
     n_rows = int(np.sum(sizes))
     mean = float(np.sum(weights)) / max(n_rows, 1)
-    step = n_rows // n
-    if step < 2:
-        return [Marks(None, mean) for _ in sizes]
-
-    # the marks between the ends of each part
-    places = (np.arange(0, n_rows, step) + 0.5) * mean
-    ends = np.cumsum(weights)
-    parts = np.split(places, np.searchsorted(places, ends[:-1]))
-    starts = [0.0, *ends.tolist()]
-    return [Marks(part - start, mean) for part, start in zip(parts, starts, strict=False)]
+    starts = (np.cumsum(weights) - weights) / (mean or 1.0)
+    return [Marks(start, mean, n_rows // n) for start in starts.tolist()]
 
 
 class Weighted:
@@ -92,7 +87,7 @@ class Weighted:
 
     def marked(self, marks: Marks) -> Self:
         """Return the rows that hold marks."""
-        if marks.places is None:
+        if marks.step < 2:
             return self
         weight = np.ones(1) if self.weight is None else self.weight
         rows, weights = marks.rows(np.broadcast_to(weight, len(self)))

@@ -77,25 +77,27 @@ def test_an_unknown_column_is_refused():
         Preferences([[1, 0]], [[0, 1]], wieght=[1])
 
 
-@pytest.mark.parametrize("name", [name for name in COLUMNS if name != "tie"])
-def test_the_page_of_formats_shows_every_column(name):
-    column = COLUMNS[name]
-    ends = ("_a", "_b") if column.kind == "documents" else ("",)
-    keys = [JUDGEMENT[f"{name}{end}"].names.split()[0] for end in ends]
-    assert (
-        f"| {', '.join(f'`{key}`' for key in keys)} | {column.meaning}; optional |"
-        in PAGE.read_text()
-    )
-
-
-def test_the_docstring_of_a_log_is_written_out_and_has_every_column():
+def meanings():
+    """Return what the docstring of a log says of each column."""
     described = re.findall(
         r"^    (\w+) : array_like of \w+, shape .*, optional\n        (.*)\.$",
         Preferences.__doc__,
         re.MULTILINE,
     )
-    meanings = {name: row.meaning[0].upper() + row.meaning[1:] for name, row in COLUMNS.items()}
-    assert dict(described) == meanings
+    return dict(described)
+
+
+@pytest.mark.parametrize("name", [name for name in COLUMNS if name != "tie"])
+def test_the_page_of_formats_shows_every_column(name):
+    ends = ("_a", "_b") if COLUMNS[name].kind == "documents" else ("",)
+    keys = [f"`{JUDGEMENT[f'{name}{end}'].names.split()[0]}`" for end in ends]
+    meaning = meanings()[name]
+    said = meaning[0].lower() + meaning[1:]
+    assert f"| {', '.join(keys)} | {said}; optional |" in PAGE.read_text()
+
+
+def test_the_docstring_of_a_log_is_written_out_and_has_every_column():
+    assert meanings().keys() == COLUMNS.keys()
     assert list(ColumnValues.__annotations__) == list(COLUMNS)
     for function in (Preferences, Preferences.from_documents):
         parameters = inspect.signature(function).parameters
