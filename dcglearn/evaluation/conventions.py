@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from dcglearn.foundation.validation import Floats, PolarsFrame
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.reading.judgements import Judgements
 from dcglearn.reading.runs import Run
+
+Frames: TypeAlias = dict[str, PolarsFrame]
+"""Ranked documents by what their order is called."""
 
 MOST_CHANGES = 4
 """No more conventions than these differ at once."""
@@ -62,12 +65,19 @@ def defined_values(
 
     A definition has a convention of each kind, in words, of which at most so many differ.
     """
+    # numbers of the grades that occur, which may be any numbers
+    grades = judged.frame["grade"].to_numpy()
+    levels = np.unique([0.0, *grades])
+    own_gains = levels if judged.n_grades is None else own.gains[levels.astype(np.int64)]
+    numbered = judged.frame.with_columns(grade=np.searchsorted(levels, grades))
+    judged = Judgements(numbered, n_grades=len(levels))
+
     # curves and cut-offs, those of the metric first
     longest = max(own.depth, longest_list(judged, run))
     near = sorted(CUTOFFS | {own.depth - 1, own.depth + 1})
     depths = {f"cut-off {k}": k for k in [own.depth, *near] if 0 < k <= longest}
     depths["no cut-off"] = longest
-    gains = _with_own(GAINS, np.arange(float(own.n_grades)), own.gains, "gain")
+    gains = _with_own(GAINS, levels, own_gains, "gain")
     discounts = _with_own(DISCOUNTS, np.arange(1.0, longest + 1), own.discounts, "discount")
     curves = {
         f"{gain} {discount} {depth}": DCG(gains[gain], discounts[discount][: depths[depth]])
@@ -115,9 +125,12 @@ def _with_own(
 
 def _rankings(
     judged: Judgements, run: Run, depths: Mapping[str, int]
-) -> tuple[dict[str, PolarsFrame], dict[str, PolarsFrame], dict[str, PolarsFrame]]:
+) -> tuple[Frames, Frames, Frames]:
     """Return runs with the documents in all orders, and ideal ones, some for each cut-off."""
     import polars as pl
+
+    def best_first(frame: PolarsFrame) -> PolarsFrame:
+        return frame.sort("grade", descending=True, nulls_last=True)
 
     # documents in each order
     pool = judged.frame
@@ -136,30 +149,25 @@ def _rankings(
 
     # judged documents, and those of the run, the best first
     rank = pl.int_range(pl.len()).over("query")
-    best = pool.sort("grade", descending=True)
     lengths = shown.group_by("query").len()
-    best_shown = by_name.sort("grade", descending=True, nulls_last=True)
     ideals = {
-        "the ideal of all judged documents": best,
-        "the ideal of the run's own documents (--ideal list)": best_shown,
-        "an ideal as long as the returned list": best.join(
-            lengths, on="query", maintain_order="left"
-        ).filter(rank < pl.col("len")),
-        DEEPER: best,
+        "the ideal of all judged documents": best_first(pool),
+        "the ideal of the run's own documents (--ideal list)": best_first(shown),
+        "an ideal as long as the returned list": best_first(pool.join(lengths, on="query")).filter(
+            rank < pl.col("len")
+        ),
+        DEEPER: best_first(pool),
         "an ideal with the worst documents first": pool.sort("grade"),
         "an ideal that is not sorted": pool,
     }
     tops = {
-        f"{OF_TOP}, {depth}": by_name.filter(rank < k).sort(
-            "grade", descending=True, nulls_last=True
-        )
-        for depth, k in depths.items()
+        f"{OF_TOP}, {depth}": best_first(by_name.filter(rank < k)) for depth, k in depths.items()
     }
 
     # places as scores, but where scores tie
-    place = -pl.int_range(pl.len()).cast(pl.Float64)
+    score = -pl.int_range(pl.len()).cast(pl.Float64)
     for frames in (orders, ideals, tops):
         for name, frame in frames.items():
-            frames[name] = frame.select("query", "document", score=place)
+            frames[name] = frame.select("query", "document", score=score)
     orders["tied documents that share their gains (--ties average)"] = run.frame
     return orders, ideals, tops

@@ -110,10 +110,8 @@ def explain_values(
     evaluation = evaluate(judged, systems, metric)
     name, own = next(iter(as_metrics(metric, judged, systems).items()))
     if evaluation.values.shape[:2] != (1, 1) or not isinstance(own, DCG):
-        metrics, names = map(listed, (evaluation.metrics, evaluation.runs))
-        raise InputError(
-            f"values are explained for one run and one DCG, not for {names}, {metrics}"
-        )
+        names = listed([*evaluation.runs, *evaluation.metrics])
+        raise InputError(f"values are explained for one run and one DCG, not for {names}")
 
     # theirs, of the queries that have one, and which agree with them
     from dcglearn.evaluation.other_values import read_values
@@ -122,7 +120,10 @@ def explain_values(
     queries = [query for query in evaluation.queries if query in found]
     rows = np.isin(evaluation.queries, queries)
     there = np.array([found[query] for query in queries])
-    close = _tolerance(there)
+
+    # to half a unit of their last digit, but no closer than 1e-4
+    digits = max(len(f"{value:.4f}".rstrip("0").partition(".")[2]) for value in there)
+    close = max(1e-4, 0.5 * 10.0**-digits) + 1e-9
 
     def agrees(here: Floats) -> Flags:
         return np.isclose(here, there, rtol=0, atol=close, equal_nan=True)
@@ -164,12 +165,6 @@ def explain_values(
         metric=name,
         tolerance=close,
     )
-
-
-def _tolerance(values: Floats) -> float:
-    """Return half a unit of the last digit of values, at least 1e-4."""
-    decimals = (d for d in range(4) if np.allclose(values.round(d), values, 0, 1e-9, True))
-    return max(1e-4, 0.5 * 10.0 ** -next(decimals, 4)) + 1e-9
 
 
 def _short_lists(

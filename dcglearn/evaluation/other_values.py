@@ -71,7 +71,7 @@ def _table(values: Any, queries: Collection[str]) -> Table:
     # pytrec_eval has a dictionary of measures for each query; pandas has queries in the index
     if isinstance(values, Mapping):
         values = [
-            {"query": query} | (value if isinstance(value, Mapping) else {"value": value})
+            {"query": query, **(value if isinstance(value, Mapping) else {"value": value})}
             for query, value in values.items()
         ]
     return table_of(values.reset_index() if hasattr(values, "reset_index") else values)
