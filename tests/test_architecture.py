@@ -30,7 +30,7 @@ WINGS = {
     "judge": "evaluation reading logs metrics foundation",
     "simulate": "rankers reading logs metrics foundation",
     "plots": "coherence raters trust learning evaluation metrics foundation",
-    "rankers": "losses metrics foundation",
+    "rankers": "losses evaluation metrics foundation",
     "coherence": "evaluation parts reading logs metrics kernels foundation",
     "exports": "torch_losses evaluation losses metrics foundation",
     "torch_losses": "losses metrics foundation",

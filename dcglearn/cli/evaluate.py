@@ -212,9 +212,6 @@ def evaluate(
     source: EvaluationOptions,
     scales: ScaleOptions,
     by_query: bool = first_row("Every query, not only means.", False, "-q", "--by-query"),
-    residuals: bool = output_row(
-        "Also what unjudged documents could still add to each value.", False
-    ),
     against: str | None = input_row(
         "Values of queries from elsewhere: name the convention that differs from ours.",
         metavar="FILE",
@@ -228,10 +225,10 @@ def evaluate(
     if against is not None:
         settings = source.raw, source.ties, source.unjudged, source.missing, source.ideal
         usual = settings == (False, "docno-desc", "worst", "zero", "judgements")
-        if by_query or residuals or source.bounds or form != "table" or not usual:
+        if by_query or source.bounds or form != "table" or not usual:
             raise InputError(
-                "--against prints sentences, and tries all conventions: leave out -q, --residuals, "
-                "--bounds, --format, --raw, --ties, --unjudged, --missing and --ideal"
+                "--against prints sentences, and tries all conventions: leave out -q, --bounds, "
+                "--format, --raw, --ties, --unjudged, --missing and --ideal"
             )
 
         def explained(judged: Judgements, runs: list[Run], metrics: Any, **_: Any) -> Finding:
@@ -241,7 +238,7 @@ def evaluate(
         return
 
     # evaluate, and write means or values by query
-    evaluation = source.evaluated(scales, partial(evaluated, residuals=residuals))
+    evaluation = source.evaluated(scales, evaluated)
     if form == "table" and not by_query:
         _show(evaluation, output=output, force=force)
         return

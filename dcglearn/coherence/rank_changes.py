@@ -12,9 +12,10 @@ import numpy as np
 from scipy.special import stdtr
 from scipy.stats import kendalltau
 
+from dcglearn.evaluation.kernel import Lists
 from dcglearn.evaluation.paired_tests import corrected
-from dcglearn.evaluation.ranked import ranked_grades
-from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, as_metrics, evaluate
+from dcglearn.evaluation.ranked import ranked_lists
+from dcglearn.evaluation.run_values import LEVELS, EvaluateOptions, Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, table_of
 from dcglearn.foundation.plain_text import number_of
@@ -23,7 +24,6 @@ from dcglearn.foundation.validation import (
     Fields,
     Flags,
     Floats,
-    Grades,
     Indices,
     InputError,
     PolarsFrame,
@@ -270,6 +270,10 @@ def system_order(
     judged, systems = read_both(judgements, runs, call, **settings)
     if len(systems) < 2:
         raise InputError("an order needs two systems or more; give another run")
+    if judged.n_grades is None:
+        raise InputError(
+            f"{judged.name}: an order under every DCG needs levels of grades: {LEVELS}"
+        )
     by_name = as_metrics(metrics, judged, systems)
     evaluation = evaluate(judged, systems, by_name, **settings).ordered()
 
@@ -279,8 +283,8 @@ def system_order(
     depth = max(depths, default=10)
     ties = settings.get("ties", "docno-desc")
     runs_by_name = {run.name: run for run in systems}
-    ranked = (ranked_grades(judged, runs_by_name[name], depth, ties) for name in evaluation.runs)
-    mean_counts = [counts(one.grades, n_grades).mean(axis=0) for one in ranked]
+    ranked = (ranked_lists(judged, runs_by_name[name], depth, ties) for name in evaluation.runs)
+    mean_counts = [_mean_counts(lists, n_grades, depth) for lists in ranked]
 
     return SystemOrder(
         evaluation=evaluation,
@@ -353,19 +357,21 @@ def _p_values(differences: Floats, gap: Floats) -> Floats:
     return np.clip(p, smallest_p(n), 1.0)
 
 
-def counts(lists: Grades, n_grades: int) -> Floats:
-    """Return how many grades of at least m = 1..L-1 each list has down to each position.
+def _mean_counts(lists: Lists, n_grades: int, depth: int) -> Floats:
+    """Return how many grades of at least m = 1..L-1 a list has on average down to each position.
 
-    The shape is (n, L - 1, K).
+    The shape is (L - 1, K).
     """
-    at_least = [np.cumsum(lists >= m, axis=1, dtype=np.int64) for m in range(1, n_grades)]
-    return np.stack(at_least, axis=1).astype(np.float64)
+    rank, n_queries = lists.rank, len(lists.offsets) - 1
+    at_least = [(lists.grades >= m) & (rank < depth) for m in range(1, n_grades)]
+    at_rank = [np.bincount(rank[flags], minlength=depth) for flags in at_least]
+    return np.cumsum(at_rank, axis=1) / n_queries
 
 
 def _beats(mean_counts: list[Floats]) -> Flags:
     """Return whether the row's system beats the column's under every DCG.
 
-    Every DCG with increasing gains from 0 and decreasing discounts is a sum of the `counts` with
+    Every DCG with increasing gains from 0 and decreasing discounts is a sum of the mean counts with
     weights of at least 0.
     """
     n = len(mean_counts)

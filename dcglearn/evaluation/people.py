@@ -184,8 +184,8 @@ def _shares(
     judges = judges_of(metric)
 
     # queries that both runs have, with a judged document in either list
-    grades = np.hstack([one.grades[:, : metric.depth] for one in lists])
-    kept = (grades >= 0).any(axis=1) & ~np.isnan(evaluation.filled[[*pair], 0]).any(axis=0)
+    kept = np.any([one.any(one.grades >= 0, metric.depth) for one in lists], axis=0)
+    kept &= ~np.isnan(evaluation.filled[[*pair], 0]).any(axis=0)
     if not kept.any():
         return None
 
@@ -197,8 +197,9 @@ def _shares(
     # the shares of each query, and which of them go beyond the log
     gap = gap_under(metric)
     shares = judges.chances(gap)
-    unseen = (grades[kept] >= 0) & ~np.isin(grades[kept], judges.grades)
-    beyond = unseen.any(axis=1) | (np.abs(gap) > judges.largest * (1 + 1e-9))
+    known = [-1, *judges.grades]
+    unseen = [one.any(~np.isin(one.grades, known), metric.depth)[kept] for one in lists]
+    beyond = np.any(unseen, axis=0) | (np.abs(gap) > judges.largest * (1 + 1e-9))
     labels = {"run": evaluation.runs[pair[0]], "baseline": evaluation.runs[pair[1]]}
     labels["measure"] = evaluation.metrics[m]
     by_query = table_of({name: [label] * len(gap) for name, label in labels.items()})

@@ -12,16 +12,17 @@ from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.other_measures import measured_elsewhere
-from dcglearn.evaluation.ranked import (
-    UNJUDGED,
-    RankedGrades,
-    check_list_settings,
-    judged_counts,
-    judged_ideal,
-    ranked_grades,
-    valued_grades,
+from dcglearn.evaluation.kernel import (
+    Lists,
+    OfNumbers,
+    Pool,
+    any_in,
+    at_grades,
+    gain_of_unjudged,
+    gains_of,
 )
+from dcglearn.evaluation.other_measures import measured_elsewhere
+from dcglearn.evaluation.ranked import judged_documents, ranked_lists
 from dcglearn.evaluation.shown_lists import ShownLists
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.evaluation.unjudged import Unjudged
@@ -33,9 +34,9 @@ from dcglearn.foundation.validation import (
     Floats,
     Indices,
     InputError,
-    Integers,
     PathLike,
     PolarsFrame,
+    errors_in,
     listed,
     one_of,
     whole_number,
@@ -43,7 +44,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.reader_names import ReaderName
-from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_name, read_metric
+from dcglearn.metrics.reading import SCORING, MetricName, MetricsLike, labelled, metric_or_name
 from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import NamedMetric, is_metric_file
 from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName
@@ -54,6 +55,12 @@ Ideal = Literal["judgements", "list"]
 Missing = Literal["zero", "skip"]
 
 _LOG = logging.getLogger(__name__)
+
+UNJUDGED = ("worst", "best", "drop")
+"""How a document without a judgement counts: as the worst grade, as the best, or not at all."""
+
+LEVELS = "scale= (--scale 0,.5,1) names the grades, worst first"
+"""Remedy for a metric that needs levels."""
 
 FEW = 0.05
 """Up to this share of the positions, tied scores and unjudged documents go without a note."""
@@ -66,15 +73,14 @@ class Evaluation(Finding):
     `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the
     query; with `missing` "zero" such a query counts as 0 in the mean, with "skip" it is left out.
     `unjudged`, shape (R, M), is the share of documents that are not judged, among those that the
-    metric looks at. `residuals`, shape (R, M, Q), is what judging them could still add to a value,
-    NaN for metrics of ir_measures; None unless asked for.
-    `measured`, shape (R, M, Q), tells where a query has a judged document that the metric values
-    differently from the worst grade, and the run ranks a judged document where the metric looks;
-    None where nobody knows.
+    metric looks at. `measured`, shape (R, M, Q), tells where a query has a judged document that the
+    metric values differently from the worst grade, and the run ranks a judged document where the
+    metric looks; None where nobody knows.
     `open` holds the documents without a judgement, of which `bounds` are; None unless asked for.
     `shown` has the lists for shares of people; None unless a metric knows its judges. `tied`, shape
     (R, M), is the share of documents whose names order them, since their scores are equal.
-    `origins` say of learned metrics that their logs had other grades or fewer positions.
+    `remarks` say what grades are taken for, and that the log of a learned metric had others, or
+    fewer positions.
     """
 
     values: Floats = field(repr=False)
@@ -83,12 +89,11 @@ class Evaluation(Finding):
     queries: tuple[str, ...] = field(repr=False)
     missing: str
     unjudged: Floats
-    residuals: Floats | None = field(default=None, repr=False)
     measured: Flags | None = field(default=None, repr=False)
     open: Unjudged | None = field(default=None, repr=False)
     shown: ShownLists | None = field(default=None, repr=False)
     tied: Floats | None = field(default=None, repr=False)
-    origins: tuple[str, ...] = field(default=(), repr=False)
+    remarks: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def filled(self) -> Floats:
@@ -99,12 +104,6 @@ class Evaluation(Finding):
     def means(self) -> Floats:
         """Mean over queries, shape (R, M)."""
         return np.nanmean(self.filled, axis=2)
-
-    @property
-    def mean_residuals(self) -> Floats:
-        """Mean residual over the queries of `means`, shape (R, M); NaN where there is none."""
-        assert self.residuals is not None, "evaluate(..., residuals=True) computes them"
-        return _means(self.residuals, ~np.isnan(self.filled))
 
     @cached_property
     def bounds(self) -> Floats | None:
@@ -124,7 +123,9 @@ class Evaluation(Finding):
     def mean_bounds(self) -> Floats:
         """The least and the most that the means can be, (R, M, 2); NaN where nobody knows."""
         assert self.bounds is not None, "evaluate(..., bounds=True) computes them"
-        return _means(self.bounds, ~np.isnan(self.bounds))
+        counted = ~np.isnan(self.bounds)
+        n = counted.sum(axis=2)
+        return np.where(counted, self.bounds, 0.0).sum(axis=2) / np.where(n, n, np.nan)
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -139,15 +140,13 @@ class Evaluation(Finding):
     def by_query(self) -> PolarsFrame:
         """Return columns ``run``, ``query_id``, ``measure``, ``value``; query ``all`` is the mean.
 
-        Residuals and bounds, where asked for, are in the columns ``residual``, ``least`` and
-        ``most``. Queries that are left out of the means have no row.
+        Bounds, where asked for, are in the columns ``least`` and ``most``. Queries that are left
+        out of the means have no row.
         """
         import polars as pl
 
         # values of the queries, and their means
         tables = {"value": (self.filled, self.means)}
-        if self.residuals is not None:
-            tables["residual"] = (self.residuals, self.mean_residuals)
         if self.bounds is not None:
             for i, name in enumerate(("least", "most")):
                 tables[name] = (self.bounds[..., i], self.mean_bounds[..., i])
@@ -167,7 +166,7 @@ class Evaluation(Finding):
             }
         )
         counted = frame.filter(pl.col("value").is_not_nan())
-        return counted.with_columns(pl.col("^(residual|least|most)$").fill_nan(None))
+        return counted.with_columns(pl.col("^(least|most)$").fill_nan(None))
 
     def ordered(self) -> Evaluation:
         """Return the same evaluation with runs sorted by the first metric's mean, best first."""
@@ -202,7 +201,7 @@ class Evaluation(Finding):
 
     @property
     def table(self) -> PolarsFrame:
-        """A row for each run: its mean under each metric; residuals and bounds if asked for."""
+        """A row for each run: its mean under each metric, and bounds if asked for."""
         import polars as pl
 
         # names of metrics are free, so one of them may be taken
@@ -210,8 +209,6 @@ class Evaluation(Finding):
         for m, name in enumerate(self.metrics):
             label = f"{name} (measure)" if name in columns else name
             columns[label] = self.means[:, m]
-            if self.residuals is not None:
-                columns[f"residual of {label}"] = self.mean_residuals[:, m]
             if self.bounds is not None:
                 for i, end in enumerate(("least", "most")):
                     columns[f"{end} of {label}"] = self.mean_bounds[:, m, i]
@@ -227,15 +224,8 @@ class Evaluation(Finding):
 
     @property
     def notes(self) -> list[str]:
-        """What is missing or not judged, and what residuals mean."""
+        """What bounds mean, what grades are taken for, and what is missing or not judged."""
         notes = []
-
-        # what residuals mean
-        if self.residuals is not None:
-            notes.append(
-                "residual: what unjudged documents could still add, if all had the best grade"
-            )
-
         if self.open is not None:
             notes += self.open.notes
 
@@ -249,7 +239,7 @@ class Evaluation(Finding):
 
     def cautions(self, least: float) -> list[str]:
         """Return notes on lacking queries, tied scores, and a share unjudged above `least`."""
-        notes = [*self.origins]
+        notes = [*self.remarks]
 
         # missing queries
         numbers = zip(self.runs, self.n_missing, strict=True)
@@ -285,12 +275,6 @@ class Evaluation(Finding):
         return [{"title": title, "rows": [*rows]}]
 
 
-def _means(values: Floats, counted: Flags) -> Floats:
-    """Return the means over queries, the third axis, of values that count; NaN where none does."""
-    n = counted.sum(axis=2)
-    return np.where(counted, values, 0.0).sum(axis=2) / np.where(n, n, np.nan)
-
-
 class EvaluateOptions(TypedDict, total=False):
     """Keywords of `evaluate`, for functions that evaluate runs first."""
 
@@ -301,7 +285,6 @@ class EvaluateOptions(TypedDict, total=False):
     ideal: str
     empty: float
     duplicates: Duplicates
-    residuals: bool
     bounds: bool
     unseen: int
 
@@ -318,16 +301,16 @@ def evaluate(
     ideal: str = "judgements",
     empty: float = 0.0,
     duplicates: Duplicates = "error",
-    residuals: bool = False,
     bounds: bool = False,
     unseen: int = 0,
 ) -> Evaluation:
     """Evaluate runs under any number of metrics, sorting once.
 
     Raises InputError if a file cannot be read, a grade is above a metric's, run and judgements
-    share no query, a setting is unknown, or ties="average" or a gain of unjudged documents is asked
-    of a metric that is no DCG. Warns with ScaleWarning if a DCG or a file has gains for more grades
-    than the judgements (see `read_judgements`).
+    share no query, a setting is unknown, a metric needs levels where grades are fractions, or a
+    metric that is no DCG is asked for what only sums have: a gain of unjudged documents, bounds, or
+    shared gains where documents are tied. Warns with ScaleWarning if a DCG or a file has gains for
+    more grades than the judgements (see `read_judgements`).
 
     Parameters
     ----------
@@ -335,20 +318,21 @@ def evaluate(
         The grades and the ranked documents, in any form that `read_judgements` and `read_runs`
         accept.
     metrics : DCG, ListUtility, file or name, a mapping of names to metrics, or a list of these
-        What `metric` reads, such as ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``ERR@5``;
-        without K, down to the last document ranked or judged. A name, its object and its file have
-        the same values, and so has all that `textbook_list_metrics` returns. Other names (``AP``,
-        ``P@10``) are computed by ir_measures. Those of trec_eval, ranx and MTEB mean the same
-        (``ndcg_cut_10``, ``map``, ``recip_rank``, ``recall_at_100``).
+        What `metric` reads, such as ``nDCG@10`` or ``ERR@5``; without K, down to the last document
+        ranked or judged. ``nDCG`` is trec_eval's: its gain is the grade itself, any number, and its
+        discount log2; metrics that are not linear need whole grades. A name, its object and its
+        file have the same values, and so has all that `textbook_list_metrics` returns. Other names
+        (``AP``, ``P@10``) are computed by ir_measures. Those of trec_eval, ranx and MTEB mean the
+        same (``ndcg_cut_10``, ``map``, ``recip_rank``, ``recall_at_100``).
     normalise : bool
         Divide by the best value that the query's documents allow (NDCG), so that every query counts
         the same; else plain. A metric with ``plain=True``, such as ERR and RBP, is never
         divided.
     ties : {"docno-desc", "stable", "average"}
-        How documents with equal scores are ranked, see `ranked_grades`; with "average" they share
-        the mean of their gains at all their positions, as in scikit-learn. Keep the default to
-        agree with trec_eval; take "stable" if the file is in the order that users saw, "average" if
-        the order of ties is chance.
+        How documents with equal scores (as float32, as in trec_eval) are ranked: in descending
+        order of their names, as in trec_eval, in the order of the file, or with one share of their
+        positions each, as in scikit-learn. Take "stable" if the file is in the order that users
+        saw, "average" if the order of ties is chance.
     unjudged : {"worst", "best", "drop"} or float
         How a document without a judgement counts: as the worst grade, as the best, with this gain,
         or not at all (documents below it move up). With ``normalise=False`` and gains that rise
@@ -368,14 +352,10 @@ def evaluate(
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document that occurs twice for one query. "first" suits joined runs, if it
         is the one shown.
-    residuals : bool
-        Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum
-        over them of the discount times what the best grade gains over the worst, divided as the
-        value is, by the ideal of the documents judged so far.
     bounds : bool
         Also find the least and the most that each value can be once all documents that the run
-        shows are judged, exactly (`Evaluation.bounds`). Unlike residuals, they allow for the ideal,
-        which good documents raise.
+        shows are judged, exactly (`Evaluation.bounds`), with the ideal, which good documents raise.
+        For RBP, the most less the value is its residual.
     unseen : int
         Number of documents of each query that no run shows and that may be judged too: bounds allow
         for what they could add to the ideal.
@@ -395,56 +375,67 @@ def evaluate(
     mine   0.7967               0.7098
     """
     _check_settings(unjudged, missing, ideal, ties, unseen, bounds=bounds)
-    if residuals and unjudged != "worst":
-        raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
     call = "evaluate(judgements, runs)"
     judged, systems = read_both(judgements, runs, call, duplicates=duplicates)
 
     # our metrics, and those of ir_measures
     by_name = as_metrics(metrics, judged, systems)
-    dcgs = {m: metric for m, metric in enumerate(by_name.values()) if not isinstance(metric, str)}
-    others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
-    words = [*by_name]
+    words, own = [*by_name], dict(enumerate(by_name.values()))
+    dcgs = {m: metric for m, metric in own.items() if not isinstance(metric, str)}
+    others = {words[m]: name for m, name in own.items() if isinstance(name, str)}
     for m, metric in dcgs.items():
-        check_list_settings(words[m], metric, unjudged, ties, residuals=residuals, bounds=bounds)
-
-    # what values are divided by
-    n_grades = _common_scale(by_name, judged)
-    queries, counts = judged_counts(judged, n_grades)
-    of_judged = ideal == "judgements"
-    ideals = {
-        m: judged_ideal(dcg, counts, unjudged) if of_judged else None
-        for m, dcg in dcgs.items()
-        if normalise and not dcg.plain
-    }
+        _check_metric(words[m], metric, unjudged, judged, bounds=bounds)
+    sizes = {words[m]: 0 if isinstance(x, OfNumbers) else x.n_grades for m, x in dcgs.items()}
+    n_grades = judged.n_grades or 0
+    larger = {name: size for name, size in sizes.items() if size > max(n_grades, 2)}
+    warn_of_scale(larger, n_grades, judged.name, stacklevel=2)
 
     # how deep lists are looked at
-    depth = max((dcg.depth for dcg in dcgs.values()), default=1)
+    depth = max((metric.depth for metric in dcgs.values()), default=1)
     if depth > 10_000:  # no list is so long
-        depth = min(depth, longest_list(*systems))
+        depth = min(depth, longest_list(judged, *systems))
     to_the_end = unjudged == "drop" or ties == "average" or ideal == "list"
+    whole = to_the_end or others or bounds
+
+    # what values are divided by, and which queries have something to measure
+    queries, offsets, grades = judged_documents(judged)
+    pool = Pool(offsets, grades, depth)
+    divided = {m for m, metric in dcgs.items() if normalise and not metric.plain}
+    ideals = {}
+    for m in divided if ideal == "judgements" else ():
+        filler = 0.0 if unjudged == "best" else gain_of_unjudged(dcgs[m], unjudged)
+        ideals[m] = pool.ideals(dcgs[m], filler=max(filler, 0.0))
+    valued = [any_in(offsets, _valued(metric, grades)) for metric in own.values()]
 
     # evaluate run by run
-    valuation = _Valuation(
-        [*by_name.values()], counts, ideals, unjudged, empty, to_the_end, residuals
-    )
-    whole = to_the_end or others or bounds
-    lists: list[RankedGrades] = []
+    lists: list[Lists] = []
     shown, rows = ShownLists.of(dcgs, lists, judged.n_grades, unjudged), []
     for run in systems:
-        ranked = ranked_grades(judged, run, None if whole else depth, ties)
-        rows.append([valuation.of(ranked, m) for m in range(len(words))])
+        ranked, row = ranked_lists(judged, run, None if whole else depth, ties), []
+        has = np.diff(ranked.offsets) > 0
+        for m, metric in own.items():
+            looked_at = None if isinstance(metric, str) else metric.depth
+            seen = ranked.any(ranked.grades >= 0, None if to_the_end else looked_at)
+            value = np.full(len(queries), np.nan)
+            if not isinstance(metric, str):
+                with errors_in(words[m]):
+                    value = ranked.values(metric, unjudged)
+                if m in divided:
+                    top = ideals[m] if m in ideals else ranked.ideals(metric, unjudged)
+                    value = normalised_values(value, top, empty)
+                value = np.where(has, value, np.nan)
+            row.append((value, valued[m] & seen, *ranked.shares(looked_at)))
+        rows.append(row)
         if bounds or shown is not None:  # else they would fill the memory
             lists.append(ranked)
-    values, added, measured, share_unjudged, share_tied = (
-        np.array([[found[part] for found in row] for row in rows]) for part in range(5)
+    values, measured, share_unjudged, share_tied = (
+        np.array([[found[part] for found in row] for row in rows]) for part in range(4)
     )
 
     # measures of ir_measures
     if others:
-        values[:, list(others)] = measured_elsewhere(
-            {words[m]: name for m, name in others.items()}, judged, systems, queries
-        )
+        computed = measured_elsewhere(others, judged, systems, queries)
+        values[:, [m for m, metric in own.items() if isinstance(metric, str)]] = computed
 
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), words)
     return Evaluation(
@@ -454,13 +445,19 @@ def evaluate(
         queries,
         missing,
         share_unjudged,
-        added if residuals else None,
         measured,
-        Unjudged.of(judged, lists, dcgs, set(ideals), empty, unseen) if bounds else None,
+        Unjudged.of(pool, systems, lists, dcgs, divided, empty, unseen) if bounds else None,
         shown,
         share_tied,
-        tuple(_origins(by_name, judged.n_grades)),
+        (*_origins(by_name, judged.n_grades), *_remarks(by_name, judged)),
     )
+
+
+def _valued(metric: ListMetric | str, grades: Any) -> Flags:
+    """Return which documents a metric values differently from those of the worst grade, (n,)."""
+    if isinstance(metric, str):
+        return grades > 0
+    return (gains_of(metric, grades) != metric.gains[0]) & metric.discounts.any()
 
 
 def _origins(metrics: Mapping[str, ListMetric | str], n_grades: int | None) -> Iterator[str]:
@@ -472,68 +469,44 @@ def _origins(metrics: Mapping[str, ListMetric | str], n_grades: int | None) -> I
                 yield f"{name}: {caution}"
 
 
-@dataclass(frozen=True)
-class _Valuation:
-    """How lists are valued under metrics, of which those of ir_measures are names.
+def _remarks(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> tuple[str, ...]:
+    """Return what metrics take for gains where grades are other numbers, or words on a scale."""
+    if judged.n_grades is None:
+        low, high = judged.frame["grade"].min(), judged.frame["grade"].max()
+        return (f"grades are numbers from {low:g} to {high:g}; linear gains are these numbers",)
 
-    `counts`, shape (Q, L), are the numbers of judged documents by grade. Metrics in `ideals` are
-    divided: by these, shape (Q,) each, or where they are None by each list's own.
-    """
-
-    metrics: Sequence[ListMetric | str]
-    counts: Integers
-    ideals: Mapping[int, Floats | None]
-    unjudged: str | float
-    empty: float
-    to_the_end: bool
-    residuals: bool
-
-    def of(self, ranked: RankedGrades, m: int) -> tuple[Any, ...]:
-        """Return a run's values and residuals under metric m, shape (Q,) each.
-
-        Also whether a query is measured, shape (Q,), and the shares not judged, and tied.
-        """
-        metric: Any = self.metrics[m]
-        ours = not isinstance(metric, str)
-        depth = metric.depth if ours else None
-
-        # queries with a document that the metric values, and a judged one where it looks
-        telling = valued_grades(metric)[: self.counts.shape[1]] if ours else slice(1, None)
-        judged = ranked.grades[:, : None if self.to_the_end else depth] >= 0
-        measured = self.counts[:, telling].any(axis=1) & judged.any(axis=1)
-        facts = measured, *ranked.shares(depth)
-        if not ours:
-            return *np.full((2, len(self.counts)), np.nan), *facts
-
-        # values and residuals
-        value = ranked.values(metric, self.unjudged)
-        more = ranked.values(metric, "best") - value if self.residuals else value
-        if m in self.ideals:
-            top = self.ideals[m]
-            if top is None:
-                top = ranked.own_ideal(metric, self.unjudged)
-            value = normalised_values(value, top, self.empty)
-            more = normalised_values(more, top, 0.0)
-
-        # a query that the run lacks has no value
-        return np.where(ranked.lengths > 0, value, np.nan), more, *facts
+    names = judged.grade_names
+    if names is None or judged.grade_numbers is not None:
+        return ()
+    places = np.arange(len(names))
+    linear = [
+        name
+        for name, metric in metrics.items()
+        if isinstance(metric, DCG) and np.array_equal(metric.gains, places)
+    ]
+    taken = f"{', '.join(map(str, places))} for {', '.join(names)}"
+    return (f"{listed(linear, 3)} takes {taken}",) if linear else ()
 
 
-def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:
-    """Return the metrics' number of grades, no fewer than the judgements'; warn if one has more."""
-    sizes = {name: dcg.n_grades for name, dcg in metrics.items() if not isinstance(dcg, str)}
-    for name, size in sizes.items():
-        if judged.n_grades > size:
-            raise InputError(
-                f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
-                f"{grades_of(size)}; map the grades of the judgements to its own (DCG.map_grades)",
-                see="scales",
-            )
-
-    # metrics by name have at least two grades
-    own = {name: size for name, size in sizes.items() if size > max(judged.n_grades, 2)}
-    warn_of_scale(own, judged.n_grades, judged.name, stacklevel=3)
-    return min(sizes.values(), default=judged.n_grades)
+def _check_metric(
+    name: str, metric: ListMetric, unjudged: str | float, judged: Judgements, *, bounds: bool
+) -> None:
+    """Raise InputError if a metric has no gains for the judgements, or for these settings."""
+    is_dcg, of_numbers = isinstance(metric, DCG), isinstance(metric, OfNumbers)
+    if not is_dcg and not isinstance(unjudged, str):
+        remedy = "documents without a judgement count as worst or best, or are dropped"
+        raise InputError(f"{name} is not a DCG: {remedy}")
+    if bounds and not is_dcg:
+        raise InputError(f"{name} is not a DCG, and only a DCG has bounds")
+    if bounds and of_numbers:
+        raise InputError(f"{name}: bounds are over all grades of a scale: {LEVELS}")
+    if judged.n_grades is not None and not of_numbers and judged.n_grades > metric.n_grades:
+        raise InputError(
+            f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
+            f"{grades_of(metric.n_grades)}; map the grades of the judgements to its own "
+            "(DCG.map_grades)",
+            see="scales",
+        )
 
 
 def _check_settings(
@@ -566,14 +539,18 @@ def _check_settings(
 def as_metrics(
     metrics: MetricsLike, judgements: Judgements, runs: Sequence[Run] = ()
 ) -> dict[str, ListMetric | str]:
-    """Return metrics or names by name; names of other metrics stay strings, for ir_measures."""
+    """Return metrics or names by name; names of other metrics stay strings, for ir_measures.
+
+    Raises InputError if a metric needs levels, and the grades are none.
+    """
     by_name: dict[str, ListMetric | str] = {}
     for name, metric in labelled(metrics).items():
         if isinstance(metric, (str, os.PathLike)):
             label, read = named(metric, judgements, runs)
             by_name[label if metric == name else name] = read
         else:
-            by_name[name] = metric_or_name(metric, accept=SCORING, name=f"metric {name!r}")
+            read = metric_or_name(metric, accept=SCORING, name=f"metric {name!r}")
+            by_name[name] = _at_grades(name, read, judgements, 1)
     if not by_name:
         raise InputError("there is no metric to evaluate by")
     return by_name
@@ -590,15 +567,31 @@ def named(
     ours = is_one or re.match(r"[a-z0-9.]+-", name)
     if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
         usual = usual_name(name)
-        return name, usual if usual == name else named(usual, judgements, runs)[1]
+        if usual != name:
+            return name, named(usual, judgements, runs)[1]
+        if judgements.n_grades is None:
+            raise InputError(f"{name}: ir_measures takes whole grades: {LEVELS}")
+        return name, usual
 
     # ours, and files
     parsed = metric_or_name(word, accept=SCORING)
     if not isinstance(parsed, NamedMetric):
-        return name, parsed
+        return name, _at_grades(name, parsed, judgements, 1)
     depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
-    n_grades = max(judgements.n_grades, 2)
-    return parsed.at(depth), read_metric(parsed, n_grades, depth, accept=SCORING)
+    return parsed.at(depth), _at_grades(parsed.at(depth), parsed, judgements, depth)
+
+
+def _at_grades(
+    name: str, metric: ListMetric | NamedMetric, judgements: Judgements, depth: int
+) -> ListMetric:
+    """Return a metric at the grades of judgements; the gain of linear names is the number."""
+    top = float(judgements.frame["grade"].max() or 0.0)  # type: ignore[arg-type]
+    n_grades = judgements.n_grades and max(judgements.n_grades, 2)
+    with errors_in(name):
+        own = at_grades(metric, n_grades, depth, top, LEVELS)
+    if isinstance(metric, MetricName) and metric.gain == "linear" and judgements.grade_numbers:
+        return replace(own, gains=np.maximum(judgements.grade_numbers, 0.0))
+    return own
 
 
 def longest_list(*tables: Run | Judgements) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dcglearn.evaluation.ranked import RankedGrades
+from dcglearn.evaluation.kernel import Lists
 from dcglearn.foundation.validation import Integers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import Judges
@@ -25,16 +25,16 @@ class ShownLists:
     """
 
     metrics: Mapping[int, DCG]
-    ranked: Sequence[RankedGrades]
+    ranked: Sequence[Lists]
     unjudged: str | float
-    n_grades: int
+    n_grades: int | None
 
     @classmethod
     def of(
         cls,
         metrics: Mapping[int, ListMetric],
-        ranked: Sequence[RankedGrades],
-        n_grades: int,
+        ranked: Sequence[Lists],
+        n_grades: int | None,
         unjudged: str | float,
     ) -> ShownLists | None:
         """Return what is shown; None if no metric knows its judges."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from dcglearn.evaluation.cutoffs import Cutoffs
 from dcglearn.evaluation.trec import judgements_of, runs_of, without_duplicates
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import MAX_GRADES, InputError
+from dcglearn.foundation.validation import InputError
 from dcglearn.reading.contract import JUDGED, KEYS, RUN
 from dcglearn.reading.judgements import Duplicates, Judgements
 from dcglearn.reading.runs import Run
@@ -205,11 +205,6 @@ def read_both(
     """
     with judgements_first(judgements, runs, call, *places):
         read = read_judgements(judgements, duplicates=duplicates)
-        if read.n_grades is None:
-            raise InputError(
-                f"{read.name}: metrics need levels, and its grades are no whole numbers from 0 to "
-                f"{MAX_GRADES - 1}; scale= (--scale 0,.5,1) names them, worst first"
-            )
         return read, read_runs(runs, duplicates=duplicates)
 
 

@@ -10,18 +10,19 @@ a few such differences.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from dcglearn.evaluation.ranked import RankedGrades, judged_counts
+from dcglearn.evaluation.kernel import Lists, Pool
 from dcglearn.foundation.validation import Floats, Integers, PolarsFrame
 from dcglearn.metrics.dcg import DCG
-from dcglearn.reading.judgements import Judgements
+from dcglearn.metrics.textbook_lists import ListMetric
+from dcglearn.reading.runs import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,34 +32,34 @@ class Unjudged:
     `metrics` are those that are DCGs, `divided` the numbers of those that are divided by the ideal.
     `known`, shape (R, Q) each, are the sums over judged documents. `documents` holds a table for
     each run, of unjudged documents: the number of the ``query``, ``document`` and ``rank``, from 0.
-    `counts`, shape (Q, L), are the numbers of judged documents by grade, `empty` is the value where
-    the ideal is 0, and `unseen` the number of further documents of each query, which no run shows.
+    `judged` are the judged documents, `empty` is the value where the ideal is 0, and `unseen` the
+    number of further documents of each query, which no run shows.
     """
 
     metrics: Mapping[int, DCG]
     divided: Set[int]
     known: Mapping[int, Floats]
     documents: Sequence[PolarsFrame]
-    counts: Integers
+    judged: Pool
     empty: float
     unseen: int
 
     @classmethod
     def of(
         cls,
-        judgements: Judgements,
-        ranked: Sequence[RankedGrades],
-        metrics: Mapping[int, Any],
+        judged: Pool,
+        runs: Sequence[Run],
+        lists: Sequence[Lists],
+        metrics: Mapping[int, ListMetric],
         divided: Set[int],
         empty: float,
         unseen: int,
     ) -> Self:
         """Return what whole lists of runs show, under the metrics that are DCGs."""
         dcgs = {m: metric for m, metric in metrics.items() if isinstance(metric, DCG)}
-        known = {m: np.array([one.values(dcg, 0.0) for one in ranked]) for m, dcg in dcgs.items()}
-        n_grades = max([judgements.n_grades, *(dcg.n_grades for dcg in dcgs.values())])
-        _, counts = judged_counts(judgements, n_grades)
-        return cls(dcgs, divided, known, [one.unjudged for one in ranked], counts, empty, unseen)
+        known = {m: np.array([one.values(dcg, 0.0) for one in lists]) for m, dcg in dcgs.items()}
+        documents = [_unjudged(*both) for both in zip(runs, lists, strict=True)]
+        return cls(dcgs, divided, known, documents, judged, empty, unseen)
 
     @property
     def notes(self) -> tuple[str, str]:
@@ -73,9 +74,8 @@ class Unjudged:
     def values(self, r: int, m: int) -> Floats:
         """Return the least and the most of run r's values under metric m, shape (Q, 2)."""
         if m not in self.metrics:
-            return np.full((len(self.counts), 2), np.nan)
-        queries = self._queries(m, self.known[m][r], self.documents[r], ("rank",))
-        return np.array([self._ends(query, m, self.empty) for query in queries])
+            return np.full((len(self.judged.offsets) - 1, 2), np.nan)
+        return self._ends(m, self.known[m][r], self.documents[r], self.empty)
 
     def differences(self, r: int, b: int, m: int) -> Floats:
         """Return the least and the most of the values of run r less those of run b, (Q, 2)."""
@@ -86,31 +86,37 @@ class Unjudged:
             coalesce=True,
             maintain_order="left_right",
         )
-        known = self.known[m][r] - self.known[m][b]
-        queries = self._queries(m, known, both, ("rank", "rank_right"))
-        return np.array([self._ends(query, m) for query in queries])
+        return self._ends(m, self.known[m][r] - self.known[m][b], both, 0.0)
 
-    def _ends(self, query: OpenQuery, m: int, empty: float = 0.0) -> tuple[float, float]:
-        """Return the least and the most of a query's value under metric m."""
-        return query.ratios(empty) if m in self.divided else query.sums()
-
-    def _queries(
-        self, m: int, known: Floats, documents: PolarsFrame, ranks: Sequence[str]
-    ) -> Iterator[OpenQuery]:
-        """Yield every query; the second of the ranks counts against the first."""
+    def _ends(self, m: int, known: Floats, documents: PolarsFrame, empty: float) -> Floats:
+        """Return the least and the most by query; the column ``rank_right`` counts against."""
         # weights of the documents, query by query
         metric, documents = self.metrics[m], documents.sort("query", maintain_order=True)
         discounts, weights = np.append(metric.discounts, 0.0), np.zeros(len(documents))
-        for name, sign in zip(ranks, (1.0, -1.0), strict=False):
-            rank = documents[name].fill_null(metric.depth).to_numpy()
-            weights += sign * discounts[np.minimum(rank, metric.depth)]
+        for name, sign in (("rank", 1.0), ("rank_right", -1.0)):
+            if name in documents.columns:
+                rank = documents[name].fill_null(metric.depth).to_numpy()
+                weights += sign * discounts[np.minimum(rank, metric.depth)]
         starts = np.searchsorted(documents["query"].to_numpy(), np.arange(len(known) + 1))
 
         # those that no run shows come last
-        counts = self.counts[:, : metric.n_grades]
+        ends = np.empty((len(known), 2))
         for q, (start, end) in enumerate(pairwise(starts.tolist())):
             shown_or_not = np.append(weights[start:end], np.zeros(self.unseen))
-            yield OpenQuery(metric, float(known[q]), shown_or_not, counts[q])
+            grades = self.judged.grades[self.judged.offsets[q] : self.judged.offsets[q + 1]]
+            counts = np.bincount(grades, minlength=metric.n_grades)
+            query = OpenQuery(metric, float(known[q]), shown_or_not, counts)
+            ends[q] = query.ratios(empty) if m in self.divided else query.sums()
+        return ends
+
+
+def _unjudged(run: Run, lists: Lists) -> PolarsFrame:
+    """Return the documents of a run that are not judged, with their query's number and rank."""
+    import polars as pl
+
+    rows = lists.grades < 0
+    columns = {"query": lists.query[rows], "rank": lists.rank[rows]}
+    return pl.DataFrame(columns | {"document": run.frame["document"][lists.rows[rows]]})
 
 
 @dataclass(frozen=True)
@@ -129,11 +135,8 @@ class OpenQuery:
 
     def sums(self) -> tuple[float, float]:
         """Return the least and the most of the value."""
-        gains, weights = self.metric.gains, self.weights
-        low, high = np.minimum(weights, 0), np.maximum(weights, 0)
-        least = self.known + high.sum() * gains.min() + low.sum() * gains.max()
-        most = self.known + high.sum() * gains.max() + low.sum() * gains.min()
-        return float(least), float(most)
+        each = np.outer(self.weights, self.metric.gains)
+        return self.known + each.min(axis=1).sum(), self.known + each.max(axis=1).sum()
 
     def ratios(self, empty: float = 0.0) -> tuple[float, float]:
         """Return the least and the most of the value over the ideal, `empty` where this is 0."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.exports.settings import carried
-from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array
+from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, one_of
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
 from dcglearn.metrics.dcg import DCG
@@ -20,7 +20,9 @@ Callables = tuple[Callable[..., Any], Callable[..., Any]]
 Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries
 
 
-def lightgbm_callables(dcg: MetricLike, loss: Objective | None = None) -> Callables:
+def lightgbm_callables(
+    dcg: MetricLike, loss: Objective | None = None, *, ties: str = "stable", empty: float = 0.0
+) -> Callables:
     """Return an objective and a metric for LightGBM.
 
     In ``lightgbm.train`` they are ``params["objective"]`` and ``feval``; in ``LGBMRanker`` they are
@@ -29,6 +31,12 @@ def lightgbm_callables(dcg: MetricLike, loss: Objective | None = None) -> Callab
     `dcg`, or its file, has any gains and discounts; `loss` is the objective to train against,
     ``ApproxNDCG(dcg)`` by default. Weights of documents have no effect. Raises InputError if the
     data have no groups; when LightGBM calls them.
+
+    The metric has the value of `Queries.evaluate` with these `ties` and this `empty`. Documents of
+    equal scores, which small trees have many of, keep their order, as in LightGBM's own ``ndcg``;
+    "average" has them share their positions. A query without a relevant document counts as
+    `empty`: LightGBM's own ``ndcg`` counts it as 1, so that ``ties="stable", empty=1`` gives
+    LightGBM's value under ``exponential-log2``.
 
     See Also
     --------
@@ -43,7 +51,7 @@ def lightgbm_callables(dcg: MetricLike, loss: Objective | None = None) -> Callab
     >>> [gradient.shape for gradient in objective(np.zeros(3), Sets)]
     [(3,), (3,)]
     """
-    descended, mean_ndcg = _callables(carried(dcg, "LightGBM"), loss)
+    descended, mean_ndcg = _callables(carried(dcg, "LightGBM"), loss, ties, empty)
 
     # Four parameters: LGBMRanker passes groups to no other callable.
     def objective(
@@ -75,10 +83,13 @@ def _lightgbm_queries(first: Any, second: Any, group: Any) -> Queries:
     return scores, grades, np.asarray(group)
 
 
-def xgboost_callables(dcg: MetricLike, loss: Objective | None = None) -> Callables:
+def xgboost_callables(
+    dcg: MetricLike, loss: Objective | None = None, *, ties: str = "stable", empty: float = 0.0
+) -> Callables:
     """Return ``obj`` and ``custom_metric`` for ``xgboost.train`` (with ``maximize=True``).
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
+    XGBoost's own ``ndcg`` has ``ties="stable", empty=1`` too.
 
     See Also
     --------
@@ -90,7 +101,7 @@ def xgboost_callables(dcg: MetricLike, loss: Objective | None = None) -> Callabl
     >>> callable(objective), callable(metric)
     (True, True)
     """
-    descended, mean_ndcg = _callables(carried(dcg, "XGBoost"), loss)
+    descended, mean_ndcg = _callables(carried(dcg, "XGBoost"), loss, ties, empty)
 
     def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
         return descended(*_xgboost_queries(scores, data))
@@ -105,9 +116,10 @@ def _xgboost_queries(scores: Floats, data: Any) -> Queries:
     return scores, data.get_label(), np.diff(ends.astype(np.int64))
 
 
-def _callables(dcg: DCG, loss: Objective | None) -> Callables:
+def _callables(dcg: DCG, loss: Objective | None, ties: str, empty: float) -> Callables:
     """Return gradient with curvature, and mean NDCG, as functions of scores, grades and sizes."""
     objective = ApproxNDCG(dcg) if loss is None else loss
+    one_of(ties, "ties", ("stable", "average"))
 
     def descended(scores: Floats, grades: Floats, sizes: Integers) -> tuple[Floats, Floats]:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -115,15 +127,21 @@ def _callables(dcg: DCG, loss: Objective | None) -> Callables:
         return descent(objective, values, grades.astype(np.int64), offsets)
 
     def mean_ndcg(scores: Floats, grades: Floats, sizes: Integers) -> float:
-        return _mean_ndcg(dcg, grades, scores, np.repeat(np.arange(len(sizes)), sizes))
+        query = np.repeat(np.arange(len(sizes)), sizes)
+        return _mean_ndcg(dcg, grades, scores, query, ties, empty)
 
     return descended, mean_ndcg
 
 
 def _mean_ndcg(
-    dcg: MetricLike, grades: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None
+    dcg: MetricLike,
+    grades: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    ties: str = "average",
+    empty: float = 0.0,
 ) -> float:
-    ndcg = evaluate_arrays(grades, scores, qid, dcg)
+    ndcg = evaluate_arrays(grades, scores, qid, dcg, ties=ties, empty=empty)
     assert isinstance(ndcg, np.ndarray)
     return float(ndcg.mean())
 
@@ -136,8 +154,8 @@ def sklearn_scorer(dcg: MetricLike) -> Callable[..., float]:
     documents, shape (n,), and the query of each. It requests `qid` by scikit-learn's metadata
     routing: after ``sklearn.set_config(enable_metadata_routing=True)``, ``cross_val_score(...,
     params={"qid": qid})`` hands each fold its part. Without `qid`, each row of ``y``, shape (Q, N),
-    is a query, and so of the scores; a grade of -1 is no document. Documents of equal scores share
-    their positions, as in `evaluate_arrays`. When scikit-learn calls it, it raises InputError if
+    is a query, and so of the scores; a grade of -2 is no document. Documents of equal scores share
+    their positions, as in its ``ndcg_score``. When scikit-learn calls it, it raises InputError if
     `y` has one dimension and there is no `qid`, or `qid` does not fit.
 
     See Also

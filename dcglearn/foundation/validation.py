@@ -60,7 +60,7 @@ UNKNOWN, EMPTY = -1, -2
 LARGEST = 1e15
 """Largest weight, strength or margin of a pair: a double cannot add larger and small ones."""
 
-TABLE_CELLS = 1 << 22
+TABLE_CELLS = 1 << 17
 """Most cells of a table of queries by documents that is filled at a time."""
 
 MOST_ECHOED = 80
@@ -199,14 +199,8 @@ def filled(lists: Grades, grade: int = UNKNOWN) -> Grades:
     return np.where(lists == EMPTY, np.int8(grade), lists)
 
 
-def graded_lists(
-    lists: ArrayLike, name: str = "lists", n_grades: int | None = None, *, empty: bool = False
-) -> Grades:
-    """Return checked grades by position as int8, shape (n, K) or (K,).
-
-    0 is the worst, -1 an unknown grade, -2 no result; unless `empty`, both of these are -1.
-    """
-    # shape and type
+def number_lists(lists: ArrayLike, name: str = "lists") -> NDArray[Any]:
+    """Return lists of numbers, whole or not, as an array, shape (n, K) or (K,)."""
     try:
         array = np.asarray(lists)
     except ValueError as error:
@@ -222,6 +216,18 @@ def graded_lists(
         raise InputTypeError(
             f"{name} holds {array.dtype}; grades are integers, 0 = worst, -1 = unknown"
         )
+    return array
+
+
+def graded_lists(
+    lists: ArrayLike, name: str = "lists", n_grades: int | None = None, *, empty: bool = False
+) -> Grades:
+    """Return checked grades by position as int8, shape (n, K) or (K,).
+
+    0 is the worst, -1 an unknown grade, -2 no result; unless `empty`, both of these are -1.
+    """
+    # shape and type
+    array = number_lists(lists, name)
     if array.size == 0:
         return array.astype(np.int8)
 
@@ -230,12 +236,12 @@ def graded_lists(
         fraction = ~np.isfinite(array) | (array != np.floor(array))
         if fraction.any():
             raise InputError(
-                f"{_first(name, array, fraction)} is not an integer grade; use -1 for no grade"
+                f"{first_place(name, array, fraction)} is not an integer grade; use -1 for no grade"
             )
 
     top = MAX_GRADES if n_grades is None else n_grades
     if array.min() < EMPTY or array.max() >= top:
-        place = _first(name, array, (array < EMPTY) | (array >= top), "grade ")
+        place = first_place(name, array, (array < EMPTY) | (array >= top), "grade ")
         reason = f"the scale has n_grades={n_grades}"
         if n_grades is None:
             reason = f"at most {MAX_GRADES} grades are supported"
@@ -274,7 +280,7 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
     if array.ndim != ndim or array.size == 0:
         raise InputError(f"{name} has shape {array.shape}; expected {ndim} non-empty dimension(s)")
     if not np.isfinite(array).all():
-        raise InputError(f"{_first(name, array, ~np.isfinite(array))} is not a finite number")
+        raise InputError(f"{first_place(name, array, ~np.isfinite(array))} is not a finite number")
     return frozen(array)
 
 
@@ -287,10 +293,12 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one value per pair, ({n},)")
     if (np.abs(array) > LARGEST).any():
-        where = _first(name, array, np.abs(array) > LARGEST)
+        where = first_place(name, array, np.abs(array) > LARGEST)
         raise InputError(f"{where} is beyond {LARGEST:g}; divide all of them by a common factor")
     if positive and (array <= 0).any():
-        raise InputError(f"{_first(name, array, array <= 0)} is not positive; leave such pairs out")
+        raise InputError(
+            f"{first_place(name, array, array <= 0)} is not positive; leave such pairs out"
+        )
     return frozen(array)
 
 
@@ -467,7 +475,7 @@ def frozen(array: Any) -> Any:
     return array
 
 
-def _first(name: str, array: NDArray[Any], wrong: Flags, noun: str = "") -> str:
+def first_place(name: str, array: NDArray[Any], wrong: Flags, noun: str = "") -> str:
     """Return the place and value of the first wrong entry, as ``lists[3, 1]: grade 7``."""
     place = ", ".join(map(str, np.argwhere(wrong)[0]))
     value = array[wrong][0]

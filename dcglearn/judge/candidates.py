@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
@@ -24,6 +23,7 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
 )
+from dcglearn.reading.runs import in_order
 
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000}
 """The fields of an item that are shown, and the most characters of each."""

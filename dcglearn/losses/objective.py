@@ -307,7 +307,11 @@ def checked_grades(grades: ArrayLike, n: int, top: int, scale: str = "the DCG's 
         )
     if labels.dtype.kind == "f":
         whole = labels == np.floor(labels)
-        _refuse_wrong("grades", labels, whole, "is not a grade: grades are integers, 0 = worst")
+        remedy = (
+            "is not a grade: grades are integers, 0 = worst; np.digitize(grades, [0.5, 1.5]) makes "
+            "levels of numbers, and nDCG of evaluate_arrays takes them as gains"
+        )
+        _refuse_wrong("grades", labels, whole, remedy)
 
     # find the first grade that is not on the scale
     if labels.max() > top or labels.min() < 0:

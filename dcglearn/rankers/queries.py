@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.evaluation.kernel import normalised_by_query
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     MAX_GRADES,
@@ -20,15 +21,12 @@ from dcglearn.foundation.validation import (
     Integers,
     Seed,
     frozen,
+    one_of,
     query_offsets,
     scale_size,
-    similar_sizes,
     within,
 )
 from dcglearn.losses.objective import checked_grades
-from dcglearn.losses.pair_kernel import query_of_each
-from dcglearn.metrics.dcg import DCG, normalised_values
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SCORING, MetricLike, read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 
@@ -161,14 +159,31 @@ class Queries:
             )
         return self[first], self[~first]
 
-    def evaluate(self, scores: ArrayLike, metric: MetricLike, empty: float = 0.0) -> Floats:
+    def evaluate(
+        self, scores: ArrayLike, metric: MetricLike, empty: float = 0.0, ties: str = "stable"
+    ) -> Floats:
         """Return the normalised value of each query, ranked by `scores`, shape (m,).
 
         A name has the queries' grades, and without ``@K`` the depth of the longest. Documents of
-        equal scores keep their order. A query without a relevant document counts as `empty`.
+        equal scores keep their order, as in LightGBM and XGBoost; with `ties` "average" they share
+        their positions, as in scikit-learn and by default in `evaluate_arrays`. A query without a
+        relevant document counts as `empty`: 1 in LightGBM and XGBoost.
         """
+        one_of(ties, "ties", ("stable", "average"))
         own = read_metric(metric, *self.scale, accept=SCORING)
-        return ndcg_by_query(own, scores, self.grades, self.offsets, empty)
+        checked_grades(self.grades, len(self.grades), own.n_grades - 1)
+
+        # a score for each document
+        values = np.asarray(scores, dtype=np.float64)
+        if values.shape != self.grades.shape:
+            raise InputError(
+                f"scores has shape {values.shape}; expected one score per document, "
+                f"{self.grades.shape}"
+            )
+        if np.isnan(values).any():
+            place = np.isnan(values).argmax()
+            raise InputError(f"scores[{place}] is NaN; documents without a score cannot be ranked")
+        return normalised_by_query(own, self.offsets, values, self.grades, ties, empty)
 
     @property
     def scale(self) -> tuple[int, int]:
@@ -202,57 +217,6 @@ def _refuse_exchanged(grades: NDArray[Any], qid: NDArray[Any]) -> None:
             f"y and qid seem exchanged: qid has the values {names[0]} to {names[-1]} in any order, "
             f"and y {n_grades:,}, each in rows of its own; give the grades first, fit(X, y, qid)"
         )
-
-
-def ndcg_by_query(
-    dcg: DCG | ListUtility,
-    scores: ArrayLike,
-    grades: ArrayLike,
-    offsets: ArrayLike,
-    empty: float = 0.0,
-) -> Floats:
-    """Return the normalised value of each query when its documents are ranked by score, shape (m,).
-
-    Query q holds documents ``offsets[q]:offsets[q + 1]`` of `scores` and `grades`, shape (n,).
-    Documents with equal scores keep their order. The ideal value counts all documents of the query;
-    where it is not positive (no relevant document), the value is `empty`.
-    """
-    ranked, place, query = as_ranked(scores, grades, offsets, dcg.n_grades)
-    sizes = np.diff(offsets)
-    values = np.full(len(sizes), float(empty))
-
-    # queries of similar size share a padded table
-    for chunk in similar_sizes(sizes):
-        row = np.full(len(sizes), -1)
-        row[chunk] = np.arange(len(chunk))
-
-        # grades as ranked, -2 where there is no document
-        inside = row[query] >= 0
-        table = np.full((len(chunk), int(sizes[chunk].max())), -2, dtype=np.int8)
-        table[row[query[inside]], place[inside]] = ranked[inside]
-        values[chunk] = normalised_values(dcg.score(table), dcg.ideal(table), empty)
-    return values
-
-
-def as_ranked(
-    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int
-) -> tuple[Grades, Integers, Integers]:
-    """Return grades of each query's documents as ranked, positions from 0, and queries; (n,)."""
-    # check scores and grades
-    values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
-    labels = checked_grades(grades, ends[-1], n_grades - 1).astype(np.int8)
-    if values.shape != labels.shape:
-        raise InputError(
-            f"scores has shape {values.shape}; expected one score per document, {labels.shape}"
-        )
-    if np.isnan(values).any():
-        place = np.isnan(values).argmax()
-        raise InputError(f"scores[{place}] is NaN; documents without a score cannot be ranked")
-
-    # order documents by query and score; a stable sort keeps equal scores in order
-    query = query_of_each(ends)
-    ranked = labels[np.lexsort((-values, query))]
-    return ranked, np.arange(len(values)) - ends[query], query
 
 
 def checked_features(features: Any, *, missing: bool = False) -> Any:

@@ -9,9 +9,10 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from dcglearn import DCG, evaluate, read_judgements, read_runs, system_order
-from dcglearn.coherence.rank_changes import _beats, _p_values, _swaps, counts, tau_ap
+from dcglearn.coherence.rank_changes import _beats, _mean_counts, _p_values, _swaps, tau_ap
 from dcglearn.evaluation import Judgements, Run
-from dcglearn.evaluation.ranked import ranked_grades
+from dcglearn.evaluation.kernel import Lists
+from dcglearn.evaluation.ranked import ranked_lists
 from dcglearn.evaluation.run_values import Evaluation
 from dcglearn.foundation.sources import zstd
 from dcglearn.plots import slope_figure
@@ -90,16 +91,25 @@ def test_trec_eval_itself_agrees(shared, tmp_path):
             assert values[1, i] == pytest.approx(theirs[query]["ndcg"], abs=1e-12)
 
 
+def grades_by_rank(judged, run, depth=None, ties="docno-desc"):
+    """Return the grades at the first positions, shape (Q, K), -1 where no judged document is."""
+    lists = ranked_lists(judged, run, depth, ties)
+    width = depth or lists.rank.max() + 1
+    table, top = np.full((len(lists.offsets) - 1, width), -1), lists.rank < width
+    table[lists.query[top], lists.rank[top]] = lists.grades[top]
+    return table
+
+
 def test_ties_are_broken_by_document_in_float32():
     judged = Judgements(
         pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "grade": [0, 1, 2]})
     )
     scores = [1.0, 1.0 + 1e-12, 1.0]  # one value as float32
     run = Run(pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "score": scores}), "r")
-    np.testing.assert_array_equal(ranked_grades(judged, run).grades, [[2, 1, 0]])
-    np.testing.assert_array_equal(ranked_grades(judged, run, ties="stable").grades, [[0, 1, 2]])
-    np.testing.assert_array_equal(ranked_grades(judged, run, 2).grades, [[2, 1]])
-    refused("docno-desc", ranked_grades, judged, run, ties="random")
+    np.testing.assert_array_equal(grades_by_rank(judged, run), [[2, 1, 0]])
+    np.testing.assert_array_equal(grades_by_rank(judged, run, ties="stable"), [[0, 1, 2]])
+    np.testing.assert_array_equal(grades_by_rank(judged, run, 2), [[2, 1]])
+    refused("docno-desc", ranked_lists, judged, run, ties="random")
 
 
 def test_the_order_of_lines_does_not_matter():
@@ -107,11 +117,13 @@ def test_the_order_of_lines_does_not_matter():
     rng = np.random.default_rng(0)
     falling = Run(run.frame.sort("query", "score", descending=[True, True]), "falling")
     for frame in (run.frame, run.frame[rng.permutation(len(run.frame))]):
+        found, expected = (grades_by_rank(judged, one) for one in (Run(frame, "any"), falling))
+        np.testing.assert_array_equal(found, expected)
         for ties in ("docno-desc", "average"):
             found, expected = (
-                ranked_grades(judged, one, ties=ties).grades for one in (Run(frame, "any"), falling)
+                evaluate(judged, one, "nDCG@5", ties=ties) for one in (Run(frame, "any"), falling)
             )
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
 
 
 @pytest.mark.parametrize("lines", ["sorted", "sorted by score alone", "mixed"])
@@ -134,12 +146,10 @@ def test_the_first_ranks_do_not_depend_on_the_depth(lines, ties):
         frame.sort(columns, descending=[name == "score" for name in columns]) if columns else frame,
         "r",
     )
-    deep = ranked_grades(judged, run, ties=ties)
+    deep = grades_by_rank(judged, run, ties=ties)
     for depth in (1, 2, 5, 40, 200):
-        found = ranked_grades(judged, run, depth, ties)
-        width = min(depth, deep.grades.shape[1])
-        np.testing.assert_array_equal(found.grades[:, :width], deep.grades[:, :width])
-        np.testing.assert_array_equal(found.lengths, deep.lengths)
+        found = grades_by_rank(judged, run, depth, ties)
+        np.testing.assert_array_equal(found[:, : deep.shape[1]], deep[:, :depth])
 
 
 def test_grades_by_rank_are_those_of_a_plain_loop_where_queries_mix_and_some_are_not_judged():
@@ -161,7 +171,7 @@ def test_grades_by_rank_are_those_of_a_plain_loop_where_queries_mix_and_some_are
     judged = Judgements(
         known.select("query", "document", grade=pl.col("document").replace_strict(grade_of))
     )
-    found = ranked_grades(judged, Run(lines, "r"), 50).grades
+    found = grades_by_rank(judged, Run(lines, "r"), 50)
     for row, query in zip(found, ("a", "b", "c"), strict=True):
         names = sorted((-score, name) for q, name, score in lines.iter_rows() if q == query)
         ranked = sorted(
@@ -250,13 +260,18 @@ def test_what_cannot_be_evaluated(files):
         refused(words, evaluate, judged, runs)
     refused("no metric", evaluate, judged, run, {})
     refused("two systems", system_order, judged, run, "nDCG@10")
+    numbers = Judgements(judged.frame.with_columns(pl.col("grade") / 2))
+    refused("needs levels.*scale=", system_order, numbers, [run, other], "nDCG@10")
 
 
 def test_one_beats_another_exactly_if_it_does_under_every_dcg():
     rng = np.random.default_rng(0)
     for _ in range(200):
         x, y = rng.integers(0, 4, (2, 1, 3))
-        (_, beats), _ = _beats([counts(side, 4).mean(axis=0) for side in (x, y)])
+        lists = (
+            Lists(np.array([0, 3]), side[0], np.arange(3), np.zeros(3, bool)) for side in (x, y)
+        )
+        (_, beats), _ = _beats([_mean_counts(one, 4, 3) for one in lists])
 
         # the corners of the cone: one step of the gains, one of the discounts
         steps = [DCG(g, d) for g in np.tri(4, 3, -1).T for d in np.tri(3)]
@@ -298,7 +313,7 @@ def test_the_order_of_systems():
     assert order.beats[0].sum() >= 4 and not order.beats.diagonal().any()
 
     # one beats another if it has at least as many of the better grades down to every position
-    lists = {run.name: ranked_grades(judged, run, 10).grades for run in runs}
+    lists = {run.name: grades_by_rank(judged, run, 10) for run in runs}
     for i, first in enumerate(order.evaluation.runs):
         for j, second in enumerate(order.evaluation.runs):
             leads = [

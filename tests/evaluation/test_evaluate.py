@@ -4,7 +4,6 @@ comparisons.
 
 import gzip
 import json
-import re
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -103,7 +102,7 @@ def test_the_wrong_order_of_judgements_and_runs_is_named(tmp_path):
     )
     for form, judgements, run in in_forms(tmp_path):
         assert evaluate(judgements, run, "nDCG@2").values.shape == (1, 1, 2), form
-        if form in ("dictionary", "whole scores"):  # any numbers may be grades
+        if form in ("json", "dictionary", "whole scores"):  # any numbers may be grades
             continue
         refused(swapped.format("evaluate"), evaluate, run, judgements)
         refused(swapped.format("compare_systems"), compare_systems, run, judgements)
@@ -235,7 +234,7 @@ def test_the_best_of_counts_is_the_best_of_documents(case, random):
 
 def test_arrays_in_order_of_the_row_and_without_documents():
     grades, scores = (
-        np.array([[0, 2, 1, -1], [1, 1, -1, -1]]),
+        np.array([[0, 2, 1, -2], [1, 1, -2, -2]]),
         np.array([[1.0, 1, 1, 9], [2, 3, 4, 5]]),
     )
     dcg = DCG([0.0, 1, 3], [1, 0.5])
@@ -282,10 +281,6 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
         (([[1, 5]], [[1.0, 2]], DCG([0, 1, 2], [1.0])), "5"),
         (([[1, 2]], [[1.0, np.nan]], DCG([0, 1, 2], [1.0])), "finite"),
         (([[1, 2]], [[1.0, 2]], {}), "one metric or more"),
-        (
-            ([[1, 1]], [[1.0, 2]], {"a": DCG([0, 1, 2], [1.0]), "b": DCG([0, 1], [1.0])}),
-            "one number of grades",
-        ),
     ],
 )
 def test_bad_arrays(arguments, words):
@@ -481,14 +476,14 @@ def test_rbp_of_ir_measures_is_a_dcg():
     pytest.importorskip("cwl.ruler.cwl_ruler", reason="ir_measures computes RBP by cwl-eval")
     judged, runs = systems(8)
     names = ("RBP(rel=1)", "RBP(p=0.5,rel=2)")
-    found = evaluate(judged, runs["base"], [f"{name}@1000" for name in names], residuals=True)
+    found = evaluate(judged, runs["base"], [f"{name}@1000" for name in names], bounds=True)
     for m, name in enumerate(names):
         theirs = ir_measures.iter_calc([ir_measures.parse_measure(name)], judged, runs["base"])
         by_query = {value.query_id: value.value for value in theirs}
         np.testing.assert_allclose(
             found.values[0, m], [by_query[q] for q in found.queries], atol=1e-6
         )
-    assert (found.residuals >= 0).all()
+    np.testing.assert_allclose(found.bounds[..., 0], found.values)  # all is judged
     shared, worst = (
         evaluate(JUDGED, SCORES, "RBP", unjudged=u, ties="average").values for u in (0.5, "worst")
     )
@@ -633,88 +628,16 @@ PARTLY = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1}, "s": {"a": 2}}
 FOUND = {"q": {"x": 9.0, "a": 8.0, "y": 7.0, "b": 6.0}, "r": {"a": 3.0}}
 
 
-def test_a_residual_is_the_discounts_of_the_unjudged_times_the_best_gain():
-    dcg = DCG([0.0, 1, 4], [1, 0.5, 0.25])
-    result = evaluate(PARTLY, FOUND, {"mine": dcg}, normalise=False, residuals=True)
-    np.testing.assert_allclose(result.residuals[0, 0], [4 * (1 + 0.25), 0, 0])
-    np.testing.assert_allclose(result.mean_residuals, [[5 / 3]])
-    normalised = evaluate(PARTLY, FOUND, {"mine": dcg}, residuals=True)
-    np.testing.assert_allclose(normalised.residuals[0, 0], [5 / (4 + 0.5), 0, 0])
-
-
 @pytest.mark.parametrize("gains", [[0, 1, 4], [0.5, 1, 4], [-1, 0, 2]])
-def test_any_grades_of_the_unjudged_lie_within_the_residual(gains):
-    dcg, rng = DCG(gains, [1, 0.5, 0.25]), np.random.default_rng(0)
-    result = evaluate(PARTLY, FOUND, dcg, normalise=False, residuals=True)
-    best = evaluate(PARTLY, FOUND, dcg, normalise=False, unjudged="best").values
-    np.testing.assert_allclose(result.values + result.residuals, best)
-    for _ in range(5):
-        later = {
-            **PARTLY,
-            "q": {**PARTLY["q"], "x": int(rng.integers(3)), "y": int(rng.integers(3))},
-        }
-        value = evaluate(later, FOUND, dcg, normalise=False).values[0, 0, 0]
-        low, added = result.values[0, 0, 0], result.residuals[0, 0, 0]
-        assert low - 1e-12 <= value <= low + added + 1e-12
-
-
-@given(
-    st.lists(st.integers(-1, 3), min_size=1, max_size=5),
-    st.lists(st.integers(0, 3), min_size=5, max_size=5),
-)
-def test_judging_everything_keeps_the_dcg_within_the_residual_and_the_ndcg_below_it(known, others):
-    names = [f"d{i}" for i in range(len(known))]
-    before = {
-        "q": {"z": 0}
-        | {name: grade for name, grade in zip(names, known, strict=True) if grade >= 0}
-    }
-    after = {"q": dict(zip(names, others, strict=False)) | before["q"]}
-    run, dcg = {"q": {name: float(-i) for i, name in enumerate(names)}}, DCG.standard(4, 3)
-    for normalise in (False, True):
-        part = evaluate(
-            read_judgements(before, n_grades=4), run, dcg, residuals=True, normalise=normalise
-        )
-        [[value]], [[residual]] = part.means, part.mean_residuals
-        [[whole]] = evaluate(
-            read_judgements(after, n_grades=4), run, dcg, normalise=normalise
-        ).means
-        if not normalise:
-            assert value - 1e-12 <= whole <= value + residual + 1e-12
-        elif any(before["q"].values()):
-            assert whole <= value + residual + 1e-12
-
-
-def test_how_residuals_are_shown():
-    pytest.importorskip("ir_measures")
-    result = evaluate(PARTLY, FOUND, ["exponential-log2@3", "P@2"], residuals=True, missing="skip")
-    names = ["exponential-log2@3", "residual of exponential-log2@3", "P@2"]
-    assert result.cells[0] == ["run", *names]
-    assert result.table["residual of P@2"].to_list() == [None]
-    assert any("could still add" in note for note in result.notes)
-    frame = result.by_query()
-    assert frame.columns == ["run", "query_id", "measure", "value", "residual"]
-    assert frame.filter(measure="P@2")["residual"].null_count() == len(frame) // 2
-    assert result.ordered().cells[0] == result.cells[0]
-    refused(
-        'residuals start from unjudged="worst"',
-        evaluate,
-        PARTLY,
-        FOUND,
-        residuals=True,
-        unjudged="best",
-    )
-
-
-def test_the_command_shows_residuals(dcglearn, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name, value in (("qrels", PARTLY), ("run", {"mine": FOUND})):
-        (tmp_path / f"{name}.json").write_text(json.dumps(value))
-    both = ("evaluate", "qrels.json", "run.json", "--metric", "linear-log2@3", "--residuals")
-    status, out, _ = dcglearn(*both)
-    head = ["run", "linear-log2@3", "residual of linear-log2@3"]
-    assert status == 0 and re.split("  +", out.splitlines()[2]) == head
-    status, out, _ = dcglearn(*both, "--format", "jsonl", "-q")
-    assert status == 0 and json.loads(out.splitlines()[0])["residual"] > 0
+def test_the_most_less_the_value_is_the_residual_of_plain_values(gains):
+    # the discounts of what is not judged, times what the best grade gains over the worst
+    dcg = DCG(gains, [1, 0.5, 0.25])
+    found = evaluate(PARTLY, FOUND, dcg, normalise=False, bounds=True)
+    least, most = np.moveaxis(found.bounds[0, 0], -1, 0)
+    np.testing.assert_allclose(least, found.filled[0, 0])
+    np.testing.assert_allclose(most - least, [(gains[2] - gains[0]) * (1 + 0.25), 0, 0])
+    best = evaluate(PARTLY, FOUND, dcg, normalise=False, unjudged="best").filled
+    np.testing.assert_allclose(most, best[0, 0])
 
 
 GRADED = {"q": {"a": 3, "b": 1, "c": 1, "d": 0}, "r": {"a": 1, "b": 0}}
@@ -878,8 +801,8 @@ def test_flat_arrays_have_the_values_of_runs(n_queries, seed, name):
 
 
 def test_flat_arrays_in_one_line():
-    grades, scores, qid = [3, 1, 0, 0, 2, -1], [0.2, 0.9, 0.2, 0.5, 0.5, 9], [7, 7, 7, 3, 3, 3]
-    rows = [[3, 1, 0], [0, 2, -1]], [[0.2, 0.9, 0.2], [0.5, 0.5, 9]]
+    grades, scores, qid = [3, 1, 0, 0, 2], [0.2, 0.9, 0.2, 0.5, 0.5], [7, 7, 7, 3, 3]
+    rows = [[3, 1, 0], [0, 2, -2]], [[0.2, 0.9, 0.2], [0.5, 0.5, 9]]
     for ties in ("average", "stable"):
         np.testing.assert_allclose(
             evaluate_arrays(grades, scores, qid, ties=ties), evaluate_arrays(*rows, ties=ties)
@@ -901,7 +824,10 @@ def test_flat_arrays_in_one_line():
         ({"scores": [1.0, 2.0]}, "one shape"),
         ({"scores": [1.0, 2.0, np.inf]}, r"scores\[2\]: inf"),
         ({"grades": [1, 0, 3], "metrics": DCG([0, 1, 2], [1])}, r"grades\[2\]: grade 3"),
-        ({"metrics": "ERR@3", "scores": [1, 1, 3], "qid": ["x", "x", "y"]}, "query x would"),
+        (
+            {"metrics": "ERR@3", "scores": [1, 1, 3], "qid": ["x", "x", "y"]},
+            "ERR@3: not a DCG.*some are tied",
+        ),
     ],
 )
 def test_bad_flat_arrays(change, words):
@@ -928,16 +854,12 @@ def test_all_textbook_list_metrics_are_evaluated_together():
 
 
 def test_arrays_refuse_ties_that_a_metric_cannot_share():
-    grades, scores = [[3, 1, 0, -1], [2, 2, 0, 1]], [[2.0, 1.0, 0.0, 0.0], [1.0, 1.0, 3.0, 0.0]]
+    grades, scores = [[3, 1, 0, -2], [2, 2, 0, 1]], [[2.0, 1.0, 0.0, 0.0], [1.0, 1.0, 3.0, 0.0]]
     expected = dl.metric("ERR@3", n_grades=4).score([[3, 1, 0], [0, 2, 2]])
     np.testing.assert_array_equal(evaluate_arrays(grades, scores, metrics="ERR@3"), expected)
     grades[1][1] = 1
     refused(
-        'ERR@3 is not a DCG.*query 1 would: give ties="stable"',
-        evaluate_arrays,
-        grades,
-        scores,
-        metrics="ERR@3",
+        'ERR@3: not a DCG, .*: give ties="stable"', evaluate_arrays, grades, scores, metrics="ERR@3"
     )
     stable = dl.metric("ERR@3", n_grades=4).score([[3, 1, 0], [0, 2, 1]])
     np.testing.assert_array_equal(
@@ -986,14 +908,16 @@ def test_options_of_reading_are_applied_to_what_is_read_already():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [
-        ({"ties": "average"}, "share gains"),
-        ({"unjudged": 0.5}, "worst or best"),
-        ({"residuals": True}, "no residual"),
-    ],
+    [({"unjudged": 0.5}, "worst or best"), ({"bounds": True}, "only a DCG has bounds")],
 )
 def test_what_is_only_defined_for_sums_is_refused(settings, message):
     refused(message, values_of, ENOUGH, **settings)
+
+
+def test_gains_are_shared_by_sums_alone():
+    np.testing.assert_array_equal(values_of(ENOUGH, ties="average"), values_of(ENOUGH))
+    tied = {"mine": {"q": {"a": 1.0, "b": 1.0}}}
+    refused("some are tied", evaluate, GRADED, tied, {"m": ENOUGH}, ties="average")
 
 
 def test_systems_are_ordered_by_a_list_utility():

@@ -219,8 +219,8 @@ class TestScorerOfDocuments:
         [
             (lambda X, y, qid: (X, y, qid[:-1]), "one label per document"),
             (lambda X, y, qid: (X, y, np.where(qid == qid[0], np.nan, qid)), "missing value"),
-            (lambda X, y, qid: (X, y + 0.5, qid), "not an integer grade"),
-            (lambda X, y, qid: (X, y.astype(int) + 300, qid), "outside"),
+            (lambda X, y, qid: (X, y + 0.5, qid), "needs levels"),
+            (lambda X, y, qid: (X, y.astype(int) + 300, qid), "needs levels"),
             (lambda X, y, qid: (X, np.stack([y, y], axis=1), qid), "y has shape"),
         ],
     )

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from dcglearn.coherence import pair_shares
-from dcglearn.evaluation import arrays
 from dcglearn.kernels.library import function
 from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, pair_sums, trust_region
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
@@ -308,21 +307,8 @@ def add_discounts(digests, rng):
         digests.add("fill_discounts", *smooth.with_slope(ranks))
 
 
-def add_rankings(digests, rng):
-    """Add shares of grades at positions of rankings with ties, and inversions of weighted keys."""
-    n, width, n_grades = pick(rng, (1, 2, 20)), pick(rng, (1, 2, 3, 40)), pick(rng, (1, 5, 128))
-    depth = int(rng.integers(1, width + 1))
-    scores = rng.integers(-3, 4, (n, width)) / 4 * pick(rng, (1.0, 1e300))
-    if rng.integers(2):
-        scores = rng.random((n, width))
-    graded = grades(rng, (n, width), n_grades)
-    graded[rng.integers(0, 4, n) == 0] = -1  # a query without documents
-    shares, counts = np.zeros((n, depth, n_grades)), np.zeros((n, n_grades))
-    for start, stop in ((0, n // 2), (n // 2, n)):
-        given = width, depth, n_grades, scores, graded, shares, counts
-        arrays._shares_of_grades(start, stop, *given)
-    digests.add("grade_shares", shares, counts)
-
+def add_inversions(digests, rng):
+    """Add inversions of weighted keys."""
     n = pick(rng, LENGTHS)
     keys, sizes = rng.integers(-5, pick(rng, (5, 10**9)), n), between(rng, 0, 3, n)
     total = pair_shares._inversions(keys, sizes)
@@ -585,7 +571,7 @@ def digests_of(n_cases: int = N_CASES) -> dict[str, str]:
         add_steps(digests, rng)
         add_pairs(digests, rng, case)
         add_discounts(digests, rng)
-        add_rankings(digests, rng)
+        add_inversions(digests, rng)
         add_elementary(digests, rng)
         add_losses(digests, rng)
 

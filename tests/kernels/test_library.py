@@ -373,22 +373,15 @@ def test_a_call_finds_the_dimensions_of_arrays_and_makes_arrays_of_them():
 
 def test_a_chunk_is_given_first_and_memory_is_made_for_the_call():
     kernel = library.function(
-        "grade_shares width depth grades first last f[last*width] b[last*width] "
-        "f[last*depth*grades] f[last*grades] f[work_of_shares(depth,width)]~"
+        "expected_dcg .m .depth longest first last #sigma f[n] f[n] l[m+1] f[depth] f[m] f[n] "
+        "f[work_of_expected_dcg(depth,longest)]~ -> #"
     )
-    first_of_all = [*signature(kernel).parameters][:5]
-    assert first_of_all == ["first", "last", "width", "depth", "grades"]
+    assert [*signature(kernel).parameters][:4] == ["first", "last", "longest", "sigma"]
 
-    # in the order of C
-    kernel = library.function(
-        "grade_shares first last width depth grades f[last*width] b[last*width] "
-        "f[last*depth*grades] f[last*grades] f[work_of_shares(depth,width)]~"
-    )
-    scores, grades = np.array([[2.0, 1.0]] * 2), np.array([[1, 0], [0, 0]], np.int8)
-    shares, counts = np.zeros((2, 1, 2)), np.zeros((2, 2))
-    kernel(1, 2, 2, 1, 2, scores, grades, shares, counts)
-    assert shares.tolist() == [[[0.0, 0.0]], [[1.0, 0.0]]]
-    assert counts.tolist() == [[0.0, 0.0], [2.0, 0.0]]
+    # in the order of C, the first document nearly always on top
+    scores, gains, offsets = np.array([9.0, 1.0]), np.array([3.0, 0.0]), np.array([0, 2])
+    arrays = scores, gains, offsets, np.array([1.0, 0.5]), np.array([2.0]), np.zeros(2)
+    assert kernel(0, 2, 2, 1e-3, *arrays) == pytest.approx(6.0)
 
 
 def test_bound_arrays_are_checked(argument):

@@ -186,7 +186,6 @@ MEMORY = [
     ),
     ("learning", "curve_kernel", "add_in_parameters", "work_of_parameters", "wanted(*sizes) // 2"),
     ("learning", "pair_sums", "_add_pairs", "work_of_pairs", "wanted(*sizes) - 2"),
-    ("evaluation", "arrays", "_shares_of_grades", "work_of_shares", "wanted(*sizes) // 2"),
 ]
 """Functions that say how much memory a kernel needs, where they stand, and what is too little."""
 

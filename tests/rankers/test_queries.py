@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
-from dcglearn.rankers.queries import Queries, group_labels, ndcg_by_query
+from dcglearn.rankers.queries import Queries, group_labels
 from dcglearn.rankers.synthetic import letor_queries
 from tests.makers import refused
 
@@ -67,18 +67,21 @@ class TestQueries:
         refused("leaves one part empty", letor_queries(1, random_state=0).split, 0.5)
 
 
+def queries_of(grades, sizes, n_grades=None):
+    return Queries.from_groups(np.zeros((len(grades), 1)), grades, sizes, n_grades)
+
+
 class TestEvaluation:
     @given(st.integers(0, 10_000))
     def test_as_one_list_at_a_time(self, seed):
         rng = np.random.default_rng(seed)
-        sizes = rng.integers(0, 8, 6)
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        scores, grades = rng.normal(size=offsets[-1]), rng.integers(0, 3, offsets[-1])
+        sizes = rng.integers(1, 8, 6)
+        scores, grades = rng.normal(size=sizes.sum()), rng.integers(0, 3, sizes.sum())
         dcg = DCG(rng.normal(size=3), rng.normal(size=4))
-        values = ndcg_by_query(dcg, scores, grades, offsets, empty=-7.0)
-        for q, (start, stop) in enumerate(pairwise(offsets)):
+        values = queries_of(grades, sizes, 3).evaluate(scores, dcg, empty=-7.0)
+        for q, (start, stop) in enumerate(pairwise(np.append(0, np.cumsum(sizes)))):
             marks = grades[start:stop][np.argsort(-scores[start:stop])]
-            wanted = dcg.ndcg(marks, empty=-7.0) if len(marks) else -7.0
+            wanted = dcg.ndcg(marks, empty=-7.0)
             assert values[q] == pytest.approx(float(wanted), abs=1e-12)
 
     def test_many_sizes_share_little_memory(self, monkeypatch):
@@ -91,21 +94,22 @@ class TestEvaluation:
 
     def test_ties(self):
         dcg = DCG([0, 1], [1.0, 0.5])
-        assert ndcg_by_query(dcg, [0, 0], [1, 0], [0, 2])[0] == 1
-        assert ndcg_by_query(dcg, [0, 0], [0, 1], [0, 2])[0] == 0.5
+        for grades, stable in (([1, 0], 1.0), ([0, 1], 0.5)):
+            queries = queries_of(grades, [2])
+            assert queries.evaluate([0, 0], dcg)[0] == stable
+            assert queries.evaluate([0, 0], dcg, ties="average")[0] == 0.75
+        refused("give one of stable, average", queries.evaluate, [0, 0], dcg, ties="docno-desc")
 
     def test_nan_scores_and_foreign_grades(self):
-        dcg = DCG([0, 1], [1.0])
-        refused(r"scores\[1\] is NaN", ndcg_by_query, dcg, [0, np.nan], [1, 0], [0, 2])
+        queries, dcg = queries_of([1, 0], [2]), DCG([0, 1], [1.0])
+        refused(r"scores\[1\] is NaN", queries.evaluate, [0, np.nan], dcg)
+        refused("one score per document", queries.evaluate, [0], dcg)
         refused(
             r"grades\[0\] = 2 is not a grade of the DCG's scale, 0..1",
-            ndcg_by_query,
-            dcg,
+            queries_of([2, 0], [2]).evaluate,
             [0, 1],
-            [2, 0],
-            [0, 2],
+            dcg,
         )
-        refused("one score per document", ndcg_by_query, dcg, [0], [1, 0], [0, 2])
 
 
 class TestLetorShaped:

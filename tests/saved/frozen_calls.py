@@ -170,8 +170,6 @@ def evaluated(metrics: Any = "nDCG@10", **options: Any) -> dict[str, Any]:
     values = {"values": found.values, "means": found.means, "unjudged": found.unjudged}
     if options.get("bounds"):
         values["bounds"] = found.mean_bounds
-    if options.get("residuals"):
-        values["residuals"] = found.mean_residuals
     return {name: _plain(np.asarray(value)) for name, value in values.items() if value is not None}
 
 
@@ -519,7 +517,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "evaluate, unjudged dropped": lambda: evaluated(unjudged="drop"),
     "evaluate, ideal of the list": lambda: evaluated(ideal="list"),
     "evaluate, bounds": lambda: evaluated(["nDCG@10", D1], bounds=True),
-    "evaluate, residuals": lambda: evaluated(D1, residuals=True),
     "evaluate_arrays": lambda: numbers(dl.evaluate_arrays(*scored_lists())),
     "evaluate_arrays, stable": lambda: numbers(
         dl.evaluate_arrays(*scored_lists(), {"a": D1, "b": D2}, ties="stable", normalise=False)

@@ -1,0 +1,345 @@
+"""The kernel of every evaluation: documents in the order of their scores, and values of lists.
+
+The documents of all queries stand one behind another: query q has rows ``offsets[q]`` to
+``offsets[q + 1]`` of scores and grades. A grade is the place of a level, 0 = worst, or any number
+from 0 on; -1 is a grade that is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from dcglearn.foundation.validation import (
+    EMPTY,
+    MAX_GRADES,
+    Flags,
+    Floats,
+    InputError,
+    Integers,
+    similar_sizes,
+)
+from dcglearn.logs.unique_rows import places
+from dcglearn.metrics.dcg import DCG, normalised_values
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.reading import SCORING, MetricName, read_metric
+from dcglearn.metrics.textbook import NamedMetric, textbook_discounts
+from dcglearn.metrics.textbook_lists import ListMetric
+
+Ties = Literal["docno-desc", "stable", "average"]
+TIES: tuple[str, ...] = get_args(Ties)
+"""How documents of equal score are ranked.
+
+By descending name, as in trec_eval; in the order in which they are given, as in LightGBM and
+XGBoost; or with one share of their positions each, as in scikit-learn.
+"""
+
+Column: TypeAlias = Callable[[Integers], Any]
+"""A column of a table of documents, which is looked up by rows."""
+
+
+class OfNumbers(DCG):
+    """A DCG of grades that are any numbers: the gain of a grade is the grade itself.
+
+    Its gains are those of the worst grade, 0, and of the best.
+    """
+
+
+def at_grades(
+    metric: ListMetric | NamedMetric, n_grades: int | None, depth: int, top: float, remedy: str
+) -> ListMetric:
+    """Return a metric, of a name at these grades: L levels, or any numbers up to `top` if None.
+
+    Raises InputError, with the remedy, if a metric needs levels where there are none.
+    """
+    if n_grades is not None or isinstance(metric, OfNumbers):
+        return read_metric(metric, n_grades, depth, accept=SCORING)
+    if isinstance(metric, MetricName) and metric.gain == "linear":
+        return OfNumbers([0.0, top], textbook_discounts(metric.discount, metric.deep(depth)))
+    raise InputError(
+        f"needs levels, whole grades from 0 to {MAX_GRADES - 1}, and these are other numbers: "
+        f"{remedy}; nDCG takes any number as the gain"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The first documents of ranked lists, from the top, those of all queries in a row.
+
+    `grades`, shape (n,), are theirs, and `rows`, shape (n,), their rows in the table that they come
+    from. `same`, shape (n,), tells which have the score of the one above.
+    """
+
+    offsets: Integers
+    grades: Any
+    rows: Integers
+    same: Flags
+    ties: str = "stable"
+
+    @cached_property
+    def query(self) -> Integers:
+        """The number of each document's query, shape (n,)."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    @cached_property
+    def rank(self) -> Integers:
+        """The position of each document, from 0, shape (n,)."""
+        return places(np.diff(self.offsets))
+
+    @cached_property
+    def judged(self) -> Lists:
+        """The lists without documents of unknown grade; those below them move up."""
+        known = self.grades >= 0
+        ends = np.append(0, np.cumsum(known))[self.offsets]
+        return Lists(ends, self.grades[known], self.rows[known], self.same[known])
+
+    def any(self, flags: Flags, depth: int | None) -> Flags:
+        """Return which queries have a flag at one of the first documents, shape (Q,)."""
+        return any_in(self.offsets, flags if depth is None else flags & (self.rank < depth))
+
+    def shares(self, depth: int | None) -> tuple[float, float]:
+        """Return the shares of the first documents that are not judged, and ordered by name."""
+        top = slice(None) if depth is None else self.rank < depth
+        by_name = (self.same | np.append(self.same[1:], False)) & (self.ties == "docno-desc")
+        return float((self.grades[top] < 0).mean()), float(by_name[top].mean())
+
+    def values(self, metric: ListMetric, unjudged: str | float = "worst") -> Floats:
+        """Return the value of every list, shape (Q,).
+
+        Unjudged documents count as the "worst" or the "best" grade, have a gain of their own, or
+        are left out ("drop"). Raises InputError if documents share their gains under a metric that
+        is no DCG.
+        """
+        if unjudged == "drop":
+            return self.judged.values(metric)
+        if isinstance(metric, DCG):
+            return self.sums(gains_of(metric, self.grades, unjudged), metric.discounts)
+
+        # gains of a utility that is no sum cannot be shared
+        grades = graded(metric, self.grades, unjudged)
+        mixed = self.same[1:] & (grades[1:] != grades[:-1])
+        if self.ties == "average" and mixed.any():
+            raise InputError(
+                "not a DCG, so documents of equal score cannot share gains, and some are tied: "
+                'give ties="stable"'
+            )
+        values = np.zeros(len(self.offsets) - 1)
+        for queries, _, _, table in _tables(self.offsets, grades, EMPTY):
+            values[queries] = metric.score(table.astype(np.int8))
+        return values
+
+    def ideals(self, metric: ListMetric, unjudged: str | float) -> Floats:
+        """Return the largest value of a ranking of each list's own documents, shape (Q,)."""
+        own, rule = (self.judged, "worst") if unjudged == "drop" else (self, unjudged)
+        return Pool(own.offsets, own.grades, metric.depth).ideals(metric, rule)
+
+    def sums(self, gains: Floats, discounts: Floats) -> Floats:
+        """Return the sums of gains times discounts, shape (Q,)."""
+        # documents of equal scores share their gains
+        if self.ties == "average" and self.same.any():
+            first = np.flatnonzero(~self.same)
+            sizes = np.diff(first, append=len(gains))
+            gains = np.repeat(np.add.reduceat(gains, first) / sizes, sizes)
+
+        # add up the positions that count
+        values = np.zeros(len(self.offsets) - 1)
+        for queries, _, _, table in _tables(self.offsets, gains, 0.0):
+            width = min(table.shape[1], len(discounts))
+            values[queries] = table[:, :width] @ discounts[:width]
+        return values
+
+
+def any_in(offsets: Integers, flags: Flags) -> Flags:
+    """Return which queries have a flag at one of their documents, shape (Q,)."""
+    before = np.append(0, np.cumsum(flags))[offsets]
+    return before[1:] > before[:-1]
+
+
+def gains_of(metric: ListMetric, grades: Any, unjudged: str | float = "worst") -> Floats:
+    """Return the gains of documents by their grades, shape (n,)."""
+    own = gain_of_unjudged(metric, unjudged)
+    if isinstance(metric, OfNumbers):
+        return np.where(grades < 0, own, grades)
+    return np.append(metric.gains, own).take(grades)  # -1 takes the last
+
+
+def gain_of_unjudged(metric: ListMetric, unjudged: str | float) -> float:
+    """Return the gain of a document without a judgement."""
+    own = {"worst": metric.gains[0], "best": metric.gains[-1], "drop": 0.0}
+    return float(own[unjudged] if isinstance(unjudged, str) else unjudged)
+
+
+def graded(metric: ListUtility, grades: Integers, unjudged: str | float) -> Integers:
+    """Return grades with that of unjudged documents, the best or the worst, shape (n,)."""
+    grade = metric.n_grades - 1 if unjudged == "best" else 0
+    return np.where(grades < 0, grade, grades)
+
+
+def _tables(
+    offsets: Integers, values: Any, filler: float = np.nan
+) -> Iterator[tuple[Integers, slice | Integers, slice | Flags, Any]]:
+    """Yield queries of similar size with their values, a row each, `filler` behind the last.
+
+    Between them are the places of the values, and the cells that hold them: what is found for cells
+    goes back by ``flat[at] = table[present].ravel()``.
+    """
+    sizes = np.diff(offsets)
+    for queries in similar_sizes(sizes):
+        shape = len(queries), int(sizes[queries[-1]])
+        together = slice(offsets[queries[0]], offsets[queries[-1] + 1])
+        if sizes[queries[0]] == shape[1] and values[together].size == shape[0] * shape[1]:
+            yield queries, together, slice(None), values[together].reshape(shape)
+            continue
+
+        # rows of different length
+        rank = np.arange(shape[1])
+        present = rank < sizes[queries][:, None]
+        at = (offsets[queries][:, None] + rank)[present]
+        table = np.full(shape, filler)
+        table[present] = values[at]
+        yield queries, at, present, table
+
+
+def ranked(
+    offsets: Integers,
+    scores: Floats,
+    grades: Column,
+    depth: int | None = None,
+    ties: str = "stable",
+    names: Column | None = None,
+) -> Lists:
+    """Return the first documents of each query by falling score, down to `depth`, by default all.
+
+    Those that are tied with the last of them come too. `grades` are the documents', and `names`,
+    numbers from 0 in the order of their names, sort tied ones for "docno-desc".
+    """
+    # leave out what ranks below the depth
+    n, rows, ends = len(scores), np.arange(len(scores)), offsets
+    if depth is not None and np.diff(offsets).max(initial=0) > depth:
+        kept = np.ones(n, dtype=bool)
+        for _, at, present, table in _tables(offsets, scores):
+            if table.shape[1] > depth:
+                falling = -table
+                last = np.partition(falling, depth - 1, axis=1)[:, depth - 1 : depth]
+                kept[at] = ~(falling > last)[present].ravel()
+        rows = np.flatnonzero(kept)
+        ends = np.searchsorted(rows, offsets)
+
+    # sort the others
+    order, keys = np.empty(len(rows), dtype=np.int64), scores[rows]
+    for queries, at, present, table in _tables(ends, keys):
+        places_of = ends[queries][:, None] + np.argsort(-table, axis=1)
+        order[at] = places_of[present].ravel()
+    rows, keys = rows[order], keys[order]
+
+    # bring those of equal score into their order
+    same = np.append(False, keys[1:] == keys[:-1])[: len(rows)]
+    same[ends[:-1][np.diff(ends) > 0]] = False
+    if same.any():
+        tied = np.flatnonzero(same | np.append(same[1:], False))
+        group, own = np.cumsum(~same)[tied], rows[tied]
+        place = n - 1 - names(own) if names is not None and ties == "docno-desc" else own
+        rows[tied] = own[np.argsort(group * n + place)]
+    return Lists(ends, grades(rows), rows, same, ties)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The documents that can be ranked for each query, for the best values down to `depth`."""
+
+    offsets: Integers
+    grades: Any
+    depth: int
+
+    @cached_property
+    def _by_grade(self) -> Lists:
+        """The best grades, whose order is best under all gains that rise with the grade."""
+        return self._best(self.grades)
+
+    def _best(self, values: Any) -> Lists:
+        """Return the largest values of each query, falling, in place of grades."""
+        sizes = np.minimum(np.diff(self.offsets), self.depth)
+        ends = np.append(0, np.cumsum(sizes))
+        best = np.empty(ends[-1], values.dtype)
+        for queries, _, _, table in _tables(self.offsets, values):
+            falling = -table
+            if table.shape[1] > self.depth:
+                falling = np.partition(falling, self.depth - 1, axis=1)[:, : self.depth]
+            falling = np.sort(falling, axis=1)
+            rank = np.arange(falling.shape[1])
+            present = rank < sizes[queries][:, None]
+            best[(ends[queries][:, None] + rank)[present]] = -falling[present]
+        return Lists(ends, best, np.arange(len(best)), np.zeros(len(best), bool))
+
+    def ideals(
+        self, metric: ListMetric, unjudged: str | float = "worst", filler: float = 0.0
+    ) -> Floats:
+        """Return the largest value of a ranking of each query's documents, shape (Q,).
+
+        Positions for which there is no document have the gain `filler`. Harmful documents are left
+        out.
+        """
+        if not isinstance(metric, DCG):
+            return self._of_counts(metric, graded(metric, self.grades, unjudged), filler)
+
+        # gains and discounts of one sign, both falling (rearrangement inequality)
+        total = np.zeros(len(self.offsets) - 1)
+        for sign in (1.0, -1.0):
+            discounts = -np.sort(np.minimum(-sign * metric.discounts, 0.0))
+            if not discounts.any():
+                continue
+            if unjudged == "worst" and (np.diff(sign * metric.gains) >= 0).all():
+                best = self._by_grade
+                gains = sign * gains_of(metric, best.grades)
+            else:
+                best = self._best(sign * gains_of(metric, self.grades, unjudged))
+                gains = best.grades
+            total += _with_filler(best, np.maximum(gains, 0.0), discounts, max(sign * filler, 0.0))
+        return total
+
+    def _of_counts(self, metric: ListUtility, grades: Integers, filler: float) -> Floats:
+        """Return the largest values of a utility that is no sum."""
+        n_queries, size = len(self.offsets) - 1, metric.n_grades
+        query = np.repeat(np.arange(n_queries), np.diff(self.offsets))
+        counts = np.bincount(query * size + grades, minlength=n_queries * size)
+        counts = counts.reshape(n_queries, size)
+        counts[:, 0] += metric.depth * (filler > 0)
+        return metric.ideal_of_counts(counts)
+
+
+def _with_filler(best: Lists, gains: Floats, discounts: Floats, filler: float) -> Floats:
+    """Return sums of falling gains, those that are less than the filler's below it."""
+    if not filler:
+        return best.sums(gains, discounts)
+
+    # positions that no document fills
+    depth = len(discounts)
+    free = np.maximum(depth - np.diff(best.offsets), 0)
+    first = np.bincount(best.query[gains >= filler], minlength=len(free))
+    filled = np.append(0.0, np.cumsum(discounts))[np.minimum([first, first + free], depth)]
+
+    # documents above and below these
+    rank = np.minimum(best.rank + free[best.query] * (gains < filler), depth)
+    weighed = gains * np.append(discounts, 0.0)[rank]
+    return np.bincount(best.query, weighed, len(free)) + filler * (filled[1] - filled[0])
+
+
+def normalised_by_query(
+    metric: ListMetric,
+    offsets: Integers,
+    scores: Floats,
+    grades: Any,
+    ties: str = "stable",
+    empty: float = 0.0,
+) -> Floats:
+    """Return each query's value over the best that its documents allow, shape (Q,).
+
+    It is `empty` where the best value is not above 0.
+    """
+    lists = ranked(offsets, scores, grades.take, metric.depth, ties)
+    ideal = Pool(offsets, grades, metric.depth).ideals(metric)
+    return normalised_values(lists.values(metric), ideal, empty)
