@@ -202,11 +202,10 @@ def lists_meant(
     """
     if sides not in (None, "shown", "listed"):
         raise InputError(f"sides={sides!r}: give 'shown' or 'listed'")
-    codes = winners.codes
-    named = (codes == LEFT) | (codes == RIGHT)
-    lists = np.where(named, codes - LEFT, codes)
     if sides == "shown" and swapped is None:
         raise InputError("sides='shown' needs a column that says what was shown first: swapped")
+    named = np.isin(winners.codes, (LEFT, RIGHT))
+    lists = np.where(named, winners.codes - LEFT, winners.codes)
     if swapped is None or sides == "listed":
         return lists
 

@@ -99,19 +99,15 @@ def _winners(pairs: PreferencePairs, rng: np.random.Generator) -> tuple[Floats, 
 def _ratings(
     counts: RatingCounts, n_grades: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return scores, shape (M, n), and ranks of ratings as they are and within groups exchanged."""
+    """Return scores, shape (M, n), and numbers of ratings as they are and exchanged."""
     # the lines, each a rating of a list, or a sample
     lines = np.repeat(np.arange(len(counts)), np.maximum(np.rint(counts.weight), 1).astype(np.intp))
     if len(lines) > CHECKED_PAIRS:
         lines = rng.choice(lines, CHECKED_PAIRS, replace=False)
     group, grades = counts.group[lines], counts.lists[counts.list[lines]]
 
-    # the rank of each rating among all, ties at their middle
-    rating = numbered(counts.rating[lines])
-    number = np.bincount(rating)
-    rank = (np.cumsum(number) - number / 2)[rating]
-
-    # the same ranks, exchanged within groups
+    # the number of each rating, and the same numbers exchanged within groups
+    rank = numbered(counts.rating[lines]).astype(np.float64)
     order = np.argsort(group, kind="stable")
     ranks = np.tile(rank, (1 + DRAWN, 1))
     for draw in ranks[1:]:
