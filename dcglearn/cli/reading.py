@@ -145,7 +145,7 @@ class ConvertReading(LogReading):
     @property
     def options(self) -> Fields:
         """The options of reading that are given, the middle as the meaning of winners."""
-        words = {} if self.middle is None else {"winner_words": float(self.middle)}
+        words = {} if self.middle is None else {"winner_words": self.middle}
         return super().options | words
 
 

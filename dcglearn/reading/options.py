@@ -20,7 +20,7 @@ class ListOptions(TypedDict, total=False):
 class JudgementOptions(ListOptions, total=False):
     """Keywords that say what judgements mean."""
 
-    winner_words: Mapping[Any, str] | str | None
+    winner_words: Mapping[Any, str] | str | float | None
     sides: Literal["shown", "listed"] | None
 
 

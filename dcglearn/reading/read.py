@@ -112,9 +112,10 @@ def read_preferences(
         The log's own columns by the usual name, ``{"a": "Links {}", "winner": "Urteil"}``. Braces
         stand for the position of a list with a column for each, ``first..last`` for columns side by
         side, and an empty name for no column.
-    winner_words : mapping or str, optional
+    winner_words : mapping, str or number, optional
         What winners mean: ``{"Left is better": "a", "Left is much better": "a:2", "Same": "tie"}``.
-        The meanings are a, b, tie, open, left and right; ``a:2`` is a winner with its strength.
+        The meanings are a, b, tie, open, left and right; ``a:2`` is a winner with its strength. Or
+        the middle of winners that are numbers: larger ones prefer b, as clearly as they are far.
     sides : {"shown", "listed"}, optional
         Whether winners name what was shown there, a and b too, or the lists wherever shown.
     as_is : bool
@@ -314,7 +315,7 @@ def judgements_of(
     table: Table,
     n_grades: int | None = None,
     *,
-    winner_words: Mapping[Any, str] | str | None = None,
+    winner_words: Mapping[Any, str] | str | float | None = None,
     sides: str | None = None,
     **options: Unpack[ListOptions],
 ) -> Read:

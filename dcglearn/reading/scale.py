@@ -71,9 +71,9 @@ class Scale:
             return cls(None, None if n_grades is None else scale_size(n_grades, 0))
 
         # names, or a number of grades
-        is_number = isinstance(told, int)
-        names = () if is_number else tuple(str(name).strip() for name in told)
-        size = scale_size(told if is_number else len(names), 0, "the number of grades in scale")
+        names = () if isinstance(told, int) else tuple(str(name).strip() for name in told)
+        size = told if isinstance(told, int) else len(names)
+        scale_size(size, 0, "the number of grades in scale")
 
         # each grade has its own name, and nothing contradicts a column
         if stated is not None and (n_grades not in (None, size) or given not in (None, stated)):

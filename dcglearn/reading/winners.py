@@ -104,7 +104,7 @@ def winners_of(
     else the word may mean.
     """
     texts = text(column).str.replace(r"^(-?[0-9]+)\.0+$", "${1}")
-    own = own_words(words_of_numbers(texts, given) if isinstance(given, float) else given)
+    own = own_words(words_of_numbers(texts, given) if isinstance(given, int | float) else given)
     known = {word: (code, 1.0) for word, code in WORDS.items()} | own
     lower = texts.str.to_lowercase()
     code_of = {word: code for word, (code, _) in known.items()}
