@@ -148,15 +148,12 @@ def _by_position(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
     matches = ((pattern.fullmatch(plain(name)), name) for name in names)
     numbered = sorted((int(match[1]), name) for match, name in matches if match)
     numbers = [number for number, _ in numbered]
-    if len(numbered) == 1:
+    at_most = numbers[-1] + 1 if numbers[1:] else 0
+    if numbers and numbers != list(range(min(numbers[0], 1), at_most)):
         raise InputError(
-            f"the column {numbered[0][1]!r} is the only position of a list; if it holds whole "
-            f"lists, columns={{'...': {numbered[0][1]!r}}} says so; else add the other positions"
-        )
-    if numbers and numbers != list(range(min(numbers[0], 1), numbers[-1] + 1)):
-        raise InputError(
-            f"the columns {listed(name for _, name in numbered)} must count positions from 1 (or "
-            "0), each once; add the column that is missing, or rename them"
+            f"the columns {listed(name for _, name in numbered)} must be several that count "
+            "positions from 1 (or 0), each once; add the column that is missing, or rename them; "
+            f"if one holds whole lists, columns={{'...': {numbered[0][1]!r}}} says so"
         )
     return [name for _, name in numbered]
 

@@ -61,23 +61,20 @@ def check_direction(
     exchange = f"winner_words={other}" if other else "negate the ratings if small ones are good"
     remedies = {GRADES: f"scale={list(names[::-1])}", WINNERS: exchange}
 
-    # what was shown there, or the list of that name
-    named = sides == "shown" or any(side in ("left", "right") for side, _, _ in meanings.values())
-    translated = named and sides != "listed"
     if b_first is None:
         check_sense(log, remedies)
         return
-    remedies[SIDES] = f"sides={'listed' if translated else 'shown'!r}"
+
+    # what was shown there, or the list of that name
+    named = sides == "shown" or any(side in ("left", "right") for side, _, _ in meanings.values())
+    remedies[SIDES] = f"sides={'listed' if named and sides != 'listed' else 'shown'!r}"
     check_sense(log.changed(swapped=b_first), remedies)
     if 0 < np.count_nonzero(b_first) < len(b_first):
-        warn_of_one_side(log.decided, translated=translated)
+        warn_of_one_side(log.decided)
 
 
-def warn_of_one_side(log: PreferencePairs, *, translated: bool) -> None:
-    """Warn if most raters of a log of decided pairs, or all together, always name one side.
-
-    `translated` says that sides were translated to lists.
-    """
+def warn_of_one_side(log: PreferencePairs) -> None:
+    """Warn if most raters of a log of decided pairs, or all together, always name one side."""
     swapped, all_alike = np.asarray(log.swapped), np.zeros(len(log))
     everyone = Sides.of(all_alike, swapped)
     each = everyone if log.rater is None else Sides.of(log.rater, swapped)
@@ -86,16 +83,11 @@ def warn_of_one_side(log: PreferencePairs, *, translated: bool) -> None:
         return
 
     # how often the first list won, and what may have been misread
-    doubt = "do winners mean lists, and not what was shown?"
-    if translated:
-        doubt = (
-            "words such as left were taken for what was shown there; "
-            "sides='listed' takes them for lists a and b"
-        )
     warnings.warn(
         f"most raters always name one side: the list shown first in {1 - swapped.mean():.1%} of "
-        f"{len(log):,} preferences: of the lists they say nothing, unless they were misread "
-        f"({doubt})",
+        f"{len(log):,} preferences: of the lists they say nothing, unless they were misread: "
+        "sides='shown' takes all winners for what was shown there, and sides='listed' takes them "
+        "for lists a and b",
         stacklevel=2,
     )
 

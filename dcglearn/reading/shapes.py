@@ -79,11 +79,8 @@ def from_long(
     _refuse_wrong_judgements(frame, keys, refusals)
 
     # a row a judgement
-    rest = [
-        name for name in frame.columns if name not in (*keys, "side", "position", "grade", "at")
-    ]
-    values = [pl.col(name).drop_nulls().first() for name in rest]
-    judged = frame.group_by(keys, maintain_order=True).agg(values)
+    others = pl.exclude("side", "position", "grade", "at").drop_nulls().first()
+    judged = frame.group_by(keys, maintain_order=True).agg(others)
 
     # its lists, and their systems, beside it
     lists = frame.sort("position").group_by(*keys, "at").agg("grade", pl.col("side").first())

@@ -69,7 +69,7 @@ def test_of_a_runs_names_the_first_counts():
         (["a", "b"], {}, "no 'winner'"),
         (["a", "b", "winner", "query", "qid"], {}, "both may be 'query'"),
         (["a1", "a3", "b1", "b2", "winner"], {}, "count positions"),
-        (["a1", "b1", "winner"], {}, "only position"),
+        (["a1", "b1", "winner"], {}, "must be several"),
         (["a", "b", "winner", "winner_duplicated_0"], {}, "two columns are called 'winner'"),
         (["left", "", "right", "_duplicated_0", "winner"], {}, "'Two lines of names'"),
         (["a", "b", "winner"], {"nonsense": "a"}, "'nonsense'"),
