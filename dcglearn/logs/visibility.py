@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,7 +123,7 @@ class Visibility(Finding):
             where, level_is = "every position", "their level is a convention"
             if len(self.free_rows) < len(self.open_cells):
                 where = "position" if len(self.free_rows) == 1 else "positions"
-                where += f" {_runs(self.free_rows, _rank)}"
+                where += f" {_runs(np.add(self.free_rows, 1))}"
                 level += f" at {where}"
                 level_is = "a DCG takes their level there from the other positions"
             yield (
@@ -143,7 +143,7 @@ class Visibility(Finding):
         # weights for which there are too few pairs
         if self.missing:
             which = self._called(np.flatnonzero(self.open_cells.any(axis=0)))
-            where = _runs(np.flatnonzero(self.open_cells.any(axis=1)), _rank)
+            where = _runs(np.flatnonzero(self.open_cells.any(axis=1)) + 1)
             yield (
                 f"the exact worth of {thing} {which} at position {where}",
                 f"at least {number_of(self.missing, 'more pairs', ',')} that differ at position "
@@ -154,18 +154,17 @@ class Visibility(Finding):
     def _called(self, grades: Sequence[int] | Integers) -> str:
         """Return what messages call grades: ``Bad to Good``, or ``0-2``."""
         if self.grade_names is None:
-            return _runs(grades, str)
-        return _runs(grades, self.grade_names.__getitem__, " to ")
+            return _runs(grades)
+        return _runs(grades, self.grade_names, " to ")
 
 
-def _rank(position: int) -> str:
-    return str(position + 1)
-
-
-def _runs(numbers: Sequence[int] | Integers, name: Callable[[int], str], to: str = "-") -> str:
+def _runs(
+    numbers: Sequence[int] | Integers, names: Sequence[Any] = range(MOST_WEIGHTS), to: str = "-"
+) -> str:
     """Return the names of numbers, of successive ones the first and the last: ``1-4, 7``."""
     runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-    return ", ".join(to.join(dict.fromkeys([name(run[0]), name(run[-1])])) for run in runs)
+    ends = ((str(names[run[0]]), str(names[run[-1]])) for run in runs)
+    return ", ".join(to.join(dict.fromkeys(both)) for both in ends)
 
 
 def visibility_of_pairs(first: Grades, second: Grades, n_grades: int, **words: Any) -> Visibility:
@@ -173,17 +172,16 @@ def visibility_of_pairs(first: Grades, second: Grades, n_grades: int, **words: A
     lists = first, second
     occurs = np.array([any((side == g).any() for side in lists) for g in range(n_grades)])
 
-    # evenly spread pairs
+    # evenly spread pairs, unless all pairs are few
     step = max(len(first) // SAMPLE, 1)
-    gram = gram_matrix(first[::step], second[::step], n_grades)
-    seen = visibility(gram, occurs, **words)
+    sample = gram_matrix(first[::step], second[::step], n_grades)
+    seen = visibility(sample, occurs, **words)
 
     # all pairs show no more if these leave constants alone, and in all a position has both grades
-    if step > 1:
-        one_sided = ((first >= 0) != (second >= 0)).any(axis=0)
-        if seen.missing or seen.free_columns or one_sided[[*seen.free_rows]].any():
-            return visibility(gram_matrix(first, second, n_grades), occurs, **words)
-    return seen
+    one_sided = ((first >= 0) != (second >= 0)).any(axis=0)[[*seen.free_rows]].any()
+    if step == 1 or not (seen.missing or seen.free_columns or one_sided):
+        return seen
+    return visibility(gram_matrix(first, second, n_grades), occurs, **words)
 
 
 def visibility(gram: Floats, occurs: Flags, **words: Any) -> Visibility:

@@ -22,7 +22,7 @@ from dcglearn.foundation.validation import (
     InputError,
     PathLike,
 )
-from dcglearn.logs.unique_rows import numbered
+from dcglearn.logs.unique_rows import numbered, packed, unique_rows
 from dcglearn.reading.contract import ANSWER
 from dcglearn.reading.options import ListOptions
 from dcglearn.reading.preferences import Preferences
@@ -76,9 +76,9 @@ class Answers:
     @cached_property
     def varied(self) -> Flags:
         """Whether the question of an answer was asked with lists that differ, shape (n,)."""
-        first = np.unique(self.number, return_index=True)[1][self.number]
-        differs = (self.lists != self.lists[first]).any(axis=1)
-        return np.bincount(self.number, differs)[self.number] > 0
+        numbers = np.column_stack([self.number, packed(self.lists)])
+        n_lists = np.bincount(unique_rows(numbers)[0][:, 0])
+        return n_lists[self.number] > 1
 
     @cached_property
     def within_questions(self) -> AnswerPairs:

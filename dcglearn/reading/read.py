@@ -409,19 +409,19 @@ def log_of(
     # all rows, the preferred list with what belongs to it first
     ratings = _preferred_first(values, "ratings_", b_wins)
     docs = _preferred_first(values, "docs_", b_wins)
-    lists = _preferred_first(values, "", b_wins)
+    preferred, other = _preferred_first(values, "", b_wins)
     log = Preferences(
-        lists[:, 0],
-        lists[:, 1],
+        preferred,
+        other,
         n_grades=judged.scale.n_grades,
         grade_names=judged.scale.names,
         tie=ties if ties.any() else None,
         swapped=None if swapped is None else swapped ^ b_wins,
-        docs=docs,
+        docs=None if docs is None else docs.T,
         **values,
     )
     if ratings is not None:
-        log = with_ratings(log, ratings)
+        log = with_ratings(log, ratings.T)
 
     # those that count
     if reasons is None:
@@ -438,17 +438,18 @@ def log_of(
 
 
 def _preferred_first(values: dict[str, Any], kind: str, b_wins: Flags) -> Any:
-    """Take what both lists have of some kind, and return that of the preferred one first.
+    """Take what both lists have of some kind, and return that of the preferred ones, then the rest.
 
-    Its shape is (n, 2), or (n, 2, K) for grades.
+    Its shape is (2, n), or (2, n, K) for grades.
     """
     both = [values.pop(name) for name in (f"{kind}a", f"{kind}b") if name in values]
     if len(both) == 1:
         raise InputError(f"{kind}a and {kind}b go together: one of the two is missing")
     if not both:
         return None
-    place = np.column_stack([b_wins, ~b_wins]).astype(np.intp)
-    return np.stack(both, axis=1)[np.arange(len(place))[:, None], place]
+    a, b = both
+    flip = b_wins.reshape(-1, *[1] * (a.ndim - 1))
+    return np.stack([np.where(flip, b, a), np.where(flip, a, b)])
 
 
 def reasons_of(ids: Any, supersedes: Any, is_open: Flags) -> Grades:
