@@ -82,11 +82,9 @@ class Gate(Finding):
     def sentence(self) -> str:
         """The answer, and why: the reason of the run that decides it."""
         deciding = self.table.filter(verdict=self.answer).sort("difference", maintain_order=True)
-        n, count = len(self.table), ""
-        if n > 1:
-            all_or_some = "all" if len(deciding) == n else f"{len(deciding)} of"
-            count = f"{all_or_some} {n} comparisons; at the lowest difference, "
-        return f"{self.answer}: {count}{self._verdict(deciding.row(0, named=True))}"
+        count = f"{len(deciding)} of {len(self.table)} comparisons; at the lowest difference, "
+        several = len(self.table) > 1
+        return f"{self.answer}: {count * several}{self._verdict(deciding.row(0, named=True))}"
 
     @property
     def notes(self) -> list[str]:
@@ -114,13 +112,13 @@ class Gate(Finding):
         return (
             f"{row['reason']} ({row['run']} against {row['baseline']} under {row['measure']}: "
             f"difference {row['difference']:+.4f}, {interval}, margin "
-            f"{_signed(self.min_difference)}, {counted})"
+            f"{self.min_difference:.4g}, {counted})"
         )
 
     @property
     def _rule(self) -> str:
         """The rule, with its error rate."""
-        margin = _signed(self.min_difference)
+        margin = f"{self.min_difference:.4g}"
         above = ", passes only if it is shown to be above" * (self.rule == "non-inferior")
         return (
             f"rule {self.rule}, one-sided: a run fails if its difference is shown to be below "
@@ -142,8 +140,9 @@ class Gate(Finding):
 
         # the suite and its settings
         answers = self.table["verdict"].to_list()
-        counts = {"tests": len(answers), "failures": answers.count("fail")}
-        counts = {k: str(n) for k, n in {**counts, "errors": answers.count("unknown")}.items()}
+        kinds = {"fail": "failure", "unknown": "error"}
+        counts = {f"{kind}s": str(answers.count(answer)) for answer, kind in kinds.items()}
+        counts["tests"] = str(len(answers))
         suites = Element("testsuites", counts)
         suite = SubElement(suites, "testsuite", {"name": "dcglearn compare", **counts})
         properties = SubElement(suite, "properties")
@@ -151,7 +150,7 @@ class Gate(Finding):
             SubElement(properties, "property", name=name, value=str(getattr(self, name)))
 
         # a test case for each verdict
-        group, kinds = f"dcglearn.gate.{self.rule}", {"fail": "failure", "unknown": "error"}
+        group = f"dcglearn.gate.{self.rule}"
         for row in self.table.rows(named=True):
             answer = row["verdict"]
             verdict = one_line(f"{answer}: {self._verdict(row)}")
@@ -313,10 +312,6 @@ def _unseen(facts: Fields, margin: float) -> str:
         f"{shown}: with {n} topics a loss below {_size(reach - margin)} may go unseen; about "
         f"{more:,.0f} topics would show {_size(smaller - margin)}"
     )
-
-
-def _signed(number: float) -> str:
-    return f"{number:+.4f}" if number else "0"
 
 
 def _size(number: float) -> str:

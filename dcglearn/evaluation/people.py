@@ -172,7 +172,7 @@ def shares_of_people(
         return None
     rows, by_query = zip(*counted, strict=True)
     by_name = {evaluation.metrics[m]: metric for m, metric in metrics.items()}
-    return People(table_of(rows), pl.concat(by_query), level, by_name)
+    return People(table_of(rows).fill_nan(None), pl.concat(by_query), level, by_name)
 
 
 def _shares(
@@ -200,17 +200,11 @@ def _shares(
     known = [-1, *judges.grades]
     unseen = [one.any(~np.isin(one.grades, known), metric.depth)[kept] for one in lists]
     beyond = np.any(unseen, axis=0) | (np.abs(gap) > judges.largest * (1 + 1e-9))
-    labels = {"run": evaluation.runs[pair[0]], "baseline": evaluation.runs[pair[1]]}
-    labels["measure"] = evaluation.metrics[m]
-    by_query = table_of({name: [label] * len(gap) for name, label in labels.items()})
-    take, same, keep = 100 * shares.T
-    by_query = by_query.with_columns(
-        query_id=np.array(evaluation.queries)[kept],
-        take=take,
-        keep=keep,
-        no_difference=same,
-        beyond=beyond,
-    )
+    run, baseline = (evaluation.runs[r] for r in pair)
+    labels: Fields = {"run": run, "baseline": baseline, "measure": evaluation.metrics[m]}
+    columns = {"query_id": np.array(evaluation.queries)[kept]}
+    columns |= zip(PARTS, 100 * shares.T, strict=True)
+    by_query = table_of([labels]).join(table_of(columns | {"beyond": beyond}), how="cross")
 
     # their means, with intervals where there are queries enough
     samples = np.zeros((0, 3))
@@ -252,25 +246,18 @@ def _in_hundred(shares: Floats, samples: Floats, level: float) -> Fields:
     """Return the mean shares in 100, with the ends of their intervals.
 
     `shares`, shape (Q, 3), are by query, `samples`, shape (S, 3), draws of their means; without
-    any, ends are None. An estimate beyond the samples, such as that of a blend, is the end of its
+    any, ends are NaN. An estimate beyond the samples, such as that of a blend, is the end of its
     interval.
     """
     # the estimate first, then the samples
-    take, same, keep = 100 * np.vstack([shares.mean(axis=0), samples]).T
-    columns = {
-        "take": take,
-        "no_difference": same,
-        "keep": keep,
-        "decided": 100 * take / (take + keep),
-    }
+    means = np.vstack([shares.mean(axis=0), samples])
+    decided = means[:, :1] / (means[:, :1] + means[:, 2:])
+    columns = 100 * np.hstack([means, decided])
 
     # each with its ends
+    ends = percentile_interval(columns[1:], level) if len(samples) else np.full((2, 4), np.nan)
+    low, high = np.minimum(ends[0], columns[0]), np.maximum(ends[1], columns[0])
     numbers: Fields = {}
-    for name, (estimate, *drawn) in columns.items():
-        low, high = percentile_interval(np.array(drawn), level) if drawn else (None, None)
-        numbers |= {
-            name: float(estimate),
-            f"{name}_low": None if low is None else float(min(low, estimate)),
-            f"{name}_high": None if high is None else float(max(high, estimate)),
-        }
+    for i, name in enumerate((*PARTS, "decided")):
+        numbers |= {name: columns[0, i], f"{name}_low": low[i], f"{name}_high": high[i]}
     return numbers | {"agree": 100 * float((shares**2).sum(axis=1).mean())}

@@ -8,9 +8,9 @@ formalized data snooping", Econometrica 2005.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,9 +91,8 @@ class Ranks(Finding):
         cells = [["ranks", "systems", "measure", "means"]]
         keys = ["measure", "best_rank", "worst_rank"]
         for (measure, *ends), group in self.table.group_by(keys, maintain_order=True):
-            means = [format(mean, ".4f") for mean in (group["mean"].max(), group["mean"].min())]
-            ranks, means = (" to ".join(dict.fromkeys(map(str, x))) for x in (ends, means))
-            cells.append([ranks, listed(group["run"]), str(measure), means])
+            means = [f"{mean:.4f}" for mean in (group["mean"].max(), group["mean"].min())]
+            cells.append([_span(ends), listed(group["run"]), str(measure), _span(means)])
         return cells
 
     @property
@@ -106,6 +105,11 @@ class Ranks(Finding):
             }
             for (measure,), part in self.table.group_by("measure", maintain_order=True)
         ]
+
+
+def _span(ends: Sequence[Any]) -> str:
+    """Return the ends of a range in words, or both as one."""
+    return " to ".join(dict.fromkeys(map(str, ends)))
 
 
 def ranks_of(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from inspect import signature
 from itertools import product
-from typing import ClassVar, Literal, Unpack, get_args
+from typing import Any, ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.rank_intervals import Ranks, ranks_of
 from dcglearn.evaluation.run_values import FEW, EvaluateOptions, Evaluation, evaluate
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
+from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.signatures import spelled_out
@@ -36,15 +37,11 @@ from dcglearn.metrics.reading import MetricsLike, labelled
 
 _LOG = logging.getLogger(__name__)
 
-OF_PEOPLE = tuple(
-    f"people_{part}{end}"
-    for part in ("take", "keep", "no_difference", "decided")
-    for end in ("", "_low", "_high")
+SHOWN = (
+    *("run", "measure", "mean", "difference", "low", "high", "p_t", "p_permutation"),
+    *("p_corrected", "lambda", "worth", "least", "most", "judged"),
 )
-"""Columns of a comparison under metrics that know their judges."""
-
-INTERVAL = ("difference", "low", "high")
-"""Columns of a difference and its interval."""
+"""Columns that are printed; the share judged beside bounds alone."""
 
 CALL = "compare_systems(judgements, runs)"
 """How the comparison is called."""
@@ -91,12 +88,7 @@ class SystemComparison(Finding):
         "lambda": ".2f",
         "worth": ".0f",
     }
-    _labels: ClassVar = {
-        "p_t": "p (t)",
-        "p_permutation": "p (permutation)",
-        **dict.fromkeys(("baseline", "n_topics", "n_shared", "n_run", "n_baseline"), ""),
-        **dict.fromkeys(("n_measured", "spread", *OF_PEOPLE), ""),
-    }
+    _labels: ClassVar = {"p_t": "p (t)", "p_permutation": "p (permutation)"}
 
     @property
     def n_queries(self) -> int:
@@ -161,33 +153,30 @@ class SystemComparison(Finding):
                 "nothing was compared, since no query counts: check the grades of the judgements, "
                 "and whether runs and judgements name the same documents"
             )
-        rows = sorted(
-            self.table.iter_rows(named=True),
-            key=lambda row: (row["p_corrected"], -abs(row["difference"])),
-        )
+        import polars as pl
 
         # the clearest one
-        best = rows[0]
+        table, most = self.table, 1 - self.level
+        best = table.sort("p_corrected", -pl.col("difference").abs()).row(0, named=True)
         relation = "not shown to differ from"
-        if best["p_corrected"] < 1 - self.level:
+        if best["p_corrected"] < most:
             relation = "better than" if best["difference"] > 0 else "worse than"
         over = f" over {self.over}" if self.over else ""
         interval = "no interval, since queries are few or their differences all equal"
         if best["low"] is not None:
             ends = f"{best['low']:+.4f} to {best['high']:+.4f}"
             interval = f"{percent(self.level)} interval {ends}"
+
+        # and how many there are
         clearest = (
             f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} (mean "
             f"difference {best['difference']:+.4f}{over}, {interval})"
         )
-        if len(rows) == 1:
+        if len(table) == 1:
             return clearest
-
-        # how many there are
-        n_clear = sum(row["p_corrected"] < 1 - self.level for row in rows)
         return (
-            f"{n_clear} of {len(rows)} differences from {best['baseline']} are beyond chance; the "
-            f"clearest: {clearest}"
+            f"{(table['p_corrected'] < most).sum()} of {len(table)} differences from "
+            f"{best['baseline']} are beyond chance; the clearest: {clearest}"
         )
 
     @property
@@ -208,16 +197,18 @@ class SystemComparison(Finding):
             notes = [self.of_people.sentence, *notes, *self.of_people.notes]
 
         # queries that do not count
-        rows = self.table.rows(named=True)
-        few = [row["n_measured"] for row in rows if row["n_measured"] < row["n_topics"]]
-        if few:
+        counted = self.table.filter(self.table["n_measured"] < self.table["n_topics"])
+        if len(counted):
+            at_least = "at least " * (len(self.table) > 1)
             notes.append(
-                f"queries that count: {'at least ' if len(rows) > 1 else ''}{min(few)} of "
+                f"queries that count: {at_least}{counted['n_measured'].min()} of "
                 f"{self.n_queries}; in the others {UNMEASURED}"
             )
 
         # what runs lack, what is not judged, and why nothing is said of people
-        notes += [*self.evaluation.cautions(FEW), *self._of_bounds, *self.evaluation.silent]
+        notes += self.evaluation.cautions(FEW)
+        notes += () if self.evaluation.open is None else self.evaluation.open.notes
+        notes += [*self.evaluation.silent, *self.evaluation.remarks]
 
         # what the machine adds
         if by_machine:
@@ -228,24 +219,21 @@ class SystemComparison(Finding):
         return notes
 
     @property
-    def _of_bounds(self) -> tuple[str, ...]:
-        """What the bounds are, where they were asked for."""
-        return () if self.evaluation.open is None else self.evaluation.open.notes
-
-    @property
     def cells(self) -> Cells:
-        """The table as text, with the share that is judged beside bounds alone."""
-        hidden = {} if self._of_bounds else {"judged": ""}
-        return cells_of(self.table, self._formats, self._labels | hidden)
+        """The columns that are printed, as text."""
+        shown = SHOWN if self.evaluation.open is not None else SHOWN[:-1]
+        table = self.table.select(name for name in shown if name in self.table.columns)
+        return cells_of(table, self._formats, self._labels)
 
     @property
     def pictures(self) -> list[Fields]:
         """Differences with their intervals; also with what grades of the unjudged could make."""
-        names = [name for name in ("least", "most") if name in self.table.columns]
-        drawn = self.table.drop_nulls("low").select("run", "measure", *INTERVAL, *names)
+        bounds = [name for name in ("least", "most") if name in self.table.columns]
+        drawn = self.table.drop_nulls("low")
+        numbers = drawn.select("run", "measure", "difference", "low", "high", *bounds).rows()
         rows = [
-            (f"{run}, {measure}", *(number for number in numbers if number is not None))
-            for run, measure, *numbers in drawn.rows()
+            (f"{run}, {measure}", *(end for end in ends if end is not None))
+            for run, measure, *ends in numbers
         ]
         title = f"difference from {self.table['baseline'][0]}, {percent(self.level)} intervals"
         pictures = [{"title": title, "rows": rows}] if rows else []
@@ -341,37 +329,38 @@ def compare_systems(
         by_machine = machine.filled[..., _people_first(evaluation.queries, machine.queries)]
 
     # test each measure and run
-    pairs = [(r, b) for r in range(len(runs)) if r != b]
+    others = [r for r in range(len(runs)) if r != b]
     rows, differences = [], []
-    for m, pair in product(range(len(evaluation.metrics)), pairs):
-        values = _paired(evaluation.filled, m, pair)
+    for m, r in product(range(len(evaluation.metrics)), others):
+        values = _paired(evaluation.filled, m, r, b)
         kept = ~np.isnan(values[0])
         if not kept.any():
             raise InputError("no query to compare: the runs have none in common")
+        names = {"run": runs[r], "baseline": runs[b], "measure": evaluation.metrics[m]}
         if by_machine is None:
             tests = plain_tests(values, level, n_resamples, random_state)
         else:
-            tests = powered_tests(values, _paired(by_machine, m, pair), level, topics)
-        rows.append(_names(evaluation, m, pair) | tests | _facts(evaluation, m, pair, kept))
+            tests = powered_tests(values, _paired(by_machine, m, r, b), level, topics)
+        rows.append(names | tests | _bounds(evaluation.open, m, r, b, kept))
         differences.append(values[0, kept] if by_machine is None else None)
-    _LOG.info("compared %d runs with %s", len(pairs), runs[b])
+    _LOG.info("compared %d runs with %s", len(others), runs[b])
 
     # correct for the number of rows
-    floats = ["mean", "low", "high", "p_t", "p_permutation", "least", "most"]
+    floats = {"low", "high", "p_t", "p_permutation", "least", "most"} & rows[0].keys()
     table = table_of(rows, **dict.fromkeys(floats, pl.Float64))
     p_values = table["p_permutation" if machine is None else "p_t"].fill_null(1.0).to_numpy()
-    after = table.get_column_index("p_permutation") + 1
-    table.insert_column(after, pl.Series("p_corrected", corrected(p_values, correction)))
+    p_corrected = pl.Series("p_corrected", corrected(p_values, correction))
+    table = table.hstack([p_corrected, *_facts(evaluation, others, b)])
 
     # of 100 people
-    people = shares_of_people(evaluation, pairs, level, random_state)
+    people = shares_of_people(evaluation, [(r, b) for r in others], level, random_state)
     if people is not None:
         keys = ["run", "baseline", "measure"]
-        shares = (pl.col(name.removeprefix("people_")).alias(name) for name in OF_PEOPLE)
-        table = table.join(people.table.select(*keys, *shares), keys, "left")
+        shares = pl.col("^(take|keep|no_difference|decided).*$").name.prefix("people_")
+        table = table.join(people.table.select(*keys, shares), keys, "left", maintain_order="left")
 
     # ranks take longer, and are computed when they are asked for
-    plain = {name: settings[name] for name in settings.keys() - {"bounds", "unseen", "residuals"}}
+    plain: Fields = {**settings, "bounds": False, "unseen": 0}
     again = partial(evaluate, judged, systems, **plain)
     ranked = partial(ranks_of, evaluation, again, level, n_resamples, random_state)
     return SystemComparison(
@@ -379,41 +368,37 @@ def compare_systems(
     )
 
 
-def _paired(values: Floats, m: int, pair: tuple[int, int]) -> Floats:
+def _paired(values: Floats, m: int, run: int, baseline: int) -> Floats:
     """Return a run's differences from the baseline by query, and its values, shape (2, Q)."""
-    run, baseline = (values[r, m] for r in pair)
-    return np.stack([run - baseline, run])
+    return np.stack([values[run, m] - values[baseline, m], values[run, m]])
 
 
-def _names(evaluation: Evaluation, m: int, pair: tuple[int, int]) -> Fields:
-    """Return the names of a row."""
-    run, baseline = (evaluation.runs[r] for r in pair)
-    return {"run": run, "baseline": baseline, "measure": evaluation.metrics[m]}
+def _bounds(opened: Unjudged | None, m: int, run: int, baseline: int, kept: Flags) -> Fields:
+    """Return what a mean difference can be once all is judged, if it was asked for."""
+    if opened is None:
+        return {}
+    if m not in opened.metrics:
+        return {"least": None, "most": None}
+    least, most = opened.differences(run, baseline, m)[kept].mean(axis=0).tolist()
+    return {"least": least, "most": most}
 
 
-def _facts(evaluation: Evaluation, m: int, pair: tuple[int, int], kept: Flags) -> Fields:
-    """Return what is judged in the queries of two runs that are `kept`, and how many these are."""
-    facts: Fields = {}
-    if evaluation.open is not None:
-        facts = {"least": None, "most": None}
-        if m in evaluation.open.metrics:
-            ends = evaluation.open.differences(*pair, m)[kept].mean(axis=0)
-            facts = dict(zip(facts, ends.tolist(), strict=True))
-    facts["judged"] = 1 - float(evaluation.unjudged[[*pair], m].mean())
-
-    # queries that the runs have, and those in which something can differ
-    has = ~np.isnan(evaluation.values[[*pair], 0])
-    measured = (
-        np.ones(has.shape) if evaluation.measured is None else evaluation.measured[[*pair], m]
-    )
-    counts = {
-        "n_topics": kept,
-        "n_shared": has.all(axis=0),
-        "n_run": has[0],
-        "n_baseline": has[1],
-        "n_measured": measured.any(axis=0) & kept,
+def _facts(evaluation: Evaluation, others: list[int], b: int) -> PolarsFrame:
+    """Return the share judged, and numbers of queries, of each measure and run."""
+    has, kept = ~np.isnan(evaluation.values), ~np.isnan(evaluation.filled)
+    measured: Any = evaluation.measured
+    flags = {
+        "n_topics": kept[others] & kept[b],
+        "n_shared": has[others] & has[b],
+        "n_run": has[others],
+        "n_baseline": np.broadcast_to(has[b], has[others].shape),
+        "n_measured": (measured[others] | measured[b]) & kept[others] & kept[b],
     }
-    return facts | {name: int(flags.sum()) for name, flags in counts.items()}
+
+    # by measure, then by run
+    judged = 1 - (evaluation.unjudged[others] + evaluation.unjudged[b]) / 2
+    counts = {name: flags_of.sum(axis=2) for name, flags_of in flags.items()}
+    return table_of({name: x.T.ravel() for name, x in {"judged": judged, **counts}.items()})
 
 
 def _number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
