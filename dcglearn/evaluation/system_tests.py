@@ -208,7 +208,7 @@ class SystemComparison(Finding):
         # what runs lack, what is not judged, and why nothing is said of people
         notes += self.evaluation.cautions(FEW)
         notes += () if self.evaluation.open is None else self.evaluation.open.notes
-        notes += [*self.evaluation.silent, *self.evaluation.remarks]
+        notes += self.evaluation.silent
 
         # what the machine adds
         if by_machine:
