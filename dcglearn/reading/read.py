@@ -297,7 +297,8 @@ def columns_of(
     lists = fitted([values[role] for role in roles], depth, pad=pad)
     values |= zip(roles, lists, strict=True)
 
-    # remarks that are added later stand in it, too
+    # what was recognised; remarks that are added later stand in it, too
+    _remark_rejected([table.frame[name] for name in found.get("status", ())], refusals)
     ignored = unused(table.frame.columns, found)
     recognised = Recognised(found, ignored, notes=refusals.remarks)
     return Read(table.name, values, levels, recognised, refusals)
@@ -307,7 +308,6 @@ def rows_of(table: Table, contract: Contract, **options: Any) -> Read:
     """Return the values of a table without bad rows; options are those of `columns_of`."""
     read = columns_of(table, contract, **options)
     read.refusals.check()
-    _remark_rejected(table.frame, read)
     return read
 
 
@@ -353,7 +353,6 @@ def judgements_of(
     # what would be misread, or should be known
     if not systems and "system_a" not in own:
         refuse_named_sides(frame, winner, read.recognised.ignored, codes)
-    _remark_rejected(frame, read)
     if swapped is None and "rater" in values:
         _remark_one_sided(values["rater"], codes, refusals)
     refusals.check()
@@ -367,15 +366,14 @@ def judgements_of(
     return replace(read, recognised=replace(read.recognised, words=winners.words))
 
 
-def _remark_rejected(frame: pl.DataFrame, read: Read) -> None:
+def _remark_rejected(columns: Sequence[pl.Series], refusals: Refusals) -> None:
     """Remark rows whose status says that they were not accepted."""
-    for name in read.recognised.columns.get("status", ()):
-        status = frame[name]
+    for status in columns:
         rejected = text(status).str.to_lowercase().is_in(REJECTED)
         if rejected.any():
-            read.refusals.remarks.append(
-                f"{rejected.sum():,} rows count whose {name} is {status.filter(rejected)[0]!r}; "
-                "see the recipe 'Rejected and repeated rows'"
+            refusals.remarks.append(
+                f"{rejected.sum():,} rows count whose {status.name} is "
+                f"{status.filter(rejected)[0]!r}; see the recipe 'Rejected and repeated rows'"
             )
 
 
