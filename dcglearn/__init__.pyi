@@ -20,8 +20,6 @@ from dcglearn.estimators.utility_learner import UtilityLearner as UtilityLearner
 from dcglearn.evaluation.arrays import evaluate_arrays as evaluate_arrays
 from dcglearn.evaluation.run_values import evaluate as evaluate
 from dcglearn.evaluation.system_tests import compare_systems as compare_systems
-from dcglearn.evaluation.tables import read_judgements as read_judgements
-from dcglearn.evaluation.tables import read_runs as read_runs
 from dcglearn.foundation.validation import InputError as InputError
 from dcglearn.foundation.validation import UpsideDownError as UpsideDownError
 from dcglearn.foundation.version import __version__ as __version__
@@ -37,10 +35,12 @@ from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
 from dcglearn.rankers.trees import BoostedRanker as BoostedRanker
 from dcglearn.raters.rater_agreement import rater_agreement as rater_agreement
+from dcglearn.reading.judgements import read_judgements as read_judgements
 from dcglearn.reading.preferences import Preferences as Preferences
 from dcglearn.reading.read import read_preferences as read_preferences
 from dcglearn.reading.read import read_questions as read_questions
 from dcglearn.reading.read import read_ratings as read_ratings
+from dcglearn.reading.runs import read_runs as read_runs
 from dcglearn.trust.answers import learn_from_answers as learn_from_answers
 from dcglearn.trust.band_draws import bands as bands
 from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling

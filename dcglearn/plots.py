@@ -75,8 +75,7 @@ def plot_gains(dcgs: Any, axes: Axes) -> Axes:
 
     `dcgs` is a DCG, its file or name (with others that tell its scale), a fitted learner, a list of
     these, or maps legend entries to them; the axes are returned. The DCG with the most grades names
-    them. Grades cut from a score (`cutoffs=`), such as "0.2-0.4",
-    are drawn at the middle of their interval.
+    them. Grades cut from a score, such as "0.2-0.4", are drawn at the middle of their interval.
     """
     # names of the grades, and whether all are intervals of a score
     dcgs = _by_name(dcgs)

@@ -25,7 +25,6 @@ from dcglearn.audits.of_metric import (
 )
 from dcglearn.audits.of_verdicts import deciding_parts
 from dcglearn.audits.section import Section
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.validation import Fields
@@ -33,7 +32,9 @@ from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metrics.reading import BASELINE, MetricLike
 from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.judgements import JudgementsLike
 from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.runs import RunsLike
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from dcglearn.coherence.rank_changes import SystemOrder, system_order
 from dcglearn.evaluation.paired_tests import interval_of_mean
 from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
-from dcglearn.evaluation.tables import read_both
 from dcglearn.exports.targets import exported
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.progress import stage
@@ -22,7 +21,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import read_metric
 from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.reading.judgements import Judgements
-from dcglearn.reading.runs import Run
+from dcglearn.reading.runs import Run, read_both
 from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
 from dcglearn.trust.coins import ASSUMED
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
@@ -41,8 +40,7 @@ def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Findi
         return {"systems": Section("", asks=[f"{ask} to see"])}
 
     # the order under both metrics
-    call = "audit(log, judgements=..., runs=...)"
-    judged, systems = read_both(judgements, runs, call, "judgements=", "runs=")
+    judged, systems = read_both(judgements, runs)
     if inputs.tells_nothing:
         return {"systems": Section(f"not told: the learned DCG is {ASSUMED}")}
     baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)

@@ -1,7 +1,7 @@
 """Commands that evaluate runs: ``evaluate``, ``compare`` and ``gate``."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -33,13 +33,12 @@ from dcglearn.evaluation.ranked import NoOverlapError
 from dcglearn.evaluation.run_values import EvaluateOptions, Ideal, Missing
 from dcglearn.evaluation.run_values import evaluate as evaluated
 from dcglearn.evaluation.system_tests import SystemComparison, Topics, compare_systems
-from dcglearn.evaluation.tables import judgements_first, read_judgements, read_runs
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.plots import forest_figure
-from dcglearn.reading.judgements import Duplicates, Judgements
-from dcglearn.reading.runs import Run
+from dcglearn.reading.judgements import Duplicates, Judgements, judged_by
+from dcglearn.reading.runs import Run, read_both
 
 Result = TypeVar("Result")
 
@@ -74,8 +73,8 @@ class EvaluationOptions:
     unseen: int = model_row("Documents of each query that no run shows, for --bounds.", 0, min=0)
     grades: Grades = None
     scale: Scale = None
-    cutoffs: str | None = input_row(
-        "Grades are fractions from 0 to 1: cut there, or into N levels.", metavar=".2,.5,.8|N"
+    columns: str | None = input_row(
+        "The files' own columns: grade=Final rating,document=SKU.", metavar="ROLE=NAME,..."
     )
 
     @property
@@ -86,9 +85,14 @@ class EvaluationOptions:
     def evaluated(self, scales: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
         """Read the files and return the result of `evaluate`, or of a function called alike."""
         metrics = files_and_names(self.metric or ["nDCG@10"])
-        with judgements_first(self.judgements, self.runs, "JUDGEMENTS RUN..."):
-            judged = self.read_judgements(self.judgements)
-            runs = read_runs(self.runs, duplicates=self.duplicates)
+        judged, runs = read_both(
+            self.judgements,
+            self.runs,
+            duplicates=self.duplicates,
+            columns=self.columns,
+            n_grades=self.grades,
+            scale=self.scale,
+        )
 
         with scales.watched():
             return evaluation(
@@ -105,14 +109,13 @@ class EvaluationOptions:
             )
 
     def read_judgements(self, path: str) -> Judgements:
-        """Return judgements, read as the options say."""
-        return read_judgements(
-            path,
-            duplicates=self.duplicates,
-            n_grades=self.grades,
-            scale=self.scale,
-            cutoffs=self.cutoffs,
-        )
+        """Return other judgements, read as the options say; columns need not be theirs."""
+        from dcglearn.reading.columns import own_names
+        from dcglearn.reading.document_rows import OwnNames
+
+        own = OwnNames(own_names(self.columns), is_shared=True)
+        how: Fields = {"n_grades": self.grades, "scale": self.scale}
+        return judged_by(path, own, duplicates=self.duplicates, **how)
 
 
 @dataclass(frozen=True)
@@ -165,15 +168,10 @@ class ComparisonOptions:
         inputs = [*source.inputs, self.llm_qrels]
         check_outputs(self.output, *outputs, force=self.force, picture=self.plot, inputs=inputs)
 
-        # an LLM's judgements, on the scale of people's where these are cut
-        people, llm = source, None
+        # people's judgements alone, or with an LLM's corrected by them
+        llm = None
         if self.llm_qrels:
-            people, of_llm = replace(source, cutoffs=None), source
-            if source.cutoffs is not None:
-                of_llm = replace(source, scale=None)
-            llm = of_llm.read_judgements(self.llm_qrels)
-
-        # people's alone, or with an LLM's corrected by them
+            llm = source.read_judgements(self.llm_qrels)
         how = partial(
             compared,
             baseline=self.baseline,
@@ -184,7 +182,7 @@ class ComparisonOptions:
             llm=llm,
             topics=self.topics,
         )
-        return people.evaluated(scales, how)
+        return source.evaluated(scales, how)
 
     def write(self, comparison: SystemComparison, *below: Finding) -> None:
         """Write the comparison, below it the ranks, orders or decision; draw the picture."""

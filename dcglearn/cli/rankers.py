@@ -261,8 +261,8 @@ def rank(
     force: Force = False,
 ) -> None:
     """Score the documents of each query, and judge the ranking where the data have grades."""
-    from dcglearn.evaluation.trec import is_trec
     from dcglearn.rankers.model_files import same_numbers
+    from dcglearn.reading.trec import is_trec
 
     check_outputs(output, force=force, inputs=[data, groups, metric])
     if not tag or tag.split() != [tag]:

@@ -295,8 +295,8 @@ class JoinOptions:
 
 def _say_sides(table: Table, own: Mapping[str, str]) -> None:
     """Print the columns that say which run stood where."""
-    from dcglearn.evaluation.run_lists import LISTS
     from dcglearn.reading.columns import find
+    from dcglearn.reading.run_lists import LISTS
 
     given = {role: name for role, name in own.items() if role in LISTS}
     found = find(table.frame.columns, LISTS, given)

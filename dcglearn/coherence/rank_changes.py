@@ -16,7 +16,6 @@ from dcglearn.evaluation.kernel import Lists
 from dcglearn.evaluation.paired_tests import corrected
 from dcglearn.evaluation.ranked import ranked_lists
 from dcglearn.evaluation.run_values import LEVELS, EvaluateOptions, Evaluation, as_metrics, evaluate
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Cells, Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.signatures import spelled_out
@@ -30,6 +29,8 @@ from dcglearn.foundation.validation import (
     known,
 )
 from dcglearn.metrics.reading import MetricsLike
+from dcglearn.reading.judgements import JudgementsLike
+from dcglearn.reading.runs import RunsLike, read_both
 
 ALL_DCGS = "every DCG with increasing gains and decreasing discounts"
 """The metrics under which one system beats another."""
@@ -266,8 +267,7 @@ def system_order(
     known(settings, signature(system_order).parameters, "system_order", "option")
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
-    call = "system_order(judgements, runs, metrics)"
-    judged, systems = read_both(judgements, runs, call, **settings)
+    judged, systems = read_both(judgements, runs, duplicates=settings.get("duplicates", "error"))
     if len(systems) < 2:
         raise InputError("an order needs two systems or more; give another run")
     if judged.n_grades is None:

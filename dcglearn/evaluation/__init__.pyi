@@ -10,12 +10,12 @@ from dcglearn.evaluation.run_values import Evaluation as Evaluation
 from dcglearn.evaluation.run_values import evaluate as evaluate
 from dcglearn.evaluation.system_tests import SystemComparison as SystemComparison
 from dcglearn.evaluation.system_tests import compare_systems as compare_systems
-from dcglearn.evaluation.tables import read_judgements as read_judgements
-from dcglearn.evaluation.tables import read_runs as read_runs
 from dcglearn.metrics.judges import Judges as Judges
 from dcglearn.metrics.learned_from import LearnedFrom as LearnedFrom
 from dcglearn.metrics.textbook_lists import textbook_list_metrics as textbook_list_metrics
 from dcglearn.reading.judgements import Judgements as Judgements
+from dcglearn.reading.judgements import read_judgements as read_judgements
 from dcglearn.reading.runs import Run as Run
+from dcglearn.reading.runs import read_runs as read_runs
 
 __all__: list[str]

@@ -12,12 +12,13 @@ import numpy as np
 
 from dcglearn.evaluation.conventions import defined_values
 from dcglearn.evaluation.run_values import as_metrics, evaluate
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, Flags, Floats, InputError, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import metric_or_name
+from dcglearn.reading.judgements import JudgementsLike
+from dcglearn.reading.runs import RunsLike, read_both
 
 N_LISTS, LONGEST = 300, 20
 """Number of lists that a function is tried on, and their length if the metric has no cut-off."""
@@ -105,8 +106,7 @@ def explain_values(
         values, judgements, runs = _short_lists(function, metric)
 
     # our values
-    call, places = "explain_values(values, judgements, runs)", ("the second argument", "the third")
-    judged, systems = read_both(judgements, runs, call, *places)
+    judged, systems = read_both(judgements, runs)
     evaluation = evaluate(judged, systems, metric)
     name, own = next(iter(as_metrics(metric, judged, systems).items()))
     if evaluation.values.shape[:2] != (1, 1) or not isinstance(own, DCG):

@@ -24,7 +24,6 @@ from dcglearn.evaluation.kernel import (
 from dcglearn.evaluation.other_measures import measured_elsewhere
 from dcglearn.evaluation.ranked import judged_documents, ranked_lists
 from dcglearn.evaluation.shown_lists import ShownLists
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
 from dcglearn.foundation.plain_text import nearest, number_of
@@ -48,8 +47,8 @@ from dcglearn.metrics.reading import SCORING, MetricName, MetricsLike, labelled,
 from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import NamedMetric, is_metric_file
 from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName
-from dcglearn.reading.judgements import Duplicates, Judgements
-from dcglearn.reading.runs import Run
+from dcglearn.reading.judgements import Duplicates, Judgements, JudgementsLike
+from dcglearn.reading.runs import Run, RunsLike, read_both
 
 Ideal = Literal["judgements", "list"]
 Missing = Literal["zero", "skip"]
@@ -375,8 +374,7 @@ def evaluate(
     mine   0.7967               0.7098
     """
     _check_settings(unjudged, missing, ideal, ties, unseen, bounds=bounds)
-    call = "evaluate(judgements, runs)"
-    judged, systems = read_both(judgements, runs, call, duplicates=duplicates)
+    judged, systems = read_both(judgements, runs, duplicates=duplicates)
 
     # our metrics, and those of ir_measures
     by_name = as_metrics(metrics, judged, systems)

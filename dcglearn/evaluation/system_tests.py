@@ -17,7 +17,6 @@ from dcglearn.evaluation.paired_tests import MAX_RESAMPLES, corrected, plain_tes
 from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.rank_intervals import Ranks, ranks_of
 from dcglearn.evaluation.run_values import FEW, EvaluateOptions, Evaluation, evaluate
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_both
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.plain_text import number_of, percent
@@ -34,6 +33,8 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.metrics.reading import MetricsLike, labelled
+from dcglearn.reading.judgements import JudgementsLike
+from dcglearn.reading.runs import RunsLike, read_both
 
 _LOG = logging.getLogger(__name__)
 
@@ -42,9 +43,6 @@ SHOWN = (
     *("p_corrected", "lambda", "worth", "least", "most", "judged"),
 )
 """Columns that are printed; the share judged beside bounds alone."""
-
-CALL = "compare_systems(judgements, runs)"
-"""How the comparison is called."""
 
 Topics = Literal["all", "these"]
 
@@ -311,7 +309,7 @@ def compare_systems(
     within(level, "level", 1, above=True, below=True)
     whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
     whole_number(random_state, "random_state", 0)
-    judged, systems = read_both(judgements, runs, CALL, **settings)
+    judged, systems = read_both(judgements, runs, duplicates=settings.get("duplicates", "error"))
 
     # by people's judgements, and by an LLM's
     if llm is not None and settings.get("bounds"):

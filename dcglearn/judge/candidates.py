@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
     Counts,
@@ -23,7 +22,8 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
 )
-from dcglearn.reading.runs import in_order
+from dcglearn.reading.judgements import JudgementsLike, read_judgements
+from dcglearn.reading.runs import RunsLike, in_order, read_runs
 
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000}
 """The fields of an item that are shown, and the most characters of each."""

@@ -120,12 +120,8 @@ KEYS: Contract = {
 
 JUDGED: Contract = {
     **KEYS,
-    "grade": Role(
-        "score",
-        "grade relevance rel label rating judgement judgment esci_label",
-        required=True,
-        first_counts=True,
-    ),
+    "grade": Role("score", "grade relevance rel label rating judgement judgment esci_label"),
+    "rater": Role("label", RATER, first_counts=True),
 }
 """The columns of judgements of documents.
 

@@ -149,9 +149,9 @@ def tables_of(data: Any) -> list[Table]:
     return [without_blank_rows(name, frame) for name, frame in _frames(data)]
 
 
-def table_of_bytes(name: str, data: bytes) -> Table:
-    """Return the table in a file of this name, given its bytes; see `tables_of`."""
-    return without_blank_rows(name, frame_of(name, data))
+def table_of_bytes(name: str, data: bytes, *, short_lines: bool = False) -> Table:
+    """Return the table in a file of this name, given its bytes; see `tables_of` and `frame_of`."""
+    return without_blank_rows(name, frame_of(name, data, short_lines=short_lines))
 
 
 def files_of(paths: Any) -> list[str]:

@@ -253,7 +253,8 @@ def of_runs(
     """Return the conclusion that the mean of a run is above that of another, by the learned DCG."""
     # reading takes long to import, and other conclusions need no runs
     from dcglearn.evaluation.run_values import evaluate
-    from dcglearn.evaluation.tables import read_judgements, read_runs
+    from dcglearn.reading.judgements import read_judgements
+    from dcglearn.reading.runs import read_runs
 
     # the two runs
     judged = read_judgements(judgements)

@@ -11,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
@@ -27,7 +26,9 @@ from dcglearn.foundation.validation import (
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.logs.columns import weights_of
 from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.judgements import JudgementsLike
 from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.runs import RunsLike
 from dcglearn.trust.conclusions import Conclusion, OfPeople, conclusion_in, conclusion_of
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.next_pairs import list_text

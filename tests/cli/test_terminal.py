@@ -163,7 +163,7 @@ def test_memory_error_ends_with_a_remedy(misuse, inputs, monkeypatch):
     def no_memory(*_, **__):
         raise np._core._exceptions._ArrayMemoryError((1 << 40,), np.dtype(float))
 
-    monkeypatch.setattr("dcglearn.cli.evaluate.read_judgements", no_memory)
+    monkeypatch.setattr("dcglearn.cli.evaluate.read_both", no_memory)
     assert "give less data" in misuse(
         "not enough memory (Unable to allocate 8.00 TiB", "evaluate", "qrels.txt", "a.txt"
     )

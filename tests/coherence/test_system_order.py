@@ -221,13 +221,13 @@ def test_files_as_people_have_them(tmp_path, name):
     ("read", "text", "words"),
     [
         (read_runs, RUN + "q1 Q0 a 3\n", "line 6: 4 columns, expected 6"),
-        (read_runs, RUN.replace("1.5", "high"), "line 2: score 'high' is not a number"),
-        (read_runs, RUN.replace("1.5", "nan"), "line 2: score 'nan' is not a number"),
+        (read_runs, RUN.replace("1.5", "high"), "line 2: score is 'high'"),
+        (read_runs, RUN.replace("1.5", "nan"), "line 2: score is missing"),
         (read_runs, RUN + RUN[:19], "q1 b occurs more than once"),
-        (read_runs, RUN + "q1 Q0 \xfc 9 0.1 mine\n", "line 6: byte 0xfc is not UTF-8"),
+        (read_runs, RUN + "q1 Q0 \xfc 9 0.1 mine\n", "line 6: the byte 0xfc is not UTF-8"),
         (read_runs, "", "empty"),
         (read_runs, "# nothing\n", "holds no line"),
-        (read_judgements, QRELS.replace("b 1", "b good"), "line 2: grade 'good' is not a number"),
+        (read_judgements, QRELS.replace("b 1", "b good"), "line 2: grade is 'good'"),
     ],
 )
 def test_bad_files(tmp_path, read, text, words):

@@ -17,6 +17,7 @@ from dcglearn.reading.contract import JUDGED, plain
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+NO_GRADE = ("", "u", ".", "-", "null", "na", "n/a", "#n/a", "nan", "none")
 METRIC_KEYS = ("gains", "discounts", "grade_names", "notes", "plain", "judges")
 WHITE = " \t\r\v\f"
 BLANK = " \t\n\r"
@@ -78,6 +79,20 @@ def grade(value: float) -> int:
     return int(value)
 
 
+def judged(rows: list) -> list:
+    """Return rows with their grades as numbers of at least 0, without those that have none."""
+    found = []
+    for *names, value in rows:
+        is_text = isinstance(value, str)
+        if value is None or (is_text and value.strip(BLANK).lower() in NO_GRADE):
+            continue
+        read = amount(value)
+        if not math.isfinite(read):
+            raise Refused
+        found.append((*names, max(read, 0.0)))
+    return once(found)
+
+
 def trec(data: bytes, n_columns: int) -> list[list[str]]:
     lines = []
     for line in text_of(data).split(b"\n"):
@@ -96,21 +111,15 @@ def trec(data: bytes, n_columns: int) -> list[list[str]]:
             )
         if cells:
             lines.append(cells)
+    if n_columns == 4 and lines and len(lines[0]) == 3:
+        lines = [[cells[0], "", *cells[1:]] for cells in lines]
     if not lines or any(len(cells) != n_columns for cells in lines):
         raise Refused
     return lines
 
 
 def qrels(data: bytes) -> list:
-    rows = []
-    for query, _, document, value in trec(data, 4):
-        if not re.fullmatch(r"[+-]?[0-9]+", value):
-            raise Refused
-        whole = int(value) if len(value) < 4000 else 2**70
-        if not -(2**63) <= whole < 127:
-            raise Refused
-        rows.append((query, document, whole))
-    return once(rows)
+    return judged([(query, document, value) for query, _, document, value in trec(data, 4)])
 
 
 def run(data: bytes) -> list:
@@ -160,13 +169,10 @@ def rows_of(records: list[dict], names: list[str]) -> list:
     rows = []
     for record in records:
         values = {role: record.get(name) for role, name in roles.items()}
-        if any(value is None or value == "" for value in values.values()):
+        if any(values[role] in (None, "") for role in ("query", "document")):
             raise Refused
-        value = grade(amount(values["grade"]))
-        if value < -(2**31):
-            raise Refused
-        rows.append((cell(values["query"]), cell(values["document"]), value))
-    return once(rows)
+        rows.append((cell(values["query"]), cell(values["document"]), values["grade"]))
+    return judged(rows)
 
 
 def csv_table(data: bytes) -> list:
@@ -230,16 +236,18 @@ def nested_json(data: bytes) -> list:
         raise Refused
 
     # names are stripped as in tables
+    if len({query for query, _ in value}) < len(value):
+        raise Refused
     rows = [
-        (cell(query.strip(BLANK)), cell(document.strip(BLANK)), grade(amount(number)))
+        (cell(query.strip(BLANK)), cell(document.strip(BLANK)), number)
         for query, documents in value
         for document, number in documents
     ]
     if not all(query and document for query, document, _ in rows):
         raise Refused
-    if any(value < -(2**31) for *_, value in rows):
+    if len({row[:2] for row in rows}) < len(rows):
         raise Refused
-    return once(rows)
+    return judged(rows)
 
 
 def svmlight(data: bytes) -> list:

@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 
 from dcglearn.cli.app import main
-from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.sources import zstd
+from dcglearn.io import read_judgements, read_runs
 from dcglearn.judge.candidates import read_candidates
 from dcglearn.judge.pages import asked_by_page, page_of
 from dcglearn.metrics.dcg import DCG

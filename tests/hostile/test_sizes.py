@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.io import read_judgements, read_runs
 from dcglearn.reading.read import read_preferences
 from tests.makers import refused
 
@@ -107,7 +107,7 @@ def test_a_line_of_a_run_with_millions_of_columns_is_refused(tmp_path, separator
     for first in ("", "1 Q0 D1 1 2 a\n", "1\tQ0\tD1\t1\t2\ta\n"):
         path.write_text(first + separator.join(["x"] * WIDE) + "\n")
         line = 1 + bool(first)
-        refused(f"run.txt line {line}: {WIDE} columns, expected 6: query Q0", read_runs, path)
+        refused(f"run.txt, line {line}: {WIDE} columns, expected 6: query Q0", read_runs, path)
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", " \t"])

@@ -1,17 +1,50 @@
-"""Judgements and runs from any input: what counts as a grade, and what is left out with a word."""
+"""Judgements and runs from any input: which column counts, what is left out with a word, what is
+refused with its place.
+"""
+
+import gzip
+import json
+import warnings
 
 import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.foundation.validation import InputError
+import dcglearn as dl
+from dcglearn import read_judgements, read_runs
+from dcglearn.foundation.sources import zstd
 from dcglearn.reading.judgements import Judgements
+from dcglearn.reading.runs import read_both
+from tests.makers import refused
+
+
+def written(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def said(read, *args, **options):
+    """What a function returns, and its warnings as one text."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        result = read(*args, **options)
+    return result, " ".join(str(one.message) for one in found)
+
+
+def graded(source, **options):
+    """The grade of each document, and what was said."""
+    judged, words = said(read_judgements, source, **options)
+    return dict(judged.frame.sort("document").select("document", "grade").rows()), words
 
 
 def frame_of(*grades):
-    return pl.DataFrame(
-        {"query": "q", "document": [f"d{i}" for i in range(len(grades))]}
-    ).with_columns(grade=pl.Series(grades, strict=False))
+    documents = [f"d{i}" for i in range(len(grades))]
+    grade = pl.Series(grades, strict=False)
+    return pl.DataFrame({"query": "q", "document": documents, "grade": grade})
+
+
+# grades are any numbers
 
 
 @pytest.mark.parametrize(
@@ -32,7 +65,472 @@ def test_grades_are_any_numbers_and_levels_where_they_are_whole(grades, read, n_
     assert judged.frame["grade"].dtype == pl.Float64
 
 
-def test_a_grade_above_the_scale_is_refused():
+def test_a_grade_above_the_scale_is_refused_where_it_stands(tmp_path):
     assert Judgements(frame_of(0.5, 1.0), n_grades=3).n_grades is None
-    with pytest.raises(InputError, match="grade 3 lies outside"):
-        Judgements(frame_of(3, 1), n_grades=3)
+    refused("grade 3 lies outside 0..2", Judgements, frame_of(3, 1), n_grades=3)
+    path = written(tmp_path, "q.txt", "# c\nq 0 a 1\n\nq 0 b 5\n")
+    refused("q.txt, line 4: the grade 5 lies outside 0..3", read_judgements, path, n_grades=4)
+
+
+def test_a_slip_among_few_levels_is_refused_and_counts_of_clicks_are_not():
+    slip = {"q": {f"d{i}": 9 if i == 700 else i % 4 for i in range(1_000)}}
+    refused("query 'q', document 'd700': the grade 9 .1 of 1,000.", read_judgements, slip)
+    assert read_judgements(slip, n_grades=10).n_grades == 10
+    clicks = {"q": {f"d{i}": 60 if i == 700 else i % 40 for i in range(1_000)}}
+    assert read_judgements(clicks).n_grades == 61
+
+
+# the column of the grade
+
+HEADERS = {
+    "query,docid,position,rating": "position",
+    "query_id,doc_id,rating,clicks,confidence": "clicks, confidence",
+    "qid,docno,relevance,weight,comment,page": "weight, comment, page",
+    "topic;document;label;date;user_id": "date",
+    "QUERY_ID,Doc ID,Rating,Title": "Title",
+    "qid,iteration,docno,label": "",
+    "query,query_id,product_id,esci_label": "",
+    "query-id\tcorpus-id\tscore": "",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "frame", "pandas", "arrow"])
+def test_a_named_grade_counts_alone_and_other_columns_are_named(tmp_path, header, ending):
+    mark = next(mark for mark in ",;\t" if mark in header)
+    names = header.split(mark)
+    held = {"grade": (2, 0), "number": (7, 9)}
+    frame = pl.DataFrame(dict.fromkeys(names, held["number"]))
+    is_grade = [name for name in names if name.lower() in ("rating", "relevance", "label")]
+    (grade,) = is_grade or [names[-1]]
+    frame = frame.with_columns(pl.Series(grade, held["grade"]))
+    document = [name for name in names if "doc" in name.lower() or name[:3] in ("pro", "cor")]
+    frame = frame.with_columns(pl.Series(document[0], ["a", "b"]))
+
+    source = {"frame": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}.get(ending)
+    if ending == "csv":
+        source = written(tmp_path, "q.csv", frame.write_csv(separator=mark))
+    elif ending == "jsonl":
+        source = written(tmp_path, "q.jsonl", frame.write_ndjson())
+    others = HEADERS[header]
+    grades, words = graded(source, duplicates="first")
+    assert grades == {"a": 2, "b": 0}
+    assert f"not used: {others}" in words if others else not words
+
+
+def test_a_table_without_a_grade_is_refused_with_the_columns_that_hold_numbers(tmp_path):
+    text = "query,docid,name,r1,r2,final\nq,a,Lamp,2,3,3\nq,b,Shade,0,,0\n"
+    path = written(tmp_path, "q.csv", text)
+    refused(r"numbers stand in r1, r2, final: columns=.'grade': 'final'.", read_judgements, path)
+    assert graded(path, columns="grade=final")[0] == {"a": 3, "b": 0}
+    refused("combine them, as those of raters", read_judgements, path, columns="grade=r1..r2")
+    grades, words = graded(path, columns="grade=r1..r2", duplicates="mean")
+    assert grades == {"a": 2.5, "b": 0}
+    assert "1 of 4 documents have no grade" in words and "row 2" in words
+
+
+@pytest.mark.parametrize("column", ["position", "rank", "score"])
+def test_a_run_is_no_table_of_judgements(tmp_path, column):
+    path = written(tmp_path, "run.csv", f"query,docid,{column}\nq,a,1\nq,b,2\n")
+    refused("no 'grade'.*looks like a run: judgements come first", read_judgements, path)
+    path = written(tmp_path, "run.txt", "q Q0 a 1 2.5 r\n")
+    refused("6 columns, expected 4.*line of a run: judgements come", read_judgements, path)
+    path = written(tmp_path, "qrels.txt", "q 0 a 1\n")
+    refused("4 columns, expected 6.*line of judgements", read_runs, path)
+    refused("if these are judgements: judgements come", read_runs, frame_of(1, 0))
+
+
+def test_two_columns_that_may_be_the_grade_are_refused():
+    frame = frame_of(1, 0).with_columns(relevance=pl.Series([3, 3]))
+    refused("'grade' and 'relevance' both may be 'grade'", read_judgements, frame)
+    assert graded(frame, columns={"grade": "relevance"})[0] == {"d0": 3, "d1": 3}
+
+
+def test_raters_have_rows_of_their_own():
+    rows = [("a", "ann", 3), ("a", "bob", -1), ("b", "ann", 2), ("b", "bob", 2), ("b", "eve", 0)]
+    frame = pl.DataFrame(rows, ("doc", "rater", "rating"), orient="row")
+    frame = frame.with_columns(query=pl.lit("q"))
+    refused(
+        "q a occurs more than once: grade 3 in .*row 1 and grade 0 in .*row 2",
+        *(read_judgements, frame),
+    )
+    for rule, grades in (("mean", (1.5, 4 / 3)), ("median", (1.5, 2)), ("majority", (0, 2))):
+        assert graded(frame, duplicates=rule) == (dict(zip("ab", grades, strict=True)), "")
+    assert graded(frame, duplicates="last")[0] == {"a": 0, "b": 0}
+    refused("give one of error, first, last, mean", read_judgements, frame, duplicates="average")
+    run = pl.DataFrame({"query": ["q", "q"], "doc": ["a", "a"], "score": [1, 2]})
+    refused("'mean' is for grades, not for runs", read_runs, run, duplicates="mean")
+
+
+# what is not judged, and what a grade may not be
+
+
+@pytest.mark.parametrize("missing", [None, "", "N/A", "null", "NaN", "None", " - ", np.nan])
+def test_a_missing_grade_is_not_judged_in_any_form(tmp_path, missing):
+    rows = [
+        {"query": "q", "doc": "a", "rating": "2.0"},
+        {"query": "q", "doc": "b", "rating": missing},
+    ]
+    rows += [{"query": "q", "doc": "c", "rating": "-1"}]
+    by_name = {"q": {row["doc"]: row["rating"] for row in rows}}
+    sources = [rows, by_name, pl.DataFrame(rows, strict=False)]
+    as_json = json.dumps(by_name)
+    sources += [written(tmp_path, "q.json", as_json)]
+    sources += [written(tmp_path, "q.jsonl", "\n".join(map(json.dumps, rows)))]
+    if isinstance(missing, str) and missing:
+        sources += [written(tmp_path, "q.txt", f"q 0 a 2.0\nq 0 b {missing}\nq 0 c -1\n")]
+    if missing is None:
+        sources += [written(tmp_path, "q.csv", "query,doc,rating\nq,a,2.0\nq,b,\nq,c,-1\n")]
+        sources += [pl.DataFrame(rows).to_pandas(), pl.DataFrame(rows).to_arrow()]
+    for source in sources:
+        grades, words = graded(source)
+        assert grades == {"a": 2, "c": 0}
+        assert "1 of 3 documents have no grade" in words
+
+
+@pytest.mark.parametrize(
+    ("grade", "words"),
+    [
+        ("good", "grade is 'good'.*--scale Bad,Fair,Good. gives names"),
+        ("2,5", "grade is '2,5'.*Numbers with commas"),
+        ("1_0", "grade is '1_0'"),
+        ("١", "grade is '١'"),
+        ("inf", "grade is inf"),
+        ("9" * 400, "grade is inf"),
+    ],
+)
+def test_other_texts_are_no_grade(tmp_path, grade, words):
+    path = written(tmp_path, "q.txt", f"q 0 a 1\nq 0 b {grade}\n")
+    refused(f"q.txt, line 2: {words}", read_judgements, path)
+    refused(f"query 'q', document 'b': {words}", read_judgements, {"q": {"a": 1, "b": grade}})
+
+
+@pytest.mark.parametrize("grade", [[[1], [2]], [{"a": 1}, {"a": 2}], [b"1", b"2"]])
+def test_columns_of_other_types_are_refused(grade):
+    frame = frame_of(1, 0).with_columns(grade=pl.Series(grade))
+    refused("row 1: grade is of the type", read_judgements, frame)
+    frame = frame_of(1, 0).with_columns(document=pl.Series([["1"], ["2"]]))
+    refused("row 1: document is .*use text", read_judgements, frame)
+    assert graded(frame_of(True, False))[0] == {"d0": 1, "d1": 0}
+
+
+def test_names_of_queries_and_documents_are_there(tmp_path):
+    path = written(tmp_path, "q.csv", 'query,document,grade\n1,"D1,1\n1,D2,2\n1,D3",3\n')
+    refused("row 1: document holds a line end", read_judgements, path)
+    refused("document is missing", read_judgements, frame_of(1, 0).with_columns(document=None))
+    refused("document is missing", read_judgements, {"q": {None: 1}})
+    refused("use plain text", read_judgements, {"q": {"\ud800": 1}})
+    refused("holds no grade", read_judgements, frame_of(None, None))
+    refused("holds no document", read_judgements, {})
+
+
+@pytest.mark.parametrize("form", ["txt", "csv", "json", "dict"])
+@pytest.mark.parametrize(
+    ("scale", "grades", "numbers"),
+    [
+        ("0,1,10,100", (0, 1.0, "10", 100), (0, 1, 10, 100)),
+        ("Bad,Fair,Good,Best", ("bad", "Fair", "Good", "Best"), None),
+    ],
+)
+def test_grades_on_a_scale_are_their_places(tmp_path, form, scale, grades, numbers):
+    names = [f"d{i}" for i in range(4)]
+    source = {"q": {**dict(zip(names, grades, strict=True)), "no": "N/A"}}
+    if form == "txt":
+        lines = "".join(f"q 0 {d} {g}\n" for d, g in source["q"].items())
+        source = written(tmp_path, "q.txt", lines)
+    elif form == "csv":
+        lines = "".join(f"q,{d},{g}\n" for d, g in source["q"].items())
+        source = written(tmp_path, "q.csv", "qid,docno,label\n" + lines)
+    elif form == "json":
+        source = written(tmp_path, "q.json", json.dumps(source))
+    judged, words = said(read_judgements, source, scale=scale)
+    assert judged.frame["grade"].to_list() == [0, 1, 2, 3]
+    assert (judged.n_grades, judged.grade_names) == (4, tuple(scale.split(",")))
+    assert judged.grade_numbers == numbers and "1 of 5 documents" in words
+    refused(
+        "holds 'Great', not a grade of the scale",
+        read_judgements,
+        {"q": {"a": "Great"}},
+        scale=scale,
+    )
+    refused("these judgements have been read", read_judgements, judged, scale=scale)
+
+
+# dictionaries
+
+
+@pytest.mark.parametrize(
+    "relevant", [{"a", "b"}, ["a", "b"], ("a", "b"), frozenset("ab"), np.array(["a", "b"])]
+)
+def test_names_of_relevant_documents_have_grade_1(tmp_path, relevant):
+    assert graded({"q": relevant, "r": "a"}, duplicates="first")[0] == {"a": 1, "b": 1}
+    assert dl.evaluate({"q": relevant}, {"m": {"q": ["a", "x", "b"]}}, "nDCG@3").means[0, 0] == (
+        pytest.approx(1.5 / (1 + 1 / np.log2(3)))
+    )
+    path = written(tmp_path, "q.json", json.dumps({"q": sorted(map(str, relevant))}))
+    assert graded(path)[0] == {"a": 1, "b": 1}
+
+
+RUN = [("q1", "d3", 3.0), ("q1", "d1", 2.0), ("q1", "d2", 1.0), ("q2", "d9", 1.0)]
+BY_QUERY = {q: {d: s for other, d, s in RUN if other == q} for q in ("q1", "q2")}
+RUN_FRAME = pl.DataFrame(RUN, ("qid", "docno", "score"), orient="row")
+RUN_FORMS = {
+    "scores": BY_QUERY,
+    "texts": {q: {d: str(s) for d, s in its.items()} for q, its in BY_QUERY.items()},
+    "names": {q: list(its) for q, its in BY_QUERY.items()},
+    "pairs": {q: [*its.items()] for q, its in BY_QUERY.items()},
+    "dictionaries": {
+        q: [{"doc_id": d, "score": s} for d, s in its.items()] for q, its in BY_QUERY.items()
+    },
+    "frames": {
+        q: pl.DataFrame([*its.items()], ("doc", "score"), orient="row")
+        for q, its in BY_QUERY.items()
+    },
+    "frame": RUN_FRAME,
+    "pandas": RUN_FRAME.to_pandas(),
+    "Arrow": RUN_FRAME.to_arrow(),
+    "records": RUN_FRAME.to_dicts(),
+    "ranks": RUN_FRAME.with_columns(rank=4 - pl.col("score")).drop("score"),
+    "ranks and blank scores": RUN_FRAME.with_columns(
+        rank=4 - pl.col("score"), score=pl.lit(None, pl.Float64)
+    ),
+}
+
+
+@pytest.mark.parametrize("form", RUN_FORMS)
+def test_a_run_has_many_forms_alone_and_among_systems(form):
+    source = RUN_FORMS[form]
+    among = {"A": source, "B": RUN_FRAME, "C": BY_QUERY}
+    (alone,), (first, *_) = read_runs(source), read_runs(among)
+    assert (alone.name, first.name) == ("run 1", "A")
+    for run in (alone, first):
+        ordered = run.frame.sort("query", -pl.col("score"))
+        assert ordered["document"].to_list() == [d for _, d, _ in RUN]
+
+
+def test_a_missing_score_beside_a_rank_is_refused_by_the_way_out(tmp_path):
+    path = written(tmp_path, "run.txt", "q Q0 a 1 2.5 r\nq Q0 b 2 NaN r\n")
+    refused("line 2: score is missing; columns=.'score': ''. takes the ranks", read_runs, path)
+    assert read_runs(path, columns={"score": ""})[0].frame["score"].to_list() == [-1, -2]
+    frame = RUN_FORMS["ranks"].with_columns(rank=pl.lit(1))
+    refused("row 1: occurs twice in the query.*rank 1.0", read_runs, frame)
+    refused("holds no score", read_runs, RUN_FORMS["frame"].with_columns(score=None))
+
+
+def test_wrong_dictionaries_are_refused(tmp_path):
+    for source in ({"q": 2}, {"q": {"d": {"e": 1}}}, {"q": [("a", 1, 2)]}, 3):
+        refused("expected .query|grade is|found 3", read_judgements, source)
+    refused("expected .query", read_runs, {"q": {"a", "b"}})
+    for text in ('{"q": {"d": 1, "d": 3}}', '{"q": {"d": 1}, "q": {"e": 3}}'):
+        refused(
+            "q.json: the key '.' occurs twice", read_judgements, written(tmp_path, "q.json", text)
+        )
+    for text in ('{"q":\n {"d": 1,\n}}', '{"q": ' * 100_000):
+        refused("not valid JSON", read_judgements, written(tmp_path, "q.json", text))
+
+
+# TREC's lines
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 0 D1 1\n1 0 D2 0 1 0 D3 2\n", "line 2: 8 columns, expected 4"),
+        ("1 0 D1 1\n1  D0 1\n", "line 2: 3 columns, expected 4"),
+        ("1 D1 1\n1 0 D1 1\n", "line 2: 4 columns, expected 3"),
+        ("1,0,D1,1\n", "1 column, expected 4: .*; a table with commas begins with the names"),
+        ("1\t0\tD1\t1\n1\t0\tD2\t1\textra\n", "line 2: 5 columns"),
+        ("1\t0\tD 1\t1\n", "line 1: 5 columns"),
+        ("# nothing\n", "holds no line"),
+        ("3 qid:1 # a\n2 qid:1 b\n", "line 2: expected grade qid:N # document"),
+    ],
+)
+def test_lines_with_other_columns_are_refused(tmp_path, text, words):
+    refused(words, read_judgements, written(tmp_path, "qrels.txt", text))
+
+
+LINES = {
+    "blanks": "1 0\tD1 1\n1 0 D2 2.0\n",
+    "tabs": "1\t0\tD1\t1\n1\t0\tD2\t2\n",
+    "comments": "#c\n\n1 0 D1 1\r\n1 0 D2 2\r\n",
+    "other white space": "1\v0\fD1 1\n1 0 D2  2\n\n\n",
+    "three columns": "1 D1 1\n1\tD2 2\n",
+    "plugin": "# grade query\n1 qid:1 # D1 Rambo\n2\tqid:1 1:0.5 2:3 # docid = D2\n",
+}
+
+
+@pytest.mark.parametrize("form", LINES)
+@pytest.mark.parametrize("name", ["qrels.txt", "qrels", "qrels.tsv", "qrels.dev.gz"])
+def test_lines_of_judgements(tmp_path, form, name):
+    data = LINES[form].encode()
+    path = written(tmp_path, name, gzip.compress(data) if name.endswith("gz") else data)
+    judged, words = said(read_judgements, path)
+    assert judged.frame["query"].unique().to_list() == ["1"] and not words
+    assert dict(judged.frame.select("document", "grade").rows()) == {"D1": 1, "D2": 2}
+
+
+def test_the_tag_of_a_run_behind_a_tab_ends_at_its_first_blank(tmp_path):
+    lines = "1\tQ0\tD1\t1\t2.5\tfred first\n1\tQ0\tD2\tx\t1.5\tfred second words\n"
+    (run,) = read_runs(written(tmp_path, "run.trec", lines))
+    assert (run.name, run.frame["document"].to_list()) == ("fred", ["D1", "D2"])
+    path = written(tmp_path, "run.txt", "1 Q0 D1 1 2.5 r\n1 5 Q0 D3 3 7 s\n")
+    refused("line 2: 7 columns, expected 6", read_runs, path)
+
+
+def test_comments_that_have_the_columns_of_a_line_are_remarked(tmp_path):
+    qrels = written(tmp_path, "q.txt", "# 2 lines follow\n#tag 0 a 1\n#tag 0 b 0\nr 0 a 1\n")
+    run = written(tmp_path, "r.txt", "#tag Q0 a 1 2 m\nr Q0 a 1 2 m\n")
+    assert "2 lines that begin with # look like judgements" in graded(qrels)[1]
+    assert "1 line that begin with # look like lines of the run" in said(read_runs, run)[1]
+
+
+# files of all kinds
+
+
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
+    for name, text in (("q.csv", "query,docid,rating\nq,é,3\n"), ("q.txt", "q 0 a 1\nq 0 é 3\n")):
+        path = written(tmp_path, name, text.encode("latin-1"))
+        words = refused(
+            "line 2: the byte 0xe9 is not UTF-8 text; save .* as UTF-8", read_judgements, path
+        )
+        assert "encoding" not in words
+
+
+@pytest.mark.parametrize("name", ["q.txt", "q.csv"])
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_byte_order_mark_begins_a_file_alone(tmp_path, name, at):
+    lines = {"q.txt": ["q 0 d 1\n", "q 0 e 0\n"], "q.csv": ["query,document,grade\n", "q,d,1\n"]}
+    marked = "".join("\ufeff" * (n == at) + line for n, line in enumerate(lines[name], 1))
+    words = f"line {at}: begins with a byte order"
+    refused(words, read_judgements, written(tmp_path, name, "\ufeff" + marked))
+
+
+OPENSEARCH = [
+    {"query": "red", "ratings": [{"docId": "a", "rating": "0.000"}, {"docId": "b", "rating": 3}]},
+    {"query": "red", "ratings": [{"docId": "c", "rating": "N/A"}], "failures": [{"docId": "d"}]},
+]
+RATED = {
+    "list.json": json.dumps({"name": "x", "judgmentRatings": OPENSEARCH}, indent=2),
+    "ratings.json": json.dumps(OPENSEARCH),
+    "answer.json": json.dumps({"hits": {"hits": [{"_source": {"judgmentRatings": OPENSEARCH}}]}}),
+    "quepid.csv": "query,docid,rating\r\nunrated\r\nred,a,0\r\nred,b,3\r\nred,c,\r\nred,d,\r\n",
+    "quepid;.csv": "query;docid;rating\nalone;;\nred;a;0\nred;b;3\nred;c;\nred;d;\n",
+    "detailed.csv": (
+        "Case Name,Query Text,Doc ID,Title,Rating\n"
+        "Shop,red,a,Red,0\nShop,red,b,Tall,3\nShop,red,c,,\nShop,red,d,,\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RATED)
+def test_files_of_tools(tmp_path, name):
+    grades, words = graded(written(tmp_path, name, RATED[name]))
+    assert grades == {"a": 0, "b": 3} and "2 of 4 documents have no grade" in words
+
+
+def test_damaged_judgement_lists_are_refused(tmp_path):
+    text = RATED["list.json"]
+    path = written(tmp_path, "j.json", text.replace('"docId": "b"', '"doc": "b"'))
+    refused(r"another form \('docId'\); export it again", read_judgements, path)
+    path = written(tmp_path, "j.json", text.replace('"b"', "null"))
+    refused("query 'red': .*document is missing", read_judgements, path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
+def test_tables_of_runs(tmp_path, pack):
+    tables = {
+        "run.csv": RUN_FRAME.write_csv(),
+        "run.TSV": RUN_FRAME.write_csv(separator="\t"),
+        "run.jsonl": RUN_FRAME.write_ndjson(),
+        "run.json": json.dumps(BY_QUERY),
+        "snapshot.csv": "Snapshot Name,Query Text,Doc ID,Doc Position\r\n"
+        + "".join(f"May,{q},{d},{4 - s:g}\r\n" for q, d, s in RUN),
+    }
+    for name, text in tables.items():
+        (run,) = read_runs(written(tmp_path, name, pack(text.encode())))
+        assert run.name == {"snapshot.csv": "May"}.get(name, name)
+        ordered = run.frame.sort("query", -pl.col("score"))
+        assert ordered["document"].to_list() == [d for _, d, _ in RUN]
+
+
+@pytest.mark.parametrize("by", ["list", "folder", "pattern"])
+def test_several_files_of_judgements_are_one(tmp_path, by):
+    files = {
+        "one.csv": "query,document,grade\nq,a,0\n",
+        "two.txt": "#c\nq 0 b 1\n",
+        "three.json": '{"q": {"c": 3}}',
+    }
+    paths = [written(tmp_path, name, text) for name, text in files.items()]
+    source = {"list": paths, "folder": tmp_path, "pattern": f"{tmp_path}/*.*"}[by]
+    assert graded(source)[0] == {"a": 0, "b": 1, "c": 3}
+    paths.append(written(tmp_path, "four.txt", "q 0 d 1\n\nq 0 a 2\n"))
+    words = (
+        "q a occurs more than once: grade 0 in .*one.csv, row 1 and grade 2 in .*four.txt, line 3"
+    )
+    refused(words, read_judgements, paths)
+
+
+def test_runs_of_one_name_are_told_apart_by_files_or_folders(tmp_path):
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+    old, new = (written(tmp_path, f"{x}/run.txt", "q Q0 d 1 1 tag\n") for x in ("old", "new"))
+    assert [run.name for run in read_runs(tmp_path / "old")] == ["tag"]
+    assert [run.name for run in read_runs([old, new])] == [f"{old} tag", f"{new} tag"]
+    assert [run.name for run in read_runs({"A": old, "B": new})] == ["A", "B"]
+    refused("several runs are called run.txt tag", read_runs, [old, old])
+
+
+# ranks beside scores
+
+
+def lines_of_run(tmp_path, rank, score):
+    """The same run as TREC, CSV and data frame; rank and score are functions of the place."""
+    rows = [(q, f"d{n}", rank(n), score(n)) for q in "abc" for n in range(1, 6)]
+    frame = pl.DataFrame(rows, ["query", "document", "rank", "score"], orient="row")
+    frame.write_csv(tmp_path / "run.csv")
+    text = "".join(f"{query} Q0 {name} {r} {s} t\n" for query, name, r, s in rows)
+    return written(tmp_path, "run.txt", text), tmp_path / "run.csv", frame
+
+
+def test_ranks_that_contradict_scores(tmp_path):
+    for run in lines_of_run(tmp_path, lambda n: 13.5 - n, lambda n: n):
+        refused("rank and score seem exchanged: the rank 12.5 is none", read_runs, run)
+    for run in lines_of_run(tmp_path, lambda n: n, lambda n: n / 4):
+        assert "scores rise with the ranks in every query" in said(read_runs, run)[1]
+    honest = (lambda n: n, lambda n: 0, lambda n: "x", lambda n: 1 / n, lambda n: 3 * n - 7)
+    for rank in honest:
+        for run in lines_of_run(tmp_path, rank, lambda n: 1 / n):
+            assert not said(read_runs, run)[1]
+
+
+# both
+
+
+def test_queries_that_differ_in_form_alone_are_remarked():
+    judged, run = (
+        {"caf\u00e9": {"a": 1}, "Lamp": {"a": 1}},
+        {"cafe\u0301": {"a": 1.0}, "Lamp": {"a": 1}},
+    )
+    assert "'cafe\u0301' and 'caf\u00e9' count as different" in said(read_both, judged, run)[1]
+    assert (
+        "'LAMP' and 'lamp' count as"
+        in said(read_judgements, {"LAMP": {"a": 1}, "lamp": {"a": 1}})[1]
+    )
+    assert not said(read_both, judged, judged)[1]
+
+
+def test_columns_are_named_for_judgements_and_runs_alike(tmp_path):
+    qrels = written(tmp_path, "q.csv", "query,sku,stars\nq,a,2\nq,b,0\n")
+    run = written(tmp_path, "r.csv", "query,sku,similarity\nq,a,2\nq,b,0\n")
+    plain = written(tmp_path, "plain.txt", "q Q0 a 1 2 m\nq Q0 b 2 1 m\n")
+    own = "document=sku,grade=stars,score=similarity"
+    judged, (read,) = read_both(qrels, run, columns=own)
+    assert judged.frame["document"].to_list() == read.frame["document"].to_list() == ["a", "b"]
+    assert len(read_both(qrels, plain, columns="document=sku,grade=stars")[1]) == 1
+    refused("'similarity'. names no column of the judgements", read_both, qrels, plain, columns=own)
+    refused(
+        "'rating': 'stars'. names no column", read_both, qrels, run, columns="rating=stars," + own
+    )
+    refused(
+        "names no column", read_judgements, qrels, columns={"document": "doc", "grade": "stars"}
+    )

@@ -1,5 +1,6 @@
 """What null, blank cells, NA, -1 and -2 mean: each cell of the table in docs/logs.md is run."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -74,14 +75,25 @@ def judged(more):
     return dl.read_judgements({"q": {"d1": 2, "d2": 1, **more}})
 
 
-def grade_of_file(name, line):
+FORMS = ("q.txt", "q.jsonl", "dictionary")
+
+
+def grade_of_document(form):
     def read(value):
-        Path(name).write_text(line.format(2, "d1", value=2) + line.format(1, "d2", value=value))
-        frame = dl.read_judgements(name).frame
+        judged = {"q": {"d1": 2, "d2": value}}
+        rows = [("q", document, grade) for document, grade in judged["q"].items()]
+        names = ("query", "doc", "grade")
+        text = {
+            "q.txt": "".join(f"{q} 0 {d} {g}\n" for q, d, g in rows),
+            "q.jsonl": "\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows),
+        }
+        if form in text:
+            judged = form
+            Path(form).write_text(text[form])
+        read = dl.read_judgements(judged)
         log = [{"query": "q", "a": ["d1"], "b": ["d2"], "winner": "a"}]
-        with_grades = dl.read_preferences(dl.io.with_grades(log, frame)).other[0, 0]
-        run = {"q": {"d2": 1.0}}
-        value = dl.evaluate(frame, run, ["DCG@1"]).means[0]
+        with_grades = dl.read_preferences(dl.io.with_grades(log, read)).other[0, 0]
+        value = dl.evaluate(read, {"q": {"d2": 1.0}}, ["DCG@1"]).means[0]
         return with_grades, float(np.squeeze(value))
 
     return read
@@ -162,13 +174,11 @@ CASES = {
         (document, "NA", [2, -1]),
         (document, "-1", [2, -1]),
     ),
-    "the grade of a document in a TREC file": tuple(
-        (grade_of_file("qrels.txt", "q 0 {1} {value}\n"), value, expected)
-        for value, expected in (("", REFUSED), ("NA", REFUSED), (-1, (0, 0)), (-2, (0, 0)))
-    ),
-    "the grade of a document in a table": tuple(
-        (grade_of_file("qrels.jsonl", '{{"query": "q", "doc": "{1}", "grade": {value}}}\n'), *case)
-        for case in (('"NA"', REFUSED), (-1, (0, 0)), (-2, (0, 0)))
+    "the grade of a document, in a table, a TREC file or a dictionary": (
+        *((grade_of_document(form), "NA", (-1, 0)) for form in FORMS),
+        *((grade_of_document(form), None, (-1, 0)) for form in ("q.jsonl", "dictionary")),
+        *((grade_of_document(form), -1, (0, 0)) for form in FORMS),
+        *((grade_of_document(form), -2, (0, 0)) for form in FORMS),
     ),
     "a document without a judgement": (
         (lambda _: document("d9"), None, [2, -1]),
@@ -185,7 +195,7 @@ def test_each_row_of_the_table_is_run():
     assert len(ROWS) == len(CASES)
 
 
-@pytest.mark.filterwarnings("ignore:.*have no judgement")
+@pytest.mark.filterwarnings("ignore:.*have no (judgement|grade)")
 @pytest.mark.parametrize(
     ("read", "value", "expected"),
     [pytest.param(*case, id=f"{name}: {case[1]}") for name, its in CASES.items() for case in its],

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.evaluation.tables import RunsLike, read_runs
 from dcglearn.foundation.validation import InputError, PolarsFrame, one_of, whole_number
 from dcglearn.reading.contract import JUDGEMENT, Contract, Role, plain
-from dcglearn.reading.runs import Run, in_order
+from dcglearn.reading.runs import Run, RunsLike, in_order, read_runs
 
 if TYPE_CHECKING:
     from dcglearn.reading.tables import Refusals
