@@ -430,8 +430,9 @@ def ranks_figure(ranks: Ranks) -> Figure:
             columns = (part[name].to_numpy() for name in ("rank", "best_rank", "worst_rank"))
             _plot_intervals(axes, np.arange(float(len(part))), *columns, **styles(1)[0])
             _name_rows(axes, part["run"].to_list())
-            interval = f"{percent(ranks.level)} intervals of all at once"
-            axes.set_xlabel(f"rank by {part['measure'][0]} ({interval})")
+            axes.set_xticks(_ticks(len(part)))
+            axes.set_xlabel(f"rank ({percent(ranks.level)} intervals)")
+            axes.set_title(part["measure"][0])
     return figure
 
 

@@ -43,7 +43,7 @@ def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Findi
     judged, systems = read_both(judgements, runs)
     if inputs.tells_nothing:
         return {"systems": Section(f"not told: the learned DCG is {ASSUMED}")}
-    baseline = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
+    baseline = read_metric(inputs.metric, max(judged.n_grades or 0, 2), inputs.log.depth)
     metrics = {inputs.name: baseline, LEARNED: inputs.learned}
     with stage("systems"):
         order = system_order(judged, systems, metrics)

@@ -91,7 +91,8 @@ class Ranks(Finding):
         cells = [["ranks", "systems", "measure", "means"]]
         keys = ["measure", "best_rank", "worst_rank"]
         for (measure, *ends), group in self.table.group_by(keys, maintain_order=True):
-            means = [f"{mean:.4f}" for mean in (group["mean"].max(), group["mean"].min())]
+            means = group["mean"].to_list()  # falling
+            means = [f"{mean:.4f}" for mean in (means[0], means[-1])]
             cells.append([_span(ends), listed(group["run"]), str(measure), _span(means)])
         return cells
 

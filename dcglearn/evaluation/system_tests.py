@@ -199,7 +199,7 @@ class SystemComparison(Finding):
         if len(counted):
             at_least = "at least " * (len(self.table) > 1)
             notes.append(
-                f"queries that count: {at_least}{counted['n_measured'].min()} of "
+                f"queries that count: {at_least}{min(counted['n_measured'])} of "
                 f"{self.n_queries}; in the others {UNMEASURED}"
             )
 
