@@ -50,8 +50,8 @@ class ShownLists:
         """Return why nothing is said of people under some of the measures."""
         return tuple(
             f"no shares of people under {measures[m]}: its judges know {grades_of(one.n_grades)}, "
-            f"the judgements have {grades_of(self.n_grades)}; give --grades {one.n_grades} if the "
-            "scale is the same, or map the metric (DCG.map_grades)"
+            f"the judgements have {grades_of(self.n_grades or 0)}; give --grades {one.n_grades} if "
+            "the scale is the same, or map the metric (DCG.map_grades)"
             for m, one in self.metrics.items()
             if one.n_grades != self.n_grades
         )
