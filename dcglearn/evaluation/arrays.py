@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.evaluation.kernel import Pool, at_grades, ranked
+from dcglearn.evaluation.kernel import at_grades, values_by_query
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
@@ -25,7 +25,6 @@ from dcglearn.foundation.validation import (
     one_of,
     query_labels,
 )
-from dcglearn.metrics.dcg import normalised_values
 from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_name
 from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.metrics.textbook_lists import ListMetric
@@ -121,16 +120,9 @@ def evaluate_arrays(
         labels, keys = np.maximum(labels, 0)[present], keys[present]
         offsets = np.append(0, np.cumsum(present))[offsets]
 
-    # rank once, as deep as the deepest metric
     by_name = _read(metrics, table, int(sizes.max(initial=1)))
-    depth = max(metric.depth for metric in by_name.values())
-    lists, pool = ranked(offsets, keys, labels.take, depth, ties), Pool(offsets, labels, depth)
-    values = {}
-    for name, metric in by_name.items():
-        with errors_in(name):
-            values[name] = lists.values(metric)
-            if normalise and not metric.plain:
-                values[name] = normalised_values(values[name], pool.ideals(metric), empty)
+    divided = [name for name, metric in by_name.items() if normalise and not metric.plain]
+    values = values_by_query(by_name, offsets, keys, labels, ties, empty, divided=divided)
     single = isinstance(metrics, (*SCORING, str, os.PathLike))
     return next(iter(values.values())) if single else values
 

@@ -7,7 +7,7 @@ from 0 on; -1 is a grade that is not known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -17,14 +17,16 @@ import numpy as np
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
+    UNKNOWN,
     Flags,
     Floats,
     InputError,
     Integers,
+    errors_in,
     similar_sizes,
 )
 from dcglearn.logs.unique_rows import places
-from dcglearn.metrics.dcg import DCG, normalised_values
+from dcglearn.metrics.dcg import DCG, largest_sums, normalised_values
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SCORING, MetricName, read_metric
 from dcglearn.metrics.textbook import NamedMetric, textbook_discounts
@@ -135,7 +137,7 @@ class Lists:
     def ideals(self, metric: ListMetric, unjudged: str | float) -> Floats:
         """Return the largest value of a ranking of each list's own documents, shape (Q,)."""
         own, rule = (self.judged, "worst") if unjudged == "drop" else (self, unjudged)
-        return Pool(own.offsets, own.grades, metric.depth).ideals(metric, rule)
+        return ideals([metric], own.offsets, own.grades, rule)[0]
 
     def sums(self, gains: Floats, discounts: Floats) -> Floats:
         """Return the sums of gains times discounts, shape (Q,)."""
@@ -160,11 +162,11 @@ def any_in(offsets: Integers, flags: Flags) -> Flags:
 
 
 def gains_of(metric: ListMetric, grades: Any, unjudged: str | float = "worst") -> Floats:
-    """Return the gains of documents by their grades, shape (n,)."""
+    """Return the gains of grades; -1 is an unjudged document, -2 none."""
     own = gain_of_unjudged(metric, unjudged)
     if isinstance(metric, OfNumbers):
-        return np.where(grades < 0, own, grades)
-    return np.append(metric.gains, own).take(grades)  # -1 takes the last
+        return np.where(grades == UNKNOWN, own, np.maximum(grades, 0))
+    return np.append(metric.gains, [0.0, own]).take(grades)  # -2 and -1 take the last
 
 
 def gain_of_unjudged(metric: ListMetric, unjudged: str | float) -> float:
@@ -174,13 +176,13 @@ def gain_of_unjudged(metric: ListMetric, unjudged: str | float) -> float:
 
 
 def graded(metric: ListUtility, grades: Integers, unjudged: str | float) -> Integers:
-    """Return grades with that of unjudged documents, the best or the worst, shape (n,)."""
+    """Return grades with that of unjudged documents, the best or the worst."""
     grade = metric.n_grades - 1 if unjudged == "best" else 0
-    return np.where(grades < 0, grade, grades)
+    return np.where(grades == UNKNOWN, grade, grades)
 
 
 def _tables(
-    offsets: Integers, values: Any, filler: float = np.nan
+    offsets: Integers, values: Any, filler: float = np.nan, least_width: int = 1
 ) -> Iterator[tuple[Integers, slice | Integers, slice | Flags, Any]]:
     """Yield queries of similar size with their values, a row each, `filler` behind the last.
 
@@ -188,10 +190,10 @@ def _tables(
     goes back by ``flat[at] = table[present].ravel()``.
     """
     sizes = np.diff(offsets)
-    for queries in similar_sizes(sizes):
-        shape = len(queries), int(sizes[queries[-1]])
+    for queries in similar_sizes(np.maximum(sizes, least_width * (sizes > 0))):
+        shape = len(queries), max(int(sizes[queries].max()), least_width)
         together = slice(offsets[queries[0]], offsets[queries[-1] + 1])
-        if sizes[queries[0]] == shape[1] and values[together].size == shape[0] * shape[1]:
+        if sizes[queries].min() == shape[1] and values[together].size == shape[0] * shape[1]:
             yield queries, together, slice(None), values[together].reshape(shape)
             continue
 
@@ -199,7 +201,7 @@ def _tables(
         rank = np.arange(shape[1])
         present = rank < sizes[queries][:, None]
         at = (offsets[queries][:, None] + rank)[present]
-        table = np.full(shape, filler)
+        table = np.full(shape, filler, dtype=np.result_type(values.dtype, filler))
         table[present] = values[at]
         yield queries, at, present, table
 
@@ -247,99 +249,64 @@ def ranked(
     return Lists(ends, grades(rows), rows, same, ties)
 
 
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """The documents that can be ranked for each query, for the best values down to `depth`."""
+def ideals(
+    metrics: Sequence[ListMetric],
+    offsets: Integers,
+    grades: Any,
+    unjudged: str | float = "worst",
+    *,
+    filled: bool = False,
+) -> list[Floats]:
+    """Return the largest value of a ranking of each query's documents, shape (Q,), by metric.
 
-    offsets: Integers
-    grades: Any
-    depth: int
+    Harmful documents are left out. If `filled`, unjudged documents that gain something fill the
+    positions for which there is no other.
+    """
+    found = [np.zeros(len(offsets) - 1) for _ in metrics]
+    depth = max((metric.depth for metric in metrics), default=1)
+    filled = filled and any(gain_of_unjudged(metric, unjudged) > 0 for metric in metrics)
+    for queries, _, _, table in _tables(offsets, grades, EMPTY, depth if filled else 1):
+        # the best grades, which are best for all gains that rise with the grade
+        falling = -table
+        if table.shape[1] > depth:
+            falling = np.partition(falling, depth - 1, axis=1)[:, :depth]
+        by_grade = -np.sort(falling, axis=1)
 
-    @cached_property
-    def _by_grade(self) -> Lists:
-        """The best grades, whose order is best under all gains that rise with the grade."""
-        return self._best(self.grades)
-
-    def _best(self, values: Any) -> Lists:
-        """Return the largest values of each query, falling, in place of grades."""
-        sizes = np.minimum(np.diff(self.offsets), self.depth)
-        ends = np.append(0, np.cumsum(sizes))
-        best = np.empty(ends[-1], values.dtype)
-        for queries, _, _, table in _tables(self.offsets, values):
-            falling = -table
-            if table.shape[1] > self.depth:
-                falling = np.partition(falling, self.depth - 1, axis=1)[:, : self.depth]
-            falling = np.sort(falling, axis=1)
-            rank = np.arange(falling.shape[1])
-            present = rank < sizes[queries][:, None]
-            best[(ends[queries][:, None] + rank)[present]] = -falling[present]
-        return Lists(ends, best, np.arange(len(best)), np.zeros(len(best), bool))
-
-    def ideals(
-        self, metric: ListMetric, unjudged: str | float = "worst", filler: float = 0.0
-    ) -> Floats:
-        """Return the largest value of a ranking of each query's documents, shape (Q,).
-
-        Positions for which there is no document have the gain `filler`. Harmful documents are left
-        out.
-        """
-        if not isinstance(metric, DCG):
-            return self._of_counts(metric, graded(metric, self.grades, unjudged), filler)
-
-        # gains and discounts of one sign, both falling (rearrangement inequality)
-        total = np.zeros(len(self.offsets) - 1)
-        for sign in (1.0, -1.0):
-            discounts = -np.sort(np.minimum(-sign * metric.discounts, 0.0))
-            if not discounts.any():
-                continue
-            if unjudged == "worst" and (np.diff(sign * metric.gains) >= 0).all():
-                best = self._by_grade
-                gains = sign * gains_of(metric, best.grades)
+        for values, metric in zip(found, metrics, strict=True):
+            rises = unjudged == "worst" and (np.diff(metric.gains) >= 0).all()
+            own = by_grade if rises and metric.discounts.min() >= 0 else table
+            if filled and gain_of_unjudged(metric, unjudged) > 0:
+                fills = (own == EMPTY) & (np.arange(own.shape[1]) < metric.depth)
+                own = np.where(fills, UNKNOWN, own)
+            if isinstance(metric, DCG):
+                gains = gains_of(metric, own, unjudged)
+                values[queries] = largest_sums(gains, metric.discounts)
             else:
-                best = self._best(sign * gains_of(metric, self.grades, unjudged))
-                gains = best.grades
-            total += _with_filler(best, np.maximum(gains, 0.0), discounts, max(sign * filler, 0.0))
-        return total
-
-    def _of_counts(self, metric: ListUtility, grades: Integers, filler: float) -> Floats:
-        """Return the largest values of a utility that is no sum."""
-        n_queries, size = len(self.offsets) - 1, metric.n_grades
-        query = np.repeat(np.arange(n_queries), np.diff(self.offsets))
-        counts = np.bincount(query * size + grades, minlength=n_queries * size)
-        counts = counts.reshape(n_queries, size)
-        counts[:, 0] += metric.depth * (filler > 0)
-        return metric.ideal_of_counts(counts)
+                values[queries] = metric.ideal(graded(metric, own, unjudged))
+    return found
 
 
-def _with_filler(best: Lists, gains: Floats, discounts: Floats, filler: float) -> Floats:
-    """Return sums of falling gains, those that are less than the filler's below it."""
-    if not filler:
-        return best.sums(gains, discounts)
-
-    # positions that no document fills
-    depth = len(discounts)
-    free = np.maximum(depth - np.diff(best.offsets), 0)
-    first = np.bincount(best.query[gains >= filler], minlength=len(free))
-    filled = np.append(0.0, np.cumsum(discounts))[np.minimum([first, first + free], depth)]
-
-    # documents above and below these
-    rank = np.minimum(best.rank + free[best.query] * (gains < filler), depth)
-    weighed = gains * np.append(discounts, 0.0)[rank]
-    return np.bincount(best.query, weighed, len(free)) + filler * (filled[1] - filled[0])
-
-
-def normalised_by_query(
-    metric: ListMetric,
+def values_by_query(
+    metrics: Mapping[str, ListMetric],
     offsets: Integers,
     scores: Floats,
     grades: Any,
     ties: str = "stable",
     empty: float = 0.0,
-) -> Floats:
-    """Return each query's value over the best that its documents allow, shape (Q,).
+    *,
+    divided: Collection[str],
+) -> dict[str, Floats]:
+    """Return the value of each query's documents by falling score, shape (Q,), by metric.
 
-    It is `empty` where the best value is not above 0.
+    Those that are `divided` are so by the best value that the documents allow; where this is not
+    above 0, they are `empty`.
     """
-    lists = ranked(offsets, scores, grades.take, metric.depth, ties)
-    ideal = Pool(offsets, grades, metric.depth).ideals(metric)
-    return normalised_values(lists.values(metric), ideal, empty)
+    depth = max(metric.depth for metric in metrics.values())
+    lists = ranked(offsets, scores, grades.take, depth, ties)
+    best = ideals([metrics[name] for name in divided], offsets, grades)
+    tops, values = dict(zip(divided, best, strict=True)), {}
+    for name, metric in metrics.items():
+        with errors_in(name):
+            value = lists.values(metric)
+        values[name] = normalised_values(value, tops[name], empty) if name in tops else value
+    return values

@@ -12,15 +12,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.kernel import (
-    Lists,
-    OfNumbers,
-    Pool,
-    any_in,
-    at_grades,
-    gain_of_unjudged,
-    gains_of,
-)
+from dcglearn.evaluation.kernel import Lists, OfNumbers, any_in, at_grades, gains_of, ideals
 from dcglearn.evaluation.other_measures import measured_elsewhere
 from dcglearn.evaluation.ranked import judged_documents, ranked_lists
 from dcglearn.evaluation.shown_lists import ShownLists
@@ -397,12 +389,10 @@ def evaluate(
 
     # what values are divided by, and which queries have something to measure
     queries, offsets, grades = judged_documents(judged)
-    pool = Pool(offsets, grades, depth)
     divided = {m for m, metric in dcgs.items() if normalise and not metric.plain}
-    ideals = {}
-    for m in divided if ideal == "judgements" else ():
-        filler = 0.0 if unjudged == "best" else gain_of_unjudged(dcgs[m], unjudged)
-        ideals[m] = pool.ideals(dcgs[m], filler=max(filler, 0.0))
+    to_divide = [dcgs[m] for m in divided if ideal == "judgements"]
+    best = ideals(to_divide, offsets, grades, unjudged, filled=unjudged != "best")
+    tops = dict(zip(divided, best, strict=False))
     valued = [any_in(offsets, _valued(metric, grades)) for metric in own.values()]
 
     # evaluate run by run
@@ -419,7 +409,7 @@ def evaluate(
                 with errors_in(words[m]):
                     value = ranked.values(metric, unjudged)
                 if m in divided:
-                    top = ideals[m] if m in ideals else ranked.ideals(metric, unjudged)
+                    top = tops[m] if m in tops else ranked.ideals(metric, unjudged)
                     value = normalised_values(value, top, empty)
                 value = np.where(has, value, np.nan)
             row.append((value, valued[m] & seen, *ranked.shares(looked_at)))
@@ -444,7 +434,9 @@ def evaluate(
         missing,
         share_unjudged,
         measured,
-        Unjudged.of(pool, systems, lists, dcgs, divided, empty, unseen) if bounds else None,
+        Unjudged.of(offsets, grades, systems, lists, dcgs, divided, empty, unseen)
+        if bounds
+        else None,
         shown,
         share_tied,
         (*_origins(by_name, judged.n_grades), *_remarks(by_name, judged)),

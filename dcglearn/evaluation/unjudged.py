@@ -18,7 +18,7 @@ from typing import Self
 
 import numpy as np
 
-from dcglearn.evaluation.kernel import Lists, Pool
+from dcglearn.evaluation.kernel import Lists
 from dcglearn.foundation.validation import Floats, Integers, PolarsFrame
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.textbook_lists import ListMetric
@@ -32,22 +32,25 @@ class Unjudged:
     `metrics` are those that are DCGs, `divided` the numbers of those that are divided by the ideal.
     `known`, shape (R, Q) each, are the sums over judged documents. `documents` holds a table for
     each run, of unjudged documents: the number of the ``query``, ``document`` and ``rank``, from 0.
-    `judged` are the judged documents, `empty` is the value where the ideal is 0, and `unseen` the
-    number of further documents of each query, which no run shows.
+    `grades`, shape (n,), are those of judged documents, of which query q has ``offsets[q:q + 2]``.
+    `empty` is the value where the ideal is 0, and `unseen` the number of further documents of each
+    query, which no run shows.
     """
 
     metrics: Mapping[int, DCG]
     divided: Set[int]
     known: Mapping[int, Floats]
     documents: Sequence[PolarsFrame]
-    judged: Pool
+    offsets: Integers
+    grades: Integers
     empty: float
     unseen: int
 
     @classmethod
     def of(
         cls,
-        judged: Pool,
+        offsets: Integers,
+        grades: Integers,
         runs: Sequence[Run],
         lists: Sequence[Lists],
         metrics: Mapping[int, ListMetric],
@@ -59,7 +62,7 @@ class Unjudged:
         dcgs = {m: metric for m, metric in metrics.items() if isinstance(metric, DCG)}
         known = {m: np.array([one.values(dcg, 0.0) for one in lists]) for m, dcg in dcgs.items()}
         documents = [_unjudged(*both) for both in zip(runs, lists, strict=True)]
-        return cls(dcgs, divided, known, documents, judged, empty, unseen)
+        return cls(dcgs, divided, known, documents, offsets, grades, empty, unseen)
 
     @property
     def notes(self) -> tuple[str, str]:
@@ -74,7 +77,7 @@ class Unjudged:
     def values(self, r: int, m: int) -> Floats:
         """Return the least and the most of run r's values under metric m, shape (Q, 2)."""
         if m not in self.metrics:
-            return np.full((len(self.judged.offsets) - 1, 2), np.nan)
+            return np.full((len(self.offsets) - 1, 2), np.nan)
         return self._ends(m, self.known[m][r], self.documents[r], self.empty)
 
     def differences(self, r: int, b: int, m: int) -> Floats:
@@ -103,7 +106,7 @@ class Unjudged:
         ends = np.empty((len(known), 2))
         for q, (start, end) in enumerate(pairwise(starts.tolist())):
             shown_or_not = np.append(weights[start:end], np.zeros(self.unseen))
-            grades = self.judged.grades[self.judged.offsets[q] : self.judged.offsets[q + 1]]
+            grades = self.grades[self.offsets[q] : self.offsets[q + 1]]
             counts = np.bincount(grades, minlength=metric.n_grades)
             query = OpenQuery(metric, float(known[q]), shown_or_not, counts)
             ends[q] = query.ratios(empty) if m in self.divided else query.sums()

@@ -335,13 +335,7 @@ class DCG(NormalisedMetric):
         """
         # sorting is faster than counting for lists as deep as the metric
         grades = graded_lists(documents, "documents", self.n_grades)
-        gains = np.append(self.gains, 0.0)[grades]
-        total = np.zeros(gains.shape[:-1])
-        for sign in (1.0, -1.0):
-            best = np.sort(np.minimum(-sign * gains, 0.0), axis=-1)[..., : self.depth]
-            falls = np.sort(np.minimum(-sign * self.discounts, 0.0))
-            total = total + best @ falls[: best.shape[-1]]
-        return total
+        return largest_sums(np.append(self.gains, 0.0)[grades], self.discounts)
 
     def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
         """Return the largest DCG of documents whose grades are counted, shape (n,); see `ideal`.
@@ -434,6 +428,20 @@ def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:
         }
         pictures.append(picture)
     return pictures
+
+
+def largest_sums(gains: Floats, discounts: Floats) -> Floats:
+    """Return the largest sums of gains times discounts over the orders of each row, shape (n,).
+
+    Gains and discounts of one sign are both sorted (rearrangement inequality).
+    """
+    total = np.zeros(gains.shape[:-1])
+    for sign in (1.0, -1.0):
+        falls = np.sort(np.minimum(-sign * discounts, 0.0))
+        if falls[0] < 0:
+            best = np.sort(np.minimum(-sign * gains, 0.0), axis=-1)[..., : len(falls)]
+            total = total + best @ falls[: best.shape[-1]]
+    return total
 
 
 def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.evaluation.kernel import normalised_by_query
+from dcglearn.evaluation.kernel import values_by_query
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     MAX_GRADES,
@@ -183,7 +183,9 @@ class Queries:
         if np.isnan(values).any():
             place = np.isnan(values).argmax()
             raise InputError(f"scores[{place}] is NaN; documents without a score cannot be ranked")
-        return normalised_by_query(own, self.offsets, values, self.grades, ties, empty)
+        one = {"metric": own}
+        found = values_by_query(one, self.offsets, values, self.grades, ties, empty, divided=one)
+        return found["metric"]
 
     @property
     def scale(self) -> tuple[int, int]:
