@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.evaluation.kernel import at_grades, values_by_query
+from dcglearn.evaluation.kernel import Scale, at_grades, values_by_query
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
@@ -105,7 +105,7 @@ def evaluate_arrays(
     # the documents of each query, those of all queries in a row
     labels, sizes = table, np.full(len(table), table.shape[-1])
     if table.ndim == 1:
-        _, order, sizes = _by_query(qid, len(table))
+        order, sizes = _by_query(qid, len(table))
         labels, keys = labels[order], keys[order]
     elif qid is not None:
         raise InputError(
@@ -164,44 +164,38 @@ def _graded(grades: ArrayLike, negative: str) -> NDArray[Any]:
 
 def _read(metrics: MetricsLike, table: NDArray[Any], longest: int) -> dict[str, ListMetric]:
     """Return metrics by name; words take the others' number of grades, or else the data's."""
-    by_name = labelled(metrics)
-    if not by_name:
+    parsed = {
+        name: metric_or_name(metric, accept=SCORING) for name, metric in labelled(metrics).items()
+    }
+    if not parsed:
         raise InputError("give one metric or more")
-    parsed = {name: metric_or_name(metric, accept=SCORING) for name, metric in by_name.items()}
 
     # levels are whole numbers
     top = table.max(initial=0)
     own = [one.n_grades for one in parsed.values() if not isinstance(one, NamedMetric)]
-    n_grades = None
-    if table.dtype.kind in "iu" and top < MAX_GRADES:
-        n_grades = max(own, default=int(top) + 1)
-
-    # each metric at these
+    has_levels = table.dtype.kind in "iu" and top < MAX_GRADES
+    scale = Scale(max(own, default=int(top) + 1) if has_levels else None, float(top), LEVELS)
     read = {}
     for name, metric in parsed.items():
         with errors_in(name):
-            read[name] = at_grades(metric, n_grades, longest, float(top), LEVELS)
-        if n_grades is not None and top >= read[name].n_grades:
+            read[name] = at_grades(metric, scale, longest)
+        if has_levels and top >= read[name].n_grades:
             graded_lists(table, "grades", read[name].n_grades)
     return read
 
 
-def _by_query(qid: ArrayLike | None, n: int) -> tuple[NDArray[Any], Integers, Integers]:
-    """Return queries, shape (Q,), all rows, those of a query together, (n,), and sizes, (Q,)."""
+def _by_query(qid: ArrayLike | None, n: int) -> tuple[Integers, Integers]:
+    """Return all rows, those of each query together, shape (n,), and the queries' sizes, (Q,)."""
     if qid is None:
         raise InputError(
             "grades has a grade for each document, and nothing says which are of one query: give "
             "qid, the query of each, or [grades] and [scores] for one query"
         )
 
-    # runs of rows of one query
+    # number queries by their first row; rows of a query often adjoin
     labels = query_labels(qid, n)
     starts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
-    lengths = np.diff(np.append(starts, n))
-
-    # queries by their first row
-    names, first, of_run = np.unique(labels[starts], return_index=True, return_inverse=True)
-    appearance = np.argsort(first)
-    query = np.argsort(appearance)[of_run]
-    order = np.argsort(np.repeat(query, lengths), kind="stable")
-    return names[appearance], order, np.bincount(query, lengths).astype(np.int64)
+    _, first, of_run = np.unique(labels[starts], return_index=True, return_inverse=True)
+    number = np.argsort(np.argsort(first))[of_run]
+    query = np.repeat(number, np.diff(starts, append=n))
+    return np.argsort(query, kind="stable"), np.bincount(query)

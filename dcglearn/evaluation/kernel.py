@@ -8,9 +8,9 @@ from 0 on; -1 is a grade that is not known.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -51,21 +51,36 @@ class OfNumbers(DCG):
     """
 
 
-def at_grades(
-    metric: ListMetric | NamedMetric, n_grades: int | None, depth: int, top: float, remedy: str
-) -> ListMetric:
-    """Return a metric, of a name at these grades: L levels, or any numbers up to `top` if None.
+class Scale(NamedTuple):
+    """The grades of documents: L levels, or any numbers up to `top` if `n_grades` is None.
 
-    Raises InputError, with the remedy, if a metric needs levels where there are none.
+    `numbers` are those that levels stand for, if any; `remedy` says how to make levels.
     """
-    if n_grades is not None or isinstance(metric, OfNumbers):
-        return read_metric(metric, n_grades, depth, accept=SCORING)
-    if isinstance(metric, MetricName) and metric.gain == "linear":
-        return OfNumbers([0.0, top], textbook_discounts(metric.discount, metric.deep(depth)))
-    raise InputError(
-        f"needs levels, whole grades from 0 to {MAX_GRADES - 1}, and these are other numbers: "
-        f"{remedy}; nDCG takes any number as the gain"
-    )
+
+    n_grades: int | None
+    top: float
+    remedy: str
+    numbers: Sequence[float] | None = None
+
+
+def at_grades(metric: ListMetric | NamedMetric, scale: Scale, depth: int) -> ListMetric:
+    """Return a metric, or that of a name at the grades of documents; linear gains are numbers.
+
+    Raises InputError, with the remedy, if it needs levels where there are none.
+    """
+    linear = isinstance(metric, MetricName) and metric.gain == "linear"
+    if scale.n_grades is None and linear:
+        discounts = textbook_discounts(metric.discount, metric.deep(depth))
+        return OfNumbers([0.0, scale.top], discounts)
+    if scale.n_grades is None and not isinstance(metric, OfNumbers):
+        raise InputError(
+            f"needs levels, whole grades from 0 to {MAX_GRADES - 1}, and these are other numbers: "
+            f"{scale.remedy}; nDCG takes any number as the gain"
+        )
+    own = read_metric(metric, scale.n_grades, depth, accept=SCORING)
+    if linear and scale.numbers is not None:
+        return replace(own, gains=np.maximum(scale.numbers, 0.0))
+    return own
 
 
 @dataclass(frozen=True, eq=False)

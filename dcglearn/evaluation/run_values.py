@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from itertools import product
 from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.kernel import Lists, OfNumbers, any_in, at_grades, gains_of, ideals
+from dcglearn.evaluation.kernel import Lists, OfNumbers, Scale, any_in, at_grades, gains_of, ideals
 from dcglearn.evaluation.other_measures import measured_elsewhere
 from dcglearn.evaluation.ranked import judged_documents, ranked_lists
 from dcglearn.evaluation.shown_lists import ShownLists
@@ -35,7 +35,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.reader_names import ReaderName
-from dcglearn.metrics.reading import SCORING, MetricName, MetricsLike, labelled, metric_or_name
+from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_name
 from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import NamedMetric, is_metric_file
 from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName
@@ -67,7 +67,9 @@ class Evaluation(Finding):
     metric looks at. `measured`, shape (R, M, Q), tells where a query has a judged document that the
     metric values differently from the worst grade, and the run ranks a judged document where the
     metric looks; None where nobody knows.
-    `open` holds the documents without a judgement, of which `bounds` are; None unless asked for.
+    `bounds`, shape (R, M, Q, 2), are the least and the most that values can be once all documents
+    are judged, NaN for metrics of ir_measures, and `open` holds the documents without a judgement;
+    None unless asked for.
     `shown` has the lists for shares of people; None unless a metric knows its judges. `tied`, shape
     (R, M), is the share of documents whose names order them, since their scores are equal.
     `remarks` say what grades are taken for, and that the log of a learned metric had others, or
@@ -82,6 +84,7 @@ class Evaluation(Finding):
     unjudged: Floats
     measured: Flags | None = field(default=None, repr=False)
     open: Unjudged | None = field(default=None, repr=False)
+    bounds: Floats | None = field(default=None, repr=False)
     shown: ShownLists | None = field(default=None, repr=False)
     tied: Floats | None = field(default=None, repr=False)
     remarks: tuple[str, ...] = field(default=(), repr=False)
@@ -96,24 +99,10 @@ class Evaluation(Finding):
         """Mean over queries, shape (R, M)."""
         return np.nanmean(self.filled, axis=2)
 
-    @cached_property
-    def bounds(self) -> Floats | None:
-        """The least and the most that values can be once all documents are judged, (R, M, Q, 2).
-
-        NaN for metrics of ir_measures; None unless asked for. A query that a run lacks stays as it
-        is.
-        """
-        if self.open is None:
-            return None
-        every = range(len(self.metrics))
-        ends = np.array([[self.open.values(r, m) for m in every] for r in range(len(self.runs))])
-        lacking = np.isnan(self.values)[..., None] & ~np.isnan(ends)
-        return np.where(lacking, 0.0 if self.missing == "zero" else np.nan, ends)
-
     @property
     def mean_bounds(self) -> Floats:
         """The least and the most that the means can be, (R, M, 2); NaN where nobody knows."""
-        assert self.bounds is not None, "evaluate(..., bounds=True) computes them"
+        assert self.bounds is not None, "evaluate(..., bounds=True) finds them"
         counted = ~np.isnan(self.bounds)
         n = counted.sum(axis=2)
         return np.where(counted, self.bounds, 0.0).sum(axis=2) / np.where(n, n, np.nan)
@@ -382,8 +371,6 @@ def evaluate(
 
     # how deep lists are looked at
     depth = max((metric.depth for metric in dcgs.values()), default=1)
-    if depth > 10_000:  # no list is so long
-        depth = min(depth, longest_list(judged, *systems))
     to_the_end = unjudged == "drop" or ties == "average" or ideal == "list"
     whole = to_the_end or others or bounds
 
@@ -425,6 +412,13 @@ def evaluate(
         computed = measured_elsewhere(others, judged, systems, queries)
         values[:, [m for m, metric in own.items() if isinstance(metric, str)]] = computed
 
+    # what the documents without a judgement leave open
+    left = Unjudged(systems, lists, offsets, grades, dcgs, divided, empty, unseen)
+    ends = np.full((*values.shape, 2), np.nan)
+    for r, m in product(range(len(systems)), dcgs) if bounds else ():
+        ends[r, m] = left.values(r, m)
+        ends[r, m][np.isnan(values[r, m])] = 0.0 if missing == "zero" else np.nan
+
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), words)
     return Evaluation(
         values,
@@ -434,9 +428,8 @@ def evaluate(
         missing,
         share_unjudged,
         measured,
-        Unjudged.of(offsets, grades, systems, lists, dcgs, divided, empty, unseen)
-        if bounds
-        else None,
+        left if bounds else None,
+        ends if bounds else None,
         shown,
         share_tied,
         (*_origins(by_name, judged.n_grades), *_remarks(by_name, judged)),
@@ -459,23 +452,19 @@ def _origins(metrics: Mapping[str, ListMetric | str], n_grades: int | None) -> I
                 yield f"{name}: {caution}"
 
 
-def _remarks(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> tuple[str, ...]:
-    """Return what metrics take for gains where grades are other numbers, or words on a scale."""
+def _remarks(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> Iterator[str]:
+    """Yield what linear gains are where grades are other numbers, or words on a scale."""
+    names = judged.grade_names
     if judged.n_grades is None:
         low, high = judged.frame["grade"].min(), judged.frame["grade"].max()
-        return (f"grades are numbers from {low:g} to {high:g}; linear gains are these numbers",)
-
-    names = judged.grade_names
-    if names is None or judged.grade_numbers is not None:
-        return ()
-    places = np.arange(len(names))
-    linear = [
-        name
-        for name, metric in metrics.items()
-        if isinstance(metric, DCG) and np.array_equal(metric.gains, places)
-    ]
-    taken = f"{', '.join(map(str, places))} for {', '.join(names)}"
-    return (f"{listed(linear, 3)} takes {taken}",) if linear else ()
+        yield f"grades are numbers from {low:g} to {high:g}; linear gains are these numbers"
+    elif names is not None and judged.grade_numbers is None:
+        places = np.arange(len(names))
+        dcgs = {name: metric for name, metric in metrics.items() if isinstance(metric, DCG)}
+        linear = [name for name, dcg in dcgs.items() if np.array_equal(dcg.gains, places)]
+        if linear:
+            taken = f"{', '.join(map(str, places))} for {', '.join(names)}"
+            yield f"{listed(linear, 3)} takes {taken}"
 
 
 def _check_metric(
@@ -529,59 +518,48 @@ def _check_settings(
 def as_metrics(
     metrics: MetricsLike, judgements: Judgements, runs: Sequence[Run] = ()
 ) -> dict[str, ListMetric | str]:
-    """Return metrics or names by name; names of other metrics stay strings, for ir_measures.
+    """Return metrics by name, names without a depth with that of the longest list.
 
-    Raises InputError if a metric needs levels, and the grades are none.
+    Names of other metrics stay strings, for ir_measures. Raises InputError if a metric needs levels
+    of grades, and the judgements have none.
     """
+    top = float(judgements.frame["grade"].max() or 0.0)  # type: ignore[arg-type]
+    n_grades = judgements.n_grades and max(judgements.n_grades, 2)
+    scale = Scale(n_grades, top, LEVELS, judgements.grade_numbers)
     by_name: dict[str, ListMetric | str] = {}
     for name, metric in labelled(metrics).items():
-        if isinstance(metric, (str, os.PathLike)):
-            label, read = named(metric, judgements, runs)
-            by_name[label if metric == name else name] = read
-        else:
-            read = metric_or_name(metric, accept=SCORING, name=f"metric {name!r}")
-            by_name[name] = _at_grades(name, read, judgements, 1)
+        # names of other tools
+        is_word, word = isinstance(metric, (str, os.PathLike)), metric
+        if is_word and not _is_ours(metric):
+            word = usual_name(os.fspath(metric))
+            if not _is_ours(word) and n_grades is None:
+                raise InputError(f"{name}: ir_measures takes whole grades: {LEVELS}")
+            if not _is_ours(word):
+                by_name[name] = word
+                continue
+
+        # names of ours, files and objects
+        parsed = metric_or_name(
+            word, accept=SCORING, name="metric" if is_word else f"metric {name!r}"
+        )
+        label, depth = name, 1
+        if isinstance(parsed, NamedMetric):
+            depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
+            label = parsed.at(depth) if name == metric == word else name
+        with errors_in(label):
+            by_name[label] = at_grades(parsed, scale, depth)
     if not by_name:
         raise InputError("there is no metric to evaluate by")
     return by_name
 
 
-def named(
-    word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()
-) -> tuple[str, ListMetric | str]:
-    """Return a name with a depth (the longest list's by default) and its metric, if it is ours."""
+def _is_ours(word: PathLike) -> bool:
+    """Return whether a word is a file, or has the form of one of our names."""
     name = os.fspath(word)
-    # names of other tools
     forms = (ListMetricName, ReaderName)
-    is_one = is_metric_file(word) or any(form.is_one(name) for form in forms)
-    ours = is_one or re.match(r"[a-z0-9.]+-", name)
-    if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
-        usual = usual_name(name)
-        if usual != name:
-            return name, named(usual, judgements, runs)[1]
-        if judgements.n_grades is None:
-            raise InputError(f"{name}: ir_measures takes whole grades: {LEVELS}")
-        return name, usual
-
-    # ours, and files
-    parsed = metric_or_name(word, accept=SCORING)
-    if not isinstance(parsed, NamedMetric):
-        return name, _at_grades(name, parsed, judgements, 1)
-    depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
-    return parsed.at(depth), _at_grades(parsed.at(depth), parsed, judgements, depth)
-
-
-def _at_grades(
-    name: str, metric: ListMetric | NamedMetric, judgements: Judgements, depth: int
-) -> ListMetric:
-    """Return a metric at the grades of judgements; the gain of linear names is the number."""
-    top = float(judgements.frame["grade"].max() or 0.0)  # type: ignore[arg-type]
-    n_grades = judgements.n_grades and max(judgements.n_grades, 2)
-    with errors_in(name):
-        own = at_grades(metric, n_grades, depth, top, LEVELS)
-    if isinstance(metric, MetricName) and metric.gain == "linear" and judgements.grade_numbers:
-        return replace(own, gains=np.maximum(judgements.grade_numbers, 0.0))
-    return own
+    if is_metric_file(word) or any(form.is_one(name) for form in forms):
+        return True
+    return bool(re.match(r"[a-z0-9.]+-|(?i:n?dcg)(@.*)?$", name))
 
 
 def longest_list(*tables: Run | Judgements) -> int:

@@ -10,59 +10,36 @@ a few such differences.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 
 from dcglearn.evaluation.kernel import Lists
 from dcglearn.foundation.validation import Floats, Integers, PolarsFrame
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.textbook_lists import ListMetric
 from dcglearn.reading.runs import Run
 
 
 @dataclass(frozen=True, eq=False)
 class Unjudged:
-    """What runs show of documents without a judgement, under metrics by number.
+    """What runs show of documents without a judgement, under the metrics that are DCGs, by number.
 
-    `metrics` are those that are DCGs, `divided` the numbers of those that are divided by the ideal.
-    `known`, shape (R, Q) each, are the sums over judged documents. `documents` holds a table for
-    each run, of unjudged documents: the number of the ``query``, ``document`` and ``rank``, from 0.
-    `grades`, shape (n,), are those of judged documents, of which query q has ``offsets[q:q + 2]``.
-    `empty` is the value where the ideal is 0, and `unseen` the number of further documents of each
-    query, which no run shows.
+    `lists` are the whole lists of the runs; metrics that are `divided` are so by the ideal, and
+    have the value `empty` where that is 0. `grades`, shape (n,), are those of the judged documents,
+    of which query q has ``offsets[q]`` to ``offsets[q + 1]``; `unseen` is the number of further
+    documents of each query, which no run shows.
     """
 
-    metrics: Mapping[int, DCG]
-    divided: Set[int]
-    known: Mapping[int, Floats]
-    documents: Sequence[PolarsFrame]
+    runs: Sequence[Run]
+    lists: Sequence[Lists]
     offsets: Integers
     grades: Integers
+    metrics: Mapping[int, DCG]
+    divided: Collection[int]
     empty: float
     unseen: int
-
-    @classmethod
-    def of(
-        cls,
-        offsets: Integers,
-        grades: Integers,
-        runs: Sequence[Run],
-        lists: Sequence[Lists],
-        metrics: Mapping[int, ListMetric],
-        divided: Set[int],
-        empty: float,
-        unseen: int,
-    ) -> Self:
-        """Return what whole lists of runs show, under the metrics that are DCGs."""
-        dcgs = {m: metric for m, metric in metrics.items() if isinstance(metric, DCG)}
-        known = {m: np.array([one.values(dcg, 0.0) for one in lists]) for m, dcg in dcgs.items()}
-        documents = [_unjudged(*both) for both in zip(runs, lists, strict=True)]
-        return cls(dcgs, divided, known, documents, offsets, grades, empty, unseen)
 
     @property
     def notes(self) -> tuple[str, str]:
@@ -76,50 +53,43 @@ class Unjudged:
 
     def values(self, r: int, m: int) -> Floats:
         """Return the least and the most of run r's values under metric m, shape (Q, 2)."""
-        if m not in self.metrics:
-            return np.full((len(self.offsets) - 1, 2), np.nan)
-        return self._ends(m, self.known[m][r], self.documents[r], self.empty)
+        return self._ends(m, {r: 1.0}, self.empty)
 
     def differences(self, r: int, b: int, m: int) -> Floats:
         """Return the least and the most of the values of run r less those of run b, (Q, 2)."""
-        both = self.documents[r].join(
-            self.documents[b],
-            on=["query", "document"],
-            how="full",
-            coalesce=True,
-            maintain_order="left_right",
-        )
-        return self._ends(m, self.known[m][r] - self.known[m][b], both, 0.0)
+        return self._ends(m, {r: 1.0, b: -1.0}, 0.0)
 
-    def _ends(self, m: int, known: Floats, documents: PolarsFrame, empty: float) -> Floats:
-        """Return the least and the most by query; the column ``rank_right`` counts against."""
-        # weights of the documents, query by query
-        metric, documents = self.metrics[m], documents.sort("query", maintain_order=True)
-        discounts, weights = np.append(metric.discounts, 0.0), np.zeros(len(documents))
-        for name, sign in (("rank", 1.0), ("rank_right", -1.0)):
-            if name in documents.columns:
-                rank = documents[name].fill_null(metric.depth).to_numpy()
-                weights += sign * discounts[np.minimum(rank, metric.depth)]
-        starts = np.searchsorted(documents["query"].to_numpy(), np.arange(len(known) + 1))
+    def _ends(self, m: int, signs: Mapping[int, float], empty: float) -> Floats:
+        """Return the least and the most of a sum of runs, each with its sign, shape (Q, 2)."""
+        import polars as pl
 
-        # those that no run shows come last
-        ends = np.empty((len(known), 2))
-        for q, (start, end) in enumerate(pairwise(starts.tolist())):
-            shown_or_not = np.append(weights[start:end], np.zeros(self.unseen))
-            grades = self.grades[self.offsets[q] : self.offsets[q + 1]]
-            counts = np.bincount(grades, minlength=metric.n_grades)
-            query = OpenQuery(metric, float(known[q]), shown_or_not, counts)
+        # what judged documents add up to, and the weight of each other document
+        metric, n_queries = self.metrics[m], len(self.offsets) - 1
+        known = sum(sign * self.lists[r].values(metric, 0.0) for r, sign in signs.items())
+        shown = pl.concat([self._shown(r, metric, sign) for r, sign in signs.items()])
+        shown = shown.group_by("query", "document", maintain_order=True).sum().sort("query")
+        starts = np.searchsorted(shown["query"].to_numpy(), np.arange(n_queries + 1))
+
+        # query by query; those that no run shows have no weight
+        ends = np.empty((n_queries, 2))
+        places = zip(pairwise(starts), pairwise(self.offsets), strict=True)
+        for q, (of_shown, of_judged) in enumerate(places):
+            weights = np.append(shown["weight"][slice(*of_shown)], np.zeros(self.unseen))
+            counts = np.bincount(self.grades[slice(*of_judged)], minlength=metric.n_grades)
+            query = OpenQuery(metric, float(known[q]), weights, counts)
             ends[q] = query.ratios(empty) if m in self.divided else query.sums()
         return ends
 
+    def _shown(self, r: int, metric: DCG, sign: float) -> PolarsFrame:
+        """Return the unjudged documents of a run: number of the query, document and weight."""
+        import polars as pl
 
-def _unjudged(run: Run, lists: Lists) -> PolarsFrame:
-    """Return the documents of a run that are not judged, with their query's number and rank."""
-    import polars as pl
-
-    rows = lists.grades < 0
-    columns = {"query": lists.query[rows], "rank": lists.rank[rows]}
-    return pl.DataFrame(columns | {"document": run.frame["document"][lists.rows[rows]]})
+        lists = self.lists[r]
+        rows = lists.grades < 0
+        rank = np.minimum(lists.rank[rows], metric.depth)
+        weight = sign * np.append(metric.discounts, 0.0)[rank]
+        documents = self.runs[r].frame["document"][lists.rows[rows]]
+        return pl.DataFrame({"query": lists.query[rows], "document": documents, "weight": weight})
 
 
 @dataclass(frozen=True)
@@ -145,54 +115,36 @@ class OpenQuery:
         """Return the least and the most of the value over the ideal, `empty` where this is 0."""
         return -self._largest(-1.0, -empty), self._largest(1.0, empty)
 
-    @cached_property
-    def levels(self) -> Floats:
-        """The different gains, from the least."""
-        return np.unique(self.metric.gains)
-
-    @cached_property
-    def _ideal(self) -> tuple[float, Floats, bool]:
-        """The ideal: a constant, and a row of u + 1 sums for each gain but the least.
-
-        The last entry tells whether the ideal is positive whatever the grades.
-        """
-        depth, gains = self.metric.depth, np.maximum(self.levels, 0.0)
-        best = np.append(0.0, np.cumsum(-np.sort(-self.metric.discounts)))
-
-        # judged documents of at least each gain
-        at = np.searchsorted(self.levels, self.metric.gains)
-        above = np.bincount(at, self.counts, len(gains))[::-1].cumsum()[::-1].astype(np.intp)
-        numbers = above[1:, None] + np.arange(len(self.weights) + 1)
-        sums = np.diff(gains)[:, None] * best[np.minimum(numbers, depth)]
-
-        # documents with the least gain fill the rest
-        constant = float(gains[0] * best[-1])
-        return constant, sums, constant > 0 or bool(above[gains > 0].any())
-
     def _largest(self, sign: float, empty: float) -> float:
         """Return the largest of `sign` times the value over the ideal; `empty` where this is 0."""
-        constant, ideal, is_positive = self._ideal
-        levels, u = self.levels, len(self.weights)
+        levels, at = np.unique(self.metric.gains, return_inverse=True)
+        u, depth = len(self.weights), self.metric.depth
+
+        # the ideal by the numbers of documents of at least each gain; the least gain fills the rest
+        above = np.cumsum(np.bincount(at, self.counts)[::-1])[::-1].astype(np.intp)
+        best = np.append(0.0, np.cumsum(-np.sort(-self.metric.discounts)))
+        numbers = np.minimum(above[1:, None] + np.arange(u + 1), depth)
+        ideal = np.diff(np.maximum(levels, 0.0))[:, None] * best[numbers]
+        constant = max(levels[0], 0.0) * best[-1]
+        is_positive = constant > 0 or bool(above[levels > 0].any())
         if levels[-1] <= 0 or not (is_positive or u):
             return empty
 
-        # sums of the largest weights, which better grades have
+        # the value, in which better grades have larger weights
         sums = np.append(0.0, np.cumsum(-np.sort(-sign * self.weights)))
-        start = sign * self.known + levels[0] * sums[-1]
         values = np.diff(levels)[:, None] * sums
+        start = sign * self.known + levels[0] * sums[-1]
 
-        # without a judged document of positive gain, one of the unjudged ones has it, or the ideal
-        # is 0
+        # without a judged document of positive gain, an unjudged one has it, or the ideal is 0
         least = 0 if is_positive else int(np.argmax(levels > 0))
-        ratio = -np.inf
+        rows, ratio = np.arange(len(values)), -np.inf
         while True:
             factor = 0.0 if np.isinf(ratio) else ratio
             path = _highest(values - factor * ideal, least)
-            rows = np.arange(len(path))
             found = (start + values[rows, path].sum()) / (constant + ideal[rows, path].sum())
             if found <= ratio + 1e-15 * abs(ratio):
                 return float(max(ratio, found) if is_positive else max(ratio, found, empty))
-            ratio = float(found)
+            ratio = found
 
 
 def _highest(values: Floats, least: int) -> Integers:
