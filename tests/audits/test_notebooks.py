@@ -10,7 +10,6 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.system_tests import compare_systems
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.band_draws import Bands
 from tests.audits.makers import FLAT, STEEP, judged
 from tests.audits.test_audit import Page
@@ -29,8 +28,6 @@ def results():
     }
     yield NAMED, str(NAMED), 2
     yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 1
-    yield judged(5), "Preferences(5 pairs", 1
-    yield Preferences(np.zeros((0, 2, 3), int)), "Preferences(0 pairs", 0
     yield Bands(NAMED, level=0.9, by="pair", n_units=30, **draws), "discount at 2", 2
     yield evaluate(judgements, runs), "nDCG@10", 1
     yield comparison, "is worse than", 1
