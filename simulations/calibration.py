@@ -1191,6 +1191,7 @@ CHECKS = {
             Promise("stopped", STOPPED, 0.0, 0.001, {"truth": "honest"}),
             Promise("stopped", STOPPED, 0.99, where={"truth": "reversed"}),
         ],
+        fresh=1,
     ),
     "upside down, more wrong": Check(
         partial(upside_down, kinds=("winners", "grades")),
@@ -1203,6 +1204,7 @@ CHECKS = {
             Promise("stopped", STOPPED, where=_of("judge", "20% wrong", "30% wrong")),
             *_by_size("stopped", STOPPED, 0.99, {"judge": "35% wrong"}, (50, 100, 200, 500)),
         ],
+        fresh=1,
     ),
     "alpha": Check(alpha, ("D1",), ("four raters",), (150,), 400, INTERVAL),
     "error rate of a rater": Check(rater_error, ("D1",), ("four raters",), (150,), 400, INTERVAL),
