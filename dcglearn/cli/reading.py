@@ -257,8 +257,6 @@ class JoinOptions:
 
     def joined(self, log: Any, reading: ConvertReading) -> tuple[Table, ConvertReading]:
         """Return a log with grades in place of documents, and how it is read."""
-        import polars as pl
-
         from dcglearn.reading.columns import own_names
         from dcglearn.reading.tables import table_of
 
@@ -286,7 +284,6 @@ class JoinOptions:
         n_grades: int | None = max(judged.n_grades or 2, 2)
         if judged.grade_names is not None:
             n_grades = None
-            frame = frame.with_columns(scale=pl.lit([*judged.grade_names]))
         gone = {"a", "b", "docs_a", "docs_b", "list", "scale"}
         columns = ",".join(f"{role}={name}" for role, name in own.items() if role not in gone)
         how = replace(reading, grades=n_grades, scale=None, columns=columns or None)

@@ -10,10 +10,11 @@ import polars as pl
 
 from dcglearn.foundation.validation import InputError, PolarsFrame
 from dcglearn.reading.columns import find, own_names
-from dcglearn.reading.contract import DOCUMENT, JUDGED, LISTED
+from dcglearn.reading.contract import DOCUMENT, LISTED
+from dcglearn.reading.judgements import read_judgements
 from dcglearn.reading.tables import Refusals, Table, table_of
 from dcglearn.reading.texts import text
-from dcglearn.reading.values import lists_of_names, numbers
+from dcglearn.reading.values import lists_of_names
 
 ROW = "\0row"
 """Name of a column that no table has."""
@@ -65,53 +66,35 @@ def from_long(
             f"{table.name} has no column {lacking[0]!r}; keys= takes those that it has"
         )
 
-    # the columns of a document, and which list it is in
-    refusals = Refusals(table)
+    # the columns of a document; sides other than left and right are systems, the first one being a
     frame = table.frame.rename({names[0]: role for role, names in found.items()})
-    frame = frame.with_columns(text(frame["side"]), text(frame["grade"]))
-    frame = frame.with_columns(position=pl.Series(numbers("position", frame["position"], refusals)))
-
-    # sides that are neither left nor right are systems, the first one being a
+    position = pl.col("position").cast(pl.Float64, strict=False).fill_null(-1)
+    frame = frame.with_columns(text(frame["side"]), text(frame["grade"]), position)
     side = frame["side"].str.to_lowercase().replace_strict(SIDES, default=None)
     is_first = pl.col("side") == pl.col("side").first().over(keys)
     by_system = pl.when(is_first).then(pl.lit("a")).otherwise(pl.lit("b"))
     frame = frame.with_columns(at=pl.coalesce(side, by_system))
-    _refuse_wrong_judgements(frame, keys, refusals)
 
-    # a row a judgement
-    others = pl.exclude("side", "position", "grade", "at").drop_nulls().first()
-    judged = frame.group_by(keys, maintain_order=True).agg(others)
-
-    # its lists, and their systems, beside it
-    lists = frame.sort("position").group_by(*keys, "at").agg("grade", pl.col("side").first())
-    for at in "ab":
-        its = lists.filter(at=at).drop("at").rename({"grade": at, "side": f"system_{at}"})
-        judged = judged.join(its, on=keys, nulls_equal=True, maintain_order="left")
-    return judged if side.has_nulls() else judged.drop("system_a", "system_b")
-
-
-def _refuse_wrong_judgements(frame: pl.DataFrame, keys: Sequence[str], refusals: Refusals) -> None:
-    """Raise InputError unless judgements have two sides, positions without gaps, and one winner."""
-    first = pl.col("position").min().clip(0, 1)
-    expected = pl.col("position").rank("ordinal").over(*keys, "at") - 1 + first
-    n_winners = pl.lit(1)
-    if "winner" in frame.columns:
-        n_winners = pl.col("winner").drop_nulls().n_unique().over(keys)
-    sides, gap, winners = frame.select(
-        sides=pl.col("side").n_unique().over(keys),
-        gap=pl.col("position") - expected,
-        winners=n_winners,
+    # each judgement has two sides, positions without gaps, and one winner
+    place, refusals = pl.col("position"), Refusals(table)
+    wrong = pl.any_horizontal(
+        pl.col("side").n_unique().over(keys) != 2,
+        place - place.rank("ordinal").over(*keys, "at") != place.min().clip(0, 1) - 1,
+        pl.col("^winner$").drop_nulls().n_unique().over(keys) > 1,
     )
-
-    # say what is wrong
-    for count, most, what in ((sides, 2, "sides"), (winners, 1, "winners")):
-        remedy = f"expected {most}; keys= takes the columns that tell judgements apart"
-        refusals.add(count != most, f"number of {what} of the judgement:", remedy, count)
-    remedy = "give each position once, from 1 or 0"
-    refusals.add(
-        gap != 0, "a position occurs twice, or is missing above", remedy, frame["position"]
-    )
+    problem = "a judgement needs two sides, each position once, from 1 or 0, and at most one winner"
+    remedy = "keys= takes the columns that tell judgements apart"
+    refusals.add(frame.select(wrong).to_series(), problem, remedy)
     refusals.check()
+
+    # a row a judgement, with its lists and their systems
+    frame = frame.sort("position", maintain_order=True)
+    judged = frame.group_by(keys, maintain_order=True).agg(
+        pl.exclude("side", "position", "grade", "at").drop_nulls().first(),
+        *(pl.col("grade").filter(at=one).alias(one) for one in "ab"),
+        *(pl.col("side").filter(at=one).first().alias(f"system_{one}") for one in "ab"),
+    )
+    return judged if side.has_nulls() else judged.drop("system_a", "system_b")
 
 
 def with_grades(
@@ -135,8 +118,8 @@ def with_grades(
         Judgements as `read_preferences` reads them, or rated lists as `read_ratings` does, with a
         query on every row.
     judgements : Judgements, path, data frame or sequence
-        A row for each query and document, with its grade: a table, or what `read_judgements`
-        returns of files of other forms, such as TREC's.
+        As in `read_judgements`, which reads them with options; names of grades that it was given
+        become the column `scale`.
     unjudged : int, optional
         The grade of other documents, by default -1, unknown; None leaves them out, so that the
         documents below move up.
@@ -157,40 +140,43 @@ def with_grades(
     >>> dl.read_preferences(dl.io.with_grades(log, judged)).preferred.tolist()
     [[2, 0]]
     """
-    table = table_of(log)
-    grades, refusals = _grades(judgements), Refusals(table)
+    table, judged = table_of(log), read_judgements(judgements)
     query, lists = _lists_of_documents(table, own_names(columns))
-    frame = table.frame.with_row_index(ROW)
+    frame, refusals = table.frame.with_row_index(ROW), Refusals(table)
+
+    # a row a document with its grade; null is a place without a result
+    grades = judged.frame.select("query", "document", text(judged.frame["grade"]))
     queries = frame.select(ROW, query=text(frame[query]))
-
-    # each list's documents with their grades; null is a place without a result
-    unknown = pl.lit(None if unjudged is None else str(unjudged), pl.String)
-    no_result = pl.col("document").is_null()
-    graded = pl.when(no_result).then(pl.lit("-2")).otherwise(pl.coalesce("grade", unknown))
-    documents = []
-    for role, name in lists.items():
-        docs = lists_of_names(role, frame[name], refusals)
-        its = queries.with_columns(document=docs).explode("document")
-        its = its.join(grades, on=["query", "document"], how="left", maintain_order="left")
-        documents.append(its.filter(~no_result))
-
-        # back to a list a row; one without documents is without results
-        made = its.select(ROW, graded.alias(role)).drop_nulls()
-        made = made.group_by(ROW, maintain_order=True).agg(role)
-        frame = frame.drop(name).join(made, on=ROW, how="left", maintain_order="left")
-        empty = pl.lit(["-2"], dtype=pl.List(pl.String))
-        docs = docs.alias("docs" if role == "list" else f"docs_{role}")
-        frame = frame.with_columns(docs, pl.col(role).fill_null(empty))
+    docs = {role: lists_of_names(role, frame[name], refusals) for role, name in lists.items()}
     refusals.check()
-    _warn_of_unjudged(table, pl.concat(documents))
+    parts = [queries.with_columns(list=pl.lit(role), document=its) for role, its in docs.items()]
+    documents = pl.concat(parts).explode("document")
+    documents = documents.join(grades, on=["query", "document"], how="left", maintain_order="left")
+    _warn_of_unjudged(table, documents.drop_nulls("document"))
+
+    # back to a row a list; one without documents is without results
+    unknown = pl.lit(None if unjudged is None else str(unjudged), pl.String)
+    no_result, empty = pl.col("document").is_null(), pl.lit(["-2"], dtype=pl.List(pl.String))
+    graded = pl.when(no_result).then(pl.lit("-2")).otherwise(pl.coalesce("grade", unknown))
+    frame = frame.drop(lists.values())
+    for role, its in docs.items():
+        made = documents.filter(pl.col("list") == role).select(ROW, graded.alias(role))
+        made = made.drop_nulls().group_by(ROW).agg(role)
+        frame = frame.join(made, on=ROW, how="left", maintain_order="left").with_columns(
+            pl.col(role).fill_null(empty), its.alias("docs" if role == "list" else f"docs_{role}")
+        )
+
+    # the scale of the judgements
+    if judged.grade_names is not None:
+        frame = frame.with_columns(scale=pl.lit([*judged.grade_names]))
     return frame.drop(ROW)
 
 
 def _lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
-    docs = {role: own[f"docs_{role}"] for role in ("a", "b") if f"docs_{role}" in own}
-    own = {role: name for role, name in {**own, **docs}.items() if role in LISTED}
-    found = {role: its[0] for role, its in find(table.frame.columns, LISTED, own).items()}
+    short = {role.removeprefix("docs_"): own[role] for role in sorted(own)}
+    listed = {role: name for role, name in short.items() if role in LISTED}
+    found = {role: its[0] for role, its in find(table.frame.columns, LISTED, listed).items()}
     roles = ("a", "b") if {"a", "b"} <= found.keys() else ("list",)
     if roles[-1] not in found:
         raise InputError(
@@ -198,27 +184,6 @@ def _lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict
             "lists; name them by columns={'docs_a': '...', 'docs_b': '...'}"
         )
     return found["query"], {role: found[role] for role in roles}
-
-
-def _grades(judgements: Any) -> pl.DataFrame:
-    """Return the grade of each query and document as text; InputError for one judged twice.
-
-    Grades below 0 count as 0, as where runs are evaluated: in TREC's files they mean junk.
-    """
-    table = table_of(getattr(judgements, "frame", judgements))
-    found = find(table.frame.columns, JUDGED)
-    grades = pl.DataFrame({role: text(table.frame[names[0]]) for role, names in found.items()})
-    below = pl.col("grade").cast(float, strict=False) < 0
-    grade = pl.when(below).then(pl.lit("0")).otherwise("grade").alias("grade")
-    grades = grades.with_columns(grade).unique(maintain_order=True)
-    twice = grades.select(pl.struct("query", "document").is_duplicated()).to_series()
-    if twice.any():
-        query, document, _ = grades.filter(twice).row(0)
-        raise InputError(
-            f"{table.name}: {document!r} has two grades for the query {query!r}; keep one, or see "
-            "duplicates= of read_judgements"
-        )
-    return grades
 
 
 def _warn_of_unjudged(table: Table, documents: pl.DataFrame) -> None:

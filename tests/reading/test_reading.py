@@ -282,7 +282,7 @@ def test_judgements_that_fit_no_document_or_twice_are_refused():
     with pytest.raises(dl.InputError, match="none of its 2 documents"):
         with_grades(log, JUDGED)
     twice = pl.concat([JUDGED, JUDGED.with_columns(grade=pl.lit(0, pl.Int64))])
-    with pytest.raises(dl.InputError, match="two grades"):
+    with pytest.raises(dl.InputError, match="more than once"):
         with_grades(log, twice)
 
 
@@ -355,3 +355,15 @@ def test_a_log_without_any_answer_is_refused():
         refused("where no task has an answer", dl.read_preferences, tasks, columns=columns)
     lists = [{"list": [2, 0], "rating": None}, {"list": [0, 2], "rating": None}]
     refused("rating is missing; every row has one", dl.read_ratings, lists)
+
+
+def test_names_of_grades_and_files_of_trec_are_judgements_of_documents(tmp_path):
+    log = [{"query": "q", "a": ["d1", "d2"], "b": ["d2"], "winner": "a"}]
+    judged = dl.read_judgements({"q": {"d1": "good", "d2": "poor"}}, scale="poor,fair,good")
+    read_log = read_preferences(with_grades(log, judged), as_is=True)
+    assert read_log.preferred.tolist() == [[2, 0]]
+    assert read_log.grade_names == ("poor", "fair", "good")
+
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("q 0 d1 2\nq 0 d2 -1\n")
+    assert read_preferences(with_grades(log, qrels), as_is=True).preferred.tolist() == [[2, 0]]
