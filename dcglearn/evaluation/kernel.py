@@ -241,8 +241,9 @@ def ranked(
         for _, at, present, table in _tables(offsets, scores):
             if table.shape[1] > depth:
                 falling = -table
-                last = np.partition(falling, depth - 1, axis=1)[:, depth - 1 : depth]
-                kept[at] = ~(falling > last)[present].ravel()
+                falling.partition(depth - 1, axis=1)
+                last = -falling[:, depth - 1 : depth]
+                kept[at] = ~(table < last)[present].ravel()
         rows = np.flatnonzero(kept)
         ends = np.searchsorted(rows, offsets)
 
@@ -256,7 +257,7 @@ def ranked(
     # bring those of equal score into their order
     same = np.append(False, keys[1:] == keys[:-1])[: len(rows)]
     same[ends[:-1][np.diff(ends) > 0]] = False
-    if same.any():
+    if same.any() and (ties == "stable" or names is not None):
         tied = np.flatnonzero(same | np.append(same[1:], False))
         group, own = np.cumsum(~same)[tied], rows[tied]
         place = n - 1 - names(own) if names is not None and ties == "docno-desc" else own
@@ -280,12 +281,13 @@ def ideals(
     found = [np.zeros(len(offsets) - 1) for _ in metrics]
     depth = max((metric.depth for metric in metrics), default=1)
     filled = filled and any(gain_of_unjudged(metric, unjudged) > 0 for metric in metrics)
+    narrow = np.int32 if grades.dtype.kind == "i" and grades.max(initial=0) < 2**31 else np.float64
     for queries, _, _, table in _tables(offsets, grades, EMPTY, depth if filled else 1):
         # the best grades, which are best for all gains that rise with the grade
-        falling = -table
+        falling = -table.astype(narrow)
         if table.shape[1] > depth:
-            falling = np.partition(falling, depth - 1, axis=1)[:, :depth]
-        by_grade = -np.sort(falling, axis=1)
+            falling.partition(depth - 1, axis=1)
+        by_grade = -np.sort(falling[:, :depth], axis=1)
 
         for values, metric in zip(found, metrics, strict=True):
             rises = unjudged == "worst" and (np.diff(metric.gains) >= 0).all()
