@@ -68,10 +68,10 @@ def at_grades(metric: ListMetric | NamedMetric, scale: Scale, depth: int) -> Lis
 
     Raises InputError, with the remedy, if it needs levels where there are none.
     """
-    linear = isinstance(metric, MetricName) and metric.gain == "linear"
+    linear = metric if isinstance(metric, MetricName) and metric.gain == "linear" else None
     if scale.n_grades is None and linear:
-        discounts = textbook_discounts(metric.discount, metric.deep(depth))
-        return OfNumbers([0.0, scale.top], discounts)
+        discounts = textbook_discounts(linear.discount, linear.deep(depth))
+        return OfNumbers(np.array([0.0, scale.top]), discounts)
     if scale.n_grades is None and not isinstance(metric, OfNumbers):
         raise InputError(
             f"needs levels, whole grades from 0 to {MAX_GRADES - 1}, and these are other numbers: "

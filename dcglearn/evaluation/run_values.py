@@ -126,14 +126,10 @@ class Evaluation(Finding):
         import polars as pl
 
         # values of the queries, and their means
-        tables = {"value": (self.filled, self.means)}
+        columns = {"value": np.dstack([self.filled, self.means])}
         if self.bounds is not None:
-            for i, name in enumerate(("least", "most")):
-                tables[name] = (self.bounds[..., i], self.mean_bounds[..., i])
-        columns = {
-            name: np.concatenate([values, means[:, :, None]], axis=2).ravel()
-            for name, (values, means) in tables.items()
-        }
+            both = np.concatenate([self.bounds, self.mean_bounds[:, :, None]], axis=2)
+            columns |= {"least": both[..., 0], "most": both[..., 1]}
 
         # a row for each query that counts
         queries = (*self.queries, "all")
@@ -142,7 +138,7 @@ class Evaluation(Finding):
                 "run": np.repeat(self.runs, len(self.metrics) * len(queries)),
                 "query_id": np.tile(queries, len(self.runs) * len(self.metrics)),
                 "measure": np.tile(np.repeat(self.metrics, len(queries)), len(self.runs)),
-                **columns,
+                **{name: values.ravel() for name, values in columns.items()},
             }
         )
         counted = frame.filter(pl.col("value").is_not_nan())
@@ -205,9 +201,7 @@ class Evaluation(Finding):
     @property
     def notes(self) -> list[str]:
         """What bounds mean, what grades are taken for, and what is missing or not judged."""
-        notes = []
-        if self.open is not None:
-            notes += self.open.notes
+        notes = [] if self.open is None else [*self.open.notes]
 
         # values and positions to be aware of
         if np.nanmin(self.values, initial=0.0) < 0:
@@ -227,9 +221,6 @@ class Evaluation(Finding):
         if lacking:
             how = "count as 0" if self.missing == "zero" else "are left out"
             notes.append(f"judged queries that a run lacks {how}: {', '.join(lacking)}")
-
-        if not self.metrics:  # preferences of runs alone
-            return notes
 
         # ties, and unjudged documents
         tied = 0.0 if self.tied is None else np.max(self.tied, initial=0.0)
@@ -362,11 +353,11 @@ def evaluate(
     words, own = [*by_name], dict(enumerate(by_name.values()))
     dcgs = {m: metric for m, metric in own.items() if not isinstance(metric, str)}
     others = {words[m]: name for m, name in own.items() if isinstance(name, str)}
+    larger, n_grades = {}, judged.n_grades or 0
     for m, metric in dcgs.items():
         _check_metric(words[m], metric, unjudged, judged, bounds=bounds)
-    sizes = {words[m]: 0 if isinstance(x, OfNumbers) else x.n_grades for m, x in dcgs.items()}
-    n_grades = judged.n_grades or 0
-    larger = {name: size for name, size in sizes.items() if size > max(n_grades, 2)}
+        if not isinstance(metric, OfNumbers) and metric.n_grades > max(n_grades, 2):
+            larger[words[m]] = metric.n_grades
     warn_of_scale(larger, n_grades, judged.name, stacklevel=2)
 
     # how deep lists are looked at
@@ -376,11 +367,14 @@ def evaluate(
 
     # what values are divided by, and which queries have something to measure
     queries, offsets, grades = judged_documents(judged)
-    divided = {m for m, metric in dcgs.items() if normalise and not metric.plain}
-    to_divide = [dcgs[m] for m in divided if ideal == "judgements"]
-    best = ideals(to_divide, offsets, grades, unjudged, filled=unjudged != "best")
-    tops = dict(zip(divided, best, strict=False))
-    valued = [any_in(offsets, _valued(metric, grades)) for metric in own.values()]
+    divided = [m for m, metric in dcgs.items() if normalise and not metric.plain]
+    shared = divided if ideal == "judgements" else []
+    best = ideals([dcgs[m] for m in shared], offsets, grades, unjudged, filled=unjudged != "best")
+    tops = dict(zip(shared, best, strict=True))
+    valued = {m: any_in(offsets, grades > 0) for m in own}
+    for m, metric in dcgs.items():
+        differs = gains_of(metric, grades) != metric.gains[0]
+        valued[m] = any_in(offsets, differs & metric.discounts.any())
 
     # evaluate run by run
     lists: list[Lists] = []
@@ -388,15 +382,15 @@ def evaluate(
     for run in systems:
         ranked, row = ranked_lists(judged, run, None if whole else depth, ties), []
         has = np.diff(ranked.offsets) > 0
-        for m, metric in own.items():
-            looked_at = None if isinstance(metric, str) else metric.depth
+        for m, word in enumerate(words):
+            one, value = dcgs.get(m), np.full(len(queries), np.nan)
+            looked_at = None if one is None else one.depth
             seen = ranked.any(ranked.grades >= 0, None if to_the_end else looked_at)
-            value = np.full(len(queries), np.nan)
-            if not isinstance(metric, str):
-                with errors_in(words[m]):
-                    value = ranked.values(metric, unjudged)
+            if one is not None:
+                with errors_in(word):
+                    value = ranked.values(one, unjudged)
                 if m in divided:
-                    top = tops[m] if m in tops else ranked.ideals(metric, unjudged)
+                    top = tops[m] if m in tops else ranked.ideals(one, unjudged)
                     value = normalised_values(value, top, empty)
                 value = np.where(has, value, np.nan)
             row.append((value, valued[m] & seen, *ranked.shares(looked_at)))
@@ -436,13 +430,6 @@ def evaluate(
     )
 
 
-def _valued(metric: ListMetric | str, grades: Any) -> Flags:
-    """Return which documents a metric values differently from those of the worst grade, (n,)."""
-    if isinstance(metric, str):
-        return grades > 0
-    return (gains_of(metric, grades) != metric.gains[0]) & metric.discounts.any()
-
-
 def _origins(metrics: Mapping[str, ListMetric | str], n_grades: int | None) -> Iterator[str]:
     """Yield where the log of a learned metric differs from what it is used on."""
     for name, metric in metrics.items():
@@ -456,7 +443,7 @@ def _remarks(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> Ite
     """Yield what linear gains are where grades are other numbers, or words on a scale."""
     names = judged.grade_names
     if judged.n_grades is None:
-        low, high = judged.frame["grade"].min(), judged.frame["grade"].max()
+        low, high = np.percentile(judged.frame["grade"], [0, 100])
         yield f"grades are numbers from {low:g} to {high:g}; linear gains are these numbers"
     elif names is not None and judged.grade_numbers is None:
         places = np.arange(len(names))
@@ -529,19 +516,16 @@ def as_metrics(
     by_name: dict[str, ListMetric | str] = {}
     for name, metric in labelled(metrics).items():
         # names of other tools
-        is_word, word = isinstance(metric, (str, os.PathLike)), metric
-        if is_word and not _is_ours(metric):
-            word = usual_name(os.fspath(metric))
-            if not _is_ours(word) and n_grades is None:
-                raise InputError(f"{name}: ir_measures takes whole grades: {LEVELS}")
+        word: Any = metric
+        if isinstance(word, (str, os.PathLike)) and not _is_ours(word):
+            word = usual_name(os.fspath(word))
             if not _is_ours(word):
                 by_name[name] = word
                 continue
 
         # names of ours, files and objects
-        parsed = metric_or_name(
-            word, accept=SCORING, name="metric" if is_word else f"metric {name!r}"
-        )
+        called = "metric" if isinstance(word, (str, os.PathLike)) else f"metric {name!r}"
+        parsed = metric_or_name(word, accept=SCORING, name=called)
         label, depth = name, 1
         if isinstance(parsed, NamedMetric):
             depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
@@ -550,6 +534,9 @@ def as_metrics(
             by_name[label] = at_grades(parsed, scale, depth)
     if not by_name:
         raise InputError("there is no metric to evaluate by")
+    others = [name for name, metric in by_name.items() if isinstance(metric, str)]
+    if others and n_grades is None:
+        raise InputError(f"{others[0]}: ir_measures takes whole grades: {LEVELS}")
     return by_name
 
 

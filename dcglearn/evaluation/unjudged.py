@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Unjudged:
     lists: Sequence[Lists]
     offsets: Integers
     grades: Integers
-    metrics: Mapping[int, DCG]
+    metrics: Mapping[int, Any]
     divided: Collection[int]
     empty: float
     unseen: int
@@ -65,7 +66,8 @@ class Unjudged:
 
         # what judged documents add up to, and the weight of each other document
         metric, n_queries = self.metrics[m], len(self.offsets) - 1
-        known = sum(sign * self.lists[r].values(metric, 0.0) for r, sign in signs.items())
+        parts = [sign * self.lists[r].values(metric, 0.0) for r, sign in signs.items()]
+        known = np.sum(parts, axis=0)
         shown = pl.concat([self._shown(r, metric, sign) for r, sign in signs.items()])
         shown = shown.group_by("query", "document", maintain_order=True).sum().sort("query")
         starts = np.searchsorted(shown["query"].to_numpy(), np.arange(n_queries + 1))
