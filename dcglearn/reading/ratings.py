@@ -8,18 +8,15 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Counts, Fields, Floats, Indices, InputError
 from dcglearn.logs.rating_counts import RatingCounts
-from dcglearn.logs.unique_rows import numbered, packed, places, size_of, unique_rows
+from dcglearn.logs.unique_rows import numbered, packed, size_of, unique_rows
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.scale import Scale
 
 MAX_PAIRS = 100_000_000
 """Maximum number of distinct pairs of a log of ratings.
 
-Each takes 2 K + 24 bytes, and as much again while reading.
+Each takes 2 K + 24 bytes, and up to 130 while reading.
 """
-
-COMPARED = 1 << 19
-"""Comparisons of a rating with a list at a time."""
 
 WITHIN = ("group", "segment")
 """Columns within which lists are compared."""
@@ -92,59 +89,26 @@ def _counts(table: Fields, block: Indices) -> tuple[RatingCounts, Indices]:
 
 
 def _compared(name: str, counts: RatingCounts) -> tuple[Indices, Indices, Floats]:
-    """Return each two units of a block whose first is rated higher, in order, and how often.
-
-    Each rating of a list, a cell, is compared with each list of its block: it is higher than those
-    of the other list's ratings that are ordered before it.
-    """
-    # the cells of each unit, and the units of its block
-    unit, rank = counts.unit, numbered(counts.rating)
-    n_cells = np.bincount(unit)
-    block = counts.group[np.cumsum(n_cells) - 1]
-    start = np.searchsorted(block, block)
-    size = np.searchsorted(block, block, "right") - start
-
+    """Return each two units of a block whose first is rated higher, in order, and how often."""
     # as many pairs as fit into memory
-    of_units, of_cells = (np.bincount(x) for x in (block, counts.group))
-    total = int(np.minimum(of_cells * (of_cells - 1) // 2, of_units * (of_units - 1)).sum())
+    block, unit = counts.group, counts.unit
+    n_cells, n_units = np.bincount(block), np.bincount(block[np.diff(unit, prepend=-1) > 0])
+    total = int(np.minimum(n_cells * (n_cells - 1) // 2, n_units * (n_units - 1)).sum())
     if total > MAX_PAIRS:
         raise InputError(
             f"{name}: up to {total:,} distinct pairs, more than {MAX_PAIRS:,}; compare within "
             "groups (a group column), cut the lists (depth), or read a sample of the lines"
         )
 
-    # the order of all cells, and the weight of a unit's up to each
-    n_ranks = size_of(rank)
-    order = unit * n_ranks + rank
-    frame = pl.DataFrame({"unit": unit, "weight": counts.weight})
-    up_to = frame.select(pl.col("weight").cum_sum().over("unit")).to_series().to_numpy()
-
-    # some units at a time
-    pairs = []
-    steps = np.flatnonzero(np.diff(np.cumsum(n_cells * size) // COMPARED)) + 1
-    for units in np.split(np.arange(len(block)), steps):
-        # each cell with each unit of its block, and the last cell of that with a lower rating;
-        # -1, without one, is a cell of the unit itself if there is one unit, and else of another
-        cells = np.arange(*np.searchsorted(unit, (units[0], units[-1] + 1)))
-        cell, lower = _crossed(cells, start[unit[cells]], size[unit[cells]])
-        last = np.searchsorted(order, lower * n_ranks + rank[cell]) - 1
-        kept = np.flatnonzero((unit[last] == lower) & (unit[cell] != lower))
-        cell, lower, last = cell[kept], lower[kept], last[kept]
-
-        # a table of these units and all of their blocks, with the sums over cells
-        first, second = _crossed(units, start[units], size[units])
-        row = np.cumsum(size[units]) - size[units] - start[units]
-        entry = row[unit[cell] - units[0]] + lower
-        table = np.bincount(entry, counts.weight[cell] * up_to[last], len(first))
-        found = np.flatnonzero(table)
-        pairs.append((first[found], second[found], table[found]))
-    first, second, weight = (np.concatenate(part) for part in zip(*pairs, strict=True))
-    return first, second, weight
-
-
-def _crossed(rows: Indices, start: Indices, size: Indices) -> tuple[Indices, Indices]:
-    """Return each row `size` times, with the numbers from its `start` on."""
-    return np.repeat(rows, size), np.repeat(start, size) + places(size)
+    # each rating with all of its block, never all at once
+    columns = {"block": block, "unit": unit, "rating": counts.rating, "weight": counts.weight}
+    cells = pl.LazyFrame(columns, schema_overrides={"unit": pl.UInt32})
+    both = cells.join(cells, on="block").remove(pl.col("unit") == pl.col("unit_right"))
+    higher = both.filter(pl.col("rating") > pl.col("rating_right"))
+    weight = (pl.col("weight") * pl.col("weight_right")).sum()
+    pairs = higher.group_by("unit", "unit_right").agg(weight).collect(engine="streaming")
+    first, second, weight = pairs.sort("unit", "unit_right")
+    return first.to_numpy(), second.to_numpy(), weight.to_numpy()
 
 
 def _left_out(counts: RatingCounts, group: Indices) -> Counts:
@@ -168,12 +132,11 @@ def with_ratings(log: Preferences, texts: NDArray[Any]) -> Preferences:
 
     Raise InputError if the counts of one list differ.
     """
-    # the lists within their group
-    both = np.concatenate([log.preferred, log.other])
-    _, row, number = unique_rows(packed(both))
+    # the lists within their raters and segments
     labels = [numbered(x) for x in (log.rater, log.segment) if x is not None]
-    group = unique_rows(np.column_stack([*labels, np.zeros(len(log), dtype=np.intp)]))[2]
-    units, first, unit = unique_rows(np.column_stack([np.tile(group, 2), number]))
+    block = unique_rows(np.column_stack([np.zeros(len(log), dtype=np.intp), *labels]))[2]
+    both = np.concatenate([log.preferred, log.other])
+    _, first, unit = unique_rows(np.column_stack([np.tile(block, 2), packed(both)]))
 
     # a list with two texts
     text = texts.T.ravel()
@@ -186,11 +149,12 @@ def with_ratings(log: Preferences, texts: NDArray[Any]) -> Preferences:
             "together"
         )
 
-    # a row for each rating of each list
-    counts = [_parsed(text) for text in text[first].tolist()]
-    which = np.repeat(np.arange(len(counts)), [len(values) for values in counts])
-    of_group, lists = units[which].T
-    rated = RatingCounts(both[row], of_group, lists, which, *np.concatenate(counts).T)
+    # a line for each rating of each list
+    cells = [_parsed(one) for one in text[first].tolist()]
+    line = np.repeat(first, [*map(len, cells)])
+    rating, weight = np.concatenate(cells).T
+    lines = {"list": both[line], "rating": rating, "weight": weight}
+    rated, _ = _counts(lines, np.tile(block, 2)[line])
     return log.changed(rated=rated, units=unit.reshape(2, -1).T)
 
 

@@ -51,8 +51,8 @@ ROWS = st.lists(ROW, min_size=1, max_size=12)
 
 
 @quick
-@given(ROWS, st.booleans(), st.booleans(), st.sampled_from([0, 3, 1 << 22]))
-def test_ratings_equal_the_expansion(tmp_path, rows, grouped, equal_groups, block):
+@given(ROWS, st.booleans(), st.booleans())
+def test_ratings_equal_the_expansion(tmp_path, rows, grouped, equal_groups):
     equal_groups = equal_groups and grouped
     texts = [
         json.dumps({"list": grades, "rating": r, "weight": n} | ({"group": g} if grouped else {}))
@@ -60,16 +60,10 @@ def test_ratings_equal_the_expansion(tmp_path, rows, grouped, equal_groups, bloc
     ]
     path = write(tmp_path, "x.jsonl", "\n".join(texts))
     pairs, dropped = expanded(rows, grouped, equal_groups)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            ratings, "COMPARED", max(block, 1)
-        )  # 1: every group level by level, or a block of its own
-        if not pairs:
-            refused(
-                "so no list is preferred to another", read_ratings, path, equal_groups=equal_groups
-            )
-            return
-        log = read_ratings(path, equal_groups=equal_groups)
+    if not pairs:
+        refused("so no list is preferred to another", read_ratings, path, equal_groups=equal_groups)
+        return
+    log = read_ratings(path, equal_groups=equal_groups)
     raters = [""] * len(log) if log.rater is None else log.rater.tolist()
     keys = zip(
         raters, map(tuple, log.preferred.tolist()), map(tuple, log.other.tolist()), strict=True
