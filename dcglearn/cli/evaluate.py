@@ -37,7 +37,7 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.plots import forest_figure
-from dcglearn.reading.judgements import Duplicates, Judgements, judged_by
+from dcglearn.reading.judgements import Duplicates, Judgements, read_judgements
 from dcglearn.reading.runs import Run, read_both
 
 Result = TypeVar("Result")
@@ -110,12 +110,11 @@ class EvaluationOptions:
 
     def read_judgements(self, path: str) -> Judgements:
         """Return other judgements, read as the options say; columns need not be theirs."""
-        from dcglearn.reading.columns import own_names
-        from dcglearn.reading.document_rows import OwnNames
+        from dcglearn.reading.documents import own_columns
 
-        own = OwnNames(own_names(self.columns), is_shared=True)
-        how: Fields = {"n_grades": self.grades, "scale": self.scale}
-        return judged_by(path, own, duplicates=self.duplicates, **how)
+        own: Any = own_columns(self.columns, is_shared=True)
+        how: Fields = {"n_grades": self.grades, "scale": self.scale, "columns": own}
+        return read_judgements(path, duplicates=self.duplicates, **how)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, PolarsFrame, one_of, scale_size
 
 if TYPE_CHECKING:
-    from dcglearn.reading.document_rows import DocumentRows, OwnNames
+    from dcglearn.reading.documents import OwnNames
     from dcglearn.reading.scale import Scale
+    from dcglearn.reading.tables import Table
 
 Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
 
@@ -83,7 +84,7 @@ def read_judgements(
     duplicates: Duplicates = "error",
     n_grades: int | None = None,
     scale: Sequence[Any] | str | None = None,
-    columns: Mapping[str, str] | str | None = None,
+    columns: Mapping[str, str] | str | OwnNames | None = None,
 ) -> Judgements:
     """Return judgements, reading them if a path is given.
 
@@ -131,105 +132,71 @@ def read_judgements(
     >>> judged.frame["grade"].to_list(), judged.grade_numbers
     ([3.0, 0.0], (0.0, 1.0, 10.0, 100.0))
     """
-    from dcglearn.reading.columns import own_names
-    from dcglearn.reading.document_rows import OwnNames
-
-    return judged_by(
-        judgements,
-        OwnNames(own_names(columns)),
-        duplicates=duplicates,
-        n_grades=n_grades,
-        scale=scale,
-    )
-
-
-def judged_by(
-    judgements: JudgementsLike,
-    own: OwnNames,
-    *,
-    duplicates: Duplicates = "error",
-    n_grades: int | None = None,
-    scale: Sequence[Any] | str | None = None,
-) -> Judgements:
-    """Return judgements, whose columns may have names of their own; see `read_judgements`."""
     if isinstance(judgements, Judgements):
-        if scale is not None or own.names:
-            raise InputError(
-                f"{judgements.name}: these judgements have been read; give scale= and columns= "
-                "where they are"
-            )
-        frame = judgements.frame
-        if duplicates != "error":
-            from dcglearn.reading.document_rows import DocumentRows
-
-            frame = without_duplicates(DocumentRows(judgements.name, frame, str), duplicates)
-        size = judgements.n_grades if n_grades is None else n_grades
-        return replace(judgements, frame=frame, n_grades=size)
+        if scale is not None:
+            raise InputError(f"{judgements.name}: scale= is for judgements that are not read yet")
+        return judgements if n_grades is None else replace(judgements, n_grades=n_grades)
 
     from dcglearn.reading.contract import JUDGED
-    from dcglearn.reading.document_rows import joined, opened, rows_of, warn_of_twins
+    from dcglearn.reading.documents import documents_of, opened, own_columns, warn_of_twins
     from dcglearn.reading.scale import Scale
-    from dcglearn.reading.tables import files_of
+    from dcglearn.reading.tables import files_of, joined
 
-    # the rows of files, tables and dictionaries
-    levels = Scale.of(scale, n_grades)
+    # the documents in files, or in one table
+    own, levels = own_columns(columns), Scale.of(scale, n_grades)
     sources = [("judgements", judgements)]
     if is_path(judgements):
         sources = [opened(path, JUDGED, own) for path in files_of(judgements)]
-    parts = [_graded(rows_of(*source, JUDGED, own), levels) for source in sources]
-    rows = joined(f"{len(parts):,} files", parts)
+    tables = [_graded(name, documents_of(name, one, JUDGED, own), levels) for name, one in sources]
+    name = sources[0][0] if len(sources) == 1 else f"{len(sources):,} files"
+    table = joined(tables)
+    warn_of_twins(name, table.frame["query"])
 
     # a document has one grade
-    warn_of_twins(rows.name, rows.frame["query"])
-    frame = without_duplicates(rows, duplicates)
+    frame = without_duplicates(table, duplicates)
     if levels.names is not None:
-        names = levels.names
-        return Judgements(frame, rows.name, len(names), names, _numbers_in(names))
-    _refuse_slip(rows, n_grades)
-    return Judgements(frame, rows.name, n_grades)
+        return Judgements(frame, name, None, levels.names, _numbers_in(levels.names))
+    _refuse_slip(table, n_grades)
+    return Judgements(frame, name, n_grades)
 
 
-def _graded(rows: DocumentRows, levels: Scale) -> DocumentRows:
-    """Return the rows that have a grade, a number or a place on a scale; warn of the others."""
+def _graded(name: str, table: Table, levels: Scale) -> Table:
+    """Return the documents that have a grade, a number or a place on a scale; warn of others."""
     import polars as pl
 
-    from dcglearn.reading.document_rows import numbers
+    from dcglearn.reading.documents import numbers
     from dcglearn.reading.scale import BAD
     from dcglearn.reading.tables import Refusals
     from dcglearn.reading.texts import text
 
-    # names of grades are places on their scale, and numbers below 0 worth nothing
-    refusals = Refusals(rows)
+    refusals = Refusals(table)
     if levels.names is None:
         remedy = "scale= (--scale Bad,Fair,Good) gives names of grades, worst first; "
-        grade = numbers("grade", rows, refusals, remedy)
+        grade = numbers("grade", table, refusals, remedy)
         refusals.add(grade.is_infinite().fill_null(False), "grade is", "", grade)
     else:
-        texts = text(rows.frame["grade"])
+        texts = text(table.frame["grade"])
         codes = levels.codes(texts)
-        if (codes == BAD).any():
-            first = texts[int((codes == BAD).argmax())]
-            refusals.add(codes == BAD, f"grade holds {levels.problem(first)}")
-        is_below = texts.cast(pl.Float64, strict=False) < 0
-        grade = pl.Series(codes).cast(pl.Float64).replace(-1.0, None)
-        grade = grade.set(is_below.fill_null(False), 0.0)
+        wrong = texts.filter(codes == BAD)
+        refusals.add(codes == BAD, f"grade holds {levels.problem(wrong.first() or '')}")
+        is_below = (texts.cast(pl.Float64, strict=False) < 0).fill_null(False)
+        grade = pl.Series(codes, dtype=pl.Float64).replace(-1.0, None).set(is_below, 0.0)
     refusals.check()
 
-    # documents without a grade are not judged
-    frame = rows.frame.select("query", "document", grade.clip(0.0).alias("grade"))
-    rows = replace(rows, frame=frame)
-    is_missing = grade.is_null()
-    if not is_missing.any():
-        return rows
-    if is_missing.all():
-        raise InputError(f"{rows.name} holds no grade; judge some documents first")
-    n, first = int(is_missing.sum()), rows.place(int(is_missing.arg_max() or 0))
-    warnings.warn(
-        f"{rows.name}: {n:,} of {len(frame):,} documents have no grade and count as not judged; "
-        f"the first is {first}",
-        stacklevel=2,
-    )
-    return rows.only(~is_missing)
+    # grades below 0 are worth nothing, and documents without a grade not judged
+    frame = table.frame.select("query", "document", grade.clip(0.0).alias("grade"))
+    missing = grade.is_null().arg_true().to_list()
+    if len(missing) == len(frame):
+        raise InputError(f"{name} holds no grade; judge some documents first")
+    table = replace(table, frame=frame)
+    if missing:
+        warnings.warn(
+            f"{name}: {len(missing):,} of {len(frame):,} documents have no grade and count as not "
+            f"judged; the first is in {table.place(missing[0])}",
+            stacklevel=2,
+        )
+        table = table.without(missing)
+    return table
 
 
 def _numbers_in(names: Sequence[str]) -> tuple[float, ...] | None:
@@ -240,79 +207,60 @@ def _numbers_in(names: Sequence[str]) -> tuple[float, ...] | None:
         return None
 
 
-def _refuse_slip(rows: DocumentRows, n_grades: int | None) -> None:
+def _refuse_slip(table: Table, n_grades: int | None) -> None:
     """Raise InputError for a grade above the scale, or for one that is a slip, as 30 beside 3.
 
     A slip is the top one of few levels where it stands apart and is rare.
     """
-    counts = rows.frame["grade"].value_counts().sort("grade", descending=True).rows()
-    top, n = counts[0]
-    second = counts[1][0] if counts[1:] else top
-    few_levels, rare = 10, 0.005
-    is_apart = len(counts) <= few_levels and top - second > 1 and n <= rare * len(rows.frame)
-
-    problem = ""
-    if n_grades is None and is_apart:
+    grades, few_levels, rare = table.frame["grade"], 10, 0.005
+    levels = grades.unique().sort()
+    top, is_top = levels[-1], grades == levels[-1]
+    problem = off_scale(top, n_grades) if n_grades is not None and top >= n_grades else ""
+    is_apart = 1 < len(levels) <= few_levels and top - levels[-2] > 1
+    if n_grades is None and is_apart and is_top.sum() <= rare * len(grades):
         problem = (
-            f"the grade {top:g} ({n:,} of {len(rows.frame):,}) stands far above the others, up to "
-            f"{second:g}; correct it, or n_grades={int(top) + 1} insists on it"
+            f"the grade {top:g} ({is_top.sum():,} of {len(grades):,}) stands far above the others, "
+            f"up to {levels[-2]:g}; correct it, or n_grades={int(top) + 1} insists on it"
         )
-    elif n_grades is not None and top >= n_grades:
-        problem = off_scale(top, n_grades)
     if problem:
-        place = rows.place(int((rows.frame["grade"] == top).arg_max() or 0))
-        raise InputError(f"{place}: {problem}")
+        raise InputError(f"{table.place(int(is_top.arg_max() or 0))}: {problem}")
 
 
 def off_scale(top: float, size: int) -> str:
     """Return the refusal of a grade above a scale."""
     return (
-        f"the grade {top:g} lies outside 0..{size - 1}; raise n_grades={size} (--grades) or "
-        "correct it"
+        f"grade {top:g} lies outside 0..{size - 1}; raise n_grades={size} (--grades) or correct it"
     )
 
 
 def without_duplicates(
-    rows: DocumentRows, duplicates: Duplicates, keys: Sequence[str] = ("query", "document")
+    table: Table, duplicates: Duplicates, keys: Sequence[str] = ("query", "document")
 ) -> PolarsFrame:
-    """Return the table with one row per key; raise InputError if a key recurs on "error"."""
+    """Return a frame with one row per key; raise InputError if a key recurs on "error"."""
     import polars as pl
 
+    from dcglearn.reading.tables import Refusals
+
     one_of(duplicates, "duplicates", get_args(Duplicates))
-    frame = rows.frame
+    frame = table.frame
     if frame.select(keys).hash_rows().n_unique() == len(frame):
         return frame
+    ways = 'duplicates="first" or "last" (--duplicates)'
+    if "grade" in frame:
+        ways += ', or combine them, as those of raters, by "mean", "median" or "majority"'
+    if duplicates == "error":
+        refusals = Refusals(table)
+        twice = frame.select(keys).is_duplicated()
+        problem = "occurs more than once for its query: the document"
+        refusals.add(twice, problem, f"keep one by {ways}", frame["document"], see="duplicates")
+        refusals.check()
 
-    # combine grades
+    # keep one row, or combine grades
+    if duplicates in ("error", "first", "last"):
+        keep: Any = "last" if duplicates == "last" else "first"
+        return frame.unique(keys, keep=keep, maintain_order=True)
+    if "grade" not in frame:
+        raise InputError(f"duplicates={duplicates!r} is for grades, not for runs; give {ways}")
     grade = pl.col("grade")
     combined = {"mean": grade.mean(), "median": grade.median(), "majority": grade.mode().min()}
-    if duplicates in combined:
-        if "grade" not in frame.columns:
-            raise InputError(
-                f"{rows.name}: duplicates={duplicates!r} is for grades, not for runs; keep the "
-                "first or the last"
-            )
-        return frame.group_by(keys, maintain_order=True).agg(combined[duplicates])
-
-    # or keep one row
-    keep: Any = "last" if duplicates == "last" else "first"
-    once = frame.unique(keys, keep=keep, maintain_order=True)
-    if duplicates == "error" and len(once) < len(frame):
-        raise _refused_duplicates(rows, keys, len(frame) - len(once))
-    return once
-
-
-def _refused_duplicates(rows: DocumentRows, keys: Sequence[str], n: int) -> InputError:
-    """Return the error of a key that recurs, with the first two rows that have it."""
-    repeated = rows.frame.with_row_index().filter(rows.frame.select(keys).is_duplicated())
-    first = repeated.join(repeated.head(1), on=keys, how="semi", maintain_order="left")
-    places = [rows.place(row) for row in first["index"][:2]]
-    remedy = 'keep one of them with duplicates="first" or "last" (--duplicates)'
-    if "grade" in first.columns:
-        places = [f"grade {g:g} in {at}" for g, at in zip(first["grade"][:2], places, strict=True)]
-        remedy += ', or combine them, as those of raters, by "mean", "median" or "majority"'
-    what = " ".join(str(first[key][0]) for key in keys)
-    more = number_of(n, "lines too many", ",")
-    return InputError(
-        f"{what} occurs more than once: {' and '.join(places)} ({more}); {remedy}", see="duplicates"
-    )
+    return frame.group_by(keys, maintain_order=True).agg(combined[duplicates])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,12 +17,13 @@ from dcglearn.reading.judgements import (
     Duplicates,
     Judgements,
     JudgementsLike,
-    judged_by,
+    read_judgements,
     without_duplicates,
 )
 
 if TYPE_CHECKING:
-    from dcglearn.reading.document_rows import DocumentRows, OwnNames
+    from dcglearn.reading.documents import OwnNames
+    from dcglearn.reading.tables import Table
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dict ``{query: {document: score}}``, or a list of runs."""
@@ -71,7 +72,7 @@ def read_runs(
     runs: RunsLike,
     *,
     duplicates: Duplicates = "error",
-    columns: Mapping[str, str] | str | None = None,
+    columns: Mapping[str, str] | str | OwnNames | None = None,
 ) -> list[Run]:
     """Return runs, reading them if paths are given.
 
@@ -102,10 +103,32 @@ def read_runs(
     >>> [run.name for run in dl.read_runs({"old": {"q": {"a": 1.0}}, "new": {"q": {"b": 1.0}}})]
     ['old', 'new']
     """
-    from dcglearn.reading.columns import own_names
-    from dcglearn.reading.document_rows import OwnNames
+    from dcglearn.reading.documents import own_columns
 
-    return _runs_by(runs, OwnNames(own_names(columns)), duplicates)
+    # a list of sources, or one
+    own = own_columns(columns)
+    sources = runs if isinstance(runs, list | tuple) and not is_records(runs) else [runs]
+    read = [
+        (file, run)
+        for i, source in enumerate(sources, 1)
+        for file, run in _systems(f"run {i}", source, own, duplicates)
+    ]
+    if not read:
+        raise InputError("there is no run to evaluate")
+
+    # runs of one name in several files have the names of these too
+    counts = Counter(run.name for _, run in read)
+    files = {file for file, run in read if counts[run.name] > 1}
+    has_twins = len({Path(file).name for file in files}) < len(files)
+    named = []
+    for file, run in read:
+        title = f"{file if has_twins else Path(file).name} {run.name}"
+        clashes = counts[run.name] > 1 and all(map(is_path, sources))
+        named.append(replace(run, name=title) if clashes else run)
+    name, n = Counter(run.name for run in named).most_common(1)[0]
+    if n > 1:
+        raise InputError(f"several runs are called {name}: give each its own name")
+    return named
 
 
 def read_both(
@@ -114,59 +137,33 @@ def read_both(
     *,
     duplicates: Duplicates = "error",
     columns: Mapping[str, str] | str | None = None,
-    n_grades: int | None = None,
-    scale: Sequence[Any] | str | None = None,
+    **scale: Any,
 ) -> tuple[Judgements, list[Run]]:
     """Return judgements and runs, reading them if paths are given.
 
     A column that is named is one of the judgements, of the runs or of both. Warns of queries whose
-    names differ in capitals or Unicode's form alone, and of numbers that look exchanged.
+    names differ in capitals or Unicode's form alone, and of numbers that look exchanged. `scale`
+    has `n_grades` and `scale` of the judgements.
     """
-    from dcglearn.reading.columns import own_names
-    from dcglearn.reading.document_rows import AFTER, OwnNames, warn_of_twins
+    from dcglearn.reading.documents import own_columns, warn_of_twins
+    from dcglearn.reading.trec import ORDER
 
-    own = OwnNames(own_names(columns), is_shared=True)
-    judged = judged_by(judgements, own, duplicates=duplicates, n_grades=n_grades, scale=scale)
-    read = _runs_by(runs, own, duplicates)
+    own = own_columns(columns, is_shared=True)
+    judged = read_judgements(judgements, duplicates=duplicates, columns=own, **scale)
+    read = read_runs(runs, duplicates=duplicates, columns=own)
     own.check()
+
     # names of queries in two forms, and scores in place of grades
     for run in read:
-        warn_of_twins(f"{run.name} and {judged.name}", run.frame["query"], judged.frame["query"])
+        warn_of_twins(f"{run.name}, {judged.name}", run.frame["query"], judged.frame["query"])
         is_whole = judged.n_grades is None and (run.frame["score"] % 1 == 0).all()
         if is_whole and run.frame.select("query", "score").is_duplicated().any():
             warnings.warn(
                 f"{judged.name} has fractions, and {run.name} whole numbers that are often the "
-                f"same: if they are exchanged, {AFTER}",
+                f"same: if they are exchanged, {ORDER}",
                 stacklevel=2,
             )
     return judged, read
-
-
-def _runs_by(runs: RunsLike, own: OwnNames, duplicates: Duplicates) -> list[Run]:
-    """Return runs of different names, whose columns may have names of their own."""
-    sources = runs if isinstance(runs, (list, tuple)) and not is_records(runs) else [runs]
-    read = [
-        (file, run)
-        for i, source in enumerate(sources)
-        for file, run in _systems(f"run {i + 1}", source, own, duplicates)
-    ]
-    if not read:
-        raise InputError("there is no run to evaluate")
-
-    # runs of one name in several files have the names of these, with their folders if need be
-    counts = Counter(run.name for _, run in read)
-    files = {file for file, run in read if counts[run.name] > 1}
-    if all(map(is_path, sources)):
-        has_twins = len({Path(file).name for file in files}) < len(files)
-        for i, (file, run) in enumerate(read):
-            if counts[run.name] > 1:
-                title = file if has_twins else Path(file).name
-                read[i] = (file, replace(run, name=f"{title} {run.name}"))
-
-    for name, n in Counter(run.name for _, run in read).items():
-        if n > 1:
-            raise InputError(f"several runs are called {name}: give each its own name")
-    return [run for _, run in read]
 
 
 def _systems(
@@ -174,28 +171,30 @@ def _systems(
 ) -> Iterator[tuple[str, Run]]:
     """Yield the runs in a source, each with the name of its file."""
     from dcglearn.reading.contract import RUN
-    from dcglearn.reading.document_rows import opened, rows_of
+    from dcglearn.reading.documents import documents_of, opened
     from dcglearn.reading.tables import files_of
 
     if isinstance(source, Run):
-        from dcglearn.reading.document_rows import DocumentRows
-
-        rows = DocumentRows(source.name, source.frame, str)
-        kept = source.frame if duplicates == "error" else without_duplicates(rows, duplicates)
-        yield name, replace(source, frame=kept)
+        yield name, source
     elif is_path(source):
         for path in files_of(source):
-            file, value = opened(path, RUN, own)
-            yield from ((file, run) for _, run in _systems(file, value, own, duplicates))
+            yield from _systems(*opened(path, RUN, own), own, duplicates)
     elif isinstance(source, Mapping) and any(map(_is_system, source.values())):
         for label, system in source.items():
-            its = [run for _, run in _systems(str(label), system, own, duplicates)]
+            its = [*_systems(str(label), system, own, duplicates)]
             if len(its) != 1:
                 raise InputError(f"{label}: {len(its)} runs under one name; give one")
-            yield name, replace(its[0], name=str(label))
+            yield name, replace(its[0][1], name=str(label))
     else:
-        rows = _scored(rows_of(name, source, RUN, own))
-        yield from ((name, run) for run in _runs_in(rows, duplicates))
+        table = _scored(name, documents_of(name, source, RUN, own))
+        keys = [role for role in ("run", "query", "document") if role in table.frame]
+        frame = without_duplicates(table, duplicates, keys)
+        parts, has_names = [frame], "run" in keys
+        if has_names and (frame["run"] != frame["run"][0]).any():
+            parts = frame.partition_by("run", maintain_order=True)
+        for part in parts:
+            label = str(part["run"][0]) if has_names else Path(name).name
+            yield name, Run(part.drop("run", strict=False), label)
 
 
 def _is_system(value: Any) -> bool:
@@ -206,82 +205,68 @@ def _is_system(value: Any) -> bool:
     if is_frame(value) or (is_records(value) and isinstance(value[0], Mapping)):
         from dcglearn.reading.columns import find
         from dcglearn.reading.contract import KEYS
-        from dcglearn.reading.tables import polars_frame
+        from dcglearn.reading.tables import table_of
 
-        names = polars_frame(value).columns if is_frame(value) else [*value[0]]
-        return bool(find(names, {"query": replace(KEYS["query"], required=False)}))
+        query = {"query": replace(KEYS["query"], required=False)}
+        return bool(find(table_of(value).frame.columns, query))
     return isinstance(value, Run | str | os.PathLike)
 
 
-def _scored(rows: DocumentRows) -> DocumentRows:
-    """Return rows with scores, which ranks give where no row has one; warn if these contradict."""
-    from dcglearn.reading.document_rows import numbers, warn_of_twins
+def _scored(name: str, table: Table) -> Table:
+    """Return documents with scores, or with ranks in their place where no row has a score."""
+    from dcglearn.reading.documents import numbers
     from dcglearn.reading.tables import Refusals
 
-    refusals = Refusals(rows)
-    roles = [role for role in ("score", "rank") if role in rows.frame]
-    found = {role: numbers(role, rows, refusals) for role in roles}
-    warn_of_twins(rows.name, rows.frame["query"])
-
-    # ranks beside scores may be any text
-    score, rank = found.get("score"), found.get("rank")
+    frame, refusals = table.frame, Refusals(table)
+    score = numbers("score", table, refusals) if "score" in frame else None
     if score is not None and not score.is_null().all():
-        refusals.kinds = [kind for kind in refusals.kinds if kind[1].startswith("score")]
+        remedy = "columns={'score': ''} takes the ranks" if "rank" in frame else ""
         refusals.check()
-        remedy = "" if rank is None else "columns={'score': ''} takes the ranks"
-        refusals.add(score.is_null(), "score is missing", remedy)
-        refusals.check()
-        frame = rows.frame.with_columns(score=score)
-        if rank is not None:
-            _check_ranks(rows.name, frame.with_columns(rank=rank))
-        return replace(rows, frame=frame.drop("rank", strict=False))
+        if score.has_nulls():
+            refusals.add(score.is_null(), "score is missing", remedy)
+            refusals.check()
+        frame = frame.with_columns(score=score)
+        if "rank" in frame:
+            _check_ranks(name, frame)
+        return replace(table, frame=frame.drop("rank", strict=False))
 
     # ranks alone
-    if rank is None:
-        raise InputError(f"{rows.name} holds no score")
+    if "rank" not in frame:
+        raise InputError(f"{name} holds no score")
+    rank = numbers("rank", table, refusals)
     refusals.check()
-    refusals.add(rank.is_null(), "rank is missing")
-    keys = [role for role in ("run", "query") if role in rows.frame]
-    shared = rows.frame.select(*keys, rank.alias("rank")).is_duplicated()
-    refusals.add(shared, "occurs twice in the query, and there are no scores: the rank", "", rank)
+    keys = [role for role in ("run", "query") if role in frame]
+    frame = frame.with_columns(score=-rank).drop("rank")
+    is_shared = frame.select(*keys, "score").is_duplicated() | rank.is_null()
+    problem = "is missing, or occurs twice in the query, and there are no scores: the rank"
+    refusals.add(is_shared, problem, "", rank)
     refusals.check()
-    return replace(rows, frame=rows.frame.with_columns(score=-rank).drop("rank"))
+    return replace(table, frame=frame)
 
 
 def _check_ranks(name: str, frame: PolarsFrame) -> None:
-    """Raise InputError if ranks and scores are exchanged; warn if they rise together."""
+    """Raise InputError if ranks and scores are exchanged; warn if rank 1 scores worst."""
     import polars as pl
 
-    rank, score = frame["rank"], frame["score"]
-    if rank.null_count():
+    rank = frame["rank"]
+    if not rank.dtype.is_integer():
+        rank = rank.cast(pl.Float64, strict=False)
+    if rank.has_nulls():
         return
-    if ((rank % 1 != 0) | (rank < 0)).any():  # these are no ranks
-        if (rank % 1 != 0).any() and (score % 1 == 0).all():
+    if rank.dtype.is_float() and not (rank % 1 == 0).all():
+        if (frame["score"] % 1 == 0).all():
             raise InputError(f"{name}: rank and score seem exchanged: the rank {rank[0]:g} is none")
         return
 
     # on the first lines, then on all
     keys = [role for role in ("run", "query") if role in frame]
-    for lines in (frame[:1000], frame.sort(*keys, "rank")):
-        same = pl.all_horizontal(pl.col(key) == pl.col(key).shift() for key in keys)
-        steps = lines.select(pl.col("rank", "score").diff(), same=same).filter("same")
-        few = 10  # which junk may take by chance
-        if len(steps) < few or not ((steps["rank"] * steps["score"]) > 0).all():
+    score, first = pl.col("score"), pl.col("rank").cast(pl.Float64).arg_min()
+    for lines in (frame[:1000], frame):
+        is_worst = (score.get(first) == score.min()) & (score.n_unique() > 1)
+        if not lines.group_by(keys).agg(is_worst=is_worst)["is_worst"].all():
             return
     warnings.warn(
-        f"{name}: scores rise with the ranks in every query, so the document of rank 1 comes last: "
-        "the highest score counts as the best; negate the scores if the lowest is",
+        f"{name}: the document of rank 1 has the lowest score in every query, and the highest "
+        "counts as the best: negate the scores, or columns={'score': ''} takes the ranks",
         stacklevel=2,
     )
-
-
-def _runs_in(rows: DocumentRows, duplicates: Duplicates) -> list[Run]:
-    """Return the runs in a table, one per name in its column ``run``, or else one of its file."""
-    keys = [role for role in ("run", "query", "document") if role in rows.frame]
-    frame = without_duplicates(rows, duplicates, keys)
-    if "run" not in keys:
-        return [Run(frame, Path(rows.name).name)]
-    parts = [frame]
-    if (frame["run"] != frame["run"][0]).any():
-        parts = frame.partition_by("run", maintain_order=True)
-    return [Run(part.drop("run"), str(part["run"][0])) for part in parts]

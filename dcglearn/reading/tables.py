@@ -170,7 +170,11 @@ def table_of(data: Any) -> Table:
     """Return one table of files, a data frame or dictionaries; a table itself stays as it is."""
     if isinstance(data, Table):
         return data
-    tables = tables_of(data)
+    return joined(tables_of(data))
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """Return several tables as one."""
     if len(tables) == 1:
         return tables[0]
 

@@ -220,14 +220,14 @@ def test_files_as_people_have_them(tmp_path, name):
 @pytest.mark.parametrize(
     ("read", "text", "words"),
     [
-        (read_runs, RUN + "q1 Q0 a 3\n", "line 6: 4 columns, expected 6"),
-        (read_runs, RUN.replace("1.5", "high"), "line 2: score is 'high'"),
-        (read_runs, RUN.replace("1.5", "nan"), "line 2: score is missing"),
-        (read_runs, RUN + RUN[:19], "q1 b occurs more than once"),
+        (read_runs, RUN + "q1 Q0 a 3\n", "row 6: 4 columns, expected 6"),
+        (read_runs, RUN.replace("1.5", "high"), "row 2: score is 'high'"),
+        (read_runs, RUN.replace("1.5", "nan"), "row 2: score is missing"),
+        (read_runs, RUN + RUN[:19], "row 1: occurs more than once for its query: the document 'b'"),
         (read_runs, RUN + "q1 Q0 \xfc 9 0.1 mine\n", "line 6: the byte 0xfc is not UTF-8"),
         (read_runs, "", "empty"),
         (read_runs, "# nothing\n", "holds no line"),
-        (read_judgements, QRELS.replace("b 1", "b good"), "line 2: grade is 'good'"),
+        (read_judgements, QRELS.replace("b 1", "b good"), "row 2: grade is 'good'"),
     ],
 )
 def test_bad_files(tmp_path, read, text, words):

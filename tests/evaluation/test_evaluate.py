@@ -133,7 +133,7 @@ def test_bad_judgements(source, words):
 def test_bad_tables_of_runs(tmp_path):
     (tmp_path / "run.jsonl").write_text('{"qid": "q", "docno": "d", "score": 1}\n{"qid": "q",\n')
     refused("line 2: not valid JSON", read_runs, tmp_path / "run.jsonl")
-    refused("no 'score' and no 'rank'", read_runs, rows(SCORES, "points"))
+    refused("no 'score'.*numbers stand in points: columns", read_runs, rows(SCORES, "points"))
     refused("holds no score", read_runs, {"q": {"d": float("nan")}})
     refused("no run", read_runs, [])
     named = read_runs([rows(SCORES, "score"), rows(SCORES, "score")])
@@ -842,18 +842,6 @@ def test_any_mapping_is_a_mapping():
     found = evaluate(judged, runs, MappingProxyType({"m": ENOUGH}))
     assert found.runs == ("mine",) and found.metrics == ("m",)
     np.testing.assert_array_equal(found.values[0, 0], values_of(ENOUGH))
-
-
-def test_options_of_reading_are_applied_to_what_is_read_already():
-    judged, [run] = read_judgements(GRADED), read_runs({"mine": RANKED})
-    refused("duplicates='all'", read_judgements, judged, duplicates="all")
-    refused("duplicates='all'", read_runs, run, duplicates="all")
-    twice = dl.evaluation.Judgements(
-        pl.concat([judged.frame, judged.frame.with_columns(pl.col("grade").clip(3))])
-    )
-    assert read_judgements(twice, duplicates="last").frame["grade"].unique().to_list() == [3]
-    double = dl.evaluation.Run(pl.concat([run.frame, run.frame.with_columns(score=0.0)]), "mine")
-    assert read_runs(double, duplicates="first")[0].frame.equals(run.frame)
 
 
 @pytest.mark.parametrize(

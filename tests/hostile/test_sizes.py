@@ -107,14 +107,14 @@ def test_a_line_of_a_run_with_millions_of_columns_is_refused(tmp_path, separator
     for first in ("", "1 Q0 D1 1 2 a\n", "1\tQ0\tD1\t1\t2\ta\n"):
         path.write_text(first + separator.join(["x"] * WIDE) + "\n")
         line = 1 + bool(first)
-        refused(f"run.txt, line {line}: {WIDE} columns, expected 6: query Q0", read_runs, path)
+        refused(f"run.txt, row {line}: {WIDE} columns, expected 6: query Q0", read_runs, path)
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", " \t"])
 def test_a_line_of_blanks_takes_no_longer_than_others(tmp_path, blank):
     path = tmp_path / "run.txt"
     path.write_text("1 Q0 D1 1 2 a\n1 Q0 D2 1 2 a" + blank * WIDE + "b\n")
-    refused("line 2: 7 columns, expected 6", read_runs, path)
+    refused("row 2: 7 columns, expected 6", read_runs, path)
     path.write_text("1 Q0 D1 1 2 a" + blank * WIDE + "\n\n \n1 Q0 D2 1 1 a\n")
     [run] = read_runs(path)
     assert run.frame["document"].to_list() == ["D1", "D2"]

@@ -1,0 +1,317 @@
+"""Documents of queries with their grades or scores, from files, frames and dictionaries."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dcglearn.foundation.inputs import keys_once
+from dcglearn.foundation.sources import content
+from dcglearn.foundation.validation import (
+    InputError,
+    InputTypeError,
+    errors_in,
+    is_frame,
+    is_records,
+    listed,
+)
+from dcglearn.reading.columns import find, own_names, unused
+from dcglearn.reading.contract import JUDGED, RUN, Contract, Found, plain
+from dcglearn.reading.scale import COMMAS, NO_GRADE
+from dcglearn.reading.tables import Refusals, Table, table_of, table_of_bytes
+from dcglearn.reading.texts import text
+from dcglearn.reading.trec import ORDER, lines_of
+
+MISSING = (*NO_GRADE, "nan", "none")
+"""Words in place of a number that nobody knows, in lower case."""
+
+USUAL = {"q0", "iteration", "iter", "query", "querytext", "docid"}
+"""Plain names of columns that stand beside those that are read in TREC's files and PyTerrier."""
+
+
+@dataclass
+class OwnNames:
+    """The columns that a user names, by role.
+
+    Of names that are shared by judgements and runs, a table takes those that it has; `used` has
+    the roles of these.
+    """
+
+    names: Mapping[str, str]
+    is_shared: bool = False
+    used: set[str] = field(default_factory=set)
+
+    def find(self, columns: Sequence[str], contract: Contract) -> Found:
+        """Return the columns of a table by role."""
+        own = self.names
+        if self.is_shared:
+            has = {*map(plain, columns)}
+            own = {
+                role: name
+                for role, name in own.items()
+                if role in contract and (not name or {*map(plain, name.split(".."))} <= has)
+            }
+        self.used |= own.keys()
+        return find(columns, contract, own)
+
+    def check(self) -> None:
+        """Raise InputError for a shared name that no table has."""
+        for role in self.names.keys() - self.used:
+            name = self.names[role]
+            raise InputError(
+                f"columns={{{role!r}: {name!r}}} names no column of the judgements, and none of "
+                "the runs"
+            )
+
+
+def own_columns(columns: Any, *, is_shared: bool = False) -> OwnNames:
+    """Return the names that a user gives, which may be shared by judgements and runs."""
+    return columns if isinstance(columns, OwnNames) else OwnNames(own_names(columns), is_shared)
+
+
+def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
+    """Return the name of a file, and the table or the dictionary by query that it holds."""
+    judged = contract is JUDGED
+    name, data = content(path, "one judgement a line" if judged else "one document a line")
+    if data[:4] != b"PAR1":
+        _check_text(name, data)
+        table = lines_of(name, data, judged=judged)
+        if table is not None:
+            with errors_in(name):
+                found = own.find(table.frame.columns, contract)
+            return name, replace(table, frame=table.frame.select(*found))
+
+        # Python writes NaN, which JSON does not know
+        if data.lstrip()[:1] == b"{":
+            data = re.sub(rb'(?<!\\)(":\s*)NaN(?=\s*[,}])', rb"\1null", data)
+            value = _by_query(name, data)
+            if value is not None:
+                return name, value
+
+    # a query without ratings has a short line in Quepid's files
+    header = data.partition(b"\n")[0].decode(errors="replace")
+    is_quepid = judged and plain(header) == "querydocidrating"
+    return name, _by_role(table_of_bytes(name, data, short_lines=is_quepid), contract, own)
+
+
+def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Table:
+    """Return the documents in a frame, in records, or in a dictionary by query."""
+    if isinstance(value, Table):
+        return value
+    number = "grade" if contract is JUDGED else "score"
+    with errors_in(name):
+        if isinstance(value, Mapping):
+            frame = _of_dictionary(value, number)
+        elif is_frame(value) or is_records(value):
+            frame = table_of(value).frame
+        else:
+            raise InputTypeError(
+                f"found {value!r}; give a path, a data frame, or a dictionary "
+                f"{{query: {{document: {number}}}}}"
+            )
+    return _by_role(Table(frame, [(name, frame.height)]), contract, own)
+
+
+def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl.Series:
+    """Return the numbers of a column, null where they are missing."""
+    cells = table.frame[role]
+    if cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
+        return cells.cast(pl.Float64).fill_nan(None)
+    texts = text(cells)
+    values = texts.cast(pl.Float64, strict=False).fill_nan(None)
+    is_wrong = values.is_null() & ~texts.str.to_lowercase().is_in(MISSING)
+    refusals.add(is_wrong, f"{role} is", f"write a number such as 0.5; {remedy}{COMMAS}", texts)
+    return values
+
+
+def warn_of_twins(name: str, *queries: pl.Series) -> None:
+    """Warn of queries whose names differ in capitals or in Unicode's form alone."""
+    names = pl.concat([one.unique() for one in queries]).unique()
+    forms = names.str.normalize("NFKC").str.to_lowercase()
+    twins = names.filter(forms.is_duplicated()).sort()
+    if len(twins):
+        warnings.warn(
+            f"{name}: names of queries that differ in form alone count as different: "
+            f"{listed(twins)}",
+            stacklevel=2,
+        )
+
+
+def _check_text(name: str, data: bytes) -> None:
+    """Raise InputError for bytes that are not UTF-8, and for a mark where files were joined."""
+    problem = "begins with a byte order mark, as where files were joined; delete it"
+    mark = re.search(rb"(?m)^\xef\xbb\xbf", data) if b"\xef" in data else None
+    at = mark.start() if mark else -1
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        at = error.start
+        problem = f"the byte {data[at]:#x} is not UTF-8 text; save the file as UTF-8"
+    if at >= 0:
+        row = data.count(b"\n", 0, at) + 1
+        raise InputError(f"{name}, line {row}: {problem}")
+
+
+def _by_query(name: str, data: bytes) -> Mapping[str, Any] | None:
+    """Return the dictionary by query in a file of JSON, or None for lines of JSON.
+
+    Judgement lists of OpenSearch become one.
+    """
+    # a first line that is whole begins lines of JSON
+    first, _, rest = data.strip().partition(b"\n")
+    if rest:
+        with contextlib.suppress(ValueError, RecursionError):
+            json.loads(first)
+            return None
+    try:
+        value = json.loads(data, object_pairs_hook=keys_once)
+        if "judgmentRatings" in value:
+            return _of_opensearch(value["judgmentRatings"])
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        known = isinstance(error, InputError)
+        problem = error if known else f"not valid JSON, or a judgement list without {error}"
+        raise InputError(f"{name}: {problem}") from error
+    return value if any(isinstance(part, dict | list) for part in value.values()) else None
+
+
+def _of_opensearch(rated: Iterable[Any]) -> Mapping[str, Any]:
+    """Return the ratings of documents by query; those that could not be rated have none."""
+    ratings: dict[str, list[Any]] = {}
+    for query in rated:
+        its = ratings.setdefault(query["query"], [])
+        its += [(one["docId"], one["rating"]) for one in query["ratings"]]
+        its += [(one["docId"], None) for one in query.get("failures", [])]
+    return ratings
+
+
+def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
+    """Return a row for each document of a dictionary by query."""
+    rows = [
+        (str(query), None if document is None else str(document), value)
+        for query, part in queries.items()
+        for document, value in _documents(query, part, number)
+    ]
+    if not rows:
+        raise InputError("there is no document")
+
+    # numbers as they are, or else all as text
+    query, document, values = map(list, zip(*rows, strict=True))
+    cells: Any = [None if value is None else str(value) for value in values]
+    if not any(isinstance(value, str) for value in values):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            cells = pl.Series(np.array(values, np.float64), dtype=pl.Float64)
+    try:
+        return pl.DataFrame({"query": query, "document": document, number: cells})
+    except UnicodeEncodeError as error:  # half a surrogate pair
+        raise InputError(f"a query or a document is {error.object!r}; use plain text") from error
+
+
+def _documents(query: Any, part: Any, number: str) -> Iterable[tuple[Any, Any]]:
+    """Return the documents of a query with their numbers.
+
+    They are a dictionary, pairs, a frame or records. Names alone are relevant (grade 1), or ranked,
+    the best first.
+    """
+    if isinstance(part, Mapping):
+        return part.items()
+    judged = number == "grade"
+    if judged and isinstance(part, str | set | frozenset):
+        part = [part] if isinstance(part, str) else sorted(part, key=str)
+    if isinstance(part, np.ndarray):
+        part = part.tolist()
+
+    if isinstance(part, list | tuple):
+        if all(isinstance(one, list | tuple) and len(one) == 2 for one in part):
+            return part
+        if all(isinstance(one, str | int) for one in part):
+            return [(one, 1 if judged else -rank) for rank, one in enumerate(part, 1)]
+    if is_frame(part) or is_records(part):
+        frame, contract = table_of(part).frame, JUDGED if judged else RUN
+        found = find(frame.columns, {role: contract[role] for role in ("document", number)})
+        if number in found:
+            return frame.select(found["document"] + found[number]).rows()
+    raise InputError(
+        f"expected {{query: {{document: {number}}}}}; found {part!r} for the query {query!r}"
+    )
+
+
+def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
+    """Return the columns of a table by role, names as text; warn of those that are not used.
+
+    Several columns of grades are those of raters, each with rows of its own.
+    """
+    with errors_in(table.name):
+        found = _found(table.frame, contract, own)
+    others = [one for one in unused(table.frame.columns, found) if plain(one) not in USUAL]
+    if others:
+        warnings.warn(f"{table.name}: columns that are not used: {listed(others)}", stacklevel=2)
+
+    # a row for each rater; a query without documents has one of its own, which is left out
+    grades = found.get("grade", [])
+    if grades:
+        index = [found[role][0] for role in found if role != "grade"]
+        frame = table.frame.unpivot(grades, index=index, variable_name="\0", value_name="\0grade")
+        table = Table(frame, table.parts, np.tile(table.rows, len(grades)))
+        found["grade"] = ["\0grade"]
+        is_blank = frame.select(
+            pl.all_horizontal(pl.col(found["document"][0], "\0grade").is_null())
+        )
+        table = table.without(np.flatnonzero(is_blank.to_series()).tolist())
+
+    # names as text, and numbers as they are
+    refusals, columns = Refusals(table), {}
+    for role, its in found.items():
+        cells = table.frame[its[0]]
+        is_name = contract[role].kind == "label"
+        columns[role] = _names(role, cells, refusals) if is_name else cells
+    refusals.check()
+    return replace(table, frame=pl.DataFrame(columns))
+
+
+def _found(frame: pl.DataFrame, contract: Contract, own: OwnNames) -> Found:
+    """Return the columns of a table by role; without a number, say what it holds instead."""
+    names, judged = frame.columns, contract is JUDGED
+    if judged and {*map(plain, names)} >= {"corpusid", "score"}:  # as BEIR writes it
+        contract = {**JUDGED, "grade": replace(JUDGED["grade"], names="score")}
+    found = own.find(names, contract)
+    if {"grade", "score", "rank"} & found.keys():
+        return found
+
+    # what else it may be
+    role, other = ("grade", RUN) if judged else ("score", JUDGED)
+    rest = unused(names, found)
+    is_other = find(rest, {x: other[x] for x in other.keys() & {"score", "rank", "grade"}})
+    order = f"; if the files are exchanged: {ORDER}" if is_other else ""
+    numeric = [name for name in rest if _holds_numbers(frame[name])]
+    way = f"; numbers stand in {listed(numeric) or 'no other column'}"
+    if numeric:
+        way += f": columns={{{role!r}: {numeric[-1]!r}}} takes one"
+        way += ", first..last several raters'" if judged else ""
+    raise InputError(f"no {role!r} ({contract[role].names}){order}{way}")
+
+
+def _holds_numbers(column: pl.Series) -> bool:
+    """Return whether all cells that are not missing are numbers, and there are any."""
+    cells = text(column)
+    known = cells.filter(~cells.str.to_lowercase().is_in(MISSING))
+    return len(known) > 0 and not known.cast(pl.Float64, strict=False).has_nulls()
+
+
+def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
+    """Return names as text, which every row has."""
+    texts = text(cells)
+    refusals.add(texts == "", f"{role} is missing")
+    if texts.str.contains(r"^[\[{]|[\n\r]").any():
+        has_lines = texts.str.contains(r"[\n\r]")
+        refusals.add(has_lines, f"{role} holds a line end:", "is a quotation mark missing?", texts)
+        is_list = texts.str.contains(r"^(\[(\]|[\[\{\"0-9-])|\{[\}\"])")
+        refusals.add(is_list, f"{role} is", "use text or an integer", texts)
+    return texts
