@@ -197,7 +197,7 @@ def graded(metric: ListUtility, grades: Integers, unjudged: str | float) -> Inte
 
 
 def _tables(
-    offsets: Integers, values: Any, filler: float = np.nan, least_width: int = 1
+    offsets: Integers, values: Any, filler: float = np.nan
 ) -> Iterator[tuple[Integers, slice | Integers, slice | Flags, Any]]:
     """Yield queries of similar size with their values, a row each, `filler` behind the last.
 
@@ -205,8 +205,8 @@ def _tables(
     goes back by ``flat[at] = table[present].ravel()``.
     """
     sizes = np.diff(offsets)
-    for queries in similar_sizes(np.maximum(sizes, least_width * (sizes > 0))):
-        shape = len(queries), max(int(sizes[queries].max()), least_width)
+    for queries in similar_sizes(sizes):
+        shape = len(queries), int(sizes[queries].max())
         together = slice(offsets[queries[0]], offsets[queries[-1] + 1])
         if sizes[queries].min() == shape[1] and values[together].size == shape[0] * shape[1]:
             yield queries, together, slice(None), values[together].reshape(shape)
@@ -279,28 +279,50 @@ def ideals(
     positions for which there is no other.
     """
     found = [np.zeros(len(offsets) - 1) for _ in metrics]
+    fillers = [gain_of_unjudged(metric, unjudged) if filled else 0.0 for metric in metrics]
     depth = max((metric.depth for metric in metrics), default=1)
-    filled = filled and any(gain_of_unjudged(metric, unjudged) > 0 for metric in metrics)
     narrow = np.int32 if grades.dtype.kind == "i" and grades.max(initial=0) < 2**31 else np.float64
-    for queries, _, _, table in _tables(offsets, grades, EMPTY, depth if filled else 1):
+    for queries, _, _, table in _tables(offsets, grades, EMPTY):
         # the best grades, which are best for all gains that rise with the grade
         falling = -table.astype(narrow)
         if table.shape[1] > depth:
             falling.partition(depth - 1, axis=1)
         by_grade = -np.sort(falling[:, :depth], axis=1)
 
-        for values, metric in zip(found, metrics, strict=True):
+        for values, metric, filler in zip(found, metrics, fillers, strict=True):
             rises = unjudged == "worst" and (np.diff(metric.gains) >= 0).all()
             own = by_grade if rises and metric.discounts.min() >= 0 else table
-            if filled and gain_of_unjudged(metric, unjudged) > 0:
-                fills = (own == EMPTY) & (np.arange(own.shape[1]) < metric.depth)
-                own = np.where(fills, UNKNOWN, own)
             if isinstance(metric, DCG):
                 gains = gains_of(metric, own, unjudged)
-                values[queries] = largest_sums(gains, metric.discounts)
+                free = np.maximum(metric.depth - np.diff(offsets)[queries], 0) * (filler > 0)
+                values[queries] = _filled_sums(gains, metric.discounts, free, filler)
             else:
-                values[queries] = metric.ideal(graded(metric, own, unjudged))
+                worst = np.zeros((len(own), metric.depth * (filler > 0)), dtype=int)
+                documents = np.hstack([graded(metric, own, unjudged), worst])
+                values[queries] = metric.ideal(documents)
     return found
+
+
+def _filled_sums(gains: Floats, discounts: Floats, free: Integers, filler: float) -> Floats:
+    """Return the largest sums where so many positions are free for the gain `filler`, shape (n,).
+
+    What gains less stands below these.
+    """
+    if not free.any():
+        return largest_sums(gains, discounts)
+
+    # free positions are behind all that gains as much
+    depth, falls = len(discounts), -np.sort(np.minimum(-discounts, 0.0))
+    best = -np.sort(-np.maximum(gains, 0.0), axis=1)
+    is_less = best < filler
+    first = (~is_less).sum(axis=1)
+    upto = np.append(0.0, np.cumsum(falls))[np.minimum([first, first + free], depth)]
+
+    # documents before and behind them; harm stands at negative discounts
+    rank = np.arange(best.shape[1]) + free[:, None] * is_less
+    before_or_behind = best * np.append(falls, 0.0)[np.minimum(rank, depth)]
+    total = before_or_behind.sum(axis=1) + filler * (upto[1] - upto[0])
+    return total + largest_sums(np.minimum(gains, 0.0), discounts)
 
 
 def values_by_query(

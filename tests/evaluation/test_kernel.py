@@ -83,12 +83,12 @@ def test_the_value_of_ties_is_the_mean_over_all_orders_of_the_tied(case, unjudge
         assert values[q] == pytest.approx(expected, abs=1e-12)
 
 
-@given(queries(), st.booleans())
+@given(queries(), st.sampled_from(["", "worst", 0.3]))
 def test_the_ideal_is_the_best_of_all_rankings(case, filled):
     offsets, _, grades, dcg = case
     grades = np.maximum(grades, 0)
-    filler = max(dcg.gains[0], 0.0) if filled else 0.0
-    (found,) = ideals([dcg], offsets, grades, filled=filled)
+    filler = max({"": 0.0, "worst": dcg.gains[0]}.get(filled, 0.3), 0.0)
+    (found,) = ideals([dcg], offsets, grades, filled or "worst", filled=bool(filled))
     for q, rows in enumerate(rows_of(offsets)):
         gains = [*dcg.gains[grades[rows]]]
         gains += [filler] * max(dcg.depth - len(gains), 0) * bool(gains)
