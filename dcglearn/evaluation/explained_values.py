@@ -108,18 +108,19 @@ def explain_values(
     # our values
     judged, systems = read_both(judgements, runs)
     evaluation = evaluate(judged, systems, metric)
-    name, own = next(iter(as_metrics(metric, judged, systems).items()))
-    if evaluation.values.shape[:2] != (1, 1) or not isinstance(own, DCG):
-        names = listed([*evaluation.runs, *evaluation.metrics])
+    metrics = as_metrics(metric, judged, systems)
+    (name, own), *others = metrics.items()
+    if others or systems[1:] or not isinstance(own, DCG):
+        names = listed([*evaluation.runs, *metrics])
         raise InputError(f"values are explained for one run and one DCG, not for {names}")
 
-    # theirs, of the queries that have one, and which agree with them
+    # theirs, of the queries that have one
     from dcglearn.evaluation.other_values import read_values
 
     found, notes = (values, []) if function else read_values(values, evaluation)
-    queries = [query for query in evaluation.queries if query in found]
+    queries, there = [*found], np.array([*found.values()])
     rows = np.isin(evaluation.queries, queries)
-    there = np.array([found[query] for query in queries])
+    ours = np.nan_to_num(evaluation.values[0, 0, rows])
 
     # to half a unit of their last digit, but no closer than 1e-4
     digits = max(len(f"{value:.4f}".rstrip("0").partition(".")[2]) for value in there)
@@ -129,9 +130,8 @@ def explain_values(
         return np.isclose(here, there, rtol=0, atol=close, equal_nan=True)
 
     # definitions that most values agree with, and of these those with the fewest changes
-    ours = np.nan_to_num(evaluation.values[0, 0, rows])
-    nearest: dict[str, Floats] = {}
     best = n_ours, _ = int(agrees(ours).sum()), 0
+    nearest: dict[str, Floats] = {}
     if n_ours < len(queries):
         for definition, changes, here in defined_values(judged, systems[0], own, len(queries)):
             fit = int(agrees(here[rows]).sum()), -len(changes)
@@ -153,8 +153,8 @@ def explain_values(
     table = []
     for words, here in {f"{name} as it is": ours, **nearest}.items():
         q = int(np.nan_to_num(abs(here - there)).argmax())
-        values = {"query": queries[q], "there": there[q], "here": here[q]}
-        table.append({"convention": words, "agreeing": int(agrees(here).sum()), **values})
+        furthest = {"query": queries[q], "there": there[q], "here": here[q]}
+        table.append({"convention": words, "agreeing": int(agrees(here).sum()), **furthest})
     return ExplainedValues(
         n=len(queries),
         n_agreeing=n_ours,
@@ -171,8 +171,9 @@ def _short_lists(
     function: Callable[..., Any], metric: Any
 ) -> tuple[dict[str, float], Fields, Fields]:
     """Return a function's values of short lists, with their judgements and rankings."""
-    names = [*inspect.signature(function).parameters]
     depth = metric_or_name(metric).depth or LONGEST
+    names = {*inspect.signature(function).parameters}
+    n_positional = len(names - {"judged"})
     values, judged, ranked = {}, {}, {}
 
     # lists of all lengths to beyond the cut-off, and judged documents that they lack
@@ -180,15 +181,13 @@ def _short_lists(
     for i in range(N_LISTS):
         grades = rng.integers(0, 4, 1 + i % (depth + 3)).tolist()
         every = [*grades, 3, 1] if "judged" in names else grades
-        texts = [" ".join(map(str, part)) for part in (grades, every)]
-        name = " of ".join(dict.fromkeys(texts))
+        name = " of ".join(dict.fromkeys(" ".join(map(str, part)) for part in (grades, every)))
         judged[name] = {f"{place:04}": grade for place, grade in enumerate(every)}
         ranked[name] = [*judged[name]][: len(grades)]
 
         # the function's own arguments
         given = {"judged": [*every]} if "judged" in names else {}
-        positional = [[*grades], depth][: len({*names} - {"judged"})]
         values[name] = np.nan
         with contextlib.suppress(ZeroDivisionError), np.errstate(all="ignore"):
-            values[name] = float(function(*positional, **given))
-    return values, judged, {"function": ranked}
+            values[name] = float(function(*[[*grades], depth][:n_positional], **given))
+    return dict(sorted(values.items())), judged, {"function": ranked}

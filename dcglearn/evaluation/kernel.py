@@ -155,7 +155,7 @@ class Lists:
         return ideals([metric], own.offsets, own.grades, rule)[0]
 
     def sums(self, gains: Floats, discounts: Floats) -> Floats:
-        """Return the sums of gains times discounts, shape (Q,)."""
+        """Return sums of gains times discounts, (K,) or C columns of them, shape (Q,) or (Q, C)."""
         # documents of equal scores share their gains
         if self.ties == "average" and self.same.any():
             first = np.flatnonzero(~self.same)
@@ -163,7 +163,7 @@ class Lists:
             gains = np.repeat(np.add.reduceat(gains, first) / sizes, sizes)
 
         # add up the positions that count
-        values = np.zeros(len(self.offsets) - 1)
+        values = np.zeros((len(self.offsets) - 1, *discounts.shape[1:]))
         for queries, _, _, table in _tables(self.offsets, gains, 0.0):
             width = min(table.shape[1], len(discounts))
             values[queries] = table[:, :width] @ discounts[:width]
