@@ -45,8 +45,8 @@ NO_GRADE = ("", "u", ".", "-", "null", "na", "n/a", "#n/a")
 
 
 def _key(name: Any) -> str:
-    """Return the name of a grade in lower case; 1, 1.0 and 01 are one name."""
-    word = str(name).strip(BLANK).lower()
+    """Return the name of a grade in lower case without quotes; 1, 1.0 and 01 are one name."""
+    word = QUOTED.sub(r"\2", str(name).strip(BLANK)).strip(BLANK).lower()
     return f"{float(word):.15g}" if NUMBER.fullmatch(word) else word
 
 
@@ -65,66 +65,54 @@ class Scale:
     def of(cls, names: Any, n_grades: int | None, column: pl.Series | None = None) -> Scale:
         """Return the scale that the user gives, or that a column states."""
         stated = None if column is None else _stated(column)
-        given = None if names is None else names_in(names)
-        told = given if stated is None else stated
-        if told is None:
-            return cls(None, None if n_grades is None else scale_size(n_grades, 0))
+        told = [stated, None if names is None else names_in(names), n_grades]
+        lists = [[str(name).strip() for name in one] for one in told if isinstance(one, list)]
+        sizes = [one for one in told if not (one is None or isinstance(one, list))]
+        sizes += map(len, lists)
 
-        # names, or a number of grades
-        names = () if isinstance(told, int) else tuple(str(name).strip() for name in told)
-        size = told if isinstance(told, int) else len(names)
-        scale_size(size, 0, "the number of grades in scale")
-
-        # each grade has its own name, and nothing contradicts a column
-        if stated is not None and (n_grades not in (None, size) or given not in (None, stated)):
+        # each grade has its own name, and all say the same
+        for size in sizes:
+            scale_size(size, 0, "the number of grades")
+        alike = len({*sizes}) <= 1 and all(one == lists[0] for one in lists)
+        if not alike or any(len({*map(_key, one)}) < len(one) for one in lists):
             raise InputError(
-                f"the column scale says {stated}: leave scale= and n_grades= out, or the "
-                "column, by columns={'scale': ''}"
+                f"scale={names} must name each grade once, worst first, and n_grades={n_grades} "
+                f"and the column scale ({stated}) say the same; columns={{'scale': ''}} ignores it"
             )
-        if len({*map(_key, names)}) < len(names) or n_grades not in (None, size):
-            raise InputError(
-                f"scale={list(names)} must name each grade once, worst first; n_grades={n_grades}"
-            )
-        return cls(names or None, size, stated is not None)
+        named = tuple(lists[0]) or None if lists else None
+        return cls(named, sizes[0] if sizes else None, stated is not None)
 
     @property
     def top(self) -> int:
         """The largest grade that can be."""
         return (self.n_grades or MAX_GRADES) - 1
 
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether grades may be written as numbers from 0."""
+        return self.names is None or self.stated
+
     def codes(self, cells: pl.Series) -> NDArray[np.int8]:
         """Return the grade of each cell, -1 where it is unknown, `BAD` where it is none."""
         if not (cells.dtype.is_integer() or cells.dtype == pl.String):
             cells = text(cells)
 
-        # whole numbers at once, each other text once
+        # whole numbers at once
         codes = pl.repeat(None, len(cells), dtype=pl.Int8, eager=True)
-        if self.names is None or self.stated:
+        if self.takes_numbers:
             numbers = cells.cast(pl.Int16, strict=False)
-            is_grade = numbers.is_between(EMPTY, self.top)
-            codes = numbers.set(~is_grade, None).cast(pl.Int8)
+            codes = numbers.set(~numbers.is_between(EMPTY, self.top), None).cast(pl.Int8)
+
+        # each other text once
         others = codes.is_null()
         if others.any():
-            by_name = by_text(text(cells.filter(others)), self.code)
+            end = self.top + 1 if self.takes_numbers else 0
+            words = {str(number): number for number in range(EMPTY, end)}
+            words |= dict.fromkeys(NO_GRADE, UNKNOWN)
+            words |= {_key(name): grade for grade, name in enumerate(self.names or ())}
+            by_name = by_text(text(cells.filter(others)), lambda cell: words.get(_key(cell), BAD))
             codes = codes.scatter(others.arg_true(), by_name)
         return codes.to_numpy()
-
-    def code(self, cell: str) -> int:
-        """Return the grade of a text, -1 where it is unknown, `BAD` where it is none."""
-        word = QUOTED.sub(r"\2", cell.strip(BLANK)).strip(BLANK).lower()
-        grades = {_key(name): grade for grade, name in enumerate(self.names or ())}
-        if _key(word) in grades:
-            return grades[_key(word)]
-        if word in NO_GRADE:
-            return UNKNOWN
-
-        # a whole number, of a scale that names no grades, or that the log states
-        if not re.fullmatch(r"[+-]?[0-9]{1,9}(\.0*)?", word):
-            return BAD
-        number = int(float(word))
-        if self.names is not None and not self.stated and number >= 0:
-            return BAD
-        return number if EMPTY <= number <= self.top else BAD
 
     def problem(self, cell: str) -> str:
         """Return what a text is that is no grade, and what to do."""
@@ -132,24 +120,24 @@ class Scale:
         if re.search("[{}]|[\"']:", word):
             return "objects; see the recipe 'Documents as objects'"
 
-        # of a scale of names, no number is a grade
+        # a name, or a number, that is not on the scale
         if self.names is not None:
-            return (
+            problem = (
                 f"{word!r}, not a grade of the scale {self.names}; separate names by commas or |; "
-                f"scale= takes all names; {COMMAS}"
+                "scale= takes all names"
             )
-
-        # numbers that are no grades, or several in one
-        if re.fullmatch(r"[+-]?[0-9]+(\.0*)?", word):
-            return f"the grade {word}, outside 0..{self.top}; write grades apart, or give scale="
-        if re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+(e[+-]?[0-9]+)?", word.lower()):
-            return f"the grade {word}, no whole number; see the recipe 'Fractions'; {COMMAS}"
-        if re.search("[0-9][, ]+[0-9]", word):
-            return f"the grade {word!r}; separate grades by blanks or |; {COMMAS}"
-        return (
-            f"the grade {word!r}; scale= takes the names of all grades, worst first; for names of "
-            "documents see the recipe 'Documents judged elsewhere'"
-        )
+        elif re.fullmatch("[+-]?[0-9.,]+(e[+-]?[0-9]+)?", word.lower()):
+            problem = (
+                f"the grade {word}, outside 0..{self.top} or no whole number; write grades apart, "
+                "or give scale=; see the recipe 'Fractions'"
+            )
+        else:
+            problem = (
+                f"the grade {word!r}; separate grades by blanks or |; scale= takes the names of "
+                "all grades, worst first; for names of documents see the recipe 'Documents judged "
+                "elsewhere'"
+            )
+        return f"{problem}; {COMMAS}"
 
 
 def _stated(column: pl.Series) -> int | list[Any] | None:
@@ -164,7 +152,7 @@ def _stated(column: pl.Series) -> int | list[Any] | None:
     except ValueError:
         value = [name.strip(BLANK + "\"'") for name in names_in(texts[0].strip("[]"))]
 
-    if len(texts) > 1 or not isinstance(value, int | list) or isinstance(value, bool):
+    if len(texts) > 1 or type(value) not in (int, list):
         raise InputError(
             f"the column scale holds {texts[:2]}; give one scale on every row, the names of the "
             "grades, worst first, or their number; columns={'scale': ''} ignores it"
@@ -182,14 +170,16 @@ def grades_of(
 ) -> Grades:
     """Return lists of grades, shape (n, K), -2 below the end of each; note the bad rows."""
     column = columns[0] if len(columns) == 1 else _texts_of_positions(columns, refusals)
-    mark, own = _separator(column), scale.names or ()
+    mark, own = "" if column.dtype.is_nested() else separator(text(column), "|,"), scale.names or ()
 
-    # the length of each list, and its grades
-    sizes, parts = [], []
+    # the length of each list, its grades, and words that are none
+    sizes, parts, words = [], [], []
     for start in range(0, len(column), BLOCK):
         lists = as_lists(column[start : start + BLOCK], mark, own)
         sizes.append(lists.list.len().fill_null(0).cast(pl.Int64).to_numpy())
-        parts.append(scale.codes(_cells(lists)))
+        cells = lists.filter(lists.list.len() > 0).explode()
+        parts.append(scale.codes(cells))
+        words.append(text(cells.filter(parts[-1] == BAD)))
     size, codes = np.concatenate(sizes), np.concatenate(parts)
 
     # a row a list
@@ -198,14 +188,12 @@ def grades_of(
     missing = columns[0].is_null() if may_be_empty else size == 0
     refusals.add(missing, f"{role} is missing or empty", "leave the row out (drop_nulls)")
 
-    # what is no grade, with the names that occur
-    bad = codes == BAD
-    if bad.any():
-        words = text(_cells(as_lists(column, mark, own)))
-        names = words.unique().sort()
-        seen = f" (seen: {', '.join(names)})" if len(names) <= 10 else ""
-        problem = scale.problem(words[int(bad.argmax())])
-        refusals.add((grades == BAD).any(axis=1), f"{role} holds {problem}{seen}", see="grades")
+    # what is no grade, with all that are none if they are few
+    bad = pl.concat(words).unique(maintain_order=True)
+    if len(bad):
+        seen = f" (seen: {', '.join(bad.sort())})" if len(bad) <= 10 else ""
+        problem = f"{role} holds {scale.problem(bad[0])}{seen}"
+        refusals.add((grades == BAD).any(axis=1), problem, see="grades")
     return grades
 
 
@@ -221,17 +209,9 @@ def _texts_of_positions(columns: list[pl.Series], refusals: Refusals) -> pl.Seri
     return texts
 
 
-def _cells(lists: pl.Series) -> pl.Series:
-    """Return the entries of all lists, one after the other."""
-    return lists.filter(lists.list.len() > 0).explode()
-
-
-def _separator(column: pl.Series) -> str:
-    """Return what separates the grades in a column of texts; it has one separator."""
-    if isinstance(column.dtype, pl.List | pl.Array):
-        return ""
-    texts = text(column)
-    return next((mark for mark in "|," if texts.str.contains(mark, literal=True).any()), " ")
+def separator(texts: pl.Series, marks: str) -> str:
+    """Return the first of some marks that occurs in texts, or else a blank."""
+    return next((mark for mark in marks if texts.str.contains(mark, literal=True).any()), " ")
 
 
 def as_lists(column: pl.Series, mark: str, names: Sequence[str] = ()) -> pl.Series:
@@ -287,25 +267,18 @@ def stray_grade(counts: Integers) -> tuple[int, str, str] | None:
     `counts` has how often each grade from 0 occurs. The top one is stray if it stands apart and
     is rare, and a code, such as 99, if it is far above all others, or one of many.
     """
-    levels = np.flatnonzero(counts)
-    top, below = int(levels.max(initial=0)), int(levels[:-1].max(initial=0))
+    levels = np.flatnonzero(counts).tolist()
+    below, top = [0, 0, *levels][-2:]
+    is_rare = top - below > 1 and counts[top] <= 0.005 * counts.sum()
     is_far = top >= 8 and (top > 2 * below + 1 or top >= 20)
-    if not (is_rare(counts) or is_far):
+    if not (is_rare or is_far):
         return None
     return (
         top,
         f"the grade {top} ({counts[top]:,} of {counts.sum():,}) is far from a scale of few levels",
-        f"write -1 where it means no grade; scale={levels.tolist()} if these are the grades; for "
+        f"write -1 where it means no grade; scale={levels} if these are the grades; for "
         "numbers of documents see the recipe 'Documents judged elsewhere'; "
         f"n_grades={top + 1} insists on it",
-    )
-
-
-def is_rare(counts: Integers) -> bool:
-    """Return whether the top grade stands apart from the others, and few documents have it."""
-    levels = np.flatnonzero(counts)
-    return len(levels) > 1 and bool(
-        levels[-1] - levels[-2] > 1 and counts[levels[-1]] <= 0.005 * counts.sum()
     )
 
 

@@ -142,13 +142,12 @@ def with_grades(
     """
     table, judged = table_of(log), read_judgements(judgements)
     query, lists = _lists_of_documents(table, own_names(columns))
-    frame, refusals = table.frame.with_row_index(ROW), Refusals(table)
+    frame = table.frame.with_row_index(ROW)
 
     # a row a document with its grade; null is a place without a result
     grades = judged.frame.select("query", "document", text(judged.frame["grade"]))
     queries = frame.select(ROW, query=text(frame[query]))
-    docs = {role: lists_of_names(role, frame[name], refusals) for role, name in lists.items()}
-    refusals.check()
+    docs = {role: lists_of_names(frame[name]) for role, name in lists.items()}
     parts = [queries.with_columns(list=pl.lit(role), document=its) for role, its in docs.items()]
     documents = pl.concat(parts).explode("document")
     documents = documents.join(grades, on=["query", "document"], how="left", maintain_order="left")

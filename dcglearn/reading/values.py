@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError, errors_in
 from dcglearn.reading.columns import find
 from dcglearn.reading.contract import Contract, Found
-from dcglearn.reading.scale import Scale, check_levels, grades_of
+from dcglearn.reading.scale import Scale, check_levels, grades_of, separator
 from dcglearn.reading.tables import Refusals, Table
 from dcglearn.reading.texts import BLANK, MISSING, by_text, text
 
@@ -173,11 +173,11 @@ def documents(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] 
     if (texts == "").all():
         return None
     refusals.add(texts == "", f"{role} is missing", "every row has them, or no row")
-    names = lists_of_names(role, column, refusals).list.eval(pl.element().fill_null(""))
+    names = lists_of_names(column).list.eval(pl.element().fill_null(""))
     return names.list.join("\t").fill_null("").to_numpy()
 
 
-def lists_of_names(role: str, column: pl.Series, refusals: Refusals) -> pl.Series:
+def lists_of_names(column: pl.Series) -> pl.Series:
     """Return lists of names: JSON, or text separated by tabs, ``|``, commas or blanks.
 
     A blank name is null, a place without a result.
@@ -185,19 +185,12 @@ def lists_of_names(role: str, column: pl.Series, refusals: Refusals) -> pl.Serie
     if not isinstance(column.dtype, pl.List):
         texts = text(column)
         is_json = texts.str.starts_with("[")
-
-        # lists of JSON in some rows are lists in all
-        if is_json.any():
-            problem = f"{role} is a text, and a list in other rows:"
-            remedy = f"write a list; columns={{{role!r}: ''}} leaves the column out"
-            refusals.add(~is_json, problem, remedy, texts)
-            try:
-                column = texts.set(~is_json, None).str.json_decode(pl.List(pl.String))
-            except pl.exceptions.PolarsError as error:
-                raise InputError(f"{role} holds what is no list of names ({error})") from error
-        else:
-            mark = next((x for x in "\t|," if texts.str.contains(x, literal=True).any()), " ")
-            column = texts.str.split(mark)
+        try:
+            decoded = texts.set(~is_json, None).str.json_decode(pl.List(pl.String))
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"{column.name} holds what is no list of names ({error})") from error
+        others = texts.set(is_json, None)
+        column = others.str.split(separator(others, "\t|,")).zip_with(~is_json, decoded)
     return column.list.eval(pl.element().cast(pl.String).str.strip_chars(BLANK).replace("", None))
 
 
