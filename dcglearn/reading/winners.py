@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +33,10 @@ WORDS |= {"left": LEFT, "first": LEFT, "right": RIGHT, "second": RIGHT}
 
 FEW_WORDS = 50
 """More distinct words than this are not counted one by one."""
+
+
+NAMED = "the system of that name"
+"""What a winner means that is the name of a system of its row."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,14 @@ def words_of_numbers(texts: pl.Series, middle: float) -> dict[str, str]:
 
     The strength of a preference is the distance from the middle.
     """
-    words = {}
-    for word in texts.unique():
-        with contextlib.suppress(ValueError):
-            distance = float(word) - middle
-            side = "b" if distance > 0 else "a"
-            words[word] = f"{side}:{abs(distance):g}" if distance else "tie"
-    return words
+    numbers = texts.unique().cast(pl.Float64, strict=False) - middle
+    distances = zip(texts.unique(), numbers, strict=True)
+    sides = {-1.0: "a", 0.0: "tie", 1.0: "b"}
+    return {
+        word: f"{sides[float(np.sign(distance))]}:{abs(distance) or 1:g}"
+        for word, distance in distances
+        if distance is not None
+    }
 
 
 def winners_of(
@@ -106,54 +110,45 @@ def winners_of(
     texts = text(column).str.replace(r"^(-?[0-9]+)\.0+$", "${1}")
     own = own_words(words_of_numbers(texts, given) if isinstance(given, int | float) else given)
     known = {word: (code, 1.0) for word, code in WORDS.items()} | own
+    code_of, strength_of = ({word: its[i] for word, its in known.items()} for i in (0, 1))
     lower = texts.str.to_lowercase()
-    code_of = {word: code for word, (code, _) in known.items()}
-    codes = lower.replace_strict(code_of, default=BAD, return_dtype=pl.Int8).to_numpy()
+    codes = lower.replace_strict(code_of, default=BAD, return_dtype=pl.Int8)
 
     # names of the systems of a row
-    by_name = np.zeros(len(codes), bool)
+    by_name = pl.repeat(False, len(texts), eager=True)
     if len(systems) == 2:
-        is_a, is_b = ((text(system) == texts).to_numpy() for system in systems)
-        by_name = (is_a != is_b) & ~lower.is_in([*own, ""]).to_numpy()
-        codes = np.where(by_name, np.where(is_a, A, B), codes).astype(np.int8)
+        is_a, is_b = (text(system) == texts for system in systems)
+        by_name = (is_a != is_b) & ~lower.is_in([*own, ""])
+        codes = codes.zip_with(~by_name, is_b.cast(pl.Int8))
 
     # words without a meaning
-    missing = (texts == "").to_numpy() & (codes == BAD)
+    is_blank, unknown = texts == "", codes == BAD
     remedy = "winner_words={'': 'open'} takes such rows for open questions"
-    refusals.add(missing, "winner is missing", remedy, see="winners")
-    unknown = (codes == BAD) & ~missing
-    if unknown.any():
-        remedy = _remedy(texts.filter(pl.Series(unknown)).value_counts(sort=True).head(12).rows())
-        refusals.add(unknown, "winner is", remedy, texts, see="winners")
-
-    # strengths of words
-    strengths = {word: amount for word, (_, amount) in own.items()}
-    strength = None
-    if set(strengths.values()) - {1.0}:
-        strength = lower.replace_strict(strengths, default=1.0).to_numpy()
-
-    # what the commonest words were taken for
-    in_columns = f"the system of that name in {' or '.join(repr(one.name) for one in systems)}"
-    rows = pl.DataFrame({"by_name": by_name, "word": texts})
-    counts = rows.group_by(pl.all(), maintain_order=True).len()
-    counts = counts.sort("by_name", "len", descending=[False, True], maintain_order=True)
-    words = {}
-    for named, word, n in counts.head(FEW_WORDS).iter_rows():
-        code, amount = known.get(word.lower(), (BAD, 1.0))
-        if named or code != BAD:
-            meaning = f"{MEANINGS[code]}:{amount:g}".removesuffix(":1") if not named else in_columns
-            words[word] = (meaning, n)
-    return Winners(codes, strength, words, by_name)
-
-
-def _remedy(counts: list[tuple[str, int]]) -> str:
-    """Return the option that says what unknown words mean, which are given with their counts."""
+    refusals.add(unknown & is_blank, "winner is missing", remedy, see="winners")
+    counts = texts.filter(unknown & ~is_blank).value_counts(sort=True).head(12).rows()
     meanings = ", ".join(f"{word!r}: '?'" for word, _ in counts)
     seen = ", ".join(f"{n:,} {word!r}" for word, n in counts)
-    remedy = f"winner_words={{{meanings}}} says what each word means, a, b or tie (seen: {seen})"
-    if all(word.lstrip("+-").replace(".", "", 1).isdecimal() for word, _ in counts):
-        return f"{remedy}; numbers of a scale: convert --middle, or the recipe 'Likert numbers'"
-    return f"{remedy}; names of systems are looked up in the columns system_a and system_b"
+    remedy = (
+        f"winner_words={{{meanings}}} says what each word means, a, b or tie (seen: {seen}); "
+        "numbers of a scale: convert --middle, or the recipe 'Likert numbers'; names of systems "
+        "are looked up in the columns system_a and system_b"
+    )
+    refusals.add(unknown & ~is_blank, "winner is", remedy, texts, see="winners")
+
+    # what the commonest words were taken for
+    cells = texts.set(by_name, NAMED).to_frame("word").group_by("word", maintain_order=True).len()
+    cells = cells.sort("len", descending=True, maintain_order=True).head(FEW_WORDS)
+    taken = {
+        word: f"{MEANINGS[known[word][0]]}:{known[word][1]:g}".removesuffix(":1") for word in known
+    }
+    taken[NAMED] = NAMED
+    words = {word: (taken[word.lower()], n) for word, n in cells.rows() if word.lower() in taken}
+
+    # strengths of words
+    strength = None
+    if {*strength_of.values()} != {1.0}:
+        strength = lower.replace_strict(strength_of, default=1.0).to_numpy()
+    return Winners(codes.to_numpy(), strength, words, by_name.to_numpy())
 
 
 def refuse_named_sides(
@@ -164,20 +159,16 @@ def refuse_named_sides(
     A sheet may say in two columns which system stood left and right, and name one as the winner;
     its systems may be called A and B.
     """
-    # which columns hold the winner, and where
-    texts = text(winner)
-    decided = texts != ""
-    cells = {name: text(frame[name]) for name in others}
-    is_winner = {name: texts == column for name, column in cells.items()}
-    named = [name for name, is_it in is_winner.items() if (is_it & decided).sum() > 0]
+    texts, read = text(winner), pl.Series(codes)
+    undecided = (texts == "") | read.is_in([TIE, OPEN])
+    holds = {name: (text(frame[name]) == texts) & (texts != "") for name in others}
+    named = [name for name, is_it in holds.items() if is_it.any()]
 
     # two that hold it in turn, and mean other lists than were read
-    is_tie = pl.Series(np.isin(codes, (TIE, OPEN)))
     for first, second in combinations(named, 2):
-        either = is_winner[first] != is_winner[second]
-        by_column = np.where(is_winner[first].to_numpy(), A, B)
-        same = (by_column == codes) | ~either.to_numpy()
-        if (either | is_tie | ~decided).all() and not same.all():
+        either = holds[first] != holds[second]
+        other = either & (read != holds[second].cast(pl.Int8))
+        if (either | undecided).all() and other.any():
             raise InputError(
                 f"the columns {first!r} and {second!r} hold what winners are "
                 f"({texts.filter(either)[0]!r}): columns={{'system_a': {first!r}, 'system_b': "
