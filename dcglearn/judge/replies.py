@@ -14,7 +14,7 @@ from dcglearn.reading.columns import find
 from dcglearn.reading.contract import JUDGEMENT, Role
 from dcglearn.reading.tables import table_of
 from dcglearn.reading.texts import text
-from dcglearn.reading.winners import MEANINGS, WORDS, own_words
+from dcglearn.reading.winners import own_words
 
 REPLY = {
     "custom_id": Role("text", "custom_id key", required=True),
@@ -38,8 +38,8 @@ def read_replies(
     if not beside.exists():
         raise InputError(f"{beside} does not exist: `dcglearn ask` writes it beside {prompts}")
     pairs = {pair.pop("id", ""): pair for pair in table_of(beside).frame.to_dicts()}
-    codes = {word: WORDS[word] for word in ("a", "b", "tie")}
-    codes |= {word: code for word, (code, _) in own_words(winner_words).items()}
+    meanings = {word: word for word in ("a", "b", "tie")}
+    meanings |= {word: side.split(":")[0] for word, side in own_words(winner_words).items()}
     names = {*JUDGEMENT["winner"].names.split(), "answer"}
 
     # the verdict of every reply, on the pair whose order it saw
@@ -62,14 +62,14 @@ def read_replies(
         said = _leaf(answer, "text", "content")
         if isinstance(answer, Mapping) and names & answer.keys():
             said = cells["answer"][row]
-        code = verdict_of(said, codes, names)
-        if code is None:
+        verdict = verdict_of(said, meanings, names)
+        if verdict is None:
             unread.append(f"{place}: {repr(said) if said else 'no text'}")
             continue
 
         # the list that the sides mean in this order
         sides = {"left": order[0], "a": order[0], "right": order[1], "b": order[1]}
-        winner = sides.get(MEANINGS[code], MEANINGS[code])
+        winner = sides.get(verdict, verdict)
         told[key].add((order, winner))
 
         # by the model that gave it
@@ -106,18 +106,18 @@ def _left_unread(places: Sequence[str]) -> list[str]:
     return [head, *(f"  {place}" for place in places)]
 
 
-def verdict_of(text: str, codes: Mapping[str, int], keys: set[str]) -> int | None:
-    """Return the code of the verdict in a text, from JSON or the first word; None if unclear."""
+def verdict_of(text: str, meanings: Mapping[str, str], keys: set[str]) -> str | None:
+    """Return the meaning of the verdict in a text, from JSON or its first word; None if unclear."""
     # JSON that agrees
-    named = {codes.get(value) for value in _named(text, keys)}
+    named = {meanings.get(value) for value in _named(text, keys)}
     if named:
         return named.pop() if len(named) == 1 else None
 
     # a word alone in its line, or before a stop or colon, so that "A good list" is none
-    either = "|".join(sorted(map(re.escape, codes), key=len, reverse=True))
+    either = "|".join(sorted(map(re.escape, meanings), key=len, reverse=True))
     begins = rf"(?:(?:answer|winner|verdict)\W+)?(?:list )?({either})(?=\W*$|[.:;)])"
     first = re.match(begins, _plain(text.strip().partition("\n")[0]))
-    return None if first is None else codes[first[1]]
+    return None if first is None else meanings[first[1]]
 
 
 def _named(text: str, keys: set[str]) -> set[str]:

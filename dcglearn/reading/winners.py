@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Flags, Floats, InputError
+from dcglearn.reading.scale import NUMBER
 from dcglearn.reading.tables import Refusals
 from dcglearn.reading.texts import text
 
@@ -21,19 +22,23 @@ A, B, TIE, OPEN, LEFT, RIGHT, BAD = range(7)
 MEANINGS = ("a", "b", "tie", "open", "left", "right")
 """What a word for the winner can mean, in the order of the codes."""
 
+CODES = {meaning: code for code, meaning in enumerate(MEANINGS)}
+
 TIES = (
     "tie,tied,draw,equal,same,about the same,no preference,no pref,no difference,neither,"
     "neither better,neither is better,both good,both bad,tie (bothbad)"
 )
 
-WORDS = {"a": A, "model_a": A, "b": B, "model_b": B, "open": OPEN}
-WORDS |= dict.fromkeys(TIES.split(","), TIE)
-WORDS |= {"left": LEFT, "first": LEFT, "right": RIGHT, "second": RIGHT}
-"""The code of each word that is understood, in lower case."""
+WORDS = {meaning: meaning for meaning in MEANINGS if meaning != "tie"}
+WORDS |= dict.fromkeys(TIES.split(","), "tie")
+WORDS |= {"model_a": "a", "model_b": "b", "first": "left", "second": "right"}
+"""The meaning of each word that is understood, in lower case."""
+
+WHOLE = r"^(-?[0-9]+)\.0+$"
+"""A whole number with a point."""
 
 FEW_WORDS = 50
 """More distinct words than this are not counted one by one."""
-
 
 NAMED = "the system of that name"
 """What a winner means that is the name of a system of its row."""
@@ -53,8 +58,8 @@ class Winners:
     by_name: Flags
 
 
-def own_words(given: Mapping[Any, str] | str | None) -> dict[str, tuple[int, float]]:
-    """Return the code and the strength of the user's words, ``{"Left is better": "a:2"}``.
+def own_words(given: Mapping[Any, str] | str | None) -> dict[str, str]:
+    """Return the meanings of the user's words, ``{"Left is better": "a:2"}``, in lower case.
 
     They may be a text, ``Left is better=a:2,Same=tie``.
     """
@@ -65,17 +70,14 @@ def own_words(given: Mapping[Any, str] | str | None) -> dict[str, tuple[int, flo
     # what each word means
     words = {}
     for word, meaning in (given or {}).items():
-        side, _, strength = str(meaning).partition(":")
-        try:
-            code, amount = MEANINGS.index(side.strip()), float(strength or 1)
-        except ValueError as error:
+        said = str(meaning).replace(" ", "").removesuffix(":1")
+        if not re.fullmatch(rf"({'|'.join(MEANINGS)})(:[0-9]*\.?[0-9]+(e[+-]?[0-9]+)?)?", said):
             raise InputError(
                 f"winner_words: {word!r} means {meaning!r}; give a, b, tie or open, or left or "
                 "right for what was shown there; a:2 has the strength 2; for a column of strengths "
                 "see the recipe 'Numbers with commas, names with blanks'"
-            ) from error
-        whole = re.sub(r"^(-?[0-9]+)\.0+$", r"\1", str(word).strip())
-        words[whole.lower()] = code, amount
+            )
+        words[re.sub(WHOLE, r"\1", str(word).strip()).lower()] = said
     return words
 
 
@@ -84,13 +86,10 @@ def words_of_numbers(texts: pl.Series, middle: float) -> dict[str, str]:
 
     The strength of a preference is the distance from the middle.
     """
-    numbers = texts.unique().cast(pl.Float64, strict=False) - middle
-    distances = zip(texts.unique(), numbers, strict=True)
-    sides = {-1.0: "a", 0.0: "tie", 1.0: "b"}
+    distances = {word: float(word) - middle for word in texts.unique() if NUMBER.fullmatch(word)}
     return {
-        word: f"{sides[float(np.sign(distance))]}:{abs(distance) or 1:g}"
-        for word, distance in distances
-        if distance is not None
+        word: f"{'b' if distance > 0 else 'a'}:{abs(distance):g}" if distance else "tie"
+        for word, distance in distances.items()
     }
 
 
@@ -107,12 +106,11 @@ def winners_of(
     Where a row names the systems of its lists, the name of one of the two is the winner, whatever
     else the word may mean.
     """
-    texts = text(column).str.replace(r"^(-?[0-9]+)\.0+$", "${1}")
+    texts = text(column).str.replace(WHOLE, "${1}")
     own = own_words(words_of_numbers(texts, given) if isinstance(given, int | float) else given)
-    known = {word: (code, 1.0) for word, code in WORDS.items()} | own
-    code_of, strength_of = ({word: its[i] for word, its in known.items()} for i in (0, 1))
-    lower = texts.str.to_lowercase()
-    codes = lower.replace_strict(code_of, default=BAD, return_dtype=pl.Int8)
+    known, lower = WORDS | own, texts.str.to_lowercase()
+    sides = {word: CODES[meaning.partition(":")[0]] for word, meaning in known.items()}
+    codes = lower.replace_strict(sides, default=BAD, return_dtype=pl.Int8)
 
     # names of the systems of a row
     by_name = pl.repeat(False, len(texts), eager=True)
@@ -122,32 +120,29 @@ def winners_of(
         codes = codes.zip_with(~by_name, is_b.cast(pl.Int8))
 
     # words without a meaning
-    is_blank, unknown = texts == "", codes == BAD
-    remedy = "winner_words={'': 'open'} takes such rows for open questions"
-    refusals.add(unknown & is_blank, "winner is missing", remedy, see="winners")
-    counts = texts.filter(unknown & ~is_blank).value_counts(sort=True).head(12).rows()
+    unknown = codes == BAD
+    counts = texts.filter(unknown).value_counts(sort=True).head(12).rows()
     meanings = ", ".join(f"{word!r}: '?'" for word, _ in counts)
     seen = ", ".join(f"{n:,} {word!r}" for word, n in counts)
     remedy = (
-        f"winner_words={{{meanings}}} says what each word means, a, b or tie (seen: {seen}); "
+        f"winner_words={{{meanings}}} says what each word means, a, b, tie or open (seen: {seen}); "
         "numbers of a scale: convert --middle, or the recipe 'Likert numbers'; names of systems "
         "are looked up in the columns system_a and system_b"
     )
-    refusals.add(unknown & ~is_blank, "winner is", remedy, texts, see="winners")
+    problem = "winner is missing or unknown:"
+    refusals.add(unknown, problem, remedy, texts, see="winners")
 
     # what the commonest words were taken for
     cells = texts.set(by_name, NAMED).to_frame("word").group_by("word", maintain_order=True).len()
     cells = cells.sort("len", descending=True, maintain_order=True).head(FEW_WORDS)
-    taken = {
-        word: f"{MEANINGS[known[word][0]]}:{known[word][1]:g}".removesuffix(":1") for word in known
-    }
-    taken[NAMED] = NAMED
-    words = {word: (taken[word.lower()], n) for word, n in cells.rows() if word.lower() in taken}
+    known[NAMED] = NAMED
+    words = {word: (known[word.lower()], n) for word, n in cells.rows() if word.lower() in known}
 
     # strengths of words
-    strength = None
-    if {*strength_of.values()} != {1.0}:
-        strength = lower.replace_strict(strength_of, default=1.0).to_numpy()
+    strength, amounts = None, {word: own[word].partition(":")[2] for word in own}
+    if any(amounts.values()):
+        strengths = {word: float(amount or 1) for word, amount in amounts.items()}
+        strength = lower.replace_strict(strengths, default=1.0).to_numpy()
     return Winners(codes.to_numpy(), strength, words, by_name.to_numpy())
 
 
@@ -201,9 +196,9 @@ def lists_meant(
         return lists
 
     # what was shown there
-    if called_left and sides is None:
+    if sides is None and called_left:
         problem = "the winner left may be the list of that name, or what was shown there"
         remedy = "sides='listed' means the list, sides='shown' what was shown there"
         refusals.add(named, problem, remedy, see="sides")
-    named |= (sides == "shown") & (lists <= B) & ~winners.by_name
-    return np.where(named, lists ^ swapped, lists)
+    shown = named if sides is None else (lists <= B) & ~winners.by_name
+    return np.where(shown, lists ^ swapped, lists)

@@ -421,7 +421,11 @@ def test_skip_bad_sets_rows_aside(dcglearn, misuse, log, tmp_path):
     log.write_text(log.read_text() + bad)
     aside = tmp_path / "aside.jsonl"
     status, _, err = dcglearn("convert", log, "-o", tmp_path / "good.jsonl", "--skip-bad", aside)
-    assert status == 0 and "left out: 1 bad row\n" in err and "row 301: winner is 'c'" in err
+    assert (
+        status == 0
+        and "left out: 1 bad row\n" in err
+        and "row 301: winner is missing or unknown: 'c'" in err
+    )
     assert json.loads(aside.read_text())["winner"] == "c"
     assert "read: 300 pairs" in dcglearn("learn", tmp_path / "good.jsonl", "--dry-run")[1]
     misuse("--force", "learn", log, "--skip-bad", aside)

@@ -207,7 +207,11 @@ def test_refusals_name_the_option(misuse, tmp_path):
     rated = write(tmp_path, "rated.csv", "list,rating\n1 0,5\n0 0,3\n")
     sheet = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "winner"))
     for arguments, words in {
-        ("learn", sheet, "--dry-run"): "row 3: winner is 'Both'; --winner-words",
+        (
+            "learn",
+            sheet,
+            "--dry-run",
+        ): "row 3: winner is missing or unknown: 'Both'; --winner-words",
         ("convert", sheet, "--ratings", "--sides", "shown"): "--winner-words and --sides are for",
         ("convert", sheet, "--ratings", "--middle", 4): "leave out --ratings",
         ("convert", sheet, "--winner-words", "x=a", "--middle", 4): "leave out --winner-words",

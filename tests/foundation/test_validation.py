@@ -183,7 +183,9 @@ def test_a_notebook_shows_the_remedy_last_and_no_wall():
         "dl.read_preferences(words)"
     )
     assert lines[0] == "line 3: dl.read_preferences(words)"
-    assert lines[-3].startswith("BadRowsError: the records, row 1: winner is 'this'; winner_words=")
+    assert lines[-3].startswith(
+        "BadRowsError: the records, row 1: winner is missing or unknown: 'this'; "
+    )
     assert lines[-2].startswith("(see ") and lines[-2].endswith("#winners)")
     assert lines[-1] == "names of systems are looked up in the columns system_a and system_b"
     assert len(lines) < 8
