@@ -258,4 +258,5 @@ def _of_table(table: Any, name: str, reasons: Any, options: Fields) -> Preferenc
 
     if not len(table):
         return Preferences(np.zeros((0, 1), np.int8), np.zeros((0, 1), np.int8))
-    return preferences_of(Table(_as_polars(table), [(name, len(table))]), options, reasons)
+    part = Table(_as_polars(table), [(name, len(table))], np.arange(len(table)))
+    return preferences_of(part, options, reasons)

@@ -117,17 +117,19 @@ def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Ta
                 f"found {value!r}; give a path, a data frame, or a dictionary "
                 f"{{query: {{document: {number}}}}}"
             )
-    return _by_role(Table(frame, [(name, frame.height)]), contract, own)
+    table = Table(frame, [(name, frame.height)], np.arange(frame.height))
+    return _by_role(table, contract, own)
 
 
 def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl.Series:
     """Return the numbers of a column, null where they are missing."""
     cells = table.frame[role]
-    if cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
+    if cells.dtype.is_numeric():
         return cells.cast(pl.Float64).fill_nan(None)
     texts = text(cells)
-    values = texts.cast(pl.Float64, strict=False).fill_nan(None)
-    is_wrong = values.is_null() & ~texts.str.to_lowercase().is_in(MISSING)
+    lower = texts.str.to_lowercase().replace({"true": "1", "false": "0"})
+    values = lower.cast(pl.Float64, strict=False).fill_nan(None)
+    is_wrong = values.is_null() & ~lower.is_in(MISSING)
     refusals.add(is_wrong, f"{role} is", f"write a number such as 0.5; {remedy}{COMMAS}", texts)
     return values
 

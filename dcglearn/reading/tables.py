@@ -47,25 +47,20 @@ YOURSELF = (
 
 @dataclass(frozen=True)
 class Table:
-    """A data frame, the name and number of rows of each part of it, and which rows were kept.
+    """A data frame, the name and number of rows of each part of it, and what rows it has.
 
-    Rows are counted within their part, without the header; `kept` holds the numbers of the frame's
-    rows among those of all parts, None where no row was blank.
+    `rows` are the numbers of its rows among those of all parts, which count without the header;
+    some may be left out.
     """
 
     frame: pl.DataFrame
     parts: Sequence[tuple[str, int]]
-    kept: Indices | None = None
+    rows: Indices
 
     @property
     def name(self) -> str:
         """The name of the first part."""
         return self.parts[0][0]
-
-    @property
-    def rows(self) -> Indices:
-        """The number of each row among those of all parts."""
-        return np.arange(self.frame.height) if self.kept is None else self.kept
 
     def place(self, row: int) -> str:
         """Return the place of a row for messages."""
@@ -138,19 +133,8 @@ class Refusals:
         raise error
 
 
-def tables_of(data: Any) -> list[Table]:
-    """Return a table for each file, or the one of a data frame or of dictionaries.
-
-    Files are Parquet, delimited text, JSON lines or arrays, Excel workbooks, also in gzip or zstd,
-    told by their first bytes; paths, folders and patterns name them, and ``-`` standard input.
-    Cells of text stay text, and rows that are blank are left out. Raises InputError for what cannot
-    be read, or has no row.
-    """
-    return [without_blank_rows(name, frame) for name, frame in _frames(data)]
-
-
 def table_of_bytes(name: str, data: bytes, *, short_lines: bool = False) -> Table:
-    """Return the table in a file of this name, given its bytes; see `tables_of` and `frame_of`."""
+    """Return the table in a file of this name, given its bytes; see `table_of` and `frame_of`."""
     return without_blank_rows(name, frame_of(name, data, short_lines=short_lines))
 
 
@@ -167,10 +151,16 @@ def files_of(paths: Any) -> list[str]:
 
 
 def table_of(data: Any) -> Table:
-    """Return one table of files, a data frame or dictionaries; a table itself stays as it is."""
+    """Return the table of files, a data frame or dictionaries; a table itself stays as it is.
+
+    Files are Parquet, delimited text, JSON lines or arrays, Excel workbooks, also in gzip or zstd,
+    told by their first bytes; paths, folders and patterns name them, and ``-`` standard input.
+    Cells of text stay text, and rows that are blank are left out. Raises InputError for what cannot
+    be read, or has no row.
+    """
     if isinstance(data, Table):
         return data
-    return joined(tables_of(data))
+    return joined([without_blank_rows(name, frame) for name, frame in _frames(data)])
 
 
 def joined(tables: Sequence[Table]) -> Table:
@@ -203,17 +193,18 @@ def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> N
 
 def without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
     """Return a table without rows that are blank, as below the table of a spreadsheet."""
-    kept, n_rows = None, frame.height
+    n_rows = frame.height
+    rows = np.arange(n_rows)
     strings = pl.selectors.string()
     blank = [(strings.str.strip_chars() == "").fill_null(True), (~strings).is_null()]
     first = frame.select(frame.columns[:1]).select(pl.any_horizontal(*blank))
     if frame.width and first.to_series().any():
-        kept = np.flatnonzero(~frame.select(pl.all_horizontal(*blank)).to_series())
-        frame = frame[kept]
+        rows = np.flatnonzero(~frame.select(pl.all_horizontal(*blank)).to_series())
+        frame = frame[rows]
     if frame.is_empty():
         raise InputError(f"{name} has no row below a header; if it is elsewhere, {YOURSELF}")
     _LOG.info("%s: %d rows", name, frame.height)
-    return Table(frame, [(name, n_rows)], kept)
+    return Table(frame, [(name, n_rows)], rows)
 
 
 def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -290,46 +281,34 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     if (b"\\ud" in data or b"\\uD" in data) and LONE_SURROGATE.search(data):
         raise InputError(f"{name}: half a character, such as \\ud800, is no text; write it whole")
 
-    # the keys of the first lines, or of all where some line has others; truth values stay
-    frame, n_cells, n_keys = pl.DataFrame(), 0, data.count(b'":')
+    # the keys of the first lines, or of all where some line has others
+    n_values = data.count(b'":') - data.count(b'":null') - data.count(b'": null')
+    n_cells = 0
     for n_lines in (FIRST_LINES, None):
-        kinds = _kinds(name, data, n_lines)
-        has_truth = pl.Boolean in kinds.values()
-        texts = {
-            key: kind if kind == pl.Boolean and n_lines is None else pl.String
-            for key, kind in kinds.items()
-        }
-        if dict(frame.schema) != texts:
-            frame = pl.read_ndjson(data, schema=texts)
+        try:
+            keys = pl.scan_ndjson(data, infer_schema_length=n_lines).collect_schema().names()
+        except pl.exceptions.SchemaError:
+            keys = [key for row in _objects(name, data) for key in row]
+        frame = pl.read_ndjson(data, schema=dict.fromkeys(keys, pl.String))
         n_cells = frame.height * frame.width - frame.null_count().sum_horizontal().item()
-        if n_keys == n_cells and not has_truth:
+        if n_cells == n_values:
             break
 
-    # more keys than cells may be keys that occur twice
-    if n_keys > n_cells + data.count(b": null") + data.count(b":null"):
+    # more values than cells may be keys that occur twice
+    if n_values > n_cells:
         list(_objects(name, data))
     return frame
 
 
-def _kinds(name: str, data: bytes, n_lines: int | None) -> Mapping[str, Any]:
-    """Return the type of each key of JSON lines, text where it has no one type."""
-    try:
-        return pl.scan_ndjson(data, infer_schema_length=n_lines).collect_schema()
-    except pl.exceptions.SchemaError:
-        return dict.fromkeys((key for row in _objects(name, data) for key in row), pl.String)
-
-
 def _objects(name: str, data: bytes) -> Iterator[Fields]:
     """Yield the objects of JSON lines or of an array; raise InputError for the first wrong one."""
-    lines = (
-        (f"{name}, line {number:,}", line)
-        for number, line in enumerate(data.splitlines(), 1)
-        if line.strip()
-    )
-    rows = ((place, _parsed(place, line)) for place, line in lines)
     if data.lstrip().startswith(b"["):
         array = enumerate(_parsed(name, data), 1)
         rows = ((f"{name}, row {number:,}", row) for number, row in array)
+    else:
+        lines = enumerate(data.splitlines(), 1)
+        places = ((f"{name}, line {number:,}", line) for number, line in lines if line.strip())
+        rows = ((place, _parsed(place, line)) for place, line in places)
 
     for place, row in rows:
         if not isinstance(row, dict):

@@ -26,8 +26,6 @@ def text(column: pl.Series) -> pl.Series:
         objects = column.to_frame("cell").to_struct().struct.json_encode()
         cells = objects.str.strip_prefix('{"cell":').str.strip_suffix("}")
         column = cells.set(column.is_null(), None)
-    elif column.dtype == pl.Boolean:
-        column = column.cast(pl.String).str.to_titlecase()
     elif column.dtype.is_float():
         column = column.fill_nan(None).cast(pl.String).str.strip_suffix(".0")
     return column.cast(pl.String).fill_null("").str.strip_chars(BLANK).alias(name)

@@ -87,7 +87,7 @@ def values_of(
 def labels(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | None:
     """Return short texts such as a rater's name; remark that names differ only in capitals."""
     texts = text(column)
-    if (texts == "").all() or (role == "tie_kind" and column.dtype == pl.Boolean):
+    if texts.is_in(["", *TRUTH] if role == "tie_kind" else [""]).all():
         return None
     long = texts.str.len_chars() > LONGEST_LABEL
     problem = f"{role} has more than {LONGEST_LABEL} characters"
