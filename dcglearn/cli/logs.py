@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import dcglearn as dl
@@ -65,18 +64,19 @@ def convert(
             raise InputError("--inconsistent is for pairs: leave it out with --ratings")
         pairs = reading.read(source)
         pairs = pairs if inconsistent == "keep" else dl.trust.reconciled(pairs, inconsistent)
-        frame, dropped, recognised = pairs.to_polars(), pairs.dropped, pairs.recognised
-        names: Sequence[str] | None = pairs.grade_names
+        found: Any = pairs
+        frame, names = pairs.to_polars(), pairs.grade_names
     else:
-        frame, dropped, recognised, names = native_frame(source, **reading.options)
+        frame, found = native_frame(source, **reading.options)
+        names = found.scale.names
 
     # what was recognised, and left out
-    say_reading(recognised)
+    say_reading(found.recognised)
     if joins.run_a is not None and inconsistent == "keep":
         say_won(source.frame, frame)
     if names is not None:
         say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in enumerate(names))}")
-    for line in left_out(dropped):
+    for line in left_out(found.dropped):
         say(line)
 
     # write the log

@@ -170,10 +170,8 @@ def read_answers(
     >>> answers.preferences().preferred.tolist()
     [[2, 0]]
     """
-    read, dropped = read_table(
-        log, rows_of, skip_bad, contract=ANSWER, n_grades=n_grades, **options
-    )
-    values, scale = read.values, read.scale
+    read = read_table(log, rows_of, skip_bad, contract=ANSWER, n_grades=n_grades, **options)
+    values, scale, dropped = read.values, read.scale, {**read.dropped}
 
     # lists end with their last known grade, but for a first unknown one
     lists = values["list"]
@@ -181,16 +179,16 @@ def read_answers(
     is_above[:, 0] = True
     lists = np.where(is_above, lists, np.int8(EMPTY))
 
+    size = scale.n_grades or max(int(lists.max()) + 1, 2)
+    right, question = values["right"], values["question"]
+    answers = Answers(lists, right, question, size, scale.names, dropped, read.recognised)
+
     # answers without a passage compare with others to their question
-    question, right = values["question"], values["right"]
-    is_empty = (lists == EMPTY).all(axis=1)
+    is_empty = answers.closed_book
     kept = ~is_empty | np.isin(question, question[~is_empty])
     if not kept.all():
         dropped["closed-book answers to questions without another line"] = int((~kept).sum())
     if not kept.any() or np.ptp(right[kept]) == 0:
         problem = "all are equally right" if kept.any() else "all lists are empty (closed book)"
         raise InputError(f"{read.name}: {problem}, so nothing tells lists apart; add other answers")
-
-    size = scale.n_grades or max(int(lists.max()) + 1, 2)
-    columns = lists[kept], right[kept], question[kept]
-    return Answers(*columns, size, scale.names, dropped, read.recognised)
+    return answers[kept]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -50,13 +49,13 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
         )
 
     # a role has the column that the user names, or the one of an accepted name
-    found = {}
-    taken = {name for role in own for name in _named(names, role, own[role])}
-    free = [name for name in names if name not in taken]
-    for role, about in contract.items():
-        its = _named(names, role, own[role]) if role in own else _accepted(free, role, about)
-        if its:
-            found[role] = its
+    named = {role: _named(names, role, name) for role, name in own.items()}
+    free = unused(names, named)
+    columns = {
+        role: named[role] if role in named else _accepted(free, role, about)
+        for role, about in contract.items()
+    }
+    found = {role: its for role, its in columns.items() if its}
 
     missing = [role for role, about in contract.items() if about.required and role not in found]
     if missing:
@@ -192,9 +191,9 @@ def _unfilled(missing: Sequence[str]) -> str:
 def refuse_unused_order(frame: pl.DataFrame, found: Found) -> None:
     """Raise InputError for a column that seems to tell which list was shown first."""
     for name in unused(frame.columns, found):
-        values: Any = (
-            frame[name].drop_nulls().unique().sort() if ORDER.fullmatch(plain(name)) else ()
-        )
+        if not ORDER.fullmatch(plain(name)):
+            continue
+        values = frame[name].drop_nulls().unique().sort()
         if 0 < len(values) <= 2:
             raise InputError(
                 f"the column {name!r} ({listed(values.to_list())}) seems to tell which list was "

@@ -107,8 +107,8 @@ def _compared(name: str, counts: RatingCounts) -> tuple[Indices, Indices, Floats
     higher = both.filter(pl.col("rating") > pl.col("rating_right"))
     weight = (pl.col("weight") * pl.col("weight_right")).sum()
     pairs = higher.group_by("unit", "unit_right").agg(weight).collect(engine="streaming")
-    first, second, weight = pairs.sort("unit", "unit_right")
-    return first.to_numpy(), second.to_numpy(), weight.to_numpy()
+    first, second, weights = pairs.sort("unit", "unit_right")
+    return first.to_numpy(), second.to_numpy(), weights.to_numpy()
 
 
 def _left_out(counts: RatingCounts, group: Indices) -> Counts:

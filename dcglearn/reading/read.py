@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -140,9 +140,8 @@ def read_preferences(
     >>> log.preferred.tolist()
     [[2, 0], [0, 2]]
     """
-    judged, dropped = read_table(log, judgements_of, skip_bad, n_grades=n_grades, **options)
-    pairs = log_of(judged, as_is=as_is, sides=options.get("sides"))
-    return pairs.changed(dropped={**dropped, **pairs.dropped})
+    judged = read_table(log, judgements_of, skip_bad, n_grades=n_grades, **options)
+    return log_of(judged, as_is=as_is, sides=options.get("sides"))
 
 
 @spelled_out(ListOptions)
@@ -190,13 +189,11 @@ def read_ratings(
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 0]], [[0, 2]])
     """
-    rated, dropped = read_table(
-        log, rows_of, skip_bad, contract=RATED_LIST, n_grades=n_grades, **options
-    )
+    rated = read_table(log, rows_of, skip_bad, contract=RATED_LIST, n_grades=n_grades, **options)
     pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, equal_groups=equal_groups)
     if not as_is:
         check_direction(pairs, {})
-    dropped |= pairs.dropped
+    dropped = rated.dropped | pairs.dropped
     return pairs.changed(recognised=rated.recognised, as_is=as_is, dropped=dropped)
 
 
@@ -232,37 +229,38 @@ def native_frame(
     as_is: bool = False,
     skip_bad: PathLike | None = None,
     **options: Unpack[JudgementOptions],
-) -> tuple[pl.DataFrame, Counts, Recognised, Sequence[str] | None]:
-    """Return a log as a table with open and superseded rows, what was left out and recognised.
-
-    Last stand the names of its grades.
+) -> tuple[pl.DataFrame, Read]:
+    """Return a log as a table with open and superseded rows, and what was read.
 
     Options and errors are those of `read_preferences`.
     """
-    judged, dropped = read_table(log, judgements_of, skip_bad, n_grades=n_grades, **options)
+    judged = read_table(log, judgements_of, skip_bad, n_grades=n_grades, **options)
     if not as_is:
         log_of(judged, sides=options.get("sides"))
     winner = np.array(MEANINGS, dtype=object)[judged.values["winner"]]
-    names = judged.scale.names
-    frame = log_frame({**judged.values, "winner": winner}, names, judged.scale.n_grades)
-    return frame, dropped, judged.recognised, names
+    table = {**judged.values, "winner": winner}
+    return log_frame(table, judged.scale.names, judged.scale.n_grades), judged
 
 
 @dataclass(frozen=True)
 class Read:
-    """What was read in a table called `name`: values by role, their scale, and what is wrong."""
+    """What was read in a table called `name`: values by role, their scale, and what is wrong.
+
+    `dropped` counts the bad rows that were left out.
+    """
 
     name: str
     values: dict[str, Any]
     scale: Scale
     recognised: Recognised
     refusals: Refusals
+    dropped: Counts = field(default_factory=dict)
 
 
 def read_table(
     data: Any, read: Callable[..., Read], skip_bad: PathLike | None = None, **options: Any
-) -> tuple[Read, Counts]:
-    """Return what a function reads in a table, with options, and what was left out.
+) -> Read:
+    """Return what a function reads in a table, with options.
 
     Bad rows are written to the file `skip_bad`, if one is given, and the others are read.
     """
@@ -270,13 +268,13 @@ def read_table(
         refuse_existing(skip_bad, force=True)
     table = table_of(data)
     try:
-        return read(table, **options), {}
+        return read(table, **options)
     except BadRowsError as error:
         if skip_bad is None or len(error.rows) == table.frame.height:
             raise
         write_frame(table.frame[error.rows], skip_bad)
         left_out = {"bad rows": len(error.rows), str(error.args[0]): 1}
-        return read(table.without(error.rows), **options), left_out
+        return replace(read(table.without(error.rows), **options), dropped=left_out)
 
 
 def columns_of(
@@ -428,6 +426,7 @@ def log_of(
     n_each = np.bincount(reasons, minlength=1 + len(REASONS))[1:].tolist()
     dropped = {reason: n for reason, n in zip(REASONS, n_each, strict=True) if n}
     log = log[counts] if dropped else log
+    dropped = judged.dropped | dropped
 
     if not as_is:
         shown = None if swapped is None else swapped[counts]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -77,13 +77,6 @@ class Table:
         return Table(self.frame[stays], self.parts, self.rows[stays])
 
 
-class Rows(Protocol):
-    """Rows that know their places."""
-
-    def place(self, row: int, /) -> str:
-        """Return the place of a row for messages."""
-
-
 class BadRowsError(InputError):
     """Rows that cannot be read; `rows` holds their numbers in the frame, from 0.
 
@@ -97,7 +90,7 @@ class BadRowsError(InputError):
 class Refusals:
     """The bad rows of a table with what is wrong with the first of each kind, and remarks."""
 
-    table: Rows
+    table: Table
     kinds: list[tuple[list[int], str, str | None]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
