@@ -177,8 +177,8 @@ def _graded(name: str, table: Table, levels: Scale) -> Table:
     else:
         texts = text(table.frame["grade"])
         codes = levels.codes(texts)
-        wrong = texts.filter(codes == BAD)
-        refusals.add(codes == BAD, f"grade holds {levels.problem(wrong.first() or '')}")
+        first = texts[int((codes == BAD).argmax())]
+        refusals.add(codes == BAD, f"grade holds {levels.problem(first)}")
         is_below = (texts.cast(pl.Float64, strict=False) < 0).fill_null(False)
         grade = pl.Series(codes, dtype=pl.Float64).replace(-1.0, None).set(is_below, 0.0)
     refusals.check()

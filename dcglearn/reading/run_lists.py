@@ -10,13 +10,20 @@ from dcglearn.reading.contract import JUDGEMENT, Contract, Role, plain
 from dcglearn.reading.runs import Run, RunsLike, in_order, read_runs
 
 if TYPE_CHECKING:
-    from dcglearn.reading.tables import Refusals
+    pass
 
 LISTS: Contract = {
     "system_a": Role("label", "system_a model_a left_system left_model left a"),
     "system_b": Role("label", "system_b model_b right_system right_model right b"),
 }
 """The columns that say which run stood on each side."""
+
+VERDICT: Contract = {
+    **LISTS,
+    **{x: Role("label", JUDGEMENT[x].names, required=True) for x in ("query", "winner")},
+    **{role: JUDGEMENT[role] for role in ("swapped", "shown_first")},
+}
+"""The columns of a verdict on two runs."""
 
 
 def with_runs(
@@ -76,81 +83,49 @@ def with_runs(
 
     # the columns of queries and winners, and of the two systems
     table, own = table_of(verdicts), own_names(columns)
-    required = {
-        role: Role("label", JUDGEMENT[role].names, required=True) for role in ("query", "winner")
-    }
-    order = {role: JUDGEMENT[role] for role in ("swapped", "shown_first")}
-    roles = {**LISTS, **required, **order}
-    found = find(table.frame.columns, roles, {x: own[x] for x in own if x in roles})
-    told = [found.pop(role)[0] for role in order if role in found]
-    cells = {role: text(table.frame[names[0]]) for role, names in found.items()}
+    found = find(table.frame.columns, VERDICT, {x: own[x] for x in own if x in VERDICT})
+    told = [found.pop(role)[0] for role in ("swapped", "shown_first") if role in found]
     sides = [found[role][0] for role in LISTS if role in found]
     are_shown = bool(sides) and plain(sides[0]).startswith("l")
     _refuse_sides(sides, told if are_shown else [])
+    frame = table.frame.drop(its[0] for its in found.values())
+    frame = frame.with_columns(text(table.frame[its[0]]).alias(x) for x, its in found.items())
 
-    # which run each name means
-    labels = _labels(runs)
-    names = {"a": 0, "b": 1} | {label.lower(): i for i, label in enumerate(labels)}
-    refusals = Refusals(table)
-    by_letter = all(
-        cells[role].str.to_lowercase().is_in(["a", "b"]).all() for role in LISTS if sides
-    )
+    # which run each name means, A the first one
+    labels, refusals = _labels(runs), Refusals(table)
+    letters = dict(zip("ab", labels, strict=True))
+    names = {label.lower(): label for label in labels}
     if not sides:
-        cells |= {role: pl.Series(["ab"[i]] * table.frame.height) for i, role in enumerate(LISTS)}
-    number = {
-        role: cells[role].str.to_lowercase().replace_strict(names, default=None) for role in LISTS
-    }
-    is_wrong = number["system_a"].is_null() | number["system_b"].is_null()
-    is_wrong |= (number["system_a"] == number["system_b"]).fill_null(False)
+        frame = frame.with_columns(pl.lit("ab"[i]).alias(role) for i, role in enumerate(LISTS))
+    lower = {role: frame[role].str.to_lowercase() for role in (*LISTS, "winner")}
+    by_letter = all(lower[role].is_in([*letters]).all() for role in LISTS)
+    systems = [lower[role].replace_strict({**letters, **names}, default=None) for role in LISTS]
+    is_wrong = (systems[0] == systems[1]).fill_null(True)
     remedy = f"name the runs ({labels[0]} or A, {labels[1]} or B), or columns= others"
-    refusals.add(is_wrong, "a and b are not the two runs:", remedy, cells["system_a"])
+    refusals.add(is_wrong, "a and b are not the two runs:", remedy, frame["system_a"])
 
     # a winner A is the first run only where A stands in a column of the two
-    if not by_letter:
-        names = {label.lower(): i for i, label in enumerate(labels)}
-        is_letter = cells["winner"].str.to_lowercase().is_in(["a", "b"]) & are_shown
-        remedy = f"write left or right, or the name of a run, {labels[0]} or {labels[1]}"
-        refusals.add(
-            is_letter, "the list or the run may be meant by the winner", remedy, cells["winner"]
-        )
+    is_letter = lower["winner"].is_in([*letters]) & are_shown & (not by_letter)
+    remedy = f"write left or right, or the name of a run, {labels[0]} or {labels[1]}"
+    refusals.add(
+        is_letter, "the list or the run may be meant by the winner", remedy, frame["winner"]
+    )
+    refusals.check()
+    named = lower["winner"].replace_strict(letters | names if by_letter else names, default=None)
+    frame = frame.with_columns(*systems, winner=pl.coalesce(named, "winner"))
 
     # the lists of the runs, by query
-    frame = table.frame.drop(name for names_ in found.values() for name in names_)
-    frame = frame.with_columns(cells["query"].alias("query"))
-    frame = _with_lists(frame, runs, number, [_lists(run, depth, ties) for run in runs], refusals)
-
-    # winners and systems by the names of the runs
-    full = {name: labels[i] for name, i in names.items()}
-    is_name = cells["winner"].str.to_lowercase().is_in(list(full))
-    named = cells["winner"].str.to_lowercase().replace_strict(full, default=None)
-    winner = pl.select(pl.when(is_name).then(named).otherwise(cells["winner"])).to_series()
-    systems = [number[role].replace_strict(dict(enumerate(labels))).alias(role) for role in LISTS]
-    shown = [pl.lit(False).alias("swapped")] if are_shown else []
-    return frame.with_columns(winner.alias("winner"), *systems, *shown)
-
-
-def _with_lists(
-    frame: PolarsFrame,
-    runs: Sequence[Run],
-    number: Mapping[str, Any],
-    lists: Sequence[PolarsFrame],
-    refusals: Refusals,
-) -> PolarsFrame:
-    """Return a table with the documents of the runs that stand as a and b, by query."""
-    import polars as pl
-
-    for run, its in zip(runs, lists, strict=True):
-        lacking = ~frame["query"].is_in(its["query"].implode())
-        problem = f"the run {run.name} has not the query"
+    pairs = zip(runs, labels, strict=True)
+    lists = [_lists(run, depth, ties).with_columns(run=pl.lit(label)) for run, label in pairs]
+    for role in LISTS:
+        docs = f"docs_{role[-1]}"
+        its = pl.concat(lists).rename({"document": docs, "run": role})
+        frame = frame.join(its, on=["query", role], how="left", maintain_order="left")
+        lacking = frame[docs].is_null()
+        problem = f"the run {frame[role][int(lacking.arg_max() or 0)]} has not the query"
         refusals.add(lacking, problem, "do the names agree?", frame["query"])
     refusals.check()
-
-    both = pl.concat([its.with_columns(run=pl.lit(i)) for i, its in enumerate(lists)])
-    for role, docs in (("system_a", "docs_a"), ("system_b", "docs_b")):
-        frame = frame.with_columns(number[role].cast(pl.Int32).alias("run"))
-        its = both.rename({"document": docs})
-        frame = frame.join(its, on=["query", "run"], how="left", maintain_order="left").drop("run")
-    return frame
+    return frame.with_columns(swapped=pl.lit(False)) if are_shown else frame
 
 
 def _refuse_sides(sides: Sequence[str], told: Sequence[str]) -> None:

@@ -181,7 +181,7 @@ def csv_table(data: bytes) -> list:
     delimiter = "\t" if "\t" in head else max(",;|", key=head.count)
     try:
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        parsed = [fields for fields in rows if "".join(fields).strip(WHITE)]
+        parsed = [fields for fields in rows if "".join(fields).strip()]
     except csv.Error as error:
         raise Refused from error
     names = [name.strip(BLANK + "\v\f") for name in parsed[0]]
@@ -216,7 +216,7 @@ def json_table(data: bytes) -> list:
         if not isinstance(pairs, Pairs):
             raise Refused
         keys = [key for key, _ in pairs]
-        first = keys if first is None else first
+        first = [*dict.fromkeys([*(first or []), *keys])]
         used = {column_names(first, role) for role in ("query", "document", "grade")}
         if any(keys.count(key) > 1 for key in used):
             raise Refused
@@ -239,7 +239,11 @@ def nested_json(data: bytes) -> list:
     if len({query for query, _ in value}) < len(value):
         raise Refused
     rows = [
-        (cell(query.strip(BLANK)), cell(document.strip(BLANK)), number)
+        (
+            cell(query.strip(BLANK)),
+            cell(document.strip(BLANK)),
+            int(number) if isinstance(number, bool) else number,
+        )
         for query, documents in value
         for document, number in documents
     ]
