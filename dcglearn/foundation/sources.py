@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import importlib
 import io
 import re
 import sys
@@ -24,7 +23,6 @@ FORMATS = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     **dict.fromkeys((".csv", ".tsv", ".txt", ".xlsx"), "text"),
     ".parquet": "parquet",
-    ".lz4": "json",  # as ranx writes it
 }
 """Format by the suffix of a file's name."""
 
@@ -84,7 +82,7 @@ class _TooLongError(Exception):
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data, decompressed if they are gzip, zstd or lz4.
+    """Return the data, decompressed if they are gzip or zstd.
 
     Raise InputError if they are damaged, or inflate beyond a bound.
     """
@@ -92,12 +90,6 @@ def decompressed(name: str, data: bytes) -> bytes:
     try:
         with _bounded(name, data) as most:
             inside = data if magic is None else _inflated(data, magic, most)
-
-    # a library that is absent, or data that are damaged
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"{name} is compressed by lz4: pip install lz4, or save it as JSON"
-        ) from error
 
     except (EOFError, OSError, RuntimeError, zlib.error, zstd.ZstdError) as error:
         raise InputError(
@@ -143,8 +135,8 @@ AS_TABLE = "save the table as Parquet or CSV"
 
 _OTHERS = (
     (
-        rb"BZh[1-9]1AY&SY|BZh[1-9]\x17rE8P\x90|\xfd7zXZ\0|7z\xbc\xaf\x27\x1c",
-        "compressed by bzip2, xz or 7-Zip",
+        rb"BZh[1-9]1AY&SY|BZh[1-9]\x17rE8P\x90|\xfd7zXZ\0|7z\xbc\xaf\x27\x1c|\x04\x22\x4d\x18",
+        "compressed by bzip2, xz, 7-Zip or lz4",
         "unpack it, or compress it by gzip or zstd; in Python, polars reads "
         "fsspec.open(path, compression='infer')",
     ),
@@ -177,9 +169,8 @@ _OTHERS = (
 _MEMBERS: dict[bytes, Callable[[], Any]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
     b"\x28\xb5\x2f\xfd": zstd.ZstdDecompressor,
-    b"\x04\x22\x4d\x18": lambda: importlib.import_module("lz4.frame").LZ4FrameDecompressor(),
 }
-"""Decompressors of gzip, zstd and lz4 by the first bytes of a member."""
+"""Decompressors of gzip and zstd by the first bytes of a member."""
 
 
 def _inflated(data: bytes, magic: bytes, most: int) -> bytes:

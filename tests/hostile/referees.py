@@ -228,6 +228,10 @@ class Pairs(list):
     """The pairs of a JSON object."""
 
 
+def truth(value: object) -> object:
+    return int(value) if isinstance(value, bool) else value
+
+
 def nested_json(data: bytes) -> list:
     value = from_json(decoded(text_of(data)), object_pairs_hook=Pairs)
     if not isinstance(value, Pairs) or not all(
