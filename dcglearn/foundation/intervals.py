@@ -148,7 +148,8 @@ def sign_patterns(n: int, n_draws: int, random_state: int, block: int) -> Iterat
             flips = rng.integers(0, 2, (len(patterns), n), dtype=np.int8)
         else:
             flips = patterns[:, None] >> np.arange(n) & 1
-        yield 1.0 - 2 * flips
+        signs: Floats = 1.0 - 2 * flips.astype(np.float64)
+        yield signs
 
 
 def fewest_of_one_sign(level: float = LEVEL) -> int:
