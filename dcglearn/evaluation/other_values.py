@@ -34,7 +34,7 @@ def read_values(values: Any, evaluation: Evaluation) -> tuple[dict[str, float], 
     (metric,), judged = evaluation.metrics, evaluation.queries
     table = _table(values, judged)
     with errors_in(table.name):
-        cells = _of_measure(_cells(table.frame, metric), metric)
+        cells = _of_metric(table.frame, metric)
 
     # a number, or none, once for each query
     number = pl.col("value").str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
@@ -61,7 +61,7 @@ def read_values(values: Any, evaluation: Evaluation) -> tuple[dict[str, float], 
 
 
 def _table(values: Any, queries: Collection[str]) -> Table:
-    """Return values as a table; trec_eval and others print no header, which is put above."""
+    """Return values as a table; trec_eval and ir_measures print no header."""
     if is_path(values):
         name, data = content(values, "one value a line")
         if not data.startswith(b"{") or b"\n{" in data:
@@ -78,45 +78,35 @@ def _table(values: Any, queries: Collection[str]) -> Table:
 
 
 def _header(data: bytes, queries: Collection[str]) -> bytes:
-    """Return the header of a text whose first line has a value, which therefore lacks one."""
-    first = data.partition(b"\n")[0].decode(errors="replace").strip()
-    mark = next((mark for mark in "\t;," if mark in first), "\t")
-    *names, value = first.split(mark)
-    if not NUMBER.fullmatch(value.replace(",", ".")) or not 0 < len(names) < 3:
+    """Return the header of three columns whose first line has a value, and which thus lack one."""
+    first = data.partition(b"\n")[0].decode(errors="replace")
+    cells = [cell.strip() for cell in first.split("\t")]
+    if len(cells) != 3 or not NUMBER.fullmatch(cells[2]):
         return b""
 
     # ir_measures prints the query first, but trec_eval the measure
-    roles = ["query", "value"]
-    if names[1:]:
-        roles.insert(names[0].strip() in queries, "measure")
-    return f"{mark.join(roles)}\n".encode()
+    return b"query\tmeasure\tvalue\n" if cells[0] in queries else b"measure\tquery\tvalue\n"
 
 
-def _cells(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Return the cells of each role as text, and the number of each row.
+def _of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Return the row, query and value, as text, of each value of a metric, or of the only measure.
 
-    The values stand in a column of an accepted name, or in one called like the metric, or beside
-    the queries as the second of two columns.
+    Measures are named in a column beside that of their values, or have a column each.
     """
-    frame = frame.rename(lambda name: name or "query")
-    named = [name for name in frame.columns if _same(name, metric)]
-    if frame.width == 2:
-        named = frame.columns[1:]
-    found = find(frame.columns, VALUE, {"value": named[0]} if named else None)
-    cells = pl.DataFrame({role: text(frame[names[0]]) for role, names in found.items()})
-    return cells.with_row_index("row")
-
-
-def _of_measure(cells: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Return the rows of a metric, or of the only measure."""
-    if "measure" not in cells.columns:
+    frame = frame.rename(lambda name: name or "index")
+    frame = pl.DataFrame([text(column) for column in frame]).with_row_index("row")
+    roles = find(frame.columns[1:], VALUE)
+    cells = frame.select("row", **{role: names[0] for role, names in roles.items()})
+    if "value" not in cells:
+        renamed = frame.rename({roles["query"][0]: "query"})
+        cells = renamed.unpivot(index=["row", "query"], variable_name="measure")
+    if "measure" not in cells:
         return cells
+
+    # the metric has many names
     measures = cells["measure"].unique().sort()
-    own = [word for word in measures if _same(word, metric)] or measures
+    usual = usual_name(metric).lower()
+    own = [word for word in measures if usual_name(word).lower() == usual] or measures
     if len(own) > 1:
         raise InputError(f"values of {listed(measures)}, but not of {metric}; keep one measure")
     return cells.filter(pl.col("measure") == own[0])
-
-
-def _same(word: str, metric: str) -> bool:
-    return usual_name(word).lower() == usual_name(metric).lower()

@@ -141,9 +141,12 @@ VALUE: Contract = {
     "query": Role("label", f"{QUERY} id index unnamed0", required=True, first_counts=True),
     "run": Role("label", "run run_id tag system name model", first_counts=True),
     "measure": Role("label", "measure metric", first_counts=True),
-    "value": Role("label", "value score", required=True, first_counts=True),
+    "value": Role("label", "value score", first_counts=True),
 }
-"""The columns of a metric's values of queries, as other programs give them."""
+"""The columns of a metric's values of queries, as other programs give them.
+
+Without values, each other column has those of one measure.
+"""
 
 CANDIDATE: Contract = {
     **{role: JUDGEMENT[role] for role in ("a", "b", "docs_a", "docs_b", "scale")},

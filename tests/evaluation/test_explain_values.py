@@ -207,7 +207,6 @@ FILES = {
     + f"runid   \tall\tmine\nmap \tall\t0.3\nndcg_cut_4 \tall\t{MEAN}\n",
     "ir_measures.txt": "".join(f"{q}\tnDCG@4\t{v}\n" for q, v in SHEET.items())
     + f"all\tnDCG@4\t{MEAN}\n",
-    "bare.csv": "".join(f"{q};{v}\n".replace(".", ",") for q, v in SHEET.items()),
     "saved.jsonl": "".join(f'{{"query": "{q}", "value": {v}}}\n' for q, v in SHEET.items()),
     "pytrec_eval.json": json.dumps(
         {q: {"map": 0.3, "ndcg_cut_4": v} for q, v in SHEET.items()}, indent=1
@@ -256,7 +255,7 @@ def test_queries_without_a_value_or_a_judgement_are_told():
         ("query,ndcg\nq00,much\n", "row 1: 'much' is not a number"),
         ("query,ndcg\nq00,0.1\nq00,0.2\n", "row 2: .*the query 'q00' occurs twice"),
         ("query,ndcg\nx1,0.1\n", "no value of a judged query, such as q00; found x1"),
-        ("query,one,two\nq00,0.1,3\n", "no .value. .value score.; found query, one, two"),
+        ("query,one,two\nq00,0.1,3\n", "values of one, two, but not of nDCG@4; keep one measure"),
         ("q00 0.1\nq01 0.2\n", "no .query. "),
         ("query,measure,value\nq00,AP,0.1\nq00,RR,0.1\n", "values of AP, RR, but not of nDCG@4"),
     ],
