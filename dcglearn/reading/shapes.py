@@ -141,6 +141,11 @@ def with_grades(
     [[2, 0]]
     """
     table, judged = table_of(log), read_judgements(judgements)
+    if judged.n_grades is None:
+        raise InputError(
+            f"{judged.name}: a log needs levels of grades, 0, 1, 2, ...; read_judgements(scale=) "
+            "(--scale 0,.5,1) takes the grades that there are, worst first"
+        )
     query, lists = _lists_of_documents(table, own_names(columns))
     frame = table.frame.with_row_index(ROW)
 
