@@ -126,7 +126,7 @@ def test_wide_lines_of_other_forms_are_refused(tmp_path):
     for name, text, words in (
         ("log.csv", f"a,b,winner\n3 2,1 0,a\n{cells}\n", "more fields than defined"),
         ("log.csv", f"{cells}\n3 2,1 0,a\n", "line 2: 3 fields where the header has 2000000"),
-        ("log.jsonl", f"{json.dumps(LINE)}\n{{{keys}}}\n", "line 2: the key .k0. occurs twice"),
+        ("log.jsonl", f"{json.dumps(LINE)}\n{{{keys}}}\n", "line 2: .*the key .k0. occurs twice"),
     ):
         (tmp_path / name).write_text(text)
         refused(words, read_preferences, tmp_path / name)

@@ -123,6 +123,15 @@ def test_files_are_tables_and_one_table(tmp_path):
     assert table.without([0, 1]).place(0).endswith("2.jsonl, row 1")
 
 
+def test_truth_values_are_the_same_text_in_all_formats(tmp_path):
+    rows = [{"a": [1], "b": [0], "winner": "a", "tie": True, "segment": True}] * 2
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    pl.DataFrame(rows).write_parquet(tmp_path / "x.parquet")
+    for data in (rows, pl.DataFrame(rows), tmp_path / "x.jsonl", tmp_path / "x.parquet"):
+        log = dl.read_preferences(data)
+        assert log.segment.tolist() == ["true", "true"] and log.tie_kind is None
+
+
 def test_keys_that_occur_late_or_hold_marks_are_kept(tmp_path):
     rows = [{"a": 1, "said": 'x": y'}] * 200 + [{"a": 2, "late": {"b": None}}]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
