@@ -279,7 +279,6 @@ def ideals(
     positions for which there is no other.
     """
     found = [np.zeros(len(offsets) - 1) for _ in metrics]
-    fillers = [gain_of_unjudged(metric, unjudged) if filled else 0.0 for metric in metrics]
     depth = max((metric.depth for metric in metrics), default=1)
     narrow = np.int32 if grades.dtype.kind == "i" and grades.max(initial=0) < 2**31 else np.float64
     for queries, _, _, table in _tables(offsets, grades, EMPTY):
@@ -289,13 +288,18 @@ def ideals(
             falling.partition(depth - 1, axis=1)
         by_grade = -np.sort(falling[:, :depth], axis=1)
 
-        for values, metric, filler in zip(found, metrics, fillers, strict=True):
+        for values, metric in zip(found, metrics, strict=True):
             rises = unjudged == "worst" and (np.diff(metric.gains) >= 0).all()
             own = by_grade if rises and metric.discounts.min() >= 0 else table
+
+            # unjudged documents where there is no other
+            filler = max(gain_of_unjudged(metric, unjudged), 0.0) if filled else 0.0
+            if filler:
+                is_free = (own == EMPTY) & (np.arange(own.shape[1]) < metric.depth)
+                own = np.where(is_free, UNKNOWN, own)
             if isinstance(metric, DCG):
                 gains = gains_of(metric, own, unjudged)
-                free = np.maximum(metric.depth - np.diff(offsets)[queries], 0) * (filler > 0)
-                values[queries] = _filled_sums(gains, metric.discounts, free, filler)
+                values[queries] = _filled_sums(gains, metric.discounts, filler)
             else:
                 worst = np.zeros((len(own), metric.depth * (filler > 0)), dtype=int)
                 documents = np.hstack([graded(metric, own, unjudged), worst])
@@ -303,25 +307,17 @@ def ideals(
     return found
 
 
-def _filled_sums(gains: Floats, discounts: Floats, free: Integers, filler: float) -> Floats:
-    """Return the largest sums where so many positions are free for the gain `filler`, shape (n,).
+def _filled_sums(gains: Floats, discounts: Floats, filler: float) -> Floats:
+    """Return the largest sums where the positions that are left gain `filler`, shape (n,)."""
+    falls = -np.sort(np.minimum(-discounts, 0.0))
+    more = -np.sort(-np.maximum(gains, 0.0), axis=1)[:, : len(falls)] - filler
 
-    What gains less stands below these.
-    """
-    if not free.any():
-        return largest_sums(gains, discounts)
+    # what gains more stands first, what gains less last
+    width = more.shape[1]
+    first, last = falls[:width], falls[len(falls) - width :]
+    total = np.maximum(more, 0.0) @ first + np.minimum(more, 0.0) @ last + filler * falls.sum()
 
-    # free positions are behind all that gains as much
-    depth, falls = len(discounts), -np.sort(np.minimum(-discounts, 0.0))
-    best = -np.sort(-np.maximum(gains, 0.0), axis=1)
-    is_less = best < filler
-    first = (~is_less).sum(axis=1)
-    upto = np.append(0.0, np.cumsum(falls))[np.minimum([first, first + free], depth)]
-
-    # documents before and behind them; harm stands at negative discounts
-    rank = np.arange(best.shape[1]) + free[:, None] * is_less
-    before_or_behind = best * np.append(falls, 0.0)[np.minimum(rank, depth)]
-    total = before_or_behind.sum(axis=1) + filler * (upto[1] - upto[0])
+    # harm stands at negative discounts
     return total + largest_sums(np.minimum(gains, 0.0), discounts)
 
 

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any, Literal, TypedDict, get_args
 
@@ -23,7 +24,6 @@ from dcglearn.foundation.validation import (
     Fields,
     Flags,
     Floats,
-    Indices,
     InputError,
     PathLike,
     PolarsFrame,
@@ -54,7 +54,7 @@ LEVELS = "scale= (--scale 0,.5,1) names the grades, worst first"
 """Remedy for a metric that needs levels."""
 
 FEW = 0.05
-"""Up to this share of the positions, tied scores and unjudged documents go without a note."""
+"""Up to this share of the positions, tied scores go without a note."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,14 +66,11 @@ class Evaluation(Finding):
     `unjudged`, shape (R, M), is the share of documents that are not judged, among those that the
     metric looks at. `measured`, shape (R, M, Q), tells where a query has a judged document that the
     metric values differently from the worst grade, and the run ranks a judged document where the
-    metric looks; None where nobody knows.
-    `bounds`, shape (R, M, Q, 2), are the least and the most that values can be once all documents
-    are judged, NaN for metrics of ir_measures, and `open` holds the documents without a judgement;
-    None unless asked for.
-    `shown` has the lists for shares of people; None unless a metric knows its judges. `tied`, shape
-    (R, M), is the share of documents whose names order them, since their scores are equal.
-    `remarks` say what grades are taken for, and that the log of a learned metric had others, or
-    fewer positions.
+    metric looks. `tied`, shape (R, M), is the share of documents whose names order them, since
+    their scores are equal.
+    `open` holds the documents without a judgement, if bounds are asked for, and `shown` the lists
+    for shares of people, if a metric knows its judges; else None. `remarks` say what grades are
+    taken for, and that the log of a learned metric had others, or fewer positions.
     """
 
     values: Floats = field(repr=False)
@@ -82,11 +79,10 @@ class Evaluation(Finding):
     queries: tuple[str, ...] = field(repr=False)
     missing: str
     unjudged: Floats
-    measured: Flags | None = field(default=None, repr=False)
+    measured: Flags = field(repr=False)
+    tied: Floats = field(repr=False)
     open: Unjudged | None = field(default=None, repr=False)
-    bounds: Floats | None = field(default=None, repr=False)
     shown: ShownLists | None = field(default=None, repr=False)
-    tied: Floats | None = field(default=None, repr=False)
     remarks: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -99,23 +95,31 @@ class Evaluation(Finding):
         """Mean over queries, shape (R, M)."""
         return np.nanmean(self.filled, axis=2)
 
+    @cached_property
+    def bounds(self) -> Floats | None:
+        """The least and the most that values can be once all documents are judged, (R, M, Q, 2).
+
+        NaN for metrics of ir_measures; None unless they are asked for.
+        """
+        if self.open is None:
+            return None
+        ends = np.full((*self.values.shape, 2), np.nan)
+        for r, m in product(range(len(self.runs)), self.open.metrics):
+            ends[r, m] = self.open.values(r, m)
+            lacking = np.isnan(self.values[r, m])
+            ends[r, m][lacking] = self.filled[r, m, lacking, None]
+        return ends
+
     @property
     def mean_bounds(self) -> Floats:
         """The least and the most that the means can be, (R, M, 2); NaN where nobody knows."""
         assert self.bounds is not None, "evaluate(..., bounds=True) finds them"
-        counted = ~np.isnan(self.bounds)
-        n = counted.sum(axis=2)
-        return np.where(counted, self.bounds, 0.0).sum(axis=2) / np.where(n, n, np.nan)
+        return np.ma.masked_invalid(self.bounds).mean(axis=2).filled(np.nan)
 
     @property
     def silent(self) -> tuple[str, ...]:
         """Why nothing can be said of people under metrics that know their judges."""
         return () if self.shown is None else self.shown.silent(self.metrics)
-
-    @property
-    def n_missing(self) -> Indices:
-        """Number of judged queries that each run does not have, shape (R,)."""
-        return np.isnan(self.values[:, 0]).sum(axis=1)
 
     def by_query(self) -> PolarsFrame:
         """Return columns ``run``, ``query_id``, ``measure``, ``value``; query ``all`` is the mean.
@@ -126,33 +130,27 @@ class Evaluation(Finding):
         import polars as pl
 
         # values of the queries, and their means
-        columns = {"value": np.dstack([self.filled, self.means])}
+        columns: Fields = {"value": np.dstack([self.filled, self.means])}
         if self.bounds is not None:
             both = np.concatenate([self.bounds, self.mean_bounds[:, :, None]], axis=2)
             columns |= {"least": both[..., 0], "most": both[..., 1]}
 
         # a row for each query that counts
-        queries = (*self.queries, "all")
-        frame = pl.DataFrame(
-            {
-                "run": np.repeat(self.runs, len(self.metrics) * len(queries)),
-                "query_id": np.tile(queries, len(self.runs) * len(self.metrics)),
-                "measure": np.tile(np.repeat(self.metrics, len(queries)), len(self.runs)),
-                **{name: values.ravel() for name, values in columns.items()},
-            }
+        names = np.meshgrid(self.runs, self.metrics, (*self.queries, "all"), indexing="ij")
+        columns |= zip(("run", "measure", "query_id"), names, strict=True)
+        frame = pl.DataFrame({name: cells.ravel() for name, cells in columns.items()})
+        counted = frame.filter(pl.col("value").is_not_nan()).with_columns(
+            pl.col("^(least|most)$").fill_nan(None)
         )
-        counted = frame.filter(pl.col("value").is_not_nan())
-        return counted.with_columns(pl.col("^(least|most)$").fill_nan(None))
+        return counted.select("run", "query_id", "measure", "^(value|least|most)$")
 
     def ordered(self) -> Evaluation:
-        """Return the same evaluation with runs sorted by the first metric's mean, best first."""
+        """Return the values with runs sorted by the first metric's mean, best first."""
         best = np.argsort(-self.means[:, 0], kind="stable")
-        rows: dict[str, Any] = {
-            name: x[best] for name, x in vars(self).items() if isinstance(x, np.ndarray)
-        }
-        if self.shown is not None:
-            rows["shown"] = self.shown.ordered(best)
-        return replace(self, runs=tuple(self.runs[i] for i in best), **rows)
+        names = ("values", "unjudged", "measured", "tied")
+        rows: dict[str, Any] = {name: getattr(self, name)[best] for name in names}
+        rows["runs"] = tuple(self.runs[i] for i in best)
+        return replace(self, open=None, shown=None, **rows)
 
     @property
     def sentence(self) -> str:
@@ -195,53 +193,42 @@ class Evaluation(Finding):
     def cells(self) -> Cells:
         """The table as text, under the metrics' very names."""
         table = self.table
-        names = {f"column {i}": name for i, name in enumerate(table.columns)}
-        return cells_of(table.rename(dict(zip(table.columns, names, strict=True))), {}, names)
+        return cells_of(table, {}, dict(zip(table.columns, table.columns, strict=True)))
 
     @property
     def notes(self) -> list[str]:
         """What bounds mean, what grades are taken for, and what is missing or not judged."""
-        notes = [] if self.open is None else [*self.open.notes]
+        notes = [*self.remarks] if self.open is None else [*self.open.notes, *self.remarks]
 
-        # values and positions to be aware of
+        # values and queries to be aware of
         if np.nanmin(self.values, initial=0.0) < 0:
             notes.append(
                 "values below 0: what is harmful (gains below 0) outweighs the rest; "
                 "the ideal leaves it out"
             )
-        return notes + self.cautions(0.0)
-
-    def cautions(self, least: float) -> list[str]:
-        """Return notes on lacking queries, tied scores, and a share unjudged above `least`."""
-        notes = [*self.remarks]
-
-        # missing queries
-        numbers = zip(self.runs, self.n_missing, strict=True)
+        numbers = zip(self.runs, np.isnan(self.values[:, 0]).sum(axis=1), strict=True)
         lacking = [f"{n} of {run}" for run, n in numbers if n]
         if lacking:
             how = "count as 0" if self.missing == "zero" else "are left out"
             notes.append(f"judged queries that a run lacks {how}: {', '.join(lacking)}")
 
         # ties, and unjudged documents
-        tied = 0.0 if self.tied is None else np.max(self.tied, initial=0.0)
+        tied, unjudged = np.nanmax(self.tied), np.nanmax(self.unjudged)
         if tied > FEW:
             notes.append(
                 f"tied scores: names of documents order up to {tied:.1%} of the positions looked "
                 'at; --ties average (ties="average") shares the gains of equal scores, --ties '
                 "stable keeps the order of the file"
             )
-        unjudged = np.nanmax(self.unjudged, initial=0.0)
-        if unjudged > least:
+        if unjudged > 0:
             notes.append(f"not judged: up to {unjudged:.1%} of the positions looked at")
         return notes
 
     @property
     def pictures(self) -> list[Fields]:
         """Means, and the middle half of the queries."""
-        ends = [*np.nanpercentile(self.filled[:, 0], [25, 75], axis=1)]
-        if self.open is not None and 0 in self.open.metrics:
-            ends += [*self.mean_bounds[:, 0].T]
-        rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
+        ends = np.nanpercentile(self.filled[:, 0], [25, 75], axis=1)
+        rows = zip(self.runs, self.means[:, 0].tolist(), *ends.tolist(), strict=True)
         title = f"mean {self.metrics[0]}, and the middle half of the queries"
         return [{"title": title, "rows": [*rows]}]
 
@@ -407,11 +394,9 @@ def evaluate(
         values[:, [m for m, metric in own.items() if isinstance(metric, str)]] = computed
 
     # what the documents without a judgement leave open
-    left = Unjudged(systems, lists, offsets, grades, dcgs, divided, empty, unseen)
-    ends = np.full((*values.shape, 2), np.nan)
-    for r, m in product(range(len(systems)), dcgs) if bounds else ():
-        ends[r, m] = left.values(r, m)
-        ends[r, m][np.isnan(values[r, m])] = 0.0 if missing == "zero" else np.nan
+    left = None
+    if bounds:
+        left = Unjudged(systems, lists, offsets, grades, dcgs, divided, empty, unseen)
 
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), words)
     return Evaluation(
@@ -422,36 +407,31 @@ def evaluate(
         missing,
         share_unjudged,
         measured,
-        left if bounds else None,
-        ends if bounds else None,
-        shown,
         share_tied,
-        (*_origins(by_name, judged.n_grades), *_remarks(by_name, judged)),
+        left,
+        shown,
+        tuple(_remarks(by_name, judged)),
     )
 
 
-def _origins(metrics: Mapping[str, ListMetric | str], n_grades: int | None) -> Iterator[str]:
-    """Yield where the log of a learned metric differs from what it is used on."""
-    for name, metric in metrics.items():
-        if isinstance(metric, DCG) and metric.learned_from is not None:
-            caution = metric.learned_from.caution(metric.depth, n_grades or metric.n_grades)
-            if caution:
-                yield f"{name}: {caution}"
-
-
 def _remarks(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> Iterator[str]:
-    """Yield what linear gains are where grades are other numbers, or words on a scale."""
-    names = judged.grade_names
-    if judged.n_grades is None:
+    """Yield what linear gains are without levels of numbers, and where a metric's log differs."""
+    names, n_grades, linear = judged.grade_names or (), judged.n_grades, []
+    for name, metric in metrics.items():
+        if isinstance(metric, DCG):
+            if metric.learned_from is not None:
+                caution = metric.learned_from.caution(metric.depth, n_grades or metric.n_grades)
+                if caution:
+                    yield f"{name}: {caution}"
+            linear += [name] * np.array_equal(metric.gains, np.arange(len(names)))
+
+    # grades that are other numbers, or words on a scale
+    if n_grades is None:
         low, high = np.percentile(judged.frame["grade"], [0, 100])
         yield f"grades are numbers from {low:g} to {high:g}; linear gains are these numbers"
-    elif names is not None and judged.grade_numbers is None:
-        places = np.arange(len(names))
-        dcgs = {name: metric for name, metric in metrics.items() if isinstance(metric, DCG)}
-        linear = [name for name, dcg in dcgs.items() if np.array_equal(dcg.gains, places)]
-        if linear:
-            taken = f"{', '.join(map(str, places))} for {', '.join(names)}"
-            yield f"{listed(linear, 3)} takes {taken}"
+    elif linear and judged.grade_numbers is None:
+        taken = f"{', '.join(map(str, range(len(names))))} for {', '.join(names)}"
+        yield f"{listed(linear, 3)} takes {taken}"
 
 
 def _check_metric(

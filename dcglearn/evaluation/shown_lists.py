@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dcglearn.evaluation.kernel import Lists
-from dcglearn.foundation.validation import Integers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import Judges
 from dcglearn.metrics.scales import grades_of
@@ -55,10 +54,6 @@ class ShownLists:
             for m, one in self.metrics.items()
             if one.n_grades != self.n_grades
         )
-
-    def ordered(self, runs: Integers) -> ShownLists:
-        """Return the lists of these runs, in this order."""
-        return replace(self, ranked=[self.ranked[r] for r in runs])
 
 
 def judges_of(metric: DCG) -> Judges:

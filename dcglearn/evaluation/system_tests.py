@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from inspect import signature
 from itertools import product
-from typing import Any, ClassVar, Literal, Unpack, get_args
+from typing import ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from dcglearn.evaluation.gate import UNMEASURED, Gate, gated
 from dcglearn.evaluation.paired_tests import MAX_RESAMPLES, corrected, plain_tests, powered_tests
 from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.rank_intervals import Ranks, ranks_of
-from dcglearn.evaluation.run_values import FEW, EvaluateOptions, Evaluation, evaluate
-from dcglearn.evaluation.unjudged import Unjudged
+from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.signatures import spelled_out
@@ -204,9 +203,7 @@ class SystemComparison(Finding):
             )
 
         # what runs lack, what is not judged, and why nothing is said of people
-        notes += self.evaluation.cautions(FEW)
-        notes += () if self.evaluation.open is None else self.evaluation.open.notes
-        notes += self.evaluation.silent
+        notes += [*self.evaluation.notes, *self.evaluation.silent]
 
         # what the machine adds
         if by_machine:
@@ -339,16 +336,16 @@ def compare_systems(
             tests = plain_tests(values, level, n_resamples, random_state)
         else:
             tests = powered_tests(values, _paired(by_machine, m, r, b), level, topics)
-        rows.append(names | tests | _bounds(evaluation.open, m, r, b, kept))
+        tests["p_corrected"] = tests["p_permutation" if machine is None else "p_t"]
+        rows.append(names | tests | _facts(evaluation, m, r, b, kept))
         differences.append(values[0, kept] if by_machine is None else None)
     _LOG.info("compared %d runs with %s", len(others), runs[b])
 
     # correct for the number of rows
-    floats = {"low", "high", "p_t", "p_permutation", "least", "most"} & rows[0].keys()
+    floats = {"low", "high", "p_t", "p_corrected", "least", "most"} & rows[0].keys()
     table = table_of(rows, **dict.fromkeys(floats, pl.Float64))
-    p_values = table["p_permutation" if machine is None else "p_t"].fill_null(1.0).to_numpy()
-    p_corrected = pl.Series("p_corrected", corrected(p_values, correction))
-    table = table.hstack([p_corrected, *_facts(evaluation, others, b)])
+    p_values = corrected(table["p_corrected"].fill_null(1.0).to_numpy(), correction)
+    table = table.with_columns(pl.Series("p_corrected", p_values))
 
     # of 100 people
     people = shares_of_people(evaluation, [(r, b) for r in others], level, random_state)
@@ -371,32 +368,22 @@ def _paired(values: Floats, m: int, run: int, baseline: int) -> Floats:
     return np.stack([values[run, m] - values[baseline, m], values[run, m]])
 
 
-def _bounds(opened: Unjudged | None, m: int, run: int, baseline: int, kept: Flags) -> Fields:
-    """Return what a mean difference can be once all is judged, if it was asked for."""
-    if opened is None:
-        return {}
-    if m not in opened.metrics:
-        return {"least": None, "most": None}
-    least, most = opened.differences(run, baseline, m)[kept].mean(axis=0).tolist()
-    return {"least": least, "most": most}
+def _facts(evaluation: Evaluation, m: int, run: int, baseline: int, kept: Flags) -> Fields:
+    """Return what grades could make of a difference, if asked for, and numbers of queries."""
+    both, opened = [run, baseline], evaluation.open
+    facts: Fields = {}
+    if opened is not None:
+        ends = [None, None]
+        if m in opened.metrics:
+            ends = opened.differences(run, baseline, m)[kept].mean(axis=0).tolist()
+        facts = dict(zip(("least", "most"), ends, strict=True))
 
-
-def _facts(evaluation: Evaluation, others: list[int], b: int) -> PolarsFrame:
-    """Return the share judged, and numbers of queries, of each measure and run."""
-    has, kept = ~np.isnan(evaluation.values), ~np.isnan(evaluation.filled)
-    measured: Any = evaluation.measured
-    flags = {
-        "n_topics": kept[others] & kept[b],
-        "n_shared": has[others] & has[b],
-        "n_run": has[others],
-        "n_baseline": np.broadcast_to(has[b], has[others].shape),
-        "n_measured": (measured[others] | measured[b]) & kept[others] & kept[b],
-    }
-
-    # by measure, then by run
-    judged = 1 - (evaluation.unjudged[others] + evaluation.unjudged[b]) / 2
-    counts = {name: flags_of.sum(axis=2) for name, flags_of in flags.items()}
-    return table_of({name: x.T.ravel() for name, x in {"judged": judged, **counts}.items()})
+    # the share judged, and the queries that each has
+    facts["judged"] = 1 - float(evaluation.unjudged[both, m].mean())
+    has = ~np.isnan(evaluation.values[both, m])
+    flags = {"n_topics": kept, "n_shared": has.all(axis=0), "n_run": has[0], "n_baseline": has[1]}
+    flags["n_measured"] = evaluation.measured[both, m].any(axis=0) & kept
+    return facts | {name: int(np.sum(flags_of)) for name, flags_of in flags.items()}
 
 
 def _number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:

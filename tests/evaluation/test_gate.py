@@ -102,8 +102,6 @@ def test_the_detectable_difference_is_detected_four_times_in_five():
     delta = detectable_difference(1.0, TOPICS, LEVEL)
     assert abs(shares("normal", TOPICS, 300, -delta, LEVEL)[0] - 0.8) < 3 * np.sqrt(0.16 / 300)
     assert abs(shares("normal", TOPICS, 300, delta, LEVEL)[1] - 0.8) < 3 * np.sqrt(0.16 / 300)
-    half = detectable_difference(SPREAD, TOPICS, LEVEL, power=0.5)
-    assert half == pytest.approx(REACH, rel=1e-3)
     assert detectable_difference(0.0, TOPICS, LEVEL) is None
     assert detectable_difference(SPREAD, 2, LEVEL) is None
 
@@ -373,9 +371,10 @@ def test_a_junit_report(dcglearn, files, tmp_path):
     report = ("--junit", "report.xml")
     status, _, err = dcglearn(*gate, "new.txt", "bad.txt", *options, *metrics, *report)
     assert (status, err) == (1, "wrote: report.xml\n")
-    suites = ElementTree.parse(tmp_path / "report.xml").getroot()
-    assert (suites.tag, suites.get("tests"), suites.get("failures")) == ("testsuites", "4", "2")
-    cases = {case.get("name"): case for case in suites.iter("testcase")}
+    suite = ElementTree.parse(tmp_path / "report.xml").getroot()
+    counts = [suite.get(name) for name in ("tests", "failures", "errors")]
+    assert (suite.tag, counts) == ("testsuite", ["4", "2", "0"])
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
     assert [name for name, case in cases.items() if case.find("failure") is not None] == [
         "bad against old: nDCG@5",
         "bad against old: exponential-log2@5",
@@ -388,11 +387,6 @@ def test_a_junit_report(dcglearn, files, tmp_path):
         "pass: no harm beyond a loss of 0.005 shown"
         in cases["n<e>w| against old: nDCG@5"].find("system-out").text
     )
-    assert {item.get("name") for item in suites.iter("property")} == {
-        "rule",
-        "min_difference",
-        "level",
-    }
 
 
 def test_forms_of_the_decision(dcglearn, files):
