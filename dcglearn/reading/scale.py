@@ -65,22 +65,20 @@ class Scale:
     def of(cls, names: Any, n_grades: int | None, column: pl.Series | None = None) -> Scale:
         """Return the scale that the user gives, or that a column states."""
         stated = None if column is None else _stated(column)
-        told = [stated, None if names is None else names_in(names), n_grades]
-        lists = [[str(name).strip() for name in one] for one in told if isinstance(one, list)]
-        sizes = [one for one in told if not (one is None or isinstance(one, list))]
-        sizes += map(len, lists)
+        given = None if names is None else names_in(names)
+        told = [one for one in (stated, given, n_grades) if one is not None]
 
-        # each grade has its own name, and all say the same
-        for size in sizes:
-            scale_size(size, 0, "the number of grades")
-        alike = len({*sizes}) <= 1 and all(one == lists[0] for one in lists)
-        if not alike or any(len({*map(_key, one)}) < len(one) for one in lists):
+        # all say the same, and each grade has its own name
+        lists = [tuple(str(name).strip() for name in one) for one in told if isinstance(one, list)]
+        sizes = [*map(len, lists), *(one for one in told if not isinstance(one, list))]
+        known = {scale_size(size, 0, "the number of grades") for size in sizes}
+        own = lists[0] if lists else ()
+        if len(known) > 1 or len({*lists}) > 1 or len({*map(_key, own)}) < len(own):
             raise InputError(
                 f"scale={names} must name each grade once, worst first, and n_grades={n_grades} "
                 f"and the column scale ({stated}) say the same; columns={{'scale': ''}} ignores it"
             )
-        named = tuple(lists[0]) or None if lists else None
-        return cls(named, sizes[0] if sizes else None, stated is not None)
+        return cls(own or None, max(known, default=None), stated is not None)
 
     @property
     def top(self) -> int:
@@ -170,12 +168,12 @@ def grades_of(
 ) -> Grades:
     """Return lists of grades, shape (n, K), -2 below the end of each; note the bad rows."""
     column = columns[0] if len(columns) == 1 else _texts_of_positions(columns, refusals)
-    mark, own = "" if column.dtype.is_nested() else separator(text(column), "|,"), scale.names or ()
+    mark = "" if column.dtype.is_nested() else separator(text(column), "|,")
 
     # the length of each list, its grades, and words that are none
     sizes, parts, words = [], [], []
     for start in range(0, len(column), BLOCK):
-        lists = as_lists(column[start : start + BLOCK], mark, own)
+        lists = as_lists(column[start : start + BLOCK], mark)
         sizes.append(lists.list.len().fill_null(0).cast(pl.Int64).to_numpy())
         cells = lists.filter(lists.list.len() > 0).explode()
         parts.append(scale.codes(cells))
@@ -186,7 +184,8 @@ def grades_of(
     grades = np.full((len(column), max(int(size.max(initial=0)), 1)), EMPTY, np.int8)
     grades[np.arange(grades.shape[1]) < size[:, None]] = codes
     missing = columns[0].is_null() if may_be_empty else size == 0
-    refusals.add(missing, f"{role} is missing or empty", "leave the row out (drop_nulls)")
+    remedy = f"leave the row out (drop_nulls), or, if NA is a grade, {COMMAS}"
+    refusals.add(missing, f"{role} is missing or empty", remedy)
 
     # what is no grade, with all that are none if they are few
     bad = pl.concat(words).unique(maintain_order=True)
@@ -214,11 +213,8 @@ def separator(texts: pl.Series, marks: str) -> str:
     return next((mark for mark in marks if texts.str.contains(mark, literal=True).any()), " ")
 
 
-def as_lists(column: pl.Series, mark: str, names: Sequence[str] = ()) -> pl.Series:
-    """Return a column of lists, or of texts such as ``3 2 0``, ``3|2|0`` and ``[3, 2, 0]``.
-
-    A text that is one of `names`, which may hold blanks, is a list of it alone.
-    """
+def as_lists(column: pl.Series, mark: str) -> pl.Series:
+    """Return a column of lists, or of texts such as ``3 2 0``, ``3|2|0`` and ``[3, 2, 0]``."""
     if isinstance(column.dtype, pl.Array):
         return column.arr.to_list()
     if isinstance(column.dtype, pl.List):
@@ -230,14 +226,7 @@ def as_lists(column: pl.Series, mark: str, names: Sequence[str] = ()) -> pl.Seri
         texts = texts.str.replace_all(", ", ",", literal=True)
     elif mark == " " and texts.str.contains(r"[ \t\r\n]{2}|[\t\r\n]").any():
         texts = texts.str.replace_all(r"[ \t\r\n]+", " ")
-    lists, word = texts.str.split(mark), texts.str.to_lowercase()
-    one_grade = [name.lower() for name in names]
-
-    # cells that are one name, or hold nothing
-    if names:
-        is_name = word.is_in(one_grade)
-        lists = pl.select(pl.when(is_name).then(pl.concat_list(texts)).otherwise(lists)).to_series()
-    return lists.set(word.is_in({*MISSING}.difference(one_grade)), None)
+    return texts.str.split(mark).set(texts.str.to_lowercase().is_in(MISSING), None)
 
 
 def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Grades]:
@@ -245,20 +234,15 @@ def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Gra
     if depth is not None:
         whole_number(depth, "depth", 1, 9_999_999)
     depth = depth or max(grades.shape[1] for grades in lists)
-    whole = []
-    for grades in lists:
-        lacking = [(0, 0), (0, max(depth - grades.shape[1], 0))]
-        whole.append(np.pad(grades[:, :depth], lacking, constant_values=EMPTY))
+    empty = np.full((len(lists[0]), depth), EMPTY, np.int8)
+    whole = [np.hstack([grades, empty])[:, :depth] for grades in lists]
     return [np.where(x == EMPTY, np.int8(UNKNOWN), x) for x in whole] if pad else whole
 
 
 def counts_of(lists: Sequence[Grades]) -> Integers:
     """Return how often each grade from 0 occurs."""
-    counts = np.zeros(MAX_GRADES, np.int64)
-    for grades in lists:
-        for grade in range(int(grades.max(initial=-1)) + 1):
-            counts[grade] += np.count_nonzero(grades == grade)
-    return counts
+    counts = [np.bincount(grades[grades >= 0], minlength=MAX_GRADES) for grades in lists]
+    return np.sum(counts, axis=0)
 
 
 def stray_grade(counts: Integers) -> tuple[int, str, str] | None:

@@ -19,9 +19,6 @@ from dcglearn.reading.values import lists_of_names
 ROW = "\0row"
 """Name of a column that no table has."""
 
-SIDES = {"a": "a", "left": "a", "b": "b", "right": "b"}
-"""The list that a side stands for."""
-
 
 def from_long(
     rows: Any,
@@ -31,8 +28,8 @@ def from_long(
     """Return judgements of a table with a row a document, as `read_preferences` takes them.
 
     Rows of the same `keys` are a judgement: a query, or a query, a rater and a number. The columns
-    are `side` (a or b, left or right, or the names of two systems, of which the first of each
-    judgement is a), `position` from 1 or 0, `grade`, and `winner`. Other columns keep the first
+    are `side` (a or b, left or right, or the names of two systems, of which the first in order is
+    a), `position` from 1 or 0, `grade`, and `winner`. Other columns keep the first
     value of each judgement. Raises InputError unless each judgement has two sides, at most one
     winner, and every position of both once.
 
@@ -66,19 +63,18 @@ def from_long(
             f"{table.name} has no column {lacking[0]!r}; keys= takes those that it has"
         )
 
-    # the columns of a document; sides other than left and right are systems, the first one being a
+    # the columns of a document; of the two sides of a judgement, a is the first by its name
     frame = table.frame.rename({names[0]: role for role, names in found.items()})
     position = pl.col("position").cast(pl.Float64, strict=False).fill_null(-1)
     frame = frame.with_columns(text(frame["side"]), text(frame["grade"]), position)
-    side = frame["side"].str.to_lowercase().replace_strict(SIDES, default=None)
-    is_first = pl.col("side") == pl.col("side").first().over(keys)
-    by_system = pl.when(is_first).then(pl.lit("a")).otherwise(pl.lit("b"))
-    frame = frame.with_columns(at=pl.coalesce(side, by_system))
+    side = pl.col("side").str.to_lowercase()
+    is_first = side == side.min().over(keys)
+    frame = frame.with_columns(at=pl.when(is_first).then(pl.lit("a")).otherwise(pl.lit("b")))
 
     # each judgement has two sides, positions without gaps, and one winner
     place, refusals = pl.col("position"), Refusals(table)
     wrong = pl.any_horizontal(
-        pl.col("side").n_unique().over(keys) != 2,
+        side.n_unique().over(keys) != 2,
         place - place.rank("ordinal").over(*keys, "at") != place.min().clip(0, 1) - 1,
         pl.col("^winner$").drop_nulls().n_unique().over(keys) > 1,
     )
@@ -89,12 +85,11 @@ def from_long(
 
     # a row a judgement, with its lists and their systems
     frame = frame.sort("position", maintain_order=True)
-    judged = frame.group_by(keys, maintain_order=True).agg(
+    return frame.group_by(keys, maintain_order=True).agg(
         pl.exclude("side", "position", "grade", "at").drop_nulls().first(),
         *(pl.col("grade").filter(at=one).alias(one) for one in "ab"),
         *(pl.col("side").filter(at=one).first().alias(f"system_{one}") for one in "ab"),
     )
-    return judged if side.has_nulls() else judged.drop("system_a", "system_b")
 
 
 def with_grades(

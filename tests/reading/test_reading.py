@@ -158,7 +158,7 @@ def test_a_column_that_may_tell_the_order_is_refused():
 
 
 def test_scales_and_grades():
-    frame = pl.DataFrame({"a": ["Good Bad", "very good"], "b": ["Bad|Bad", "Bad"], "winner": "a"})
+    frame = pl.DataFrame({"a": ["Good|Bad", "very good"], "b": ["Bad|Bad", "Bad"], "winner": "a"})
     frame = frame.with_columns(pl.col("b").str.replace("|", " ", literal=True))
     log = read_preferences(frame, scale="Bad,Good,Very good")
     assert log.preferred.tolist() == [[1, 0], [2, -2]]
