@@ -171,7 +171,10 @@ def _graded(name: str, table: Table, levels: Scale) -> Table:
 
     refusals = Refusals(table)
     if levels.names is None:
-        remedy = "scale= (--scale Bad,Fair,Good) gives names of grades, worst first; "
+        remedy = (
+            "scale= (--scale Bad,Fair,Good) gives names of grades, worst first, and "
+            "columns={'grade': '...'} another column; "
+        )
         grade = numbers("grade", table, refusals, remedy)
         refusals.add(grade.is_infinite().fill_null(False), "grade is", "", grade)
     else:

@@ -67,6 +67,12 @@ def lines_of(name: str, data: bytes, *, judged: bool) -> Table | None:
     if frame is None:
         raise _wrong_line(name, data, columns)
 
+    # ranks in place of grades, where no name tells
+    if len(columns) == 3 and frame["grade"].dtype.is_numeric() and (frame["grade"] > 2).any():
+        places = frame.select(pl.int_range(1, pl.len() + 1).over("query")).to_series()
+        if (frame["grade"] == places).all():
+            raise InputError(f"{name}: the grades of every query are 1, 2, 3, ..., ranks; {ORDER}")
+
     comments = re.findall(rb"(?m)^#[^\n]*", data) if b"#" in data else []
     n_alike = sum(_columns(line, (columns,)) is not None for line in comments)
     if n_alike:

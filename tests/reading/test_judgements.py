@@ -135,6 +135,8 @@ def test_a_run_is_no_table_of_judgements(tmp_path, column):
     refused("no 'grade'.*if the files are exchanged: judgements come first", read_judgements, path)
     path = written(tmp_path, "run.txt", "q Q0 a 1 2.5 r\n")
     refused("6 columns, expected 4.*judgements come first", read_judgements, path)
+    path = written(tmp_path, "ranks.tsv", "q\ta\t1\nq\tb\t2\nq\tc\t3\nr\ta\t1\n")
+    refused("grades of every query are 1, 2, 3, ..., ranks; judgements", read_judgements, path)
     path = written(tmp_path, "qrels.txt", "q 0 a 1\n")
     refused("4 columns, expected 6.*judgements come first", read_runs, path)
     refused("judgements come first", read_runs, frame_of(1, 0))
