@@ -365,33 +365,30 @@ def evaluate(
 
     # evaluate run by run
     lists: list[Lists] = []
-    shown, rows = ShownLists.of(dcgs, lists, judged.n_grades, unjudged), []
-    for run in systems:
-        ranked, row = ranked_lists(judged, run, None if whole else depth, ties), []
+    shown = ShownLists.of(dcgs, lists, judged.n_grades, unjudged)
+    values = np.full((len(systems), len(own), len(queries)), np.nan)
+    measured, shares = np.zeros(values.shape, dtype=bool), np.zeros((2, *values.shape[:2]))
+    for r, run in enumerate(systems):
+        ranked = ranked_lists(judged, run, None if whole else depth, ties)
         has = np.diff(ranked.offsets) > 0
-        for m, word in enumerate(words):
-            one, value = dcgs.get(m), np.full(len(queries), np.nan)
-            looked_at = None if one is None else one.depth
+        for m in own:
+            looked_at = dcgs[m].depth if m in dcgs else None
             seen = ranked.any(ranked.grades >= 0, None if to_the_end else looked_at)
-            if one is not None:
-                with errors_in(word):
-                    value = ranked.values(one, unjudged)
-                if m in divided:
-                    top = tops[m] if m in tops else ranked.ideals(one, unjudged)
-                    value = normalised_values(value, top, empty)
-                value = np.where(has, value, np.nan)
-            row.append((value, valued[m] & seen, *ranked.shares(looked_at)))
-        rows.append(row)
+            measured[r, m], shares[:, r, m] = valued[m] & seen, ranked.shares(looked_at)
+        for m, metric in dcgs.items():
+            with errors_in(words[m]):
+                value = ranked.values(metric, unjudged)
+            if m in divided:
+                top = tops[m] if m in tops else ranked.ideals(metric, unjudged)
+                value = normalised_values(value, top, empty)
+            values[r, m, has] = value[has]
         if bounds or shown is not None:  # else they would fill the memory
             lists.append(ranked)
-    values, measured, share_unjudged, share_tied = (
-        np.array([[found[part] for found in row] for row in rows]) for part in range(4)
-    )
 
     # measures of ir_measures
     if others:
         computed = measured_elsewhere(others, judged, systems, queries)
-        values[:, [m for m, metric in own.items() if isinstance(metric, str)]] = computed
+        values[:, [m for m in own if m not in dcgs]] = computed
 
     # what the documents without a judgement leave open
     left = None
@@ -405,9 +402,9 @@ def evaluate(
         tuple(words),
         queries,
         missing,
-        share_unjudged,
+        shares[0],
         measured,
-        share_tied,
+        shares[1],
         left,
         shown,
         tuple(_remarks(by_name, judged)),
@@ -497,14 +494,15 @@ def as_metrics(
     for name, metric in labelled(metrics).items():
         # names of other tools
         word: Any = metric
-        if isinstance(word, (str, os.PathLike)) and not _is_ours(word):
-            word = usual_name(os.fspath(word))
+        called = f"metric {name!r}"
+        if isinstance(word, (str, os.PathLike)):
+            called = "metric"
+            word = word if _is_ours(word) else usual_name(os.fspath(word))
             if not _is_ours(word):
                 by_name[name] = word
                 continue
 
         # names of ours, files and objects
-        called = "metric" if isinstance(word, (str, os.PathLike)) else f"metric {name!r}"
         parsed = metric_or_name(word, accept=SCORING, name=called)
         label, depth = name, 1
         if isinstance(parsed, NamedMetric):
