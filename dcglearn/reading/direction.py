@@ -47,9 +47,8 @@ def check_direction(
     `words` are those of its winners with their meanings. The pairs that were shown with b first are
     checked alone too, since what left means decides them; `sides` says what it was taken for.
     """
-    grades = np.unique([log.preferred, log.other])
-    lowest, top = int(grades[grades >= 0].min(initial=1)), int(grades.max(initial=0))
-    names = log.grade_names or tuple(map(str, range(lowest, top + 1)))
+    lowest = int(0 not in np.stack([log.preferred, log.other]))
+    names = log.grade_names or tuple(map(str, range(lowest, log.n_grades)))
 
     # words for the other winner
     meanings = {word: meaning.partition(":") for word, (meaning, _) in words.items()}
@@ -124,8 +123,7 @@ def check_sense(log: Any, remedies: Mapping[str, str] = OF_ARRAYS) -> None:
 
     # how much of it the best textbook DCG respects
     best = {
-        reading: float(np.fmax.reduce(agreement(pairs, verdicts)[0], initial=0.0))
-        for reading, verdicts in readings.items()
+        name: float(agreement(pairs, told)[0].max(initial=0.0)) for name, told in readings.items()
     }
     best_first = sorted(remedies, key=lambda reversal: -round(best[reversal], 2))
     mended = ". ".join(
@@ -171,29 +169,27 @@ def _contradicted(log: PreferencePairs, verdicts: Grades, rows: Flags) -> bool:
 
     log = log[rows]
     shares, decided = agreement(log, verdicts[:, rows])
-    worst, best = np.fmin.reduce(shares, initial=0.5), np.fmax.reduce(shares, initial=0.0)
-    if best - 0.5 >= (0.5 - worst) / 2:
+    if shares.max(initial=0.0) - 0.5 >= (0.5 - shares.min(initial=0.5)) / 2:
         return False
 
     # judgements that count as independent: of equal weights (Kish 1965), and of distinct lists
     weight = weights_of(log)
     n_distinct = np.unique(log.clusters("list" if log.rated is not None else "pair")).size
     n = min(weight.sum() ** 2 / (weight @ weight), n_distinct) * decided
-    return bool(np.fmin.reduce(binomial_tail(n * (1 - shares), n)) <= 0.001)
+    return bool(binomial_tail(n * (1 - shares), n).min(initial=1.0) <= 0.001)
 
 
 def agreement(log: PreferencePairs, verdicts: Grades) -> tuple[Floats, Floats]:
-    """Return the shares of weight that M textbook DCGs respect, and those that they decide, (M,).
+    """Return the shares of weight that textbook DCGs respect, and those that they decide.
 
-    Given their `verdicts`, shape (M, n). The first is the share of what a DCG decides, NaN if that
-    is under half of what any decides, the second of the latter.
+    Given the `verdicts` of M of them, shape (M, n). The first is the share of what a DCG decides,
+    the second of what any decides. DCGs that decide under half of that are left out.
     """
     weight = weights_of(log)
-    respected, decided = (verdicts > 0) @ weight, (verdicts != 0) @ weight
-    told = weight @ (verdicts != 0).any(axis=0)
-    return np.where(
-        decided < told / 2, np.nan, respected / np.maximum(decided, 1e-300)
-    ), decided / told
+    decided = (verdicts != 0) @ weight
+    share = decided / max(weight @ (verdicts != 0).any(axis=0), 1e-300)
+    some = share >= 0.5
+    return ((verdicts > 0) @ weight)[some] / decided[some], share[some]
 
 
 def most_respected(log: PreferencePairs) -> float:
