@@ -176,15 +176,12 @@ FORMS: dict[str, Callable[[Finding], str]] = {
 """The text of a file, by its suffix."""
 
 
-def table_of(rows: Iterable[Mapping[str, Any]] | Mapping[str, Any], **schema: Any) -> PolarsFrame:
-    """Return a frame of rows by column, or of whole columns by name.
-
-    `schema` gives types of columns that may be empty.
-    """
+def table_of(rows: Iterable[Mapping[str, Any]] | Mapping[str, Any]) -> PolarsFrame:
+    """Return a frame of rows by column, or of whole columns by name."""
     import polars as pl
 
     data = rows if isinstance(rows, Mapping) else list(rows)
-    return pl.DataFrame(data, schema_overrides=schema, infer_schema_length=None)
+    return pl.DataFrame(data, infer_schema_length=None)
 
 
 def cells_of(
