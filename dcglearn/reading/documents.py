@@ -222,7 +222,8 @@ def _documents(query: Any, part: Any, number: str) -> Iterable[tuple[Any, Any]]:
     They are a dictionary, pairs, a frame or records. Names alone are relevant (grade 1), or ranked,
     the best first.
     """
-    if isinstance(part, Mapping):
+    is_series = getattr(part, "ndim", 0) == 1 and hasattr(part, "items")
+    if isinstance(part, Mapping) or is_series:  # of pandas
         return part.items()
     judged = number == "grade"
     if judged and isinstance(part, str | set | frozenset):

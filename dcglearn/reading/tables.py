@@ -229,11 +229,19 @@ def polars_frame(frame: Any) -> pl.DataFrame:
         if frame.columns.has_duplicates:
             raise InputError(f"two columns have one name in {list(frame.columns)}; rename one")
         cells = frame.astype(object).where(frame.notna(), None).to_dict("list")
-        return pl.DataFrame({str(name): values for name, values in cells.items()})
+        return pl.DataFrame({str(name): _of_one_type(its) for name, its in cells.items()})
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"the data frame cannot be read ({error}); give every column values of one type"
         ) from error
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Return cells of pandas, as texts where some are texts and some numbers."""
+    kinds = {type(value) for value in values if value is not None}
+    if str in kinds and len(kinds) > 1 and all(np.isscalar(x) for x in values if x is not None):
+        return [None if value is None else str(value) for value in values]
+    return values
 
 
 def _records(name: str, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

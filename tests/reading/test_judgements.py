@@ -546,3 +546,14 @@ def test_logs_take_judgements_with_levels_and_leave_out_missing_grades():
     with pytest.warns(UserWarning, match="2 of 4 documents have no judgement"):
         joined = dl.io.with_grades(log, table)
     assert dl.read_preferences(joined).preferred.tolist() == [[2, -1]]
+
+
+def test_cells_of_pandas_may_be_numbers_and_texts():
+    pandas = pytest.importorskip("pandas")
+    cells = {"query": ["q", 7, "q"], "doc_id": ["a", 8, "b"], "rating": [2, None, "N/A"]}
+    with pytest.warns(UserWarning, match="2 of 3 documents have no grade"):
+        judged = dl.read_judgements(pandas.DataFrame(cells))
+    assert judged.frame.rows() == [("q", "a", 2.0)]
+
+    series = pandas.Series({"a": 2, "b": 0.5})
+    assert dl.read_judgements({"q": series}).frame.rows() == [("q", "a", 2.0), ("q", "b", 0.5)]
