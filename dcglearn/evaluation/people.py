@@ -5,24 +5,85 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dcglearn.evaluation.run_values import Evaluation
-from dcglearn.evaluation.shown_lists import drawn_metrics, judges_of
+from dcglearn.evaluation.kernel import Lists
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import FEWEST_UNITS, percentile_interval
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import N_DRAWS, Judges
+from dcglearn.metrics.scales import grades_of
+from dcglearn.metrics.textbook_lists import ListMetric
+
+if TYPE_CHECKING:
+    from dcglearn.evaluation.run_values import Evaluation
 
 SHOWN = 3
 """Number of queries that are named as the most pleasing, or the most annoying."""
 
 PARTS = ("take", "no_difference", "keep")
 """Columns of the three shares, in the order of a bar."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShownLists:
+    """What people would see: the lists of every run, and the metrics that know their judges.
+
+    `metrics` are by their number in the evaluation. `ranked` has the lists of each run, `unjudged`
+    says what a document without a judgement counts as, and `n_grades` is the number of grades of
+    the judgements.
+    """
+
+    metrics: Mapping[int, DCG]
+    ranked: Sequence[Lists]
+    unjudged: str | float
+    n_grades: int | None
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Mapping[int, ListMetric],
+        ranked: Sequence[Lists],
+        n_grades: int | None,
+        unjudged: str | float,
+    ) -> ShownLists | None:
+        """Return what is shown; None if no metric knows its judges."""
+        known = {m: one for m, one in metrics.items() if isinstance(one, DCG) and one.judges}
+        return cls(known, ranked, unjudged, n_grades) if known else None
+
+    @property
+    def usable(self) -> dict[int, DCG]:
+        """The metrics that have the judgements' scale of grades."""
+        return {m: one for m, one in self.metrics.items() if one.n_grades == self.n_grades}
+
+    def silent(self, measures: Sequence[str]) -> tuple[str, ...]:
+        """Return why nothing is said of people under some of the measures."""
+        return tuple(
+            f"no shares of people under {measures[m]}: its judges know {grades_of(one.n_grades)}, "
+            f"the judgements have {grades_of(self.n_grades or 0)}; give --grades {one.n_grades} if "
+            "the scale is the same, or map the metric (DCG.map_grades)"
+            for m, one in self.metrics.items()
+            if one.n_grades != self.n_grades
+        )
+
+
+def judges_of(metric: DCG) -> Judges:
+    """Return the judges of a metric that knows them."""
+    assert metric.judges is not None
+    return metric.judges
+
+
+def drawn_metrics(metric: DCG, most: int | None = None) -> list[DCG]:
+    """Return the draws of a metric from what its log allows, or at most so many, evenly spaced."""
+    draws = judges_of(metric).draws
+    if draws is None:
+        return []
+    rows = np.unique(np.linspace(0, len(draws) - 1, most or len(draws)).round().astype(int))
+    return [DCG(draws.gains[row], draws.discounts[row]) for row in rows]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +108,7 @@ class People(Finding):
 
     _formats: ClassVar = {"judged": ".1%"} | {
         f"{name}{end}": ".1f"
-        for name in ("take", "keep", "no_difference", "decided", "agree")
+        for name in (*PARTS, "decided", "agree")
         for end in ("", "_low", "_high")
     }
     _labels: ClassVar = {"baseline": "", "agree": "two agree", "n_queries": "queries"}
@@ -164,10 +225,11 @@ def shares_of_people(
     import polars as pl
 
     metrics = {} if evaluation.shown is None else evaluation.shown.usable
-    tables = [
-        _shares(evaluation, m, pair, level, random_state) for m, pair in product(metrics, pairs)
+    counted = [
+        both
+        for m, pair in product(metrics, pairs)
+        for both in _shares(evaluation, m, pair, level, random_state)
     ]
-    counted = [both for both in tables if both is not None]
     if not counted:
         return None
     rows, by_query = zip(*counted, strict=True)
@@ -177,8 +239,8 @@ def shares_of_people(
 
 def _shares(
     evaluation: Evaluation, m: int, pair: tuple[int, int], level: float, random_state: int
-) -> tuple[Fields, PolarsFrame] | None:
-    """Return the row of a pair of runs under a metric, and its shares by query; None without."""
+) -> Iterator[tuple[Fields, PolarsFrame]]:
+    """Yield the row of a pair of runs under a metric and its shares by query, if any counts."""
     shown: Any = evaluation.shown
     metric, lists = shown.metrics[m], [shown.ranked[run] for run in pair]
     judges = judges_of(metric)
@@ -187,7 +249,7 @@ def _shares(
     kept = np.any([one.any(one.grades >= 0, metric.depth) for one in lists], axis=0)
     kept &= ~np.isnan(evaluation.filled[[*pair], 0]).any(axis=0)
     if not kept.any():
-        return None
+        return
 
     # by how much the lists differ under a metric
     def gap_under(metric: DCG) -> Floats:
@@ -202,9 +264,8 @@ def _shares(
     beyond = np.any(unseen, axis=0) | (np.abs(gap) > judges.largest * (1 + 1e-9))
     run, baseline = (evaluation.runs[r] for r in pair)
     labels: Fields = {"run": run, "baseline": baseline, "measure": evaluation.metrics[m]}
-    columns = {"query_id": np.array(evaluation.queries)[kept]}
+    columns = labels | {"query_id": np.array(evaluation.queries)[kept]}
     columns |= zip(PARTS, 100 * shares.T, strict=True)
-    by_query = table_of([labels]).join(table_of(columns | {"beyond": beyond}), how="cross")
 
     # their means, with intervals where there are queries enough
     samples = np.zeros((0, 3))
@@ -214,7 +275,8 @@ def _shares(
         samples = np.array([*_samples(judges, drawn, shares, rng)])
     row = labels | _in_hundred(shares, samples, level)
     row |= {"n_queries": len(gap), "beyond": int(beyond.sum())}
-    return row | {"judged": 1 - float(evaluation.unjudged[[*pair], m].mean())}, by_query
+    row["judged"] = 1 - float(evaluation.unjudged[[*pair], m].mean())
+    yield row, table_of(columns | {"beyond": beyond})
 
 
 def _samples(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.evaluation.shown_lists import drawn_metrics
+from dcglearn.evaluation.people import drawn_metrics
 from dcglearn.foundation.finding import Cells, Finding, table_of
 from dcglearn.foundation.intervals import MOST_ENUMERATED, fewest_of_one_sign, sign_patterns
 from dcglearn.foundation.plain_text import number_of, percent
@@ -91,26 +91,14 @@ class Ranks(Finding):
         cells = [["ranks", "systems", "measure", "means"]]
         keys = ["measure", "best_rank", "worst_rank"]
         for (measure, *ends), group in self.table.group_by(keys, maintain_order=True):
-            means = group["mean"].to_list()  # falling
-            means = [f"{mean:.4f}" for mean in (means[0], means[-1])]
+            means = [f"{mean:.4f}" for mean in group["mean"]]  # falling
             cells.append([_span(ends), listed(group["run"]), str(measure), _span(means)])
         return cells
 
-    @property
-    def pictures(self) -> list[Fields]:
-        """The ranks under each measure, with those that are open."""
-        return [
-            {
-                "title": f"ranks under {measure}, {percent(self.level)} intervals",
-                "rows": part.select("run", "rank", "best_rank", "worst_rank").rows(),
-            }
-            for (measure,), part in self.table.group_by("measure", maintain_order=True)
-        ]
-
 
 def _span(ends: Sequence[Any]) -> str:
-    """Return the ends of a range in words, or both as one."""
-    return " to ".join(dict.fromkeys(map(str, ends)))
+    """Return the first and the last in words, or both as one."""
+    return f"{ends[0]}" if ends[0] == ends[-1] else f"{ends[0]} to {ends[-1]}"
 
 
 def ranks_of(
@@ -124,25 +112,27 @@ def ranks_of(
 
     `drawn` evaluates the same runs under other metrics.
     """
-    rows, n_draws = [], {}
+    import polars as pl
+
+    tables, n_draws = [], {}
+    known = {} if evaluation.shown is None else evaluation.shown.metrics
     for m, measure in enumerate(evaluation.metrics):
         # values under the metric, and under those drawn from what its log allows
         values = evaluation.filled[None, :, m]
-        shown = {} if evaluation.shown is None else evaluation.shown.metrics
-        metrics = drawn_metrics(shown[m], N_DRAWS) if m in shown else []
+        metrics = drawn_metrics(known[m], N_DRAWS) if m in known else []
         if metrics:
             of_draws = drawn({str(i): metric for i, metric in enumerate(metrics)}).filled
             values = np.concatenate([values, of_draws.swapaxes(0, 1)])
             n_draws[measure] = len(metrics)
 
         # ranks by the mean, and those that are open
-        best, worst = open_ranks(values, level, n_flips, random_state)
         means = evaluation.means[:, m]
-        for r in np.argsort(-means, kind="stable"):
-            row = {"run": evaluation.runs[r], "measure": measure, "mean": means[r]}
-            row["rank"] = 1 + int((means > means[r]).sum())
-            rows.append(row | {"best_rank": int(best[r]), "worst_rank": int(worst[r])})
-    return Ranks(table_of(rows), level, len(evaluation.queries), n_draws)
+        best, worst = open_ranks(values, level, n_flips, random_state)
+        columns: Fields = {"run": evaluation.runs, "measure": measure, "mean": means}
+        columns["rank"] = 1 + (means[:, None] < means).sum(axis=1)
+        table = table_of(columns | {"best_rank": best, "worst_rank": worst})
+        tables.append(table.sort("rank", maintain_order=True))
+    return Ranks(pl.concat(tables), level, len(evaluation.queries), n_draws)
 
 
 def open_ranks(
@@ -164,10 +154,9 @@ def open_ranks(
     # what is certain under the metric in use, and under all but a few draws
     error = (1 - level) / (2 if n_metrics > 1 else 1)
     better = np.array([certainly_better(one, error, n_flips, random_state) for one in values])
-    shared = better & better[0]
     left_out = int(error * (n_metrics - 1) + 1e-9)
-    order = np.argsort(shared[1:].sum(axis=(1, 2)), kind="stable")
-    certain = better[0] & shared[1:][order[left_out:]].all(axis=0)
+    kept = sorted(better & better[0], key=np.sum)[left_out:]
+    certain = np.all(kept, axis=0)
     return 1 + certain.sum(axis=0), n_systems - certain.sum(axis=1)
 
 
@@ -186,9 +175,10 @@ def certainly_better(values: Floats, error: float, n_flips: int, random_state: i
     size = np.sqrt((gaps**2).sum(axis=1, keepdims=True))
     gaps /= np.where(size > 0, size, 1.0)
 
-    # largest first, whichever system is ahead
+    # largest first, the system that is ahead before the other
     sums = gaps.sum(axis=1)
     order = np.argsort(-abs(sums), kind="stable")
+    ahead, behind = np.where(sums > 0, (first, second), (second, first))[:, order]
     gaps, least = gaps[order], abs(sums[order])[:, None] - 1e-9
 
     # how often the largest of a difference and of all smaller ones reaches it
@@ -203,9 +193,7 @@ def certainly_better(values: Floats, error: float, n_flips: int, random_state: i
     # step down until one is not certain; the observed pattern is among those drawn
     observed = n_queries > MOST_ENUMERATED
     p_values = np.maximum.accumulate((reached + observed) / (n_patterns + observed))
-    certain = order[p_values <= error * (1 + 1e-9)]
-    ahead = sums[certain] > 0
+    certain = p_values <= error * (1 + 1e-9)
     better = np.zeros((n_systems, n_systems), dtype=bool)
-    better[first[certain[ahead]], second[certain[ahead]]] = True
-    better[second[certain[~ahead]], first[certain[~ahead]]] = True
+    better[ahead[certain], behind[certain]] = True
     return better

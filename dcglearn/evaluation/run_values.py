@@ -15,8 +15,8 @@ import numpy as np
 
 from dcglearn.evaluation.kernel import Lists, OfNumbers, Scale, any_in, at_grades, gains_of, ideals
 from dcglearn.evaluation.other_measures import measured_elsewhere
+from dcglearn.evaluation.people import ShownLists
 from dcglearn.evaluation.ranked import judged_documents, ranked_lists
-from dcglearn.evaluation.shown_lists import ShownLists
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
 from dcglearn.foundation.plain_text import nearest, number_of
@@ -105,7 +105,7 @@ class Evaluation(Finding):
             return None
         ends = np.full((*self.values.shape, 2), np.nan)
         for r, m in product(range(len(self.runs)), self.open.metrics):
-            ends[r, m] = self.open.values(r, m)
+            ends[r, m] = self.open.ends(m, r)
             lacking = np.isnan(self.values[r, m])
             ends[r, m][lacking] = self.filled[r, m, lacking, None]
         return ends

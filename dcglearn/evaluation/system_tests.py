@@ -374,7 +374,7 @@ def _facts(evaluation: Evaluation, m: int, run: int, baseline: int, kept: Flags)
     if opened is not None:
         ends = [None, None]
         if m in opened.metrics:
-            ends = opened.differences(run, baseline, m)[kept].mean(axis=0).tolist()
+            ends = opened.ends(m, run, baseline)[kept].mean(axis=0).tolist()
         facts = dict(zip(("least", "most"), ends, strict=True))
 
     # the share judged, and the queries that each has

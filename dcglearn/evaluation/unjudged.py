@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.evaluation.kernel import Lists
-from dcglearn.foundation.validation import Floats, Integers, PolarsFrame
+from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.runs import Run
 
@@ -52,46 +52,38 @@ class Unjudged:
             "judged: the share of the positions looked at whose document is judged",
         )
 
-    def values(self, r: int, m: int) -> Floats:
-        """Return the least and the most of run r's values under metric m, shape (Q, 2)."""
-        return self._ends(m, {r: 1.0}, self.empty)
+    def ends(self, m: int, run: int, baseline: int | None = None) -> Floats:
+        """Return the least and the most of a run's values under metric m, shape (Q, 2).
 
-    def differences(self, r: int, b: int, m: int) -> Floats:
-        """Return the least and the most of the values of run r less those of run b, (Q, 2)."""
-        return self._ends(m, {r: 1.0, b: -1.0}, 0.0)
-
-    def _ends(self, m: int, signs: Mapping[int, float], empty: float) -> Floats:
-        """Return the least and the most of a sum of runs, each with its sign, shape (Q, 2)."""
+        With a baseline they are those of the differences from its values.
+        """
         import polars as pl
 
         # what judged documents add up to, and the weight of each other document
-        metric, n_queries = self.metrics[m], len(self.offsets) - 1
-        parts = [sign * self.lists[r].values(metric, 0.0) for r, sign in signs.items()]
-        known = np.sum(parts, axis=0)
-        shown = pl.concat([self._shown(r, metric, sign) for r, sign in signs.items()])
-        shown = shown.group_by("query", "document", maintain_order=True).sum().sort("query")
-        starts = np.searchsorted(shown["query"].to_numpy(), np.arange(n_queries + 1))
+        metric, known, tables = self.metrics[m], 0.0, []
+        discounts = np.append(metric.discounts, 0.0)
+        for r, sign in [(run, 1.0)] if baseline is None else [(run, 1.0), (baseline, -1.0)]:
+            lists = self.lists[r]
+            known = known + sign * lists.values(metric, 0.0)
+            rows = lists.grades < 0
+            columns = {"query": lists.query[rows]}
+            columns["document"] = self.runs[r].frame["document"][lists.rows[rows]]
+            columns["weight"] = sign * discounts[np.minimum(lists.rank[rows], metric.depth)]
+            tables.append(pl.DataFrame(columns))
+        shown = pl.concat(tables).group_by("query", "document", maintain_order=True).sum()
+        shown = shown.sort("query")
+        starts = np.searchsorted(shown["query"].to_numpy(), np.arange(len(self.offsets)))
 
         # query by query; those that no run shows have no weight
-        ends = np.empty((n_queries, 2))
-        places = zip(pairwise(starts), pairwise(self.offsets), strict=True)
-        for q, (of_shown, of_judged) in enumerate(places):
+        ends = []
+        empty = self.empty if baseline is None else 0.0
+        places = zip(known, pairwise(starts), pairwise(self.offsets), strict=True)
+        for of_known, of_shown, of_judged in places:
             weights = np.append(shown["weight"][slice(*of_shown)], np.zeros(self.unseen))
             counts = np.bincount(self.grades[slice(*of_judged)], minlength=metric.n_grades)
-            query = OpenQuery(metric, float(known[q]), weights, counts)
-            ends[q] = query.ratios(empty) if m in self.divided else query.sums()
-        return ends
-
-    def _shown(self, r: int, metric: DCG, sign: float) -> PolarsFrame:
-        """Return the unjudged documents of a run: number of the query, document and weight."""
-        import polars as pl
-
-        lists = self.lists[r]
-        rows = lists.grades < 0
-        rank = np.minimum(lists.rank[rows], metric.depth)
-        weight = sign * np.append(metric.discounts, 0.0)[rank]
-        documents = self.runs[r].frame["document"][lists.rows[rows]]
-        return pl.DataFrame({"query": lists.query[rows], "document": documents, "weight": weight})
+            query = OpenQuery(metric, of_known, weights, counts)
+            ends.append(query.ratios(empty) if m in self.divided else query.sums())
+        return np.array(ends)
 
 
 @dataclass(frozen=True)
@@ -128,8 +120,8 @@ class OpenQuery:
         numbers = np.minimum(above[1:, None] + np.arange(u + 1), depth)
         ideal = np.diff(np.maximum(levels, 0.0))[:, None] * best[numbers]
         constant = max(levels[0], 0.0) * best[-1]
-        is_positive = constant > 0 or bool(above[levels > 0].any())
-        if levels[-1] <= 0 or not (is_positive or u):
+        least, most = constant + ideal[:, 0].sum(), constant + ideal[:, -1].sum()
+        if most <= 0:
             return empty
 
         # the value, in which better grades have larger weights
@@ -138,33 +130,30 @@ class OpenQuery:
         start = sign * self.known + levels[0] * sums[-1]
 
         # without a judged document of positive gain, an unjudged one has it, or the ideal is 0
-        least = 0 if is_positive else int(np.argmax(levels > 0))
-        rows, ratio = np.arange(len(values)), -np.inf
+        ratio = start / least if least > 0 else empty
+        if least <= 0:
+            values[np.argmax(levels > 0) - 1, 0] = -np.inf
+
+        # from one ratio to the next larger one
+        rows = np.arange(len(values))
         while True:
-            factor = 0.0 if np.isinf(ratio) else ratio
-            path = _highest(values - factor * ideal, least)
+            path = _highest(values - ratio * ideal)
             found = (start + values[rows, path].sum()) / (constant + ideal[rows, path].sum())
             if found <= ratio + 1e-15 * abs(ratio):
-                return float(max(ratio, found) if is_positive else max(ratio, found, empty))
+                return float(max(ratio, found))
             ratio = found
 
 
-def _highest(values: Floats, least: int) -> Integers:
-    """Return the column of each row at which values sum to most, where columns never rise.
-
-    If `least` is positive, the column of that row, counted from 1, is not 0.
-    """
+def _highest(values: Floats) -> Integers:
+    """Return the column of each row at which values sum to most, where columns never rise."""
     n, size = values.shape
-    columns = np.arange(size)
     total = np.zeros(size)
     best = np.empty((n, size), np.intp)
     for row in range(n - 1, -1, -1):
         # the best column of this row, at most each one, given that of the rows below
         total = total + values[row]
-        if row == least - 1:
-            total[0] = -np.inf
         peak = np.maximum.accumulate(total)
-        best[row] = np.maximum.accumulate(np.where(total == peak, columns, 0))
+        best[row] = np.maximum.accumulate(np.where(total == peak, np.arange(size), 0))
         total = peak
 
     # from the first row, which may have any column

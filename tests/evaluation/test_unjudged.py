@@ -95,7 +95,7 @@ def test_no_completion_of_the_judgements_leaves_them_and_some_reach_them(normali
         settings = {"normalise": normalise}
         judgements = dl.evaluation.read_judgements(judged, n_grades=3)
         found = dl.evaluate(judgements, runs, metric, bounds=True, **settings)
-        least, most = found.open.differences(1, 0, 0)[0]
+        least, most = found.open.ends(0, 1, 0)[0]
         values = []
         for grades in itertools.product(range(3), repeat=len(left)):
             whole = {q: dict(of) for q, of in judged.items()}
