@@ -5,70 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from dcglearn.evaluation.kernel import Lists
+from dcglearn.evaluation.run_values import Evaluation
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import FEWEST_UNITS, percentile_interval
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import N_DRAWS, Judges
-from dcglearn.metrics.scales import grades_of
-from dcglearn.metrics.textbook_lists import ListMetric
-
-if TYPE_CHECKING:
-    from dcglearn.evaluation.run_values import Evaluation
 
 SHOWN = 3
 """Number of queries that are named as the most pleasing, or the most annoying."""
 
 PARTS = ("take", "no_difference", "keep")
 """Columns of the three shares, in the order of a bar."""
-
-
-@dataclass(frozen=True, eq=False)
-class ShownLists:
-    """What people would see: the lists of every run, and the metrics that know their judges.
-
-    `metrics` are by their number in the evaluation. `ranked` has the lists of each run, `unjudged`
-    says what a document without a judgement counts as, and `n_grades` is the number of grades of
-    the judgements.
-    """
-
-    metrics: Mapping[int, DCG]
-    ranked: Sequence[Lists]
-    unjudged: str | float
-    n_grades: int | None
-
-    @classmethod
-    def of(
-        cls,
-        metrics: Mapping[int, ListMetric],
-        ranked: Sequence[Lists],
-        n_grades: int | None,
-        unjudged: str | float,
-    ) -> ShownLists | None:
-        """Return what is shown; None if no metric knows its judges."""
-        known = {m: one for m, one in metrics.items() if isinstance(one, DCG) and one.judges}
-        return cls(known, ranked, unjudged, n_grades) if known else None
-
-    @property
-    def usable(self) -> dict[int, DCG]:
-        """The metrics that have the judgements' scale of grades."""
-        return {m: one for m, one in self.metrics.items() if one.n_grades == self.n_grades}
-
-    def silent(self, measures: Sequence[str]) -> tuple[str, ...]:
-        """Return why nothing is said of people under some of the measures."""
-        return tuple(
-            f"no shares of people under {measures[m]}: its judges know {grades_of(one.n_grades)}, "
-            f"the judgements have {grades_of(self.n_grades or 0)}; give --grades {one.n_grades} if "
-            "the scale is the same, or map the metric (DCG.map_grades)"
-            for m, one in self.metrics.items()
-            if one.n_grades != self.n_grades
-        )
 
 
 def judges_of(metric: DCG) -> Judges:
@@ -224,7 +177,7 @@ def shares_of_people(
     """
     import polars as pl
 
-    metrics = {} if evaluation.shown is None else evaluation.shown.usable
+    metrics = evaluation.shown.usable
     counted = [
         both
         for m, pair in product(metrics, pairs)
@@ -241,7 +194,7 @@ def _shares(
     evaluation: Evaluation, m: int, pair: tuple[int, int], level: float, random_state: int
 ) -> Iterator[tuple[Fields, PolarsFrame]]:
     """Yield the row of a pair of runs under a metric and its shares by query, if any counts."""
-    shown: Any = evaluation.shown
+    shown = evaluation.shown
     metric, lists = shown.metrics[m], [shown.ranked[run] for run in pair]
     judges = judges_of(metric)
 
@@ -268,12 +221,10 @@ def _shares(
     columns |= zip(PARTS, 100 * shares.T, strict=True)
 
     # their means, with intervals where there are queries enough
-    samples = np.zeros((0, 3))
-    if len(gap) >= FEWEST_UNITS:
-        drawn = map(gap_under, drawn_metrics(metric))
-        rng = np.random.default_rng(random_state)
-        samples = np.array([*_samples(judges, drawn, shares, rng)])
-    row = labels | _in_hundred(shares, samples, level)
+    drawn = map(gap_under, drawn_metrics(metric))
+    samples = _samples(judges, drawn, shares, np.random.default_rng(random_state))
+    enough = len(gap) >= FEWEST_UNITS
+    row = labels | _in_hundred(shares, [*samples] if enough else [], level)
     row |= {"n_queries": len(gap), "beyond": int(beyond.sum())}
     row["judged"] = 1 - float(evaluation.unjudged[[*pair], m].mean())
     yield row, table_of(columns | {"beyond": beyond})
@@ -304,20 +255,20 @@ def _with_ends(row: Fields, name: str, word: str) -> str:
     return f"{row[name]:.0f} {word}" + ("" if low is None else f" ({low:.0f} to {high:.0f})")
 
 
-def _in_hundred(shares: Floats, samples: Floats, level: float) -> Fields:
+def _in_hundred(shares: Floats, samples: Sequence[Floats], level: float) -> Fields:
     """Return the mean shares in 100, with the ends of their intervals.
 
-    `shares`, shape (Q, 3), are by query, `samples`, shape (S, 3), draws of their means; without
-    any, ends are NaN. An estimate beyond the samples, such as that of a blend, is the end of its
-    interval.
+    `shares`, shape (Q, 3), are by query, `samples`, each of shape (3,), draws of their means;
+    without any, ends are NaN. An estimate beyond the samples, such as that of a blend, is the end
+    of its interval.
     """
     # the estimate first, then the samples
-    means = np.vstack([shares.mean(axis=0), samples])
+    means = np.array([shares.mean(axis=0), *samples])
     decided = means[:, :1] / (means[:, :1] + means[:, 2:])
     columns = 100 * np.hstack([means, decided])
 
     # each with its ends
-    ends = percentile_interval(columns[1:], level) if len(samples) else np.full((2, 4), np.nan)
+    ends = percentile_interval(columns[1:], level) if samples else np.full((2, 4), np.nan)
     low, high = np.minimum(ends[0], columns[0]), np.maximum(ends[1], columns[0])
     numbers: Fields = {}
     for i, name in enumerate((*PARTS, "decided")):

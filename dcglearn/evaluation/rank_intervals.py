@@ -16,7 +16,7 @@ import numpy as np
 
 from dcglearn.evaluation.people import drawn_metrics
 from dcglearn.foundation.finding import Cells, Finding, table_of
-from dcglearn.foundation.intervals import MOST_ENUMERATED, fewest_of_one_sign, sign_patterns
+from dcglearn.foundation.intervals import fewest_of_one_sign, sign_patterns
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Flags, Floats, Indices, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
@@ -115,7 +115,7 @@ def ranks_of(
     import polars as pl
 
     tables, n_draws = [], {}
-    known = {} if evaluation.shown is None else evaluation.shown.metrics
+    known = evaluation.shown.metrics
     for m, measure in enumerate(evaluation.metrics):
         # values under the metric, and under those drawn from what its log allows
         values = evaluation.filled[None, :, m]
@@ -190,9 +190,8 @@ def certainly_better(values: Floats, error: float, n_flips: int, random_state: i
         reached += np.count_nonzero(largest >= least, axis=1)
         n_patterns += len(signs)
 
-    # step down until one is not certain; the observed pattern is among those drawn
-    observed = n_queries > MOST_ENUMERATED
-    p_values = np.maximum.accumulate((reached + observed) / (n_patterns + observed))
+    # step down until one is not certain
+    p_values = np.maximum.accumulate(reached / n_patterns)
     certain = p_values <= error * (1 + 1e-9)
     better = np.zeros((n_systems, n_systems), dtype=bool)
     better[ahead[certain], behind[certain]] = True

@@ -15,7 +15,6 @@ import numpy as np
 
 from dcglearn.evaluation.kernel import Lists, OfNumbers, Scale, any_in, at_grades, gains_of, ideals
 from dcglearn.evaluation.other_measures import measured_elsewhere
-from dcglearn.evaluation.people import ShownLists
 from dcglearn.evaluation.ranked import judged_documents, ranked_lists
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
@@ -57,6 +56,26 @@ FEW = 0.05
 """Up to this share of the positions, tied scores go without a note."""
 
 
+@dataclass(frozen=True, eq=False)
+class ShownLists:
+    """What people would see: the lists of every run, and the metrics that know their judges.
+
+    `metrics` are by their number in the evaluation. `ranked` has the lists of each run, `unjudged`
+    says what a document without a judgement counts as, and `n_grades` is the number of grades of
+    the judgements.
+    """
+
+    metrics: Mapping[int, DCG] = field(default_factory=dict)
+    ranked: Sequence[Lists] = ()
+    unjudged: str | float = "worst"
+    n_grades: int | None = None
+
+    @property
+    def usable(self) -> dict[int, DCG]:
+        """The metrics that have the judgements' scale of grades."""
+        return {m: one for m, one in self.metrics.items() if one.n_grades == self.n_grades}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Finding):
     """Values of every query of every run under every metric; its table has the means.
@@ -68,8 +87,8 @@ class Evaluation(Finding):
     metric values differently from the worst grade, and the run ranks a judged document where the
     metric looks. `tied`, shape (R, M), is the share of documents whose names order them, since
     their scores are equal.
-    `open` holds the documents without a judgement, if bounds are asked for, and `shown` the lists
-    for shares of people, if a metric knows its judges; else None. `remarks` say what grades are
+    `open` holds the documents without a judgement, if bounds are asked for, else None, and `shown`
+    the lists for shares of people, if a metric knows its judges. `remarks` say what grades are
     taken for, and that the log of a learned metric had others, or fewer positions.
     """
 
@@ -82,7 +101,7 @@ class Evaluation(Finding):
     measured: Flags = field(repr=False)
     tied: Floats = field(repr=False)
     open: Unjudged | None = field(default=None, repr=False)
-    shown: ShownLists | None = field(default=None, repr=False)
+    shown: ShownLists = field(default_factory=ShownLists, repr=False)
     remarks: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -119,7 +138,14 @@ class Evaluation(Finding):
     @property
     def silent(self) -> tuple[str, ...]:
         """Why nothing can be said of people under metrics that know their judges."""
-        return () if self.shown is None else self.shown.silent(self.metrics)
+        own = self.shown.n_grades
+        return tuple(
+            f"no shares of people under {self.metrics[m]}: its judges know "
+            f"{grades_of(one.n_grades)}, the judgements have {grades_of(own or 0)}; give --grades "
+            f"{one.n_grades} if the scale is the same, or map the metric (DCG.map_grades)"
+            for m, one in self.shown.metrics.items()
+            if one.n_grades != own
+        )
 
     def by_query(self) -> PolarsFrame:
         """Return columns ``run``, ``query_id``, ``measure``, ``value``; query ``all`` is the mean.
@@ -150,7 +176,7 @@ class Evaluation(Finding):
         names = ("values", "unjudged", "measured", "tied")
         rows: dict[str, Any] = {name: getattr(self, name)[best] for name in names}
         rows["runs"] = tuple(self.runs[i] for i in best)
-        return replace(self, open=None, shown=None, **rows)
+        return replace(self, open=None, shown=ShownLists(), **rows)
 
     @property
     def sentence(self) -> str:
@@ -365,7 +391,7 @@ def evaluate(
 
     # evaluate run by run
     lists: list[Lists] = []
-    shown = ShownLists.of(dcgs, lists, judged.n_grades, unjudged)
+    known = {m: one for m, one in dcgs.items() if isinstance(one, DCG) and one.judges}
     values = np.full((len(systems), len(own), len(queries)), np.nan)
     measured, shares = np.zeros(values.shape, dtype=bool), np.zeros((2, *values.shape[:2]))
     for r, run in enumerate(systems):
@@ -382,7 +408,7 @@ def evaluate(
                 top = tops[m] if m in tops else ranked.ideals(metric, unjudged)
                 value = normalised_values(value, top, empty)
             values[r, m, has] = value[has]
-        if bounds or shown is not None:  # else they would fill the memory
+        if bounds or known:  # else they would fill the memory
             lists.append(ranked)
 
     # measures of ir_measures
@@ -406,7 +432,7 @@ def evaluate(
         measured,
         shares[1],
         left,
-        shown,
+        ShownLists(known, lists, unjudged, judged.n_grades),
         tuple(_remarks(by_name, judged)),
     )
 

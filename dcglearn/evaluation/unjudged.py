@@ -60,11 +60,12 @@ class Unjudged:
         import polars as pl
 
         # what judged documents add up to, and the weight of each other document
-        metric, known, tables = self.metrics[m], 0.0, []
+        metric, tables = self.metrics[m], []
+        known = np.zeros(len(self.offsets) - 1)
         discounts = np.append(metric.discounts, 0.0)
         for r, sign in [(run, 1.0)] if baseline is None else [(run, 1.0), (baseline, -1.0)]:
             lists = self.lists[r]
-            known = known + sign * lists.values(metric, 0.0)
+            known += sign * lists.values(metric, 0.0)
             rows = lists.grades < 0
             columns = {"query": lists.query[rows]}
             columns["document"] = self.runs[r].frame["document"][lists.rows[rows]]

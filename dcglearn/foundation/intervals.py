@@ -130,14 +130,14 @@ def sign_flip_p(
         sums = signs @ values
         seen += int(np.count_nonzero((abs(sums) if two_sided else sums) >= least))
         n_patterns += len(signs)
-    observed = len(values) > MOST_ENUMERATED
-    return (seen + observed) / (n_patterns + observed)
+    return seen / n_patterns
 
 
 def sign_patterns(n: int, n_draws: int, random_state: int, block: int) -> Iterator[Floats]:
     """Yield patterns of n signs, 1 and -1, in blocks of shape (at most `block`, n).
 
-    They are all 2^n patterns up to `MOST_ENUMERATED` values, and else `n_draws` drawn ones.
+    They are all 2^n patterns up to `MOST_ENUMERATED` values, and else `n_draws` drawn ones and that
+    of all plus, the one observed.
     """
     drawn = n > MOST_ENUMERATED
     n_patterns = n_draws if drawn else 1 << n
@@ -150,6 +150,8 @@ def sign_patterns(n: int, n_draws: int, random_state: int, block: int) -> Iterat
             flips = patterns[:, None] >> np.arange(n) & 1
         signs: Floats = 1.0 - 2 * flips.astype(np.float64)
         yield signs
+    if drawn:
+        yield np.ones((1, n))
 
 
 def fewest_of_one_sign(level: float = LEVEL) -> int:
