@@ -31,8 +31,8 @@ class ExplainedValues(Finding):
     `n_agreeing` of the `n` values agree with our values of `metric` to `tolerance`. `explained`
     tells whether some convention agrees with all values; `changes` say where such conventions or,
     if there is none, the nearest differ from ours. `table` has a row for ours and one for each
-    change: how many values agree, and the value that differs most. `notes` are on missing queries
-    and on the mean; of a function, on what it follows and where it differs.
+    change: how many values agree, and the value that differs most. `notes` are on queries that
+    were left out. Queries of a function are the grades of its lists, and of all judged documents.
     """
 
     n: int
@@ -66,19 +66,19 @@ def explain_values(
 ) -> ExplainedValues:
     """Compare values of a (N)DCG from elsewhere with ours, and name the conventions that differ.
 
-    All changes of up to four conventions are tried: gains, discounts (base of the logarithm, off by
-    one), cut-off, the ideal ranking, order of ties, unjudged documents, queries without a relevant
-    one, percentages. Of the definitions that most values agree with, those with the fewest changes
-    are named.
+    All changes of up to three conventions are tried: gains, discounts, cut-off, the ideal ranking,
+    order of ties, unjudged documents, queries without a relevant one, percentages. Of the
+    definitions that most values agree with, those with the fewest changes are named.
 
     Parameters
     ----------
-    values : path, data frame, dict of query to value, or a function
-        A table with columns of queries and values, and perhaps of runs and measures, under any of
-        the usual names, or the output of ``trec_eval -q``, ir_measures, PyTerrier or pytrec_eval. A
-        query "all" or "mean" is the mean. Or a function that returns the value of a list, given the
-        grades of its documents in the order of their ranks, the metric's cut-off if it takes a
-        second argument, and the grades of all judged documents if it has an argument `judged`.
+    values : path, data frame, dict, or a function
+        A table of queries and values, perhaps with a column of measures or a column of values for
+        each; the output of ``trec_eval -q``; a dictionary ``{query: value}`` or pytrec_eval's
+        ``{query: {measure: value}}``, also as JSON. Queries that are not judged, as "all" for
+        the mean, are left out. Or a function that returns the value of a list, given the grades of
+        its documents in the order of their ranks, the metric's cut-off if it takes a second
+        argument, and the grades of all judged documents if it has an argument `judged`.
     judgements, runs, metric
         As in `evaluate`, with one run and one metric, a DCG. A function needs no judgements and no
         run.
@@ -118,36 +118,28 @@ def explain_values(
     from dcglearn.evaluation.other_values import read_values
 
     found, notes = (values, []) if function else read_values(values, evaluation)
-    queries, there = [*found], np.array([*found.values()])
-    rows = np.isin(evaluation.queries, queries)
+    rows = [row for row, query in enumerate(evaluation.queries) if query in found]
+    queries = [evaluation.queries[row] for row in rows]
+    there = np.array([found[query] for query in queries])
     ours = np.nan_to_num(evaluation.values[0, 0, rows])
 
     # to half a unit of their last digit, but no closer than 1e-4
-    digits = max(len(f"{value:.4f}".rstrip("0").partition(".")[2]) for value in there)
+    digits = sum(bool(np.any(there.round(n) != there)) for n in range(4))
     close = max(1e-4, 0.5 * 10.0**-digits) + 1e-9
 
     def agrees(here: Floats) -> Flags:
         return np.isclose(here, there, rtol=0, atol=close, equal_nan=True)
 
     # definitions that most values agree with, and of these those with the fewest changes
-    best = n_ours, _ = int(agrees(ours).sum()), 0
-    nearest: dict[str, Floats] = {}
+    n_ours = int(agrees(ours).sum())
+    best, nearest = (n_ours, 0), dict[str, Floats]()
     if n_ours < len(queries):
-        for definition, changes, here in defined_values(judged, systems[0], own, len(queries)):
+        for changes, here in defined_values(judged, systems[0], own):
             fit = int(agrees(here[rows]).sum()), -len(changes)
             if fit > best:
-                best, nearest, follows = fit, {}, definition
+                best, nearest = fit, {}
             if changes and fit == best:
                 nearest[", and ".join(changes)] = here[rows]
-
-    # what a function follows, and where it differs
-    if function and nearest:
-        shortest = min(np.flatnonzero(~agrees(ours)), key=lambda q: len(queries[q]))
-        notes = [
-            f"it follows {listed(follows[:5])}",
-            f"the shortest list that differs has the grades {queries[shortest]}: "
-            f"{there[shortest]:.4f} there, {ours[shortest]:.4f} here",
-        ]
 
     # the value that differs most from each
     table = []
@@ -172,22 +164,23 @@ def _short_lists(
 ) -> tuple[dict[str, float], Fields, Fields]:
     """Return a function's values of short lists, with their judgements and rankings."""
     depth = metric_or_name(metric).depth or LONGEST
-    names = {*inspect.signature(function).parameters}
-    n_positional = len(names - {"judged"})
+    names = inspect.signature(function).parameters
+    also = [3, 1] if "judged" in names else []
     values, judged, ranked = {}, {}, {}
 
     # lists of all lengths to beyond the cut-off, and judged documents that they lack
     rng = np.random.default_rng(0)
     for i in range(N_LISTS):
         grades = rng.integers(0, 4, 1 + i % (depth + 3)).tolist()
-        every = [*grades, 3, 1] if "judged" in names else grades
-        name = " of ".join(dict.fromkeys(" ".join(map(str, part)) for part in (grades, every)))
-        judged[name] = {f"{place:04}": grade for place, grade in enumerate(every)}
+        every = [*grades, *also]
+        name = f"first {len(grades)} of {' '.join(map(str, every))}"
+        judged[name] = {str(place): grade for place, grade in enumerate(every)}
         ranked[name] = [*judged[name]][: len(grades)]
 
         # the function's own arguments
-        given = {"judged": [*every]} if "judged" in names else {}
+        by_name = {"judged": every} if also else {}
+        by_place = [grades, depth][: len(names) - len(by_name)]
         values[name] = np.nan
         with contextlib.suppress(ZeroDivisionError), np.errstate(all="ignore"):
-            values[name] = float(function(*[[*grades], depth][:n_positional], **given))
-    return dict(sorted(values.items())), judged, {"function": ranked}
+            values[name] = float(function(*by_place, **by_name))
+    return values, judged, {"function": ranked}

@@ -138,7 +138,7 @@ RUN: Contract = {
 """The columns of a run; a table has scores, or ranks in place of them."""
 
 VALUE: Contract = {
-    "query": Role("label", f"{QUERY} id index unnamed0", required=True, first_counts=True),
+    "query": Role("label", f"{QUERY} id", required=True, first_counts=True),
     "run": Role("label", "run run_id tag system name model", first_counts=True),
     "measure": Role("label", "measure metric", first_counts=True),
     "value": Role("label", "value score", first_counts=True),

@@ -89,7 +89,9 @@ def test_definitions_have_the_values_of_evaluate(name):
         "1 for a query": {"empty": 1.0},
     }
     own = dl.metric(name, judged.n_grades)
-    for _, changes, values in defined_values(judged, run, own, 1):
+    for changes, values in defined_values(judged, run, own):
+        if len(changes) > 1:
+            break
         for word in [word for word in settings if changes and changes[0].startswith(word)]:
             right = dl.evaluate(judged, run, own, **settings.pop(word)).values[0, 0]
             np.testing.assert_allclose(values, right, rtol=1e-12)
@@ -154,12 +156,6 @@ FUNCTIONS = {
         grades, k, judged, pool=lambda grades, _, judged: sorted(judged)[::-1][: len(grades)]
     ),
     "the ideal of the run's own documents": ndcg,
-    "an ideal with the worst documents first": lambda grades, k: ndcg(
-        grades, k, pool=lambda grades, *_: sorted(grades)
-    ),
-    "an ideal that is not sorted": lambda grades, k, judged: ndcg(
-        grades, k, judged, pool=lambda _, __, judged: judged
-    ),
     "nan for a query": lambda grades, k: ndcg(grades, k, empty=np.nan),
     "1 for a query": lambda grades, k: ndcg(grades, k, empty=1.0),
     "no cut-off": lambda grades: ndcg(grades, None),
@@ -168,11 +164,9 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("convention", FUNCTIONS)
 @pytest.mark.parametrize("metric", ["nDCG@3", "nDCG@10"])
-def test_the_convention_of_a_function_is_named_with_the_shortest_list(convention, metric):
+def test_the_convention_of_a_function_is_named(convention, metric):
     found = explain_values(FUNCTIONS[convention], metric=metric)
     assert found.explained and found.changes[0].startswith(convention)
-    follows, shortest = found.notes
-    assert convention in follows and " there, " in shortest and " here" in shortest
 
 
 def test_a_function_may_divide_by_zero_follow_all_or_nothing():
@@ -186,17 +180,13 @@ def test_a_function_may_divide_by_zero_follow_all_or_nothing():
 
     found = explain_values(without_guard, metric="nDCG@3")
     assert found.explained and found.changes[0].count(" in place of ") == 3
-    assert found.notes[1].endswith("has the grades 0: nan there, 0.0000 here")
-    assert explain_values(right, metric="nDCG@3").notes == ()
+    assert explain_values(right, metric="nDCG@3").changes == ()
     assert not explain_values(lambda grades, k: grades[0] / 3).explained
 
 
 SHEET = {q: round(value, 4) for q, value in by_hand().items()}
-MEAN = round(float(np.mean(list(SHEET.values()))), 4)
 FILES = {
-    "sheet.csv": "\ufeffQuery;NDCG\n"
-    + "".join(f"{q};{v}\n".replace(".", ",") for q, v in SHEET.items()),
-    "series.csv": ",ndcg\n" + "".join(f"{q},{v}\n" for q, v in SHEET.items()),
+    "sheet.csv": "\ufeffQuery;NDCG\n" + "".join(f"{q};{v}\n" for q, v in SHEET.items()),
     "wide.csv": "topic,P_5,ndcg_cut_4,MAP\n"
     + "".join(f"{q},0.2,{v},0.3\n" for q, v in SHEET.items()),
     "pyterrier.csv": "name,qid,measure,value\n"
@@ -204,10 +194,7 @@ FILES = {
     "trec_eval.txt": "".join(
         f"map      \t{q}\t0.3\nndcg_cut_4 \t{q}\t{v}\n" for q, v in SHEET.items()
     )
-    + f"runid   \tall\tmine\nmap \tall\t0.3\nndcg_cut_4 \tall\t{MEAN}\n",
-    "ir_measures.txt": "".join(f"{q}\tnDCG@4\t{v}\n" for q, v in SHEET.items())
-    + f"all\tnDCG@4\t{MEAN}\n",
-    "saved.jsonl": "".join(f'{{"query": "{q}", "value": {v}}}\n' for q, v in SHEET.items()),
+    + "runid   \tall\tmine\nmap \tall\t0.3\n",
     "pytrec_eval.json": json.dumps(
         {q: {"map": 0.3, "ndcg_cut_4": v} for q, v in SHEET.items()}, indent=1
     ),
@@ -224,10 +211,9 @@ def test_files_of_many_forms_hold_the_same_values(tmp_path, name):
 
 
 def test_frames_and_dictionaries_hold_the_same_values():
-    series = pd.Series(SHEET, name="ndcg")
+    measured = {"query_id": list(SHEET), "measure": "nDCG@4", "value": list(SHEET.values())}
     frames = (
-        series,
-        series.rename_axis("qid").to_frame(),
+        pd.DataFrame(measured),
         pl.DataFrame({"query": list(SHEET), "x": SHEET.values()}),
         {q: {"map": 0.3, "ndcg_cut_4": v} for q, v in SHEET.items()},
     )
@@ -237,11 +223,10 @@ def test_frames_and_dictionaries_hold_the_same_values():
 
 def test_queries_without_a_value_or_a_judgement_are_told():
     runs = {"mine": {q: RUN[q] for q in sorted(RUN)[:20]}}
-    values = {q: SHEET[q] for q in runs["mine"]} | {"mean": 0.5, "other": 0.5, "q20": "-"}
+    values = {q: SHEET[q] for q in runs["mine"]} | {"mean": 0.5, "other": 0.5, "q20": None}
     found = explain_values(values, JUDGED, runs, "nDCG@4")
     assert found.n == 20 and found.notes == (
-        "left out, as they are not judged: other",
-        "no value of 4 judged queries: q20, q21, q22, q23",
+        "left out, as they lack a value or judgements: mean, other, q20, q21, q22, q23",
     )
     # a query that the run lacks counts 0
     zero = explain_values({**values, **dict.fromkeys(sorted(RUN)[20:], 0)}, JUDGED, runs, "nDCG@4")
@@ -252,9 +237,9 @@ def test_queries_without_a_value_or_a_judgement_are_told():
     ("text", "words"),
     [
         ("\n\n", "is empty; expected one value a line"),
-        ("query,ndcg\nq00,much\n", "row 1: 'much' is not a number"),
-        ("query,ndcg\nq00,0.1\nq00,0.2\n", "row 2: .*the query 'q00' occurs twice"),
-        ("query,ndcg\nx1,0.1\n", "no value of a judged query, such as q00; found x1"),
+        ("query,ndcg\nq00,much\n", "'much' is not a number"),
+        ("query,ndcg\nq00,0.1\nq00,0.2\n", "the query 'q00' occurs twice"),
+        ("query,ndcg\nx1,0.1\n", "no value of a judged query: q00, q01"),
         ("query,one,two\nq00,0.1,3\n", "values of one, two, but not of nDCG@4; keep one measure"),
         ("q00 0.1\nq01 0.2\n", "no .query. "),
         ("query,measure,value\nq00,AP,0.1\nq00,RR,0.1\n", "values of AP, RR, but not of nDCG@4"),
