@@ -234,15 +234,20 @@ def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Gra
     if depth is not None:
         whole_number(depth, "depth", 1, 9_999_999)
     depth = depth or max(grades.shape[1] for grades in lists)
-    empty = np.full((len(lists[0]), depth), EMPTY, np.int8)
-    whole = [np.hstack([grades, empty])[:, :depth] for grades in lists]
+    whole = []
+    for grades in lists:
+        lacking = [(0, 0), (0, max(depth - grades.shape[1], 0))]
+        whole.append(np.pad(grades[:, :depth], lacking, constant_values=EMPTY))
     return [np.where(x == EMPTY, np.int8(UNKNOWN), x) for x in whole] if pad else whole
 
 
 def counts_of(lists: Sequence[Grades]) -> Integers:
     """Return how often each grade from 0 occurs."""
-    counts = [np.bincount(grades[grades >= 0], minlength=MAX_GRADES) for grades in lists]
-    return np.sum(counts, axis=0)
+    counts = np.zeros(MAX_GRADES, np.int64)
+    for grades in lists:
+        for grade in range(int(grades.max(initial=-1)) + 1):
+            counts[grade] += np.count_nonzero(grades == grade)
+    return counts
 
 
 def stray_grade(counts: Integers) -> tuple[int, str, str] | None:
