@@ -12,7 +12,7 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades
-from dcglearn.logs.columns import ties_of, weights_of
+from dcglearn.logs.columns import ties_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import as_curves
 from dcglearn.reading.preferences import Preferences
@@ -251,7 +251,7 @@ def disputed(log: Preferences, mine: Grades, theirs: Grades) -> list[Fields]:
     order = np.lexsort((-np.bincount(number)[number[once]], differing))
 
     # the lists of the first three, and their verdicts
-    weight = weights_of(log)
+    weight = log.weights
     tie = ties_of(log)
     pairs = []
     for row in once[order][:3]:

@@ -29,7 +29,6 @@ from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_s
 from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_of
 from dcglearn.learning.wrong_verdicts import contrary_raters, wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.logs.unique_rows import n_distinct
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG, grade_labels
 from dcglearn.parts.parted_log import SAMPLE, OpenLog, PartedLog, with_grades
@@ -175,10 +174,8 @@ def distinct(judgements: JudgementSource) -> JudgementSource:
     """
     if not isinstance(judgements, JudgedPairs) or len(judgements) > SMALL:
         return judgements
-    first, second, level, rater, _, way = judgements.arrays
-    if n_distinct(first, second, level, rater, way) == len(judgements):
-        return judgements
-    return judgements.merged(in_order=True)
+    merged = judgements.merged(in_order=True)
+    return judgements if len(merged) == len(judgements) else merged
 
 
 def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:

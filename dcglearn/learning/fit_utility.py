@@ -12,7 +12,6 @@ from dcglearn.learning.descriptions import QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.learning.usable_pairs import learnable
-from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import Utility
 from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs, with_grades
@@ -70,7 +69,7 @@ def qp_pairs(log: PreferencePairs, margin: Any, tie_epsilon: float | None) -> Pa
 
     # and each tie in both orders
     n, n_ties = len(decided), len(ties)
-    tied = weights_of(ties)
+    tied = ties.weights
     return Pairs(
         np.concatenate([decided.preferred, ties.preferred, ties.other]),
         np.concatenate([decided.other, ties.other, ties.preferred]),

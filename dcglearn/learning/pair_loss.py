@@ -15,7 +15,7 @@ The loss of a log is the sum of the losses of its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property, reduce
 from typing import Any, Protocol
 
@@ -123,7 +123,7 @@ class JudgedPairs(Weighted):
         # add the weights of each
         weight = np.bincount(same, np.broadcast_to(self.weight, n)).astype(np.float64)
         order = np.argsort(at) if in_order else np.arange(len(at))
-        return replace(self.at(at[order]), weight=weight[order])
+        return self.at(at[order], weight=weight[order])
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return losses at the points, with slopes from SLOPES on, and curvature for CURVATURE.
@@ -147,11 +147,6 @@ class JudgedPairs(Weighted):
     def __getstate__(self) -> Fields:
         """Return the columns alone: addresses mean nothing to another process."""
         return {column.name: getattr(self, column.name) for column in fields(self)}
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """All columns of `JudgedPairs`."""
-        return self.first, self.second, self.level, self.rater, self.weight, self.way
 
 
 @dataclass(frozen=True)

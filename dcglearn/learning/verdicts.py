@@ -14,7 +14,6 @@ from dcglearn.learning.judgement_kernel import LIKELIHOOD
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.learning.usable_pairs import learnable
-from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import n_distinct
 from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs
@@ -74,7 +73,7 @@ class Verdicts:
         if isinstance(self.log, PartedLog):
             return self.log.thinned(size)
         log: PreferencePairs = self.log
-        if len(log) <= SMALL and n_distinct(log.preferred, log.other) < len(log):
+        if len(log) <= SMALL and n_distinct(np.hstack([log.preferred, log.other])) < len(log):
             log = log.merged()
         return log.thinned(size)
 
@@ -111,7 +110,7 @@ def verdicts_of(log: OpenLog, kind: int) -> Verdicts:
         raters = np.array([""]) if log.rater is None else np.unique(log.rater)
         strength = _strength(log)
         if strength is not None and kind == LIKELIHOOD:
-            level = _binned(strength, weights_of(log), MOST_LEVELS)
+            level = _binned(strength, log.weights, MOST_LEVELS)
         level = _with_ties(log, level)
 
     return Verdicts(

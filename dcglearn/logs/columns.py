@@ -19,8 +19,6 @@ from dcglearn.foundation.validation import (
     Integers,
     frozen,
     graded_lists,
-    is_frame,
-    is_records,
     pair_values,
     scale_size,
 )
@@ -42,9 +40,9 @@ class Column:
     learned: bool = False
 
 
-def _column(kind: str, missing: Any = None, *, learned: bool = False) -> Any:
+def _column(kind: str, **about: Any) -> Any:
     """Return the field of a column, which is None where a log lacks it."""
-    return field(default=None, metadata={"column": Column(kind, missing, learned)})
+    return field(default=None, metadata={"column": Column(kind, **about)})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,20 +85,12 @@ class Columns:
     recognised: Any = None
 
     def __post_init__(self) -> None:
-        for values in self._arrays().values():
-            frozen(values)
+        for values in vars(self).values():
+            if isinstance(values, np.ndarray):
+                frozen(values)
 
     def __len__(self) -> int:
         return len(self.preferred)
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of an entry a pair that the log has, by attribute."""
-        arrays = {name: getattr(self, name) for name in ("preferred", "other", "units", *COLUMNS)}
-        return {name: values for name, values in arrays.items() if values is not None}
-
-    def rows(self, index: Any) -> Self:
-        """Return the pairs at a slice, mask or indices."""
-        return self.changed(**{name: values[index] for name, values in self._arrays().items()})
 
     @classmethod
     def unchecked(cls, **values: Any) -> Self:
@@ -112,7 +102,7 @@ class Columns:
     def changed(self, **values: Any) -> Self:
         """Return the log with other values, which are known to be sound, in place of its own."""
         own = {entry.name: getattr(self, entry.name) for entry in fields(Columns)}
-        return self.unchecked(**{**own, **values})
+        return self.unchecked(**(own | values))
 
 
 class ColumnValues(TypedDict, total=False):
@@ -139,11 +129,6 @@ COLUMNS: dict[str, Column] = {
 """The table of columns by attribute, in the order of files."""
 
 
-def weights_of(log: Columns) -> Floats:
-    """Return the weight of each pair, shape (n,)."""
-    return np.ones(len(log)) if log.weight is None else log.weight
-
-
 def ties_of(log: Columns) -> Flags:
     """Return whether each pair is a tie, shape (n,)."""
     return np.zeros(len(log), bool) if log.tie is None else log.tie
@@ -165,11 +150,12 @@ def checked_column(name: str, values: Any, n: int) -> NDArray[Any]:
         return pair_values(values, name, n, positive=kind == "positive")
 
     # one value for each pair, or one for each list
+    shape = (n, 2) if kind == "documents" else (n,)
     array = np.asarray(values, dtype=None if kind in ("label", "flag") else object)
-    lists = array.shape[:2] if kind == "documents" else array.shape
-    if lists != ((n, 2) if kind == "documents" else (n,)):
-        each = f"({n}, 2, K), names for both lists" if kind == "documents" else f"({n},), one value"
-        raise InputError(f"{name} has shape {array.shape}; expected {each} per pair")
+    if array.shape[:2] != shape:
+        raise InputError(
+            f"{name} has shape {array.shape}; expected {shape}, one value per pair (of docs: list)"
+        )
 
     # values of the kind
     if kind == "flag":
@@ -178,14 +164,13 @@ def checked_column(name: str, values: Any, n: int) -> NDArray[Any]:
         return array.astype(bool)
     if kind == "label":
         return array.astype(str, copy=array.flags.writeable)
-    texts = [_text(one) for one in array.reshape(-1, *array.shape[len(lists) :])]
-    return np.array(texts, dtype=object).reshape(lists)
+    texts = [_text(one) for one in array.reshape(-1, *array.shape[len(shape) :])]
+    return np.array(texts, dtype=object).reshape(shape)
 
 
 def _text(value: Any) -> str:
     """Return a text, or the texts of several values, joined by tabs."""
-    several = isinstance(value, np.ndarray | list | tuple)
-    return "\t".join(map(str, value)) if several else str(value)
+    return value if isinstance(value, str) else "\t".join(map(str, np.atleast_1d(value)))
 
 
 def checked_lists(
@@ -196,11 +181,9 @@ def checked_lists(
 ) -> tuple[Grades, Grades, int]:
     """Return both lists of every pair, which the caller cannot change, and the number of grades."""
     # the scale, as far as it is given
-    size = n_grades
-    if grade_names is not None:
-        size = len(grade_names)
-        if n_grades not in (None, size):
-            raise InputError(f"{size} grade names for n_grades={n_grades}")
+    size = n_grades if grade_names is None else len(grade_names)
+    if n_grades not in (None, size):
+        raise InputError(f"{size} grade names for n_grades={n_grades}")
     if size is not None:
         size = scale_size(size, 0)
 
@@ -221,13 +204,6 @@ def checked_lists(
 
 def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the preferred and the other lists of an array of pairs, shape (n, 2, K)."""
-    if is_frame(pairs) or is_records(pairs):
-        raise InputError(
-            "this is a table or a list of records, not lists of grades; read it with "
-            "dl.read_preferences"
-        )
-
-    # an array of pairs
     try:
         array = np.asarray(pairs)
     except ValueError as error:
@@ -237,11 +213,9 @@ def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
             see="lengths",
         ) from error
 
-    if not array.ndim:
-        found = type(pairs).__name__
-        raise InputTypeError(f"the log is a {found}; give what read_preferences returns")
     if array.ndim != 3 or array.shape[1] != 2:
-        raise InputError(
-            f"pairs have shape {array.shape}; expected (n, 2, K): preferred list, other list"
+        raise InputTypeError(
+            f"the log is a {type(pairs).__name__} of shape {array.shape}; give what "
+            "dl.read_preferences returns, or an array (n, 2, K): preferred list, other list"
         )
     return array[:, 0], array[:, 1]

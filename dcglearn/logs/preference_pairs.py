@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.added import AddedByField
-from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
@@ -22,25 +21,15 @@ from dcglearn.foundation.validation import (
     Grades,
     Indices,
     InputError,
-    PolarsFrame,
     Seed,
     filled,
     frozen,
-    graded_lists,
     known,
     one_of,
-    scale_size,
     whole_number,
     within,
 )
-from dcglearn.logs.columns import (
-    COLUMNS,
-    Columns,
-    ColumnValues,
-    checked_column,
-    checked_lists,
-    weights_of,
-)
+from dcglearn.logs.columns import COLUMNS, Columns, ColumnValues, checked_column, checked_lists
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import (
     list_numbers,
@@ -69,19 +58,35 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True)
-class Agreement(AddedByField, Finding):
-    """Weights of the pairs that a metric respects, ties and violates; parts add with ``+``."""
+class Agreement(AddedByField):
+    """Weights of the pairs that a metric violates, ties and respects; parts add with ``+``.
 
-    respected: float
-    tied: float
+    Raises InputError where a share is asked for and no pair has a winner.
+
+    See Also
+    --------
+    Preferences.agreement : What returns it.
+
+    Examples
+    --------
+    >>> log = dl.Preferences([[2, 0], [1, 1]], [[0, 2], [2, 0]])
+    >>> log.agreement(dl.DCG.standard(3, 2))
+    Agreement(violated=1.0, tied=0.0, respected=1.0)
+    """
+
     violated: float
-
-    _formats: ClassVar = {"weight": ",g"}
+    tied: float
+    respected: float
 
     @property
     def total(self) -> float:
         """Weight of all pairs."""
-        return self.respected + self.tied + self.violated
+        weight = self.respected + self.tied + self.violated
+        if not weight:
+            raise InputError(
+                "the log holds no pair with a winner, so there is nothing to agree with"
+            )
+        return weight
 
     @property
     def share(self) -> float:
@@ -95,35 +100,6 @@ class Agreement(AddedByField, Finding):
         Source: Zhou et al. 2008, section 6.2.
         """
         return self.respected / self.total
-
-    @property
-    def sentence(self) -> str:
-        """The share of preferences respected, in words."""
-        if not self.total:
-            return (
-                "there is no preference to compare the metric with: add judgements that name a "
-                "winner"
-            )
-        return f"the metric agrees with {self.share:.2%} of the preferences"
-
-    @property
-    def table(self) -> PolarsFrame:
-        """Weight and share of the preferences respected, tied and violated."""
-        parts = {
-            "scored as the judges preferred": self.respected,
-            "scored equal": self.tied,
-            "scored the other way": self.violated,
-        }
-        whole = self.total or 1.0
-        return table_of(
-            {"preferences": name, "weight": weight, "share": weight / whole}
-            for name, weight in parts.items()
-        )
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How preferences that are scored equal count."""
-        return ("a preference whose two lists the metric scores equal counts half",)
 
 
 class PreferencePairs(Columns, Weighted):
@@ -142,10 +118,9 @@ class PreferencePairs(Columns, Weighted):
         known(columns, COLUMNS, "a log", "column")
         names = None if grade_names is None else tuple(names_in(grade_names))
         first, second, n_grades = checked_lists(preferred, other, n_grades, names)
-        given: Fields = {**columns}
         checked: Fields = {
             name: checked_column(name, values, len(first))
-            for name, values in given.items()
+            for name, values in columns.items()
             if values is not None
         }
         super().__init__(first, second, n_grades, grade_names=names, **checked)
@@ -153,7 +128,7 @@ class PreferencePairs(Columns, Weighted):
     @property
     def depth(self) -> int:
         """K, the number of positions."""
-        return int(self.preferred.shape[1])
+        return self.preferred.shape[1]
 
     @property
     def graded(self) -> bool:
@@ -166,26 +141,8 @@ class PreferencePairs(Columns, Weighted):
         return (len(self), 2, self.depth)
 
     def __getitem__(self, index: Any) -> Self:
-        """Return the pairs at an int, slice, mask or indices."""
-        # of a tuple the first entry counts, as for an array
-        if isinstance(index, tuple):
-            index, *rest = index
-            if any(item is not Ellipsis and item != slice(None) for item in rest):
-                raise IndexError(
-                    "only the pairs of a log can be indexed; use .preferred and .other for "
-                    "positions"
-                )
-
-        # an int gives a log of one pair
-        if isinstance(index, (int, np.integer)):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"pair {index} of {len(self)}")
-            index = slice(index, index + 1 or None)
-        return self.rows(index)
-
-    def at(self, rows: Any, weight: Floats | None = None) -> Self:
-        """Return the pairs in some rows, copied, with other weights if these are given."""
-        return self[rows] if weight is None else self[rows].changed(weight=weight)
+        """Return the pairs at an int, slice, mask or indices, as those of an array (n,)."""
+        return self.at(np.atleast_1d(np.arange(len(self))[index]))
 
     @property
     def ties(self) -> Self:
@@ -227,13 +184,13 @@ class PreferencePairs(Columns, Weighted):
         within(fraction, "fraction", 1, above=True, below=True)
 
         # clusters of the first part
-        first, second = self.clusters(by)
-        n = size_of(first, second)
-        chosen = np.zeros(n, dtype=bool)
-        chosen[np.random.default_rng(random_state).permutation(n)[: round(fraction * n)]] = True
+        clusters = self.clusters(by)
+        n = size_of(*clusters)
+        chosen = np.random.default_rng(random_state).permutation(n)[: round(fraction * n)]
 
         # pairs whose lists lie on one side
-        parts = self[chosen[first] & chosen[second]], self[~chosen[first] & ~chosen[second]]
+        inside = np.isin(clusters, chosen)
+        parts = self[inside.all(axis=0)], self[~inside.any(axis=0)]
         if not all(map(len, parts)):
             raise InputError(
                 f"a split by {by or 'judgement'}, of which there are {n}, leaves one part empty at "
@@ -250,22 +207,14 @@ class PreferencePairs(Columns, Weighted):
         "query", or of judgements. Raises InputError if there are fewer pairs (or raters, queries)
         than folds.
         """
-        fold = self.fold_numbers(n_folds, random_state, by)
-        return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
-
-    def fold_numbers(self, n_folds: int, random_state: Seed, by: str | None) -> Indices:
-        """Return the fold of each pair, shape (n,); see `folds`."""
         if by == "list":
             raise InputError('folds by "list" would drop most pairs; use split(by="list")')
         cluster, _ = self.clusters(by)
         n = size_of(cluster)
-        whole_number(n_folds, "n_folds")
-        if not 2 <= n_folds <= n:
-            units = number_of(n, "queries" if by == "query" else f"{by or 'pair'}s")
-            remedy = f"ask for 2 to {n}" if n > 1 else "give a log of more"
-            raise InputError(f"{n_folds} folds of {units}: {remedy}")
-        fold: Indices = np.random.default_rng(random_state).permutation(n)[cluster] % n_folds
-        return fold
+        whole_number(n_folds, "n_folds", 2, n, f"the log has {n} to divide by {by or 'judgement'}")
+
+        fold = np.random.default_rng(random_state).permutation(n)[cluster] % n_folds
+        return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
 
     def clusters(self, by: str | None) -> tuple[Indices, Indices]:
         """Return the number of each pair's two clusters, shape (n,) each.
@@ -275,26 +224,21 @@ class PreferencePairs(Columns, Weighted):
         the column.
         """
         if by is None:
-            numbers = np.arange(len(self))
-            return numbers, numbers
+            return (np.arange(len(self)),) * 2
 
         # lists, or pairs of them
         one_of(by, "by", ("pair", "rater", "query", "list"), ", or None")
         if by in ("list", "pair"):
-            first, second = list_numbers(self.preferred, self.other)
-            if by == "list":
-                return first, second
-            numbers = pair_numbers(first, second)
+            lists = list_numbers(self.preferred, self.other)
+            return lists if by == "list" else (pair_numbers(*lists),) * 2
 
         # raters or queries
-        else:
-            labels = getattr(self, by)
-            if labels is None:
-                raise InputError(
-                    f"the log has no {by}; split it by pair, or read a log with that column"
-                )
-            numbers = numbered(labels)
-        return numbers, numbers
+        labels = getattr(self, by)
+        if labels is None:
+            raise InputError(
+                f"the log has no {by}; split it by pair, or read a log with that column"
+            )
+        return (numbered(labels),) * 2
 
     def rescaled(self, n_grades: int) -> Self:
         """Return the log on a scale of `n_grades`, its arrays shared.
@@ -303,9 +247,8 @@ class PreferencePairs(Columns, Weighted):
         """
         if not self.graded:
             raise InputError("n_grades has no meaning for a log of documents")
-        for name in ("preferred", "other"):
-            graded_lists(getattr(self, name), name, n_grades)
-        return self.changed(n_grades=scale_size(n_grades, 0))
+        *_, size = checked_lists(self.preferred, self.other, n_grades, None)
+        return self.changed(n_grades=size)
 
     def filled(self, grade: int = UNKNOWN) -> Self:
         """Return the log with a grade, by default an unknown one, in the empty places of its lists.
@@ -331,9 +274,9 @@ class PreferencePairs(Columns, Weighted):
         # the first of each kind, with the weight of all
         _, index, number = unique_rows(np.column_stack(keys))
         order = np.argsort(index)
-        weight = np.bincount(number, self.weight)
-        none = dict.fromkeys({*COLUMNS, "rated", "units"} - {"tie", "strength", "margin"})
-        return self[index[order]].changed(**{**none, "weight": weight[order].astype(np.float64)})
+        weight = np.bincount(number, self.weights)[order]
+        none = dict.fromkeys({*COLUMNS, "rated", "units"} - {"tie", "strength", "margin", "weight"})
+        return self.at(index[order], weight=weight, **none)
 
     def n_contradicted(self) -> float:
         """Return the weight of contradicted pairs: the lighter side of each two opposed ones."""
@@ -342,17 +285,16 @@ class PreferencePairs(Columns, Weighted):
         pair = pair_numbers(first, second)
 
         # weight of either side of each pair
-        weight = weights_of(log)
+        weight = log.weights
         ahead = np.bincount(pair, weight * (first < second))
         behind = np.bincount(pair, weight * (first > second))
         return float(np.minimum(ahead, behind).sum())
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies; ties count as pairs."""
-        from dcglearn.logs.visibility import visibility_of_pairs
+        from dcglearn.logs.visibility import visibility_of
 
-        words = {"graded": self.graded, "grade_names": self.grade_names}
-        return visibility_of_pairs(self.preferred, self.other, self.n_grades, **words)
+        return visibility_of(self)
 
     def gaps(self, metric: Metric) -> Floats:
         """Return by how much a metric scores a pair's first list higher than the second, (n,)."""
@@ -366,18 +308,10 @@ class PreferencePairs(Columns, Weighted):
         return order_of(metric.score(self.preferred), metric.score(self.other))
 
     def agreement(self, metric: Metric) -> Agreement:
-        """Return how far a metric orders the decided pairs as the log does.
-
-        Raises InputError if no pair has a winner.
-        """
+        """Return how far a metric orders the decided pairs as the log does."""
         log = self.decided
-        if not len(log):
-            raise InputError(
-                "the log holds no pair with a winner, so there is nothing to agree with"
-            )
-        weights = np.bincount(log.verdicts(metric) + 1, log.weight, minlength=3).astype(float)
-        violated, tied, respected = weights.tolist()
-        return Agreement(respected=respected, tied=tied, violated=violated)
+        weights = np.bincount(log.verdicts(metric) + 1, log.weights, minlength=3)
+        return Agreement(*weights.tolist())
 
     def __repr__(self) -> str:
         scale = number_of(self.n_grades, "grades" if self.graded else "documents")
@@ -385,7 +319,7 @@ class PreferencePairs(Columns, Weighted):
         if self.weight is not None:
             size += f" of total weight {self.total_weight:.10g}"
         if self.tie is not None and self.tie.any():
-            size += f", {number_of(int(self.tie.sum()), 'ties')}"
+            size += f", {number_of(self.tie.sum(), 'ties')}"
         return f"{type(self).__name__}({size}, depth {self.depth}, {scale})"
 
 

@@ -31,21 +31,9 @@ class RatingCounts:
         for values in vars(self).values():
             frozen(values)
 
-    def __len__(self) -> int:
-        return len(self.rating)
-
-    def __repr__(self) -> str:
-        n_groups = len(np.unique(self.group))
-        return (
-            f"RatingCounts({self.weight.sum():g} ratings of {len(self.lists)} lists in {n_groups} "
-            "group(s))"
-        )
-
     def of(self, units: Indices) -> Self:
         """Return the counts of some units, such as those that occur in a subset of a log."""
         kept = np.isin(self.unit, units)
-        if kept.all():
-            return self
         lists, which = np.unique(self.list[kept], return_inverse=True)
         columns = (self.unit[kept], self.rating[kept], self.weight[kept])
         return type(self)(self.lists[lists], self.group[kept], which, *columns)
@@ -56,5 +44,5 @@ class RatingCounts:
         texts: NDArray[Any] = np.full(size_of(self.unit), "", dtype=object)
         cells = self.unit.tolist(), self.rating.tolist(), self.weight.tolist()
         for unit, rating, weight in zip(*cells, strict=True):
-            texts[unit] += f"{' ' if texts[unit] else ''}{rating:.17g}:{weight:.17g}"
+            texts[unit] = f"{texts[unit]} {rating:.17g}:{weight:.17g}".strip()
         return texts

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.intervals import binomial_tail
-from dcglearn.foundation.validation import Flags, Integers
+from dcglearn.foundation.validation import Flags
 
 FEWEST_VERDICTS = 10
 """A rater with fewer decided verdicts is not said to name always one side."""
@@ -18,36 +18,32 @@ ONE_SIDED_LEVEL = 0.001
 """False-positive rate of the test that a log has raters who always name one side."""
 
 
-def one_sided(n: Integers, second: Integers) -> Flags:
-    """Return which raters always name one side, but for 5% of their verdicts.
-
-    They have n decided verdicts, of which `second` name the list shown second.
-    """
-    is_rare = np.minimum(second, n - second) <= 0.05 * n
-    always: Flags = (n >= FEWEST_VERDICTS) & is_rare
-    return always
-
-
 @dataclass(frozen=True)
 class Sides:
     """How often raters name a list, and the one shown second, shape (R,); parts add with ``+``."""
 
     raters: NDArray[Any]
-    n: Integers
-    second: Integers
+    second: Any
+    n: Any
 
     def __add__(self, other: Self) -> Self:
-        both = np.concatenate([self.raters, other.raters])
-        raters, number = np.unique(both, return_inverse=True)
-        counts = np.concatenate([[self.n, self.second], [other.n, other.second]], axis=1)
-        n, second = (np.bincount(number, x, len(raters)).astype(np.int64) for x in counts)
-        return type(self)(raters, n, second)
+        columns = zip(vars(self).values(), vars(other).values(), strict=True)
+        return self.of(*map(np.concatenate, columns))
 
     @classmethod
-    def of(cls, rater: NDArray[Any], second: Flags) -> Self:
-        """Return the counts of decided verdicts; `second` tells which name the second list."""
+    def of(cls, rater: NDArray[Any], second: Any, n: Any = None) -> Self:
+        """Return the counts by rater of decided verdicts, or of `n` at once.
+
+        `second` tells which of these, or how many, name the second list.
+        """
         raters, number = np.unique(rater, return_inverse=True)
-        return cls(raters, np.bincount(number), np.bincount(number, second).astype(np.int64))
+        return cls(raters, np.bincount(number, second), np.bincount(number, n))
+
+    @property
+    def one_sided(self) -> Flags:
+        """Which raters always name one side, but for 5% of their verdicts."""
+        is_rare = np.minimum(self.second, self.n - self.second) <= 0.05 * self.n
+        return is_rare & (self.n >= FEWEST_VERDICTS)
 
     def always_one(self) -> NDArray[Any]:
         """Return the raters who always name one side, beyond chance, though the others name both.
@@ -55,7 +51,7 @@ class Sides:
         The rest of the raters say how often that side is named where lists matter; a one-sided
         binomial test.
         """
-        lone = one_sided(self.n, self.second)
+        lone = self.one_sided
         if not lone.any() or self.n[~lone].sum() < FEWEST_VERDICTS:
             return self.raters[:0]
 

@@ -1,37 +1,31 @@
 """Samples of about n rows that stand for all: those on which evenly spaced marks of weight fall."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from dataclasses import fields, replace
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Integers
 
+Marks: TypeAlias = tuple[float, float, int]
+"""Where a part of a log begins, in rows of the mean weight, that weight, and the step of marks."""
 
-@dataclass(frozen=True)
-class Marks:
-    """Evenly spaced marks on the weight of the rows of a part of a log.
+
+def marked_rows(weight: Floats, start: float, mean: float, step: int) -> tuple[Integers, Floats]:
+    """Return the rows that hold marks, of n with weights, shape (n,), and their new weights.
 
     A row of the `mean` weight is one long. The first mark is in the middle of such a row, and the
-    others stand `step` apart; the part begins at `start`. A heavy row can hold several marks, and
+    others stand `step` apart; the rows begin at `start`. A heavy row can hold several marks, and
     counts as often; each stands for the mean weight. If `step` is below 2, each row is its own.
     """
-
-    start: float
-    mean: float
-    step: int
-
-    def rows(self, weight: Floats) -> tuple[Integers, Floats]:
-        """Return the rows that hold marks, of n with weights, shape (n,), and their new weights."""
-        if self.step < 2:
-            return np.arange(len(weight)), weight.copy()
-        ends = self.start + np.append(0.0, np.cumsum(weight)) / self.mean
-        n_before = np.maximum(np.ceil((ends - 0.5) / self.step), 0)
-        hits = np.diff(n_before)
-        rows = np.flatnonzero(hits)
-        return rows, hits[rows] * self.mean
+    if step < 2:
+        return np.arange(len(weight)), weight.copy()
+    ends = start + np.append(0.0, np.cumsum(weight)) / mean
+    n_before = np.maximum(np.ceil((ends - 0.5) / step), 0)
+    hits = np.diff(n_before)
+    rows = np.flatnonzero(hits)
+    return rows, hits[rows] * mean
 
 
 def marks_of_parts(
@@ -43,16 +37,16 @@ def marks_of_parts(
     if there are fewer rows than 2n. Where all weights are equal, the first row has a mark.
     """
     n_rows = int(np.sum(sizes))
-    mean = float(np.sum(weights)) / max(n_rows, 1)
+    mean = np.sum(weights) / max(n_rows, 1)
     starts = (np.cumsum(weights) - weights) / (mean or 1.0)
-    return [Marks(start, mean, n_rows // n) for start in starts.tolist()]
+    return [(start, mean, n_rows // n) for start in starts.tolist()]
 
 
 class Weighted:
     """Mixin of rows with weights, of which `at` returns some: samples of them by weight.
 
     The weights, shape (n,), (1,) where all are equal, or None where all are 1, are in `weight`. Of
-    a dataclass, all fields but keywords are columns, with an entry for each row, or one for all.
+    the fields of a dataclass, arrays of n entries are columns; the others hold for all rows.
     """
 
     weight: Any
@@ -61,23 +55,27 @@ class Weighted:
         raise NotImplementedError
 
     @property
+    def weights(self) -> Floats:
+        """The weight of each row, shape (n,)."""
+        weight = 1.0 if self.weight is None else self.weight
+        return np.ascontiguousarray(np.broadcast_to(weight, len(self)))
+
+    @property
     def total_weight(self) -> float:
         """Sum of the weights."""
-        if self.weight is None:
-            return float(len(self))
-        return float(self.weight[0] * len(self) if len(self.weight) == 1 else self.weight.sum())
+        return float(self.weights.sum())
 
-    def at(self, rows: Any, weight: Any = None) -> Self:
-        """Return some rows, copied, with other weights if these are given."""
-        rows_of: Any = self
-        columns = {}
-        for column in fields(rows_of):
-            if not column.kw_only:
-                values = getattr(self, column.name)
-                columns[column.name] = values if values.shape == (1,) else values[rows]
-        if weight is not None:
-            columns["weight"] = weight
-        return replace(rows_of, **columns)
+    def changed(self, **values: Any) -> Self:
+        """Return the rows with other values in place of their own."""
+        return replace(self, **values)  # type: ignore[type-var]
+
+    def at(self, rows: Any, **values: Any) -> Self:
+        """Return some rows, copied, with other values in place of their own."""
+        own = {column.name: getattr(self, column.name) for column in fields(self)}  # type: ignore[arg-type]
+        for name, column in own.items():
+            if isinstance(column, np.ndarray) and len(column) == len(self):
+                values.setdefault(name, column[rows])
+        return self.changed(**values)
 
     def thinned(self, n: int) -> Self:
         """Return about `n` of the rows, at least n and fewer than 2n, which stand for all."""
@@ -87,12 +85,5 @@ class Weighted:
 
     def marked(self, marks: Marks) -> Self:
         """Return the rows that hold marks."""
-        if marks.step < 2:
-            return self
-        weight = np.ones(1) if self.weight is None else self.weight
-        rows, weights = marks.rows(np.broadcast_to(weight, len(self)))
-
-        # rows of the mean weight keep it
-        if len(weight) == 1 and math.isclose(weight[0], marks.mean):
-            return self.at(rows)
-        return self.at(rows, weights)
+        rows, weight = marked_rows(self.weights, *marks)
+        return self.at(rows, weight=weight)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Grades, Indices, Integers
 
@@ -58,18 +57,15 @@ def pair_numbers(first: Indices, second: Indices) -> Indices:
     return numbered(np.minimum(first, second) * n + np.maximum(first, second))
 
 
-def n_distinct(*columns: NDArray[Any]) -> int:
-    """Return the number of distinct rows of columns of small integers, (n,), (n, K), or (1,).
+def n_distinct(rows: Integers | Grades) -> int:
+    """Return the number of distinct rows of small integers, shape (n, m).
 
     A row is hashed to a sum of its values times random odd numbers, which takes a tenth of the time
     of `unique_rows`; two rows of 10^6 share a hash in one case of a million.
     """
-    hashed = np.zeros(max(map(len, columns)), dtype=np.int64)
-    rng = np.random.default_rng(0)
-    for column in columns:
-        for values in np.atleast_2d(column.T) if len(column) > 1 else ():
-            hashed += values * (2 * rng.integers(1 << 62) + 1)  # overflow wraps around
+    odd = 2 * np.random.default_rng(0).integers(1 << 62, size=rows.shape[1]) + 1
+    hashed = np.einsum("nk,k", rows, odd)  # overflow wraps around
 
     # equal rows have equal hashes
     hashed.sort()
-    return int((hashed[1:] != hashed[:-1]).sum()) + min(len(hashed), 1)
+    return int(np.count_nonzero(np.diff(hashed))) + min(len(rows), 1)

@@ -171,7 +171,7 @@ class PartedLog:
         """Return how far a metric orders the decided pairs as the log does."""
         if isinstance(metric, (str, os.PathLike)):
             metric = read_metric(metric, self.n_grades, self.depth)
-        return self.parts.total(_agreement, metric)
+        return self.parts.total(PreferencePairs.agreement, metric)
 
     def n_lists(self) -> float:
         """Return the number of distinct lists: exact up to `SKETCH`, estimated above."""
@@ -181,16 +181,11 @@ class PartedLog:
         """Return which directions of a utility the log identifies."""
         gram = self.parts.total(_gram, self.n_grades)
         occurs = self.facts.grades[: self.n_grades] > 0
-        return visibility(gram, occurs, grade_names=self.grade_names)
+        return visibility(self, gram, occurs)
 
 
 OpenLog: TypeAlias = PreferencePairs | PartedLog
 """A log in memory or in parts."""
-
-
-def _agreement(log: PreferencePairs, metric: Metric) -> Agreement:
-    log = log.decided
-    return log.agreement(metric) if len(log) else Agreement(0.0, 0.0, 0.0)
 
 
 def _size(log: PreferencePairs) -> tuple[float, float]:

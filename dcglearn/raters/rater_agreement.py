@@ -22,7 +22,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.fit_dcg import fit_direct
-from dcglearn.logs.columns import ties_of, ways_of, weights_of
+from dcglearn.logs.columns import ties_of, ways_of
 from dcglearn.logs.unique_rows import numbered, size_of, unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.raters.repeats import ShownBothWays, shown_both_ways, units
@@ -446,7 +446,7 @@ def _estimates(
         threshold=fit.tie_threshold,
         tie=tie[kept],
         way=ways_of(log)[kept].astype(float),
-        weight=weights_of(log)[kept],
+        weight=log.weights[kept],
         rater=rater[kept],
         n_raters=n_raters,
     )

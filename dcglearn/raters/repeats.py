@@ -7,7 +7,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Flags, Floats, Indices, InputError, Integers, one_of
-from dcglearn.logs.columns import Columns, ties_of, ways_of, weights_of
+from dcglearn.logs.columns import Columns, ties_of, ways_of
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers, unique_rows
 
@@ -114,7 +114,7 @@ def reconciled(log: AnyLog, inconsistent: str) -> AnyLog:
 
     if inconsistent == "tie":
         return log.changed(tie=ties_of(log) | differ)
-    weight = weights_of(log)
+    weight = log.weights
     return log.changed(weight=np.where(differ, 0.5 * weight, weight))
 
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Flags, Floats, Grades, UpsideDownError
-from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.logs.sides import Sides, one_sided
+from dcglearn.logs.sides import Sides
 from dcglearn.metrics.textbook_scores import textbook_scores
 
 OTHER = {"a": "b", "b": "a", "left": "right", "right": "left"}
@@ -77,8 +76,7 @@ def warn_of_one_side(log: PreferencePairs) -> None:
     swapped, all_alike = np.asarray(log.swapped), np.zeros(len(log))
     everyone = Sides.of(all_alike, swapped)
     each = everyone if log.rater is None else Sides.of(log.rater, swapped)
-    always = one_sided(each.n, each.second)
-    if not one_sided(everyone.n, everyone.second).any() and 2 * always.sum() <= len(always):
+    if not everyone.one_sided.any() and 2 * each.one_sided.sum() <= len(each.raters):
         return
 
     # how often the first list won, and what may have been misread
@@ -173,7 +171,7 @@ def _contradicted(log: PreferencePairs, verdicts: Grades, rows: Flags) -> bool:
         return False
 
     # judgements that count as independent: of equal weights (Kish 1965), and of distinct lists
-    weight = weights_of(log)
+    weight = log.weights
     n_distinct = np.unique(log.clusters("list" if log.rated is not None else "pair")).size
     n = min(weight.sum() ** 2 / (weight @ weight), n_distinct) * decided
     return bool(binomial_tail(n * (1 - shares), n).min(initial=1.0) <= 0.001)
@@ -185,7 +183,7 @@ def agreement(log: PreferencePairs, verdicts: Grades) -> tuple[Floats, Floats]:
     Given the `verdicts` of M of them, shape (M, n). The first is the share of what a DCG decides,
     the second of what any decides. DCGs that decide under half of that are left out.
     """
-    weight = weights_of(log)
+    weight = log.weights
     decided = (verdicts != 0) @ weight
     share = decided / max(weight @ (verdicts != 0).any(axis=0), 1e-300)
     some = share >= 0.5
@@ -201,7 +199,7 @@ def most_respected(log: PreferencePairs) -> float:
     """
     levels = np.arange(1, log.n_grades)[:, None, None]
     above = [(levels <= lists).cumsum(axis=2) for lists in (log.preferred, log.other)]
-    leads, weight = above[0] - above[1], weights_of(log)
+    leads, weight = above[0] - above[1], log.weights
 
     values = np.maximum(np.einsum("lnk,n->lk", leads, weight), 0)
     respected = np.einsum("lnk,lk->n", leads, values) > 0

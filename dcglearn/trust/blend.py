@@ -26,7 +26,6 @@ from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.learning.wrong_verdicts import wrong_share
-from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.textbook_scores import textbook_scores
@@ -241,7 +240,7 @@ def best_textbook(
 ) -> tuple[str, DCG]:
     """Return the textbook DCG, or further one, that respects most of the preferences; its name."""
     textbooks = textbook_scores(pairs.n_grades, pairs.depth, further)
-    best = int(np.argmax(pairs.verdicts(textbooks) @ weights_of(pairs)))
+    best = int(np.argmax(pairs.verdicts(textbooks) @ pairs.weights))
     return textbooks.names[best], textbooks.dcgs[best]
 
 
@@ -288,7 +287,7 @@ def held_out_members(
     unit = unit_of(pairs, fewest=FEWEST_HELD_OUT)
     folds = folds_of(pairs, unit, random_state=0, fewest=0)
     shape = pairs.n_grades, pairs.depth
-    weight = weights_of(pairs)
+    weight = pairs.weights
     textbooks = textbook_scores(*shape, description.candidates_of(*shape))
     of_textbooks = pairs.verdicts(textbooks)
     fits = [member.fit for member in members if member.fit is not None]

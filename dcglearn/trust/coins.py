@@ -14,11 +14,10 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.usable_pairs import usable_pairs, warn_of_one_sided
-from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import numbered
-from dcglearn.logs.visibility import refuse_too_deep
+from dcglearn.logs.visibility import n_weights
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.parts.parted_log import OpenLog
 from dcglearn.reading.direction import CHECKED_PAIRS, check_sense
@@ -44,7 +43,7 @@ def check_log(log: OpenLog, *, as_is: bool = False, strict: bool = False) -> Non
     Warn if raters always name one side, and if no metric orders the pairs better than a coin; raise
     InputError for the latter if the check is `strict`.
     """
-    refuse_too_deep(log.depth, log.n_grades)
+    n_weights(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
         check_sense(log)
     warn_of_one_sided(log)
@@ -93,7 +92,7 @@ def _winners(pairs: PreferencePairs, rng: np.random.Generator) -> tuple[Floats, 
 
     signs = rng.choice([-1.0, 1.0], (1 + DRAWN, len(pairs)))
     signs[0] = 1
-    return leads, weights_of(pairs) * signs
+    return leads, pairs.weights * signs
 
 
 def _ratings(
@@ -101,7 +100,9 @@ def _ratings(
 ) -> tuple[Floats, Floats]:
     """Return scores, shape (M, n), and numbers of ratings as they are and exchanged."""
     # the lines, each a rating of a list, or a sample
-    lines = np.repeat(np.arange(len(counts)), np.maximum(np.rint(counts.weight), 1).astype(np.intp))
+    lines = np.repeat(
+        np.arange(len(counts.weight)), np.maximum(np.rint(counts.weight), 1).astype(np.intp)
+    )
     if len(lines) > CHECKED_PAIRS:
         lines = rng.choice(lines, CHECKED_PAIRS, replace=False)
     group, grades = counts.group[lines], counts.lists[counts.list[lines]]

@@ -13,7 +13,6 @@ from dcglearn.foundation.intervals import Clusters, normal_quantile
 from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError
 from dcglearn.learning.descriptions import DirectFit
 from dcglearn.learning.usable_pairs import usable_rows
-from dcglearn.logs.columns import weights_of
 from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.metrics.dcg import DCG, parameter_names
 from dcglearn.metrics.reading import MetricLike, metric_in_use
@@ -134,7 +133,7 @@ class OfPeople:
     @cached_property
     def margin(self) -> float:
         """How far the test is beyond its level, in standard errors."""
-        return _margin(*half_test(self.signs, weights_of(self.log), self.clusters))
+        return _margin(*half_test(self.signs, self.log.weights, self.clusters))
 
     def shown(self, margin: float) -> str:
         """Return the p-value."""
@@ -145,7 +144,7 @@ class OfPeople:
 
     def influence(self) -> Floats:
         """Return the change of the sum of signs over its error without each verdict, shape (n,)."""
-        signs = self.signs * weights_of(self.log)
+        signs = self.signs * self.log.weights
         unit = pair_numbers(*self.clusters)
         of_unit = np.bincount(unit, signs)[unit]
         total = signs.sum()

@@ -13,7 +13,15 @@ import numpy as np
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL, mean_and_error, student_interval
-from dcglearn.foundation.validation import Fields, Floats, PolarsFrame, Seed
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    PolarsFrame,
+    Seed,
+    one_of,
+    whole_number,
+)
 from dcglearn.learning.descriptions import QPDescription, QPLearner
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.columns import ties_of
@@ -21,7 +29,7 @@ from dcglearn.metrics.dcg import Utility
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, respected
-from dcglearn.trust.resampling import check_enough, decided_pairs
+from dcglearn.trust.resampling import check_enough, decided_pairs, divided
 
 _LOG = logging.getLogger(__name__)
 
@@ -111,8 +119,8 @@ def choose_C(  # noqa: N802
 ) -> ChosenC:
     """Choose C by cross-validation; in each fold, C increases with warm starts.
 
-    Raises InputError if there are fewer than 20 decided pairs, or fewer pairs (or raters, queries)
-    than folds.
+    There are no more folds than pairs (or raters, queries). Raises InputError if there are fewer
+    than 20 decided pairs, or all are of one rater or query.
 
     Parameters
     ----------
@@ -141,8 +149,10 @@ def choose_C(  # noqa: N802
     # like pairs are one, and stay in one fold
     log = as_preferences(log)
     log = log.merged() if by == "pair" else log
-    fold = log.fold_numbers(n_folds, random_state, by)
-    folds = [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds)]
+    if by is not None:
+        one_of(by, "by", ("pair", "rater", "query"), ", or None")
+    whole_number(n_folds, "n_folds", 2)
+    folds = divided(log.clusters(by), n_folds, np.random.default_rng(random_state))
     check_enough(decided_pairs(log))
 
     # learn at every C, fold by fold
@@ -151,7 +161,8 @@ def choose_C(  # noqa: N802
     parts = ((log[train], log[test]) for train, test in folds)
     rights = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
     frame = held_out_frame(log, by, folds, rights, "choosing C")
-    assert frame is not None, "a log that can be learned from holds preferences"
+    if frame is None:
+        raise InputError(f"no preferences to hold out by {by}: give a log of more, or another by=")
 
     # take the best share, at the smallest of equals
     (mean,), (error,), _ = frame.means_and_errors()

@@ -24,7 +24,6 @@ from dcglearn.foundation.validation import (
     one_of,
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
-from dcglearn.logs.columns import weights_of
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.judgements import JudgementsLike
 from dcglearn.reading.preferences import Preferences
@@ -250,7 +249,7 @@ def deciding(conclusion: Conclusion, by: str | None = None, n_fits: int = 10) ->
     # the units, and their share of the log
     taken = order[: count or 0]
     left_out = search.left_out(taken)
-    weight = weights_of(log)
+    weight = log.weights
     return Deciding(
         claim=conclusion.claim,
         by=by,

@@ -15,7 +15,6 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.minimise import minimised
-from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 
 Rows = Indices
@@ -40,7 +39,7 @@ class HeldOut:
     def of(cls, log: PreferencePairs, unit: str | None, rows: Rows, values: Floats) -> Self:
         """Return the values of these rows of a log."""
         first, second = log.clusters(unit)
-        return cls(rows, weights_of(log)[rows], (first[rows], second[rows]), values)
+        return cls(rows, log.weights[rows], (first[rows], second[rows]), values)
 
     @property
     def right(self) -> Floats:
@@ -106,7 +105,7 @@ def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePair
     """Return how far a metric respects each held-out pair, and its log probability, (2, n)."""
     # differences of training pairs in units of their root mean square
     trained = train.gaps(metric)
-    weight = weights_of(train)
+    weight = train.weights
     weight = weight / weight.sum()
     unit = max(float(np.sqrt(np.average(trained**2, weights=weight))), 1e-12)
 

@@ -25,7 +25,7 @@ from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.learning.wrong_verdicts import wrong_chances
 from dcglearn.logs.rating_counts import RatingCounts
-from dcglearn.logs.thinning import marks_of_parts
+from dcglearn.logs.thinning import marked_rows, marks_of_parts
 from dcglearn.logs.unique_rows import list_numbers, packed, pair_numbers, unique_rows
 from dcglearn.trust.resampling import is_whole
 
@@ -161,7 +161,7 @@ class LogsOfDCG:
 
         # thin the pairs by weight
         marks, *_ = marks_of_parts(most, [len(at)], [float(weight.sum())])
-        kept, weight = marks.rows(weight)
+        kept, weight = marked_rows(weight, *marks)
         at = at[kept]
 
         # number again what is left

@@ -34,7 +34,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, fit_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.logs.visibility import encode, gram_matrix, refuse_too_deep
+from dcglearn.logs.visibility import encode, gram_matrix, n_weights
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
@@ -300,7 +300,7 @@ def _directions(
     float32, since products of many of them take most of the time. The information H, (p, p), sums
     ``d d'`` over the pairs asked, and the parameters, (p,), are those of the present metric.
     """
-    refuse_too_deep(metric.depth, metric.n_grades)
+    n_weights(metric.depth, metric.n_grades)
 
     # the parameters are the weights: d says which grades differ at which positions
     ahead, behind = (encode(pairs[:, side], metric.n_grades) for side in (0, 1))

@@ -37,7 +37,6 @@ from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.minimise import Minimum, minimised
 from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
 from dcglearn.learning.usable_pairs import learnable
-from dcglearn.logs.columns import weights_of
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
@@ -217,7 +216,7 @@ def _judgements(log: Preferences) -> JudgedPairs:
             UserWarning,
             stacklevel=3,
         )
-    weight = min(1.0, n_lists / total) * weights_of(log)
+    weight = min(1.0, n_lists / total) * log.weights
     return JudgedPairs.plain(filled(log.preferred), filled(log.other), weight)
 
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Indices
-from dcglearn.logs.columns import weights_of
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, packed, size_of, unique_rows
 from dcglearn.reading.preferences import Preferences
@@ -39,7 +38,7 @@ class RecurringRatings:
     def __init__(self, log: Preferences, min_times: int | None) -> None:
         counts, units = log.ratings, log.units
         assert counts is not None and units is not None, "a log of rated lists"
-        self.log, self.weight = log, weights_of(log)
+        self.log, self.weight = log, log.weights
         self.min_times = _without_copies(log.rated or counts) if min_times is None else min_times
 
         # count the ratings of each rated list at each rank
@@ -169,7 +168,7 @@ class RecurringJudgements:
     def __init__(self, log: Preferences, min_times: int | None) -> None:
         self.log = log
         self.min_times = min_times or BANDS[0]
-        self.weight = weights_of(log)
+        self.weight = log.weights
 
         # keep the lists that recur, at most 500: the fit solves dense systems
         better, worse = list_numbers(log.preferred, log.other)

@@ -23,7 +23,6 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.direct_search import search_near
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.logs.columns import weights_of
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame, held_out_values
 from dcglearn.trust.nested_test import (
@@ -316,7 +315,7 @@ def _of_each(
     if len(log) <= most:
         return log
     names, number = np.unique(labels, return_inverse=True)
-    weight = weights_of(log).copy()
+    weight = log.weights.copy()
     for s in range(len(names)):
         # draw by weight
         own = np.flatnonzero(number == s)

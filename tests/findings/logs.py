@@ -6,7 +6,6 @@ import numpy as np
 
 import dcglearn as dl
 from dcglearn.cli.rankers import TrainingReport
-from dcglearn.logs.preference_pairs import Agreement
 from tests.makers import random_log
 
 
@@ -17,10 +16,6 @@ def results():
     yield random_log(600, "unknown").visible()
     lists = np.random.default_rng(0).choice([0, 2], (2, 200, 4))
     yield dl.Preferences(*lists, n_grades=4).visible()
-
-    # agreement with a metric, and with no preference
-    yield random_log(60, "free").agreement(dl.DCG.standard(5, 10))
-    yield Agreement(0.0, 0.0, 0.0)
 
     # how logs were read: sides, names of systems, own words, ratings
     a, b = [2, 0], [0, 2]

@@ -64,7 +64,7 @@ def test_the_rule_is_a_binomial_test_against_the_other_raters():
     for _ in range(300):
         n, bias = rng.integers(10, 60, 5), rng.uniform(0.3, 0.9)
         second = np.append(rng.binomial(n[:-1], bias), n[-1] - rng.integers(2))
-        sides = Sides(np.arange(5), n, second)
+        sides = Sides(np.arange(5), second, n)
         lone = np.minimum(second, n - second) <= 0.05 * n
         if not lone[-1] or lone[:-1].any():
             continue

@@ -58,8 +58,10 @@ class TestWhatTheLogCanSee:
     def test_too_few_pairs_are_told_from_structure(self):
         visible = random_log(15, "permutations").visible()
         assert (visible.structural_rank, visible.rank, visible.missing) == (36, 15, 21)
-        assert visible.sentence.endswith(" or the exact worth of grade 0-4 at position 1-10")
-        assert visible.notes[-2].startswith("at least 21 more pairs that differ at position 1-10")
+        assert visible.sentence.endswith(
+            " or the exact worth of grade 0, 1, 2, 3, 4 at each position"
+        )
+        assert visible.notes[-2].startswith("at least 21 more pairs that differ there")
         assert visible.table["numbers"].to_list() == [15, 21, 14]
         assert random_log(36, "permutations").visible().rank == 36
 
@@ -77,8 +79,8 @@ class TestWhatTheLogCanSee:
         names = ("Bad", "Fair", "Good", "Perfect")
         one = Preferences([[2, 0], [2, 1]], [[1, 0], [0, 1]], grade_names=names)
         sentence = one.visible().sentence
-        assert "the worth of grade Perfect, " in sentence
-        assert sentence.endswith(" or the exact worth of grade Bad to Good at position 2")
+        assert "the worth of grade Perfect or " in sentence
+        assert sentence.endswith(" or the exact worth of grade Bad, Fair, Good at position 2")
 
     def test_open_weights_are_named_by_grade_and_position(self):
         rng = np.random.default_rng(0)
@@ -87,7 +89,7 @@ class TestWhatTheLogCanSee:
             0, 4, (300, 2, 3)
         )  # no pair differs at positions 2, 5 and 6
         visible = Preferences(*lists.swapaxes(0, 1)).visible()
-        assert "the exact worth of grade 0-3 at position 2, 5-6" in visible.sentence
+        assert "the exact worth of grade 0, 1, 2, 3 at position 2, 5, 6" in visible.sentence
         assert "at least 9 more pairs" in visible.notes[-2]
         lists[:, :, 1] = rng.integers(0, 4, (300, 2))
         lists[:, :, 4:] = rng.integers(0, 4, (300, 2, 2))
@@ -108,8 +110,8 @@ class TestWhatTheLogCanSee:
         assert visible.free_rows == (0, 1)
         assert visible.rank == visible.structural_rank == 10
         none = "the log cannot tell whether a result of the worst grade is better than none"
-        assert visible.sentence == f"{none} at positions 1-2"
-        assert "positions 1-2" in visible.notes[0] and "other positions" in visible.notes[0]
+        assert visible.sentence == f"{none} at position 1, 2"
+        assert "position 1, 2, so" in visible.notes[0] and "other positions" in visible.notes[0]
 
         # one position alone
         lists[:, ::5, 1] = -1
@@ -138,11 +140,11 @@ class TestWhatTheLogCanSee:
         visible = random_log(600, "permutations").visible()
         head, *_, level, steps, counts = str(visible).split("\n")
         assert head == (
-            "The log cannot tell whether a result of the worst grade is better than none or how "
-            "high the discounts are."
+            "The log cannot tell whether a result of the worst grade is better than none at each "
+            "position or how high the discounts are."
         )
-        assert level.endswith("and their level is a convention.") and "steps between" in steps
-        assert counts.startswith("- 5 grades at 10 positions make 50 numbers; ")
+        assert level.endswith("or a convention.") and "steps between" in steps
+        assert counts.startswith("- Numbers are the weights of each grade or document")
 
     def test_it_says_so_where_nothing_is_hidden(self):
         lists = np.random.default_rng(0).integers(-1, 2, (2, 300, 3))

@@ -142,7 +142,8 @@ def test_the_chosen_c_is_small_under_noise_and_repeats():
     assert len(chosen.mean) == len(C_GRID) == 11
     assert chosen.mean.max() == chosen.mean[np.flatnonzero(chosen.grid == chosen.C)[0]]
     assert chosen.sentence.startswith(f"C={chosen.C:g} is the best of 11")
-    refused("folds", choose_C, noisy[:3])
+    refused("n_folds=1: give 2 or more", choose_C, noisy, n_folds=1)
+    refused("by='list': give one of pair", choose_C, noisy, by="list")
 
     # five pairs show nothing
     refused("5 preferences between different lists, fewer than 20", choose_C, noisy[:5])

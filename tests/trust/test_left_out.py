@@ -9,7 +9,6 @@ from scipy.stats import spearmanr
 import dcglearn as dl
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_direct
-from dcglearn.logs.columns import weights_of
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.left_out import LeftOut
 from tests.makers import random_log, rich_log
@@ -119,7 +118,7 @@ def test_a_weight_is_that_many_verdicts():
         LeftOut.of(one, fitted(one, "logistic")).influence(gain) for one in (twice, heavy)
     )
     assert of_heavy == pytest.approx(of_twice.reshape(80, 2).sum(axis=1), rel=1e-3, abs=1e-7)
-    assert weights_of(heavy).sum() == 160
+    assert heavy.weights.sum() == 160
 
 
 def test_repeated_lists_count_as_in_the_fit():
