@@ -16,7 +16,7 @@ import numpy as np
 
 from dcglearn.evaluation.people import drawn_metrics
 from dcglearn.foundation.finding import Cells, Finding, table_of
-from dcglearn.foundation.intervals import fewest_of_one_sign, sign_patterns
+from dcglearn.foundation.intervals import fewest_of_one_sign, sign_flip_p
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, Flags, Floats, Indices, PolarsFrame, listed
 from dcglearn.metrics.dcg import DCG
@@ -171,7 +171,6 @@ def certainly_better(values: Floats, error: float, n_flips: int, random_state: i
     n_systems = len(values)
     first, second = np.triu_indices(n_systems, 1)
     gaps = np.nan_to_num(values[first] - values[second])
-    gaps = gaps[:, gaps.any(axis=0)]
     size = np.sqrt((gaps**2).sum(axis=1, keepdims=True))
     gaps /= np.where(size > 0, size, 1.0)
 
@@ -179,19 +178,9 @@ def certainly_better(values: Floats, error: float, n_flips: int, random_state: i
     sums = gaps.sum(axis=1)
     order = np.argsort(-abs(sums), kind="stable")
     ahead, behind = np.where(sums > 0, (first, second), (second, first))[:, order]
-    gaps, least = gaps[order], abs(sums[order])[:, None] - 1e-9
-
-    # how often the largest of a difference and of all smaller ones reaches it
-    n_queries, n_patterns = gaps.shape[1], 0
-    reached = np.zeros(len(gaps))
-    for signs in sign_patterns(n_queries, n_flips, random_state, max(1, (1 << 22) // len(gaps))):
-        flipped = abs(gaps @ signs.T)
-        largest = np.maximum.accumulate(flipped[::-1], axis=0)[::-1]
-        reached += np.count_nonzero(largest >= least, axis=1)
-        n_patterns += len(signs)
 
     # step down until one is not certain
-    p_values = np.maximum.accumulate(reached / n_patterns)
+    p_values = sign_flip_p(gaps[order], n_flips, random_state)
     certain = p_values <= error * (1 + 1e-9)
     better = np.zeros((n_systems, n_systems), dtype=bool)
     better[ahead[certain], behind[certain]] = True

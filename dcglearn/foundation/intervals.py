@@ -112,25 +112,30 @@ def student_test(mean: float, error: float, n_units: int, level: float) -> Field
 
 def sign_flip_p(
     values: Floats, n_draws: int = 9_999, random_state: int = 0, *, two_sided: bool = True
-) -> float:
+) -> Any:
     """Return the exact p-value of a sum of values, shape (n,), of exchangeable signs.
 
     It is the share of all 2^n patterns of signs under which the sum is at least the one observed
     (in size, if `two_sided`). Beyond 15 values other than 0, patterns are drawn, and the observed
-    one is counted among them.
+    one is counted among them. Of rows of falling sums, shape (P, n), whose columns share their
+    signs, each sum is held against the largest of its own row and all below it: p-values, shape
+    (P,), hold together.
     """
     # zeros have no sign
-    values = values[values != 0]
-    least = (abs(values.sum()) if two_sided else values.sum()) - 1e-9 * abs(values).sum()
+    rows = np.atleast_2d(values)
+    rows = rows[:, rows.any(axis=0)]
+    size = np.abs if two_sided else np.asarray
+    least = size(rows.sum(axis=1)) - 1e-9 * abs(rows).sum(axis=1)
 
-    # count the patterns that reach the sum
-    seen, n_patterns = 0, 0
-    block = max(1, (1 << 22) // max(len(values), 1))
-    for signs in sign_patterns(len(values), n_draws, random_state, block):
-        sums = signs @ values
-        seen += int(np.count_nonzero((abs(sums) if two_sided else sums) >= least))
+    # count the patterns under which the largest reaches the sum
+    seen, n_patterns = np.zeros(len(rows)), 0
+    block = max(1, (1 << 22) // max(rows.shape))
+    for signs in sign_patterns(rows.shape[1], n_draws, random_state, block):
+        largest = np.maximum.accumulate(size(rows @ signs.T)[::-1])[::-1]
+        seen += (largest >= least[:, None]).sum(axis=1)
         n_patterns += len(signs)
-    return seen / n_patterns
+    p_values = np.maximum.accumulate(seen / n_patterns)
+    return p_values if np.ndim(values) == 2 else float(p_values[0])
 
 
 def sign_patterns(n: int, n_draws: int, random_state: int, block: int) -> Iterator[Floats]:
