@@ -35,7 +35,7 @@ def drawn_metrics(metric: DCG, most: int | None = None) -> list[DCG]:
     draws = judges_of(metric).draws
     if draws is None:
         return []
-    rows = np.unique(np.linspace(0, len(draws) - 1, most or len(draws)).round().astype(int))
+    rows = draws.rows(most or len(draws))
     return [DCG(draws.gains[row], draws.discounts[row]) for row in rows]
 
 
@@ -177,7 +177,9 @@ def shares_of_people(
     """
     import polars as pl
 
-    metrics = evaluation.shown.usable
+    # the metrics that have the judgements' scale of grades
+    shown = evaluation.shown
+    metrics = {m: one for m, one in shown.metrics.items() if one.n_grades == shown.n_grades}
     counted = [
         both
         for m, pair in product(metrics, pairs)

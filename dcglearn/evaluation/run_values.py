@@ -70,11 +70,6 @@ class ShownLists:
     unjudged: str | float = "worst"
     n_grades: int | None = None
 
-    @property
-    def usable(self) -> dict[int, DCG]:
-        """The metrics that have the judgements' scale of grades."""
-        return {m: one for m, one in self.metrics.items() if one.n_grades == self.n_grades}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Finding):

@@ -34,14 +34,19 @@ class JudgeDraws:
     def __len__(self) -> int:
         return len(self.scale)
 
+    def rows(self, n: int) -> Indices:
+        """Return the numbers of at most n of the draws, at even steps."""
+        return np.unique(np.linspace(0, len(self) - 1, n).round().astype(int))
+
     def few(self, n: int = N_DRAWS) -> JudgeDraws:
         """Return at most n of the draws, at even steps, to three significant digits.
 
         Rounding moves the ends of intervals a hundred times less than another seed does.
         """
-        rows = np.unique(np.linspace(0, len(self) - 1, n).round().astype(int))
         rounded = np.vectorize(lambda number: float(f"{number:.3g}"), otypes=[float])
-        return JudgeDraws(**{name: rounded(array[rows]) for name, array in self._arrays.items()})
+        return JudgeDraws(
+            **{name: rounded(array[self.rows(n)]) for name, array in self._arrays.items()}
+        )
 
     def of_grades(self, grades: Indices) -> JudgeDraws:
         """Return the draws with the gain of the grade ``grades[g]`` for each grade g."""
