@@ -155,8 +155,7 @@ def open_ranks(
     error = (1 - level) / (2 if n_metrics > 1 else 1)
     better = np.array([certainly_better(one, error, n_flips, random_state) for one in values])
     left_out = int(error * (n_metrics - 1) + 1e-9)
-    kept = sorted(better & better[0], key=np.sum)[left_out:]
-    certain = np.all(kept, axis=0)
+    certain = np.all(sorted(better & better[0], key=np.sum)[left_out:], axis=0)
     return 1 + certain.sum(axis=0), n_systems - certain.sum(axis=1)
 
 

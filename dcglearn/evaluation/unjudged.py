@@ -71,8 +71,8 @@ class Unjudged:
             columns["document"] = self.runs[r].frame["document"][lists.rows[rows]]
             columns["weight"] = sign * discounts[np.minimum(lists.rank[rows], metric.depth)]
             tables.append(pl.DataFrame(columns))
-        shown = pl.concat(tables).group_by("query", "document", maintain_order=True).sum()
-        shown = shown.sort("query")
+        of_each = pl.concat(tables).group_by("query", "document", maintain_order=True)
+        shown = of_each.sum().sort("query")
         starts = np.searchsorted(shown["query"].to_numpy(), np.arange(len(self.offsets)))
 
         # query by query; those that no run shows have no weight
@@ -113,12 +113,11 @@ class OpenQuery:
     def _largest(self, sign: float, empty: float) -> float:
         """Return the largest of `sign` times the value over the ideal; `empty` where this is 0."""
         levels, at = np.unique(self.metric.gains, return_inverse=True)
-        u, depth = len(self.weights), self.metric.depth
 
         # the ideal by the numbers of documents of at least each gain; the least gain fills the rest
         above = np.cumsum(np.bincount(at, self.counts)[::-1])[::-1].astype(np.intp)
         best = np.append(0.0, np.cumsum(-np.sort(-self.metric.discounts)))
-        numbers = np.minimum(above[1:, None] + np.arange(u + 1), depth)
+        numbers = np.minimum(above[1:, None] + np.arange(len(self.weights) + 1), self.metric.depth)
         ideal = np.diff(np.maximum(levels, 0.0))[:, None] * best[numbers]
         constant = max(levels[0], 0.0) * best[-1]
         least, most = constant + ideal[:, 0].sum(), constant + ideal[:, -1].sum()
