@@ -171,7 +171,8 @@ class Evaluation(Finding):
         names = ("values", "unjudged", "measured", "tied")
         rows: dict[str, Any] = {name: getattr(self, name)[best] for name in names}
         rows["runs"] = tuple(self.runs[i] for i in best)
-        return replace(self, open=None, shown=ShownLists(), **rows)
+        ranked = [self.shown.ranked[i] for i in best] if self.shown.ranked else []
+        return replace(self, open=None, shown=replace(self.shown, ranked=ranked), **rows)
 
     @property
     def sentence(self) -> str:

@@ -12,7 +12,7 @@ from dcglearn.reading.options import ReadingOptions
 NAMED_ELSEWHERE = {"BoostedRanker"}
 """Classes whose further keywords are those of LightGBM."""
 
-UNCHECKED = {"Preferences.changed", "Preferences.unchecked"}
+UNCHECKED = {"Preferences.at", "Preferences.changed", "Preferences.unchecked"}
 """Methods of the package's own, which take attributes that are known to be sound."""
 
 

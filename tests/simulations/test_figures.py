@@ -265,6 +265,9 @@ def test_simulations_import_only_public_names():
     judged = {
         "from dcglearn.trust.calibration import Calibration, shrunk\n",
         "from dcglearn.trust.held_out import cross_fitted\n",
+        # ranks of thousands of boards, which are arrays of differences
+        "from dcglearn.evaluation.paired_tests import corrected\n",
+        "from dcglearn.evaluation.rank_intervals import open_ranks\n",
     }
     of_program = {"calibration": judged}
     for path in (ROOT / "simulations").glob("*.py"):
