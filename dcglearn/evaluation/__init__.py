@@ -1,7 +1,7 @@
 """Evaluation of runs by judgements: (N)DCG of every query, paired tests between systems.
 
-Read `run_values.py` first. `ranked.py` joins runs with
-judgements, `arrays.py` evaluates plain arrays, and `system_tests.py` tests differences.
+Read `kernel.py` first. `ranked.py` joins runs with judgements, `run_values.py` and `arrays.py`
+value them, `system_tests.py` tests differences, `conventions.py` explains values from elsewhere.
 """
 
 from dcglearn.foundation.public_names import public_names

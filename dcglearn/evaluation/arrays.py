@@ -144,7 +144,8 @@ def _graded(grades: ArrayLike, negative: str) -> NDArray[Any]:
         return np.maximum(table, 0)
     if table.min(initial=0) >= 0:
         return table
-    absent, unusable = table == EMPTY, (table < 0) & (table != UNKNOWN) & (table != EMPTY)
+    absent = table == EMPTY
+    unusable = (table < 0) & ~np.isin(table, (UNKNOWN, EMPTY))
     if unusable.any():
         place = first_place("grades", table, unusable)
         raise InputError(

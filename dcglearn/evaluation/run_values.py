@@ -168,11 +168,17 @@ class Evaluation(Finding):
     def ordered(self) -> Evaluation:
         """Return the values with runs sorted by the first metric's mean, best first."""
         best = np.argsort(-self.means[:, 0], kind="stable")
-        names = ("values", "unjudged", "measured", "tied")
-        rows: dict[str, Any] = {name: getattr(self, name)[best] for name in names}
-        rows["runs"] = tuple(self.runs[i] for i in best)
-        ranked = [self.shown.ranked[i] for i in best] if self.shown.ranked else []
-        return replace(self, open=None, shown=replace(self.shown, ranked=ranked), **rows)
+        ranked = [self.shown.ranked[i] for i in best if self.shown.ranked]
+        return replace(
+            self,
+            values=self.values[best],
+            runs=tuple(self.runs[i] for i in best),
+            unjudged=self.unjudged[best],
+            measured=self.measured[best],
+            tied=self.tied[best],
+            open=None,
+            shown=replace(self.shown, ranked=ranked),
+        )
 
     @property
     def sentence(self) -> str:
@@ -516,16 +522,14 @@ def as_metrics(
     for name, metric in labelled(metrics).items():
         # names of other tools
         word: Any = metric
-        called = f"metric {name!r}"
         if isinstance(word, (str, os.PathLike)):
-            called = "metric"
             word = word if _is_ours(word) else usual_name(os.fspath(word))
             if not _is_ours(word):
                 by_name[name] = word
                 continue
 
         # names of ours, files and objects
-        parsed = metric_or_name(word, accept=SCORING, name=called)
+        parsed = metric_or_name(word, accept=SCORING)
         label, depth = name, 1
         if isinstance(parsed, NamedMetric):
             depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))

@@ -354,8 +354,7 @@ def compare_systems(
         table = table.join(people.table.select(*keys, shares), keys, "left", maintain_order="left")
 
     # ranks take longer, and are computed when they are asked for
-    plain: Fields = {**settings, "bounds": False, "unseen": 0}
-    again = partial(evaluate, judged, systems, **plain)
+    again = partial(evaluate, judged, systems, **settings)
     ranked = partial(ranks_of, evaluation, again, level, n_resamples, random_state)
     return SystemComparison(
         table, level, correction, over, evaluation, people, tuple(differences), ranked
