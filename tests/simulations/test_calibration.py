@@ -40,8 +40,11 @@ def table():
 def test_a_quick_run_gives_rows_of_the_committed_table(name, table):
     if name == "trees":
         pytest.importorskip("lightgbm")
-    rows = checked(name, options(quick=True))
-    assert len(rows) and (rows["repeats"] == 2).all()
+
+    # cells that are drawn by chance have two logs of eight for sure
+    is_drawn = name.startswith("upside down")
+    rows = checked(name, options(quick=True, repeats=8 if is_drawn else None))
+    assert len(rows) and (rows["repeats"] >= 2).all() and (is_drawn or rows["repeats"].max() == 2)
     columns = ("promise", "measure", "must_be")
     shown = table.filter(check=name).select(columns).unique()
     assert not len(rows.select(columns).unique().join(shown, on=columns, how="anti"))
