@@ -70,12 +70,14 @@ fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), ki
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)
 	$(BIN)/python -m tests.hostile.stops --kills $(KILLS) --full-disks $(DISKS)
 
-peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, cwl_eval, ppi-python, PyTorch (CPU), sentence-transformers; none may be missing
+peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, cwl_eval, ppi-python, PyTorch (CPU), sentence-transformers, LensKit; none may be missing
 	$(PIP) cwl-eval ppi-python
 	$(PIP) --no-deps xgboost  # NCCL is for GPUs
 	$(PIP) torch --index-url https://download.pytorch.org/whl/cpu \
 	  || $(PIP) $(TORCH)
 	$(PIP) sentence-transformers
+	$(PIP) --no-deps lenskit  # which asks for pandas below 3, though its metrics need none
+	$(PIP) deepmerge humanize lazy-loader more-itertools pydantic-settings structlog xopen
 	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metrics/test_list_utility.py tests/evaluation/test_prediction_powered.py tests/test_docs.py -k "exports or textbook or cwl or ppi or torch or docstrings or pages"
 
 oldest newest:   ## run the tests with the lowest versions of all dependencies that pyproject.toml allows, or with the newest
