@@ -5,12 +5,16 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dcglearn as dl
 from dcglearn.reading.columns import find
 from dcglearn.reading.contract import JUDGEMENT, RUN
 from dcglearn.reading.read import read_preferences, read_questions, read_ratings
+from dcglearn.reading.scale import Scale, grades_of
 from dcglearn.reading.shapes import from_long, with_grades
+from dcglearn.reading.tables import Refusals, table_of
 from tests.makers import refused
 
 
@@ -367,3 +371,23 @@ def test_names_of_grades_and_files_of_trec_are_judgements_of_documents(tmp_path)
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("q 0 d1 2\nq 0 d2 -1\n")
     assert read_preferences(with_grades(log, qrels), as_is=True).preferred.tolist() == [[2, 0]]
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=2, max_size=6),
+    st.sampled_from([" ", "|", ","]),
+)
+def test_lists_of_digits_are_read_as_all_other_lists(lists, mark):
+    plain = [mark.join(map(str, grades)) for grades in lists]
+    refusals = Refusals(table_of([{"a": text} for text in plain]))
+    read = [
+        grades_of("a", [pl.Series(texts)], Scale(n_grades=5), refusals).tolist()
+        for texts in (plain, [f"[{text}]" for text in plain])
+    ]
+    assert read == [lists, lists]
+
+    # a grade that is none is refused in both forms
+    for texts in ([*plain, mark.join("907")], [*plain, f"[{mark.join('907')}]"]):
+        refusals = Refusals(table_of([{"a": text} for text in texts]))
+        grades_of("a", [pl.Series(texts)], Scale(n_grades=5), refusals)
+        refused("a holds the grade 9, outside 0..4", refusals.check)
