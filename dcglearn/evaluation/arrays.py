@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.evaluation.kernel import Scale, at_grades, values_by_query
+from dcglearn.evaluation.kernel import Grading, at_grades, values_by_query
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
@@ -175,11 +175,11 @@ def _read(metrics: MetricsLike, table: NDArray[Any], longest: int) -> dict[str, 
     top = table.max(initial=0)
     own = [one.n_grades for one in parsed.values() if not isinstance(one, NamedMetric)]
     has_levels = table.dtype.kind in "iu" and top < MAX_GRADES
-    scale = Scale(max(own, default=int(top) + 1) if has_levels else None, float(top), LEVELS)
+    grading = Grading(max(own, default=int(top) + 1) if has_levels else None, float(top), LEVELS)
     read = {}
     for name, metric in parsed.items():
         with errors_in(name):
-            read[name] = at_grades(metric, scale, longest)
+            read[name] = at_grades(metric, grading, longest)
         if has_levels and top >= read[name].n_grades:
             graded_lists(table, "grades", read[name].n_grades)
     return read

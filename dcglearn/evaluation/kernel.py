@@ -51,7 +51,7 @@ class OfNumbers(DCG):
     """
 
 
-class Scale(NamedTuple):
+class Grading(NamedTuple):
     """The grades of documents: L levels, or any numbers up to `top` if `n_grades` is None.
 
     `numbers` are those that levels stand for, if any; `remedy` says how to make levels.
@@ -63,23 +63,23 @@ class Scale(NamedTuple):
     numbers: Sequence[float] | None = None
 
 
-def at_grades(metric: ListMetric | NamedMetric, scale: Scale, depth: int) -> ListMetric:
+def at_grades(metric: ListMetric | NamedMetric, grading: Grading, depth: int) -> ListMetric:
     """Return a metric, or that of a name at the grades of documents; linear gains are numbers.
 
     Raises InputError, with the remedy, if it needs levels where there are none.
     """
     linear = metric if isinstance(metric, MetricName) and metric.gain == "linear" else None
-    if scale.n_grades is None and linear:
+    if grading.n_grades is None and linear:
         discounts = textbook_discounts(linear.discount, linear.deep(depth))
-        return OfNumbers(np.array([0.0, scale.top]), discounts)
-    if scale.n_grades is None and not isinstance(metric, OfNumbers):
+        return OfNumbers(np.array([0.0, grading.top]), discounts)
+    if grading.n_grades is None and not isinstance(metric, OfNumbers):
         raise InputError(
             f"needs levels, whole grades from 0 to {MAX_GRADES - 1}, and these are other numbers: "
-            f"{scale.remedy}; nDCG takes any number as the gain"
+            f"{grading.remedy}; nDCG takes any number as the gain"
         )
-    own = read_metric(metric, scale.n_grades, depth, accept=SCORING)
-    if linear and scale.numbers is not None:
-        return replace(own, gains=np.maximum(scale.numbers, 0.0))
+    own = read_metric(metric, grading.n_grades, depth, accept=SCORING)
+    if linear and grading.numbers is not None:
+        return replace(own, gains=np.maximum(grading.numbers, 0.0))
     return own
 
 

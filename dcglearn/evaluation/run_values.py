@@ -13,7 +13,15 @@ from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.kernel import Lists, OfNumbers, Scale, any_in, at_grades, gains_of, ideals
+from dcglearn.evaluation.kernel import (
+    Grading,
+    Lists,
+    OfNumbers,
+    any_in,
+    at_grades,
+    gains_of,
+    ideals,
+)
 from dcglearn.evaluation.other_measures import measured_elsewhere
 from dcglearn.evaluation.ranked import judged_documents, ranked_lists
 from dcglearn.evaluation.unjudged import Unjudged
@@ -517,25 +525,27 @@ def as_metrics(
     """
     top = float(judgements.frame["grade"].max() or 0.0)  # type: ignore[arg-type]
     n_grades = judgements.n_grades and max(judgements.n_grades, 2)
-    scale = Scale(n_grades, top, LEVELS, judgements.grade_numbers)
+    grading = Grading(n_grades, top, LEVELS, judgements.grade_numbers)
     by_name: dict[str, ListMetric | str] = {}
     for name, metric in labelled(metrics).items():
         # names of other tools
         word: Any = metric
+        called = f"metric {name!r}"
         if isinstance(word, (str, os.PathLike)):
+            called = "metric"
             word = word if _is_ours(word) else usual_name(os.fspath(word))
             if not _is_ours(word):
                 by_name[name] = word
                 continue
 
         # names of ours, files and objects
-        parsed = metric_or_name(word, accept=SCORING)
+        parsed = metric_or_name(word, accept=SCORING, name=called)
         label, depth = name, 1
         if isinstance(parsed, NamedMetric):
             depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
             label = parsed.at(depth) if name == metric == word else name
         with errors_in(label):
-            by_name[label] = at_grades(parsed, scale, depth)
+            by_name[label] = at_grades(parsed, grading, depth)
     if not by_name:
         raise InputError("there is no metric to evaluate by")
     others = [name for name, metric in by_name.items() if isinstance(metric, str)]
@@ -547,10 +557,9 @@ def as_metrics(
 def _is_ours(word: PathLike) -> bool:
     """Return whether a word is a file, or has the form of one of our names."""
     name = os.fspath(word)
-    forms = (ListMetricName, ReaderName)
-    if is_metric_file(word) or any(form.is_one(name) for form in forms):
-        return True
-    return bool(re.match(r"[a-z0-9.]+-|(?i:n?dcg)(@.*)?$", name))
+    is_one = any(form.is_one(name) for form in (ListMetricName, ReaderName))
+    is_ours = is_one or re.match(r"[a-z0-9.]+-|(?i:n?dcg)(@.*)?$", name)
+    return bool(is_ours) or is_metric_file(word)
 
 
 def longest_list(*tables: Run | Judgements) -> int:

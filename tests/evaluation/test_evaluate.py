@@ -87,8 +87,8 @@ def test_the_wrong_order_of_judgements_and_runs_is_named(tmp_path, misuse, monke
 
 
 def test_what_names_no_metric_and_no_judged_query_is_shown():
-    refused("metric is a NoneType", evaluate, JUDGED, SCORES, None)
-    refused("metric is an int", evaluate, JUDGED, SCORES, 10)
+    refused("metric 'None' is a NoneType", evaluate, JUDGED, SCORES, None)
+    refused("metric '10' is an int", evaluate, JUDGED, SCORES, 10)
     refused("nDCG@-1' is neither.*; the nearest is nDCG$", evaluate, JUDGED, SCORES, "nDCG@-1")
     upper = {"Q1": SCORES["q1"]}
     refused("do the names agree\\? Q1 is ranked, q1 judged", evaluate, JUDGED, upper)
