@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeAlias
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, known
-from dcglearn.learning.descriptions import Fit, QPDescription, QPFit, warn_of
+from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, InputError, known
 from dcglearn.learning.factoring import Factoring
-from dcglearn.learning.fit_utility import fit_qp
+from dcglearn.learning.fit import AnyFit, warn_of
+from dcglearn.learning.fit_utility import QPFit, fit_qp
+from dcglearn.learning.options import QPOptions
 from dcglearn.logs.preference_pairs import Agreement
+from dcglearn.logs.thinning import SAMPLE
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import MetricLike, read_metric
-from dcglearn.parts.open_log import Log, opened_log
-from dcglearn.parts.parted_log import PartedLog
-from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.in_memory import Log, as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import check_log
+
+if TYPE_CHECKING:
+    from dcglearn.distributed import DaskLog
 
 P = ParamSpec("P")
 
@@ -32,9 +37,9 @@ Constructor: TypeAlias = Callable[Concatenate[Any, P], None]
 """An `__init__` with given parameters."""
 
 
-def parameters_of(description: Callable[P, Any]) -> Callable[[Any], Constructor[P]]:
-    """Give a learner's `__init__` the parameters of its description, which become attributes."""
-    signature = inspect.signature(description)
+def parameters_of(options: Callable[P, Any]) -> Callable[[Any], Constructor[P]]:
+    """Give a learner's `__init__` the parameters of its options, which become attributes."""
+    signature = inspect.signature(options)
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
     def with_parameters(empty: Any) -> Constructor[P]:
@@ -53,10 +58,48 @@ def parameters_of(description: Callable[P, Any]) -> Callable[[Any], Constructor[
     return with_parameters
 
 
+@contextmanager
+def spread_log(
+    X: Any, engine: Any, *, as_is: bool, **shape: Any
+) -> Iterator[tuple[DaskLog, Preferences]]:
+    """Yield a log whose parts are kept by Dask's workers, and one in memory that stands for it.
+
+    That is the whole log or, of what the workers read, a sample. It is checked by `check_log`.
+    """
+    from dcglearn.distributed import spread
+
+    log = as_preferences(X, **shape, as_is=as_is) if in_memory(X) else X
+    with spread(log, engine, **shape) as far:
+        log = log if in_memory(X) else far.pairs.thinned(SAMPLE)
+        check_log(log, as_is=as_is, one_sided=far.one_sided)
+        yield far, log
+
+
+def in_memory(X: Any) -> bool:
+    """Return whether a log is held by this process, rather than read by a cluster's workers."""
+    return not is_path(X) and not hasattr(X, "to_delayed")
+
+
+def _utility(start: MetricLike | None, log: Preferences) -> Utility | None:
+    """Return the utility of a metric, file or name for a log, None for None.
+
+    Raise InputError if it has other numbers of positions or grades.
+    """
+    if start is None:
+        return None
+    read: Any = read_metric(start, log.n_grades, log.depth, accept=(DCG, Utility), name="start")
+    utility: Utility = read.utility if isinstance(read, DCG) else read
+
+    if utility.weights.shape != (log.depth, log.n_grades):
+        shape = f"{utility.n_grades} grades and {utility.depth} positions"
+        raise InputError(f"start has {shape}, the log has {log.n_grades} and {log.depth}")
+    return utility
+
+
 class PairLearner(BaseEstimator):
     """Base class of learners: the verdicts of the learned metric."""
 
-    fit_: Fit
+    fit_: AnyFit
 
     @property
     def _repr_html_(self) -> Any:
@@ -78,17 +121,17 @@ class PairLearner(BaseEstimator):
         check_is_fitted(self)
         return as_preferences(X, self.fit_.metric.n_grades).verdicts(self.fit_.metric)
 
-    def agreement(self, X: Preferences | PartedLog | ArrayLike) -> Agreement:
+    def agreement(self, X: Preferences | ArrayLike) -> Agreement:
         """Return the weight of pairs respected, tied by the metric, and violated."""
         check_is_fitted(self)
-        log = X if isinstance(X, PartedLog) else as_preferences(X, self.fit_.metric.n_grades)
+        log = as_preferences(X, self.fit_.metric.n_grades)
         return log.agreement(self.fit_.metric)
 
-    def score(self, X: Preferences | PartedLog | ArrayLike, y: None = None) -> float:
+    def score(self, X: Preferences | ArrayLike, y: None = None) -> float:
         """Return the share of preferences respected; ties count half (see `agreement`)."""
         return self.agreement(X).share
 
-    def _take(self, fit: Fit) -> None:
+    def _take(self, fit: AnyFit) -> None:
         """Set the results of the fit as attributes, and issue its warnings to the user of `fit`."""
         self.fit_ = fit
 
@@ -167,7 +210,7 @@ class UtilityLearner(PairLearner):
     visible_: Visibility
     dropped_: Counts
 
-    @parameters_of(QPDescription)
+    @parameters_of(QPOptions)
     def __init__(self) -> None: ...
 
     def fit(
@@ -176,38 +219,39 @@ class UtilityLearner(PairLearner):
         y: None = None,
         start: MetricLike | None = None,
         *,
-        engine: Any = None,
         as_is: bool = False,
+        engine: Any = None,
     ) -> UtilityLearner:
         """Learn from a log.
 
         Raises InputError if a parameter has no meaning, the log cannot tell any two lists apart, or
         a file is damaged; UpsideDownError if the textbook DCGs contradict the log, or most of its
-        raters, far more often than by chance; RuntimeError if the cluster is lost.
+        raters, far more often than by chance; RuntimeError if a cluster's scheduler is lost.
 
         Parameters
         ----------
-        X : Preferences, array_like of int, path, DaskLog or Dask dataframe
+        X : Preferences, array_like of int, table, records or path
             Pairs of shape (n, 2, K), the preferred list first; or files, by paths, a folder or a
-            pattern. The `y` that scikit-learn passes is ignored.
+            pattern; or, with an `engine`, a Dask dataframe. The `y` that scikit-learn passes is
+            ignored.
         start : Utility, DCG, file or name, optional
             Initial W, such as the solution at another `C`.
-        engine : distributed.Client, str or int, optional
-            Learn on a Dask cluster: a client, a scheduler's address, or a number of processes on
-            this machine.
         as_is : bool
             Learn from a log even if it seems to be upside down.
+        engine : distributed.Client, str or int, optional
+            Learn on a Dask cluster: a client, a scheduler's address, or a number of processes to
+            start on this machine.
         """
-        description = self.description
-        with opened_log(X, description.n_grades, engine=engine) as log:
-            # refuse one that seems upside down
+        options = self.options
+        if engine is None:
+            log = as_preferences(X, options.n_grades, as_is=as_is)
             check_log(log, as_is=as_is)
-            first: Any = None
-            if start is not None:
-                shape = log.n_grades, log.depth
-                first = read_metric(start, *shape, accept=(DCG, Utility), name="start")
-            first = first.utility if isinstance(first, DCG) else first
-            self._take(fit_qp(log, description, first))
+            self._take(fit_qp(log, options, _utility(start, log)))
+            return self
+
+        # over a cluster
+        with spread_log(X, engine, as_is=as_is, n_grades=options.n_grades) as (far, log):
+            self._take(far.fit(options, _utility(start, log)))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:
@@ -216,6 +260,6 @@ class UtilityLearner(PairLearner):
         return self.fit_.factor(normalise_gains=normalise_gains)
 
     @property
-    def description(self) -> QPDescription:
+    def options(self) -> QPOptions:
         """The parameters, frozen."""
-        return QPDescription(**self.get_params())
+        return QPOptions(**self.get_params())

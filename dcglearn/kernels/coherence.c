@@ -1,4 +1,4 @@
-/* Inversions of weighted keys; see dcglearn/coherence/pair_shares.py. */
+/* Inversions of weighted keys; see dcglearn/coherence/disagreements.py. */
 #include "dcglearn.h"
 
 /* Sort n keys and their sizes by key, in place; return the number of inversions, weighted by the

@@ -5,12 +5,12 @@
  */
 #include "dcglearn.h"
 
-enum { LIKELIHOOD, SIGMOID };         /* losses, as in judgement_kernel.py */
 enum { VALUE, SLOPES, CURVATURE };    /* how far derivatives are wanted */
 enum { PLAIN, BEYOND, TIE, BETWEEN }; /* kinds of verdict, see kind_of_level */
 
 #define TAIL 40.0 /* |z| beyond which exp(-|z|) is below 1e-17: only the error rate matters there */
 #define RUN 120   /* judgements whose derivatives are computed, and then added, at once */
+#define GROUP 8   /* points at which differences are computed side by side */
 #define BLOCK 32768 /* judgements whose losses are added up before they are added to others' */
 #define LEVELS 129  /* strengths are int8 */
 
@@ -157,21 +157,6 @@ INLINE verdict_t verdict(int kind, double z, double low, double high, double e) 
     return between(z, low, high, e);
 }
 
-/* The loss, in place of the log probability, with the derivatives of a verdict. */
-INLINE verdict_t cost(i64 loss, int kind, double z, double low, double high, double e) {
-    if (loss == LIKELIHOOD) {
-        verdict_t v = verdict(kind, z, low, high, e);
-        v.log = -v.log;
-        return v;
-    }
-    verdict_t v = {0};
-    sigma_t s = sigma(z);
-    v.log = s.below;
-    v.z = size_of(z) < TAIL ? -s.below * s.above : 0.0;
-    v.zz = v.z * (s.below - s.above);
-    return v;
-}
-
 /* Log probabilities, slopes, (n, 4), and second derivatives, (n, 9), of verdicts at thresholds. */
 EXPORT void verdicts(i64 n, in z, in low, in high, const int8_t *restrict is_tie, in e, out logs,
                      out slopes, out second) {
@@ -219,40 +204,41 @@ typedef struct {
 #define INT32S(address) ((const int32_t *)(intptr_t)(address))
 #define DOUBLES(address) ((const double *)(intptr_t)(address))
 
-/* B points: gains, (B, L), discounts, (B, K), or in their place `weights`, (B, K, L); thresholds,
- * (B, M + 2); judges, (B, J), J = R or 2 R: error rates and then position biases. */
+/* The derivatives in what is common to the judges, their logit of error and their position bias:
+ * once, twice, and in both; and in the power of lengths, the second as far as z is not linear in it.
+ */
 typedef struct {
-    i64 n, n_grades, n_thresholds, n_judges, n_free;
-    const double *gains, *discounts, *weights, *thresholds, *judges;
-} points_t;
+    double logit, bias, logit_twice, bias_twice, both, power, power_twice;
+} common_t;
 
-/* What is added up, one array behind another; see LossSums. */
+/* Memory for one point. Tables and sums by grade have a column for -1; `of_power` has the second
+ * derivatives of z in the power and the table, times slopes, `curved` the rows of gains, discounts,
+ * power, thresholds, logit and bias. */
 typedef struct {
-    double *loss, *moment, *thresholds, *judges, *joint, *crossed, *judges_twice, *coupled;
-} sums_t;
-
-/* Memory for one point. Tables and sums by grade have a column for -1, `curved` has the rows of
- * gains, discounts, thresholds and judges. */
-typedef struct {
-    double *table, *gains, *of_table, *curved, *far, *u, *products;
+    double *table, *gains, *of_table, *of_power, *of_thresholds, *curved, *far, *u, *products;
 } work_t;
 
 /* Judgements of a run, sorted by level, and their derivatives. */
 typedef struct {
     double z[RUN], e[RUN], v[RUN], side[RUN];
-    i64 judge[RUN], row[RUN], level[RUN];
+    i64 row[RUN], level[RUN];
     double log[RUN], of_z[RUN], of_low[RUN], of_high[RUN], of_e[RUN];
     double zz[RUN], z_low[RUN], z_high[RUN], ze[RUN];
     double ll[RUN], lh[RUN], le[RUN], hh[RUN], he[RUN];
     i64 ends[LEVELS]; /* where each level ends */
 } run_t;
 
-/* What is the same for all judgements at one point. `size` counts gains, with that of -1, and
- * discounts, `columns` thresholds too, `rows` judges too. */
+/* What is the same for all judgements at one point. `size` counts gains, with that of -1, discounts
+ * and the power, `columns` thresholds too. `factors`, GROUP apart, are those of the values of lists
+ * with 0 to K results, `logs` the logarithms of these numbers; NULL if all factors are 1. */
 typedef struct {
-    i64 loss, order, depth, width, size, columns, rows, n_levels, n_judges, n_free;
-    const double *thresholds, *judges, *discounts;
+    i64 order, depth, width, size, columns, n_levels, n_judges;
+    const double *thresholds, *errors, *biases, *discounts, *factors, *logs;
 } point_t;
+
+/* The derivative of an error rate in its logit, and the second over this. */
+INLINE double move_of(double e) { return e * (1.0 - e); }
+INLINE double turn_of(double e) { return 1.0 - 2.0 * e; }
 
 /* Sum of products in 8 sums, whose order does not depend on the processor's vectors. */
 typedef double four __attribute__((vector_size(32), aligned(8)));
@@ -269,51 +255,97 @@ INLINE double product(in one, in other, i64 n) {
     return total;
 }
 
-/* Set the utilities by position and grade, and the gains, with zeros for -1. */
-static void set_tables(const points_t *p, i64 b, i64 depth, i64 width, out table, out gains) {
-    i64 n_grades = p->n_grades;
+/* Set the utilities by position and grade, and the gains, with zeros for -1, of `weights`, (K, L), or
+ * of gains and discounts. */
+static void set_tables(i64 depth, i64 width, const double *given, const double *discounts,
+                       const double *weights, out table, out gains) {
     zero(gains, width);
     zero(table, depth * width);
-    if (p->weights) {
-        for (i64 k = 0; k < depth; k++)
-            for (i64 g = 0; g < n_grades; g++)
-                table[k * width + g + 1] = p->weights[(b * depth + k) * n_grades + g];
-        return;
-    }
-    for (i64 g = 0; g < n_grades; g++) gains[g + 1] = p->gains[b * n_grades + g];
+    for (i64 g = 1; g < width && !weights; g++) gains[g] = given[g - 1];
     for (i64 k = 0; k < depth; k++)
         for (i64 g = 1; g < width; g++)
-            table[k * width + g] = p->discounts[b * depth + k] * gains[g];
+            table[k * width + g] =
+                weights ? weights[k * (width - 1) + g - 1] : discounts[k] * gains[g];
 }
 
-/* Fill a run with judgements; return how many. Left out are those so clear that only the error rate
- * matters: their weights are added to `far`, (R, 2). */
-INLINE i64 fill_run(const log_t *restrict log, const point_t *restrict p, i64 start, i64 stop,
-                    in table, out far, run_t *restrict run) {
-    const i64 depth = p->depth, width = p->width, n_judges = p->n_judges;
-    const int sided = p->n_free != n_judges, one_level = p->n_levels == 1;
-    const double low_of_one = p->thresholds[1];
-    i64 m = 0;
+/* The number of results in a list; places without one hold -1. */
+INLINE i64 length_of(const int8_t *restrict list, i64 depth) {
+    i64 length = 0;
+    for (i64 k = 0; k < depth; k++) length += list[k] >= 0;
+    return length;
+}
+
+/* Set z, (RUN,), of the judgements from `start` to `stop` at one point. */
+INLINE void fill_differences(const log_t *restrict log, const point_t *restrict p, i64 start,
+                             i64 stop, in table, out z) {
+    const i64 depth = log->depth, width = p->width;
     for (i64 i = start; i < stop; i++) {
         const int8_t *first = INT8S(log->first) + i * depth;
         const int8_t *second = INT8S(log->second) + i * depth;
-        double z = 0.0, side = 0.0;
-        for (i64 k = 0; k < depth; k++)
-            z += table[k * width + 1 + first[k]] - table[k * width + 1 + second[k]];
-        i64 r = INT32S(log->rater)[log->rater_varies ? i : 0];
-        if (sided) {
-            side = INT8S(log->way)[log->way_varies ? i : 0];
-            z += side * p->judges[n_judges + r];
+        double one = 0.0, other = 0.0;
+        for (i64 k = 0; k < depth; k++) {
+            one += table[k * width + 1 + first[k]];
+            other += table[k * width + 1 + second[k]];
         }
-        double v = DOUBLES(log->weight)[log->weight_varies ? i : 0], e = p->judges[r];
+        if (p->factors) {
+            one *= p->factors[length_of(first, depth) * GROUP];
+            other *= p->factors[length_of(second, depth) * GROUP];
+        }
+        z[i - start] = one - other;
+    }
+}
+
+/* The same, (GROUP, RUN), at several points, whose tables, (K, L + 1, GROUP), and factors stand side
+ * by side. */
+INLINE void fill_differences_of_group(const log_t *restrict log, const point_t *restrict p,
+                                      i64 start, i64 stop, in tables, out z) {
+    const i64 depth = log->depth, width = p->width;
+    for (i64 i = start; i < stop; i++) {
+        const int8_t *first = INT8S(log->first) + i * depth;
+        const int8_t *second = INT8S(log->second) + i * depth;
+        four one = {0}, next = {0}, other = {0}, other_next = {0};
+        for (i64 k = 0; k < depth; k++) {
+            const double *better = tables + (k * width + 1 + first[k]) * GROUP;
+            const double *worse = tables + (k * width + 1 + second[k]) * GROUP;
+            one += *(const four *)better, next += *(const four *)(better + 4);
+            other += *(const four *)worse, other_next += *(const four *)(worse + 4);
+        }
+        if (p->factors) {
+            const double *of_first = p->factors + length_of(first, depth) * GROUP;
+            const double *of_second = p->factors + length_of(second, depth) * GROUP;
+            one *= *(const four *)of_first, next *= *(const four *)(of_first + 4);
+            other *= *(const four *)of_second, other_next *= *(const four *)(of_second + 4);
+        }
+        one -= other, next -= other_next;
+        for (int b = 0; b < 4; b++) {
+            z[b * RUN + i - start] = one[b];
+            z[(b + 4) * RUN + i - start] = next[b];
+        }
+    }
+}
+
+/* Fill a run with judgements, whose differences are given; return how many. Left out are those so
+ * clear that only the error rate matters: their weights are added to `far`, (R, 2). */
+INLINE i64 fill_run(const log_t *restrict log, const point_t *restrict p, i64 start, i64 stop,
+                    in differences, out far, run_t *restrict run) {
+    const int one_level = p->n_levels == 1;
+    const double low_of_one = p->thresholds[1];
+    i64 m = 0;
+    for (i64 i = start; i < stop; i++) {
+        double z = differences[i - start], side = 0.0;
+        i64 r = INT32S(log->rater)[log->rater_varies ? i : 0];
+        if (p->biases) {
+            side = INT8S(log->way)[log->way_varies ? i : 0];
+            z += side * p->biases[r];
+        }
+        double v = DOUBLES(log->weight)[log->weight_varies ? i : 0], e = p->errors[r];
         i64 level = one_level ? 1 : INT8S(log->level)[log->level_varies ? i : 0];
         double low = one_level ? low_of_one : p->thresholds[level > 1 ? level : 1];
 
         run->z[m] = z, run->e[m] = e, run->v[m] = v, run->side[m] = side;
-        run->judge[m] = r, run->row[m] = i, run->level[m] = level;
+        run->row[m] = i, run->level[m] = level;
         int open = one_level || (level > 0 && p->thresholds[level + 1] == INFINITE);
-        int clear =
-            p->loss == LIKELIHOOD && open && (z > TAIL + low || (z < -TAIL - low && e > 0.0));
+        int clear = open && (z > TAIL + low || (z < -TAIL - low && e > 0.0));
         if (clear) far[2 * r + (z > 0.0)] += v;
         else m++;
     }
@@ -334,21 +366,21 @@ static void sort_by_level(const run_t *restrict given, i64 m, i64 n_levels, run_
         i64 at = places[given->level[i]]++;
         run->z[at] = given->z[i], run->e[at] = given->e[i];
         run->v[at] = given->v[i], run->side[at] = given->side[i];
-        run->judge[at] = given->judge[i], run->row[at] = given->row[i];
+        run->row[at] = given->row[i];
     }
 }
 
-/* Compute losses and derivatives of the judgements of one level; `loss`, `kind` and `order` are
- * constants where this is called, so that no loop has a branch. */
+/* Compute losses and derivatives of the judgements of one level; `kind` and `order` are constants
+ * where this is called, so that no loop has a branch. */
 INLINE void fill_costs(run_t *restrict run, i64 start, i64 stop, double low, double high,
-                       const i64 loss, const int kind, const i64 order) {
+                       const int kind, const i64 order) {
     for (i64 i = start; i < stop; i++) {
-        verdict_t v = cost(loss, kind, run->z[i], low, high, run->e[i]);
+        verdict_t v = verdict(kind, run->z[i], low, high, run->e[i]);
         run->log[i] = v.log;
         if (order == VALUE) continue;
         run->of_z[i] = v.z, run->of_e[i] = v.e;
         run->zz[i] = v.zz, run->ze[i] = v.ze;
-        if (loss == SIGMOID || kind == PLAIN) continue;
+        if (kind == PLAIN) continue;
         run->of_low[i] = v.low, run->z_low[i] = v.z_low, run->ll[i] = v.ll, run->le[i] = v.le;
         if (kind != BETWEEN) continue;
         run->of_high[i] = v.high, run->z_high[i] = v.z_high;
@@ -357,85 +389,97 @@ INLINE void fill_costs(run_t *restrict run, i64 start, i64 stop, double low, dou
 }
 
 INLINE void fill_costs_of_kind(run_t *restrict run, i64 start, i64 stop, double low, double high,
-                               i64 loss, int kind, const i64 order) {
-    if (loss == SIGMOID) fill_costs(run, start, stop, low, high, SIGMOID, PLAIN, order);
-    else if (kind == PLAIN) fill_costs(run, start, stop, low, high, LIKELIHOOD, PLAIN, order);
-    else if (kind == BEYOND) fill_costs(run, start, stop, low, high, LIKELIHOOD, BEYOND, order);
-    else if (kind == TIE) fill_costs(run, start, stop, low, high, LIKELIHOOD, TIE, order);
-    else fill_costs(run, start, stop, low, high, LIKELIHOOD, BETWEEN, order);
+                               int kind, const i64 order) {
+    if (kind == PLAIN) fill_costs(run, start, stop, low, high, PLAIN, order);
+    else if (kind == BEYOND) fill_costs(run, start, stop, low, high, BEYOND, order);
+    else if (kind == TIE) fill_costs(run, start, stop, low, high, TIE, order);
+    else fill_costs(run, start, stop, low, high, BETWEEN, order);
 }
 
-/* Add the slopes, and squares of those, of m judgements. */
-static void add_slopes(const run_t *restrict run, const log_t *restrict log,
-                       const point_t *restrict p, i64 m, out of_table, out of_judges, out twice,
-                       out coupled) {
-    for (i64 i = 0; i < m; i++) {
-        const int8_t *first = INT8S(log->first) + run->row[i] * p->depth;
-        const int8_t *second = INT8S(log->second) + run->row[i] * p->depth;
-        const double v = run->v[i], side = run->side[i], slope = v * run->of_z[i];
-        const i64 r = run->judge[i];
-        for (i64 k = 0; k < p->depth; k++) {
-            of_table[k * p->width + first[k] + 1] += slope;
-            of_table[k * p->width + second[k] + 1] -= slope;
-        }
-        of_judges[r] += v * run->of_e[i];
-        if (side != 0.0) of_judges[p->n_judges + r] += side * slope;
-        if (p->order < CURVATURE) continue;
+/* The two lists of a judgement as their lengths matter: factors of their values, logarithms of the
+ * lengths and, where these matter, values times factors. */
+typedef struct {
+    double factor, log, value;
+} of_length_t;
 
-        twice[r] += v * run->of_e[i] * run->of_e[i];
-        if (side != 0.0) {
-            twice[p->n_judges + r] += v * run->zz[i];
-            coupled[r] += side * v * run->ze[i];
+INLINE of_length_t of_length(const point_t *restrict p, in table, const int8_t *restrict list) {
+    if (!p->factors) return (of_length_t){1.0, 0.0, 0.0};
+    const i64 length = length_of(list, p->depth);
+    double value = 0.0;
+    for (i64 k = 0; k < p->depth; k++) value += table[k * p->width + 1 + list[k]];
+    const double factor = p->factors[length * GROUP];
+    return (of_length_t){factor, p->logs[length], factor * value};
+}
+
+/* Add the slopes of m judgements, and what belongs to judges and the power alone. */
+static void add_slopes(const run_t *restrict run, const log_t *restrict log,
+                       const point_t *restrict p, i64 m, in table, out of_table, out of_power,
+                       common_t *restrict common) {
+    for (i64 i = 0; i < m; i++) {
+        const i64 row = run->row[i];
+        const int8_t *first = INT8S(log->first) + row * p->depth;
+        const int8_t *second = INT8S(log->second) + row * p->depth;
+        const of_length_t one = of_length(p, table, first), two = of_length(p, table, second);
+        const double v = run->v[i], side = run->side[i], slope = v * run->of_z[i];
+        const double of_first = one.factor * slope, of_second = two.factor * slope;
+        for (i64 k = 0; k < p->depth; k++) {
+            of_table[k * p->width + first[k] + 1] += of_first;
+            of_table[k * p->width + second[k] + 1] -= of_second;
         }
+        if (p->factors) {
+            for (i64 k = 0; k < p->depth; k++) {
+                of_power[k * p->width + first[k] + 1] -= one.log * of_first;
+                of_power[k * p->width + second[k] + 1] += two.log * of_second;
+            }
+            common->power += slope * (two.log * two.value - one.log * one.value);
+            common->power_twice +=
+                slope * (one.log * one.log * one.value - two.log * two.log * two.value);
+        }
+        const double e = run->e[i], move = move_of(e), of_logit = move * run->of_e[i];
+        common->logit += v * of_logit;
+        common->bias += side * slope;
+        common->logit_twice += v * (of_logit * of_logit + of_logit * turn_of(e));
+        common->bias_twice += side * side * v * run->zz[i];
+        common->both += side * v * move * run->ze[i];
     }
 }
 
-/* Add the second derivatives of m judgements in gains, discounts and, with these, in judges. `u`,
- * (size, RUN), becomes the slopes of z; `products`, (RUN + size,), is memory. */
+/* Add the second derivatives of m judgements in gains, discounts, the power and, with these, in the
+ * logit and the bias. `u`, (size, RUN), becomes the slopes of z; `products`, (RUN,), is memory. */
 static void add_products(const run_t *restrict run, const log_t *restrict log,
-                         const point_t *restrict p, i64 m, in gains, out u, out products,
+                         const point_t *restrict p, i64 m, in table, in gains, out u, out products,
                          out curved) {
-    const i64 width = p->width;
+    const i64 width = p->width, power = p->size - 1;
     zero(u, width * RUN);
     for (i64 i = 0; i < m; i++) {
-        const int8_t *first = INT8S(log->first) + run->row[i] * p->depth;
-        const int8_t *second = INT8S(log->second) + run->row[i] * p->depth;
+        const i64 row = run->row[i];
+        const int8_t *first = INT8S(log->first) + row * p->depth;
+        const int8_t *second = INT8S(log->second) + row * p->depth;
+        const of_length_t one = of_length(p, table, first), two = of_length(p, table, second);
+        const double of_first = one.factor, of_second = two.factor;
+        u[power * RUN + i] = two.log * two.value - one.log * one.value;
         for (i64 k = 0; k < p->depth; k++) {
             i64 better = first[k] + 1, worse = second[k] + 1;
-            u[better * RUN + i] += p->discounts[k];
-            u[worse * RUN + i] -= p->discounts[k];
-            u[(width + k) * RUN + i] = gains[better] - gains[worse];
+            u[better * RUN + i] += of_first * p->discounts[k];
+            u[worse * RUN + i] -= of_second * p->discounts[k];
+            u[(width + k) * RUN + i] = of_first * gains[better] - of_second * gains[worse];
         }
     }
 
-    double curvature[RUN], of_error[RUN], of_bias[RUN];
+    double curvature[RUN], of_logit[RUN], of_bias[RUN];
     for (i64 i = 0; i < m; i++) {
         curvature[i] = run->v[i] * run->zz[i];
-        of_error[i] = run->v[i] * run->ze[i];
+        of_logit[i] = run->v[i] * move_of(run->e[i]) * run->ze[i];
         of_bias[i] = run->side[i] * curvature[i];
     }
+    double *logit = curved + p->columns * p->columns, *bias = logit + p->columns;
     for (i64 x = 0; x < p->size; x++) {
+        if (x == power && !p->factors) continue;
         for (i64 i = 0; i < m; i++) products[i] = curvature[i] * u[x * RUN + i];
         for (i64 y = 0; y <= x; y++)
             curved[x * p->columns + y] += product(products, u + y * RUN, m);
-    }
-
-    /* Rows of judges: a judgement at a time where there are several. */
-    const int sided = p->n_free != p->n_judges;
-    double *errors = curved + p->columns * p->columns, *biases = errors + p->n_judges * p->columns;
-    if (p->n_judges == 1) {
-        for (i64 x = 0; x < p->size; x++) {
-            errors[x] += product(of_error, u + x * RUN, m);
-            if (sided) biases[x] += product(of_bias, u + x * RUN, m);
-        }
-        return;
-    }
-    for (i64 i = 0; i < m; i++) {
-        double *error = errors + run->judge[i] * p->columns;
-        double *bias = biases + run->judge[i] * p->columns;
-        for (i64 x = 0; x < p->size; x++) products[x] = u[x * RUN + i];
-        for (i64 x = 0; x < p->size; x++) error[x] += of_error[i] * products[x];
-        for (i64 x = 0; x < (sided ? p->size : 0); x++) bias[x] += of_bias[i] * products[x];
+        logit[x] += product(of_logit, u + x * RUN, m);
+        if (p->biases) bias[x] += product(of_bias, u + x * RUN, m);
     }
 }
 
@@ -444,27 +488,24 @@ static void add_of_thresholds(const run_t *restrict run, const point_t *restrict
                               i64 start, i64 stop, const int two, in u, out of_thresholds,
                               out curved) {
     const i64 n = stop - start, low = p->size + level, high = low + 1, columns = p->columns;
+    double *logit = curved + columns * columns, *bias = logit + columns;
     double with_low[RUN], with_high[RUN];
     for (i64 i = start; i < stop; i++) {
         of_thresholds[level] += run->v[i] * run->of_low[i];
         if (two) of_thresholds[level + 1] += run->v[i] * run->of_high[i];
         if (p->order < CURVATURE) continue;
 
+        const double moved = run->v[i] * move_of(run->e[i]);
         with_low[i] = run->v[i] * run->z_low[i];
         with_high[i] = two ? run->v[i] * run->z_high[i] : 0.0;
         curved[low * columns + low] += run->v[i] * run->ll[i];
-        double *error = curved + (columns + run->judge[i]) * columns;
-        error[low] += run->v[i] * run->le[i];
-        if (two) {
-            curved[high * columns + low] += run->v[i] * run->lh[i];
-            curved[high * columns + high] += run->v[i] * run->hh[i];
-            error[high] += run->v[i] * run->he[i];
-        }
-        if (run->side[i] != 0.0) {
-            double *bias = error + p->n_judges * columns;
-            bias[low] += run->side[i] * with_low[i];
-            if (two) bias[high] += run->side[i] * with_high[i];
-        }
+        logit[low] += moved * run->le[i];
+        bias[low] += run->side[i] * with_low[i];
+        if (!two) continue;
+        curved[high * columns + low] += run->v[i] * run->lh[i];
+        curved[high * columns + high] += run->v[i] * run->hh[i];
+        logit[high] += moved * run->he[i];
+        bias[high] += run->side[i] * with_high[i];
     }
     for (i64 x = 0; x < (p->order < CURVATURE ? 0 : p->size); x++) {
         const double *row = u + x * RUN + start;
@@ -475,152 +516,218 @@ static void add_of_thresholds(const run_t *restrict run, const point_t *restrict
 
 /* Add judgements so clear that only error rates matter, and forget them. `far`, (R, 2), holds the
  * weights of those that the model contradicts, and of the others. */
-static void add_far(i64 n_judges, i64 order, in errors, out far, double *loss, out of_errors,
-                    out twice) {
-    for (i64 r = 0; r < n_judges; r++)
+static void add_far(const point_t *restrict p, out far, double *loss, common_t *restrict common) {
+    for (i64 r = 0; r < p->n_judges; r++)
         for (int side = 0; side < 2; side++) {
-            double rate = side ? 1.0 - errors[r] : max(errors[r], 1e-300);
-            double sign = side ? -1.0 : 1.0, v = far[2 * r + side];
+            const double e = p->errors[r], rate = side ? 1.0 - e : max(e, 1e-300);
+            const double v = far[2 * r + side], of_logit = (side ? e : e - 1.0);
             far[2 * r + side] = 0.0;
             if (v == 0.0) continue;
             *loss -= v * logarithm(rate);
-            if (order > VALUE) of_errors[r] -= sign * v / rate;
-            if (order == CURVATURE) twice[r] += v / (rate * rate);
+            common->logit += v * of_logit;
+            common->logit_twice += v * move_of(e);
         }
+}
+
+/* Compute losses and derivatives of a run of m judgements, level by level, which are sorted by this;
+ * set `run` to where they are, and return the loss. */
+INLINE double fill_all_costs(const point_t *p, i64 m, run_t *filled, run_t *sorted, run_t **at,
+                             const i64 order) {
+    run_t *run = *at = p->n_levels > 1 ? sorted : filled;
+    if (p->n_levels > 1) sort_by_level(filled, m, p->n_levels, sorted);
+    for (i64 j = 0, s = 0; j < p->n_levels; j++) {
+        const i64 level = p->n_levels == 1 ? 1 : j, t = level > 1 ? level : 1;
+        const i64 e = p->n_levels == 1 ? m : run->ends[j];
+        const double low = p->thresholds[t], high = p->thresholds[t + 1];
+        fill_costs_of_kind(run, s, e, low, high, kind_of_level(low, high, level == 0), order);
+        s = e;
+    }
+    double loss = 0.0;
+    for (i64 i = 0; i < m; i++) loss -= run->v[i] * run->log[i];
+    return loss;
 }
 
 /* Add the judgements of a log from `start` to `stop` at one point; return their loss. */
 INLINE double add_at_point(const log_t *log, const point_t *p, i64 start, i64 stop, const work_t *w,
-                           double *of_thresholds, double *of_judges, double *twice, double *coupled,
-                           const i64 order) {
-    run_t filled, sorted, *run = &filled;
-    double total = 0.0;
+                           common_t *common, const i64 order) {
+    run_t filled, sorted, *run;
+    double z[RUN], total = 0.0;
     for (i64 block = start; block < stop; block += BLOCK) {
         const i64 end = block + BLOCK < stop ? block + BLOCK : stop;
         double loss = 0.0;
         for (i64 from = block; from < end; from += RUN) {
-            /* Collect a run of judgements. */
-            i64 m = fill_run(log, p, from, from + RUN < end ? from + RUN : end, w->table, w->far,
-                             &filled);
-            if (p->n_levels > 1) {
-                sort_by_level(&filled, m, p->n_levels, &sorted);
-                run = &sorted;
-            }
+            const i64 to = from + RUN < end ? from + RUN : end;
+            fill_differences(log, p, from, to, w->table, z);
+            const i64 m = fill_run(log, p, from, to, z, w->far, &filled);
+            loss += fill_all_costs(p, m, &filled, &sorted, &run, order);
 
-            /* Compute their losses and derivatives, level by level. */
-            for (i64 j = 0, s = 0; j < p->n_levels; j++) {
-                const i64 level = p->n_levels == 1 ? 1 : j, t = level > 1 ? level : 1;
-                const i64 e = p->n_levels == 1 ? m : run->ends[j];
-                const double low = p->thresholds[t], high = p->thresholds[t + 1];
-                fill_costs_of_kind(run, s, e, low, high, p->loss,
-                                   kind_of_level(low, high, level == 0), order);
-                s = e;
-            }
-            for (i64 i = 0; i < m; i++) loss += run->v[i] * run->log[i];
-            if (order == VALUE) continue;
-
-            /* Add them. */
-            add_slopes(run, log, p, m, w->of_table, of_judges, twice, coupled);
+            add_slopes(run, log, p, m, w->table, w->of_table, w->of_power, common);
             if (order == CURVATURE)
-                add_products(run, log, p, m, w->gains, w->u, w->products, w->curved);
-            for (i64 j = 0, s = 0; j < p->n_levels && p->loss != SIGMOID; j++) {
+                add_products(run, log, p, m, w->table, w->gains, w->u, w->products, w->curved);
+            for (i64 j = 0, s = 0; j < p->n_levels; j++) {
                 const i64 level = p->n_levels == 1 ? 1 : j, t = level > 1 ? level : 1;
                 const i64 e = p->n_levels == 1 ? m : run->ends[j];
                 const double low = p->thresholds[t], high = p->thresholds[t + 1];
                 const int kind = kind_of_level(low, high, level == 0);
                 if (kind != PLAIN && e > s)
-                    add_of_thresholds(run, p, t, s, e, kind == BETWEEN, w->u, of_thresholds,
+                    add_of_thresholds(run, p, t, s, e, kind == BETWEEN, w->u, w->of_thresholds,
                                       w->curved);
                 s = e;
             }
         }
         total += loss;
-        add_far(p->n_judges, order, p->judges, w->far, &total, of_judges, twice);
+        add_far(p, w->far, &total, common);
     }
     return total;
 }
 
-/* Write the sums by grade and the second derivatives of one point without those of -1. */
-static void write_known(const point_t *p, const work_t *w, out moment, out joint, out crossed) {
-    const i64 width = p->width, columns = p->columns, m = columns - 1;
+/* Set the losses of the judgements of a log at `n` points, at most GROUP, of which each has its own
+ * row of `far`, (GROUP, 2 R); tables stand side by side. */
+static void add_values(const log_t *log, const point_t *points, i64 n, i64 start, i64 stop,
+                       in tables, double *far, double *totals) {
+    run_t filled, sorted, *run;
+    double z[GROUP * RUN], losses[GROUP];
+    common_t common;
+    for (i64 b = 0; b < n; b++) totals[b] = 0.0;
+    for (i64 block = start; block < stop; block += BLOCK) {
+        const i64 end = block + BLOCK < stop ? block + BLOCK : stop;
+        for (i64 b = 0; b < n; b++) losses[b] = 0.0;
+        for (i64 from = block; from < end; from += RUN) {
+            const i64 to = from + RUN < end ? from + RUN : end;
+            fill_differences_of_group(log, points, from, to, tables, z);
+            for (i64 b = 0; b < n; b++) {
+                const point_t *p = points + b;
+                double *own = far + 2 * b * p->n_judges;
+                const i64 m = fill_run(log, p, from, to, z + b * RUN, own, &filled);
+                losses[b] += fill_all_costs(p, m, &filled, &sorted, &run, VALUE);
+            }
+        }
+        for (i64 b = 0; b < n; b++) {
+            totals[b] += losses[b];
+            add_far(points + b, far + 2 * b * points->n_judges, totals + b, &common);
+        }
+    }
+}
+
+/* Write the sums of one point without those of -1: its moment, (K, L), and the first derivatives,
+ * (m,), and the second, (m, m), in L gains, K discounts, the power, thresholds, logit and bias. With
+ * weights in place of curves (no `discounts`), those in gains and discounts are zeros. */
+static void write_known(const point_t *p, const work_t *w, const common_t *common, i64 n_thresholds,
+                        out moment, out slopes, out joint) {
+    const i64 width = p->width, n_grades = width - 1, columns = p->columns, m = columns + 1;
+    const i64 power = n_grades + p->depth, logit = m - 2, bias = m - 1;
+    zero(slopes, m);
     for (i64 k = 0; k < p->depth; k++)
-        for (i64 g = 1; g < width; g++)
-            moment[k * (width - 1) + g - 1] = w->of_table[k * width + g];
+        for (i64 g = 0; g < n_grades; g++) {
+            const double slope = w->of_table[k * width + g + 1];
+            moment[k * n_grades + g] = slope;
+            if (!p->discounts) continue;
+            slopes[g] += p->discounts[k] * slope;
+            slopes[n_grades + k] += w->gains[g + 1] * slope;
+        }
+    slopes[power] = common->power;
+    for (i64 t = 0; t < n_thresholds; t++) slopes[power + 1 + t] = w->of_thresholds[t];
+    slopes[logit] = common->logit, slopes[bias] = common->bias;
     if (p->order < CURVATURE) return;
-    for (i64 x = 1; x < columns; x++)
-        for (i64 y = 1; y <= x; y++)
+
+    for (i64 x = 1; x < columns + 2; x++)
+        for (i64 y = 1; y <= (x < columns ? x : columns - 1); y++)
             joint[(x - 1) * m + y - 1] = joint[(y - 1) * m + x - 1] = w->curved[x * columns + y];
-    for (i64 r = columns; r < p->rows; r++)
-        for (i64 y = 1; y < columns; y++)
-            crossed[(r - columns) * m + y - 1] = w->curved[r * columns + y];
+    joint[logit * m + logit] = common->logit_twice, joint[bias * m + bias] = common->bias_twice;
+    joint[logit * m + bias] = joint[bias * m + logit] = common->both;
+
+    /* z is a product of gains, discounts and factors. */
+    joint[power * m + power] += common->power_twice;
+    for (i64 k = 0; k < p->depth; k++)
+        for (i64 g = 0; g < n_grades; g++) {
+            joint[(n_grades + k) * m + g] += moment[k * n_grades + g];
+            joint[g * m + n_grades + k] += moment[k * n_grades + g];
+            if (!p->factors) continue;
+            const double turn = w->of_power[k * width + g + 1];
+            joint[power * m + g] += p->discounts[k] * turn;
+            joint[power * m + n_grades + k] += w->gains[g + 1] * turn;
+        }
+    for (i64 x = 0; x < power; x++) joint[x * m + power] = joint[power * m + x];
 }
 
 /* Number of 8-byte entries of the memory that add_judgements needs. */
-EXPORT i64 work_of_judgements(i64 depth, i64 n_grades, i64 n_thresholds, i64 n_judges, i64 n_free) {
-    i64 width = n_grades + 1, size = width + depth, columns = size + n_thresholds;
-    return 2 * depth * width + width + (columns + n_free) * columns + 2 * n_judges + size * RUN +
-           RUN + size;
+EXPORT i64 work_of_judgements(i64 depth, i64 n_grades, i64 n_thresholds, i64 n_judges) {
+    i64 width = n_grades + 1, size = width + depth + 1, columns = size + n_thresholds;
+    return (3 + GROUP) * depth * width + width + n_thresholds + (columns + 2) * columns +
+           2 * GROUP * n_judges + size * RUN + RUN + (GROUP + 1) * (depth + 1);
 }
 
 /* Set the losses of judgements at B points, and their derivatives up to an order.
  *
- * `memory` is set to loss, (B,), and, with slopes, moment, (B, K, L), thresholds, (B, M + 2), judges,
- * (B, J), and, with curvature, joint, (B, m, m), crossed, (B, J, m), judges_twice, (B, J), coupled,
- * (B, J - R), one behind another; see LossSums. What is behind these is work_of_judgements. Second
+ * Gains have shape (B, L), discounts (B, K), or `weights`, (B, K, L), stand in their place; the
+ * values of lists with n results count n^-p times, p being `powers`, (B,), or 0 where this is NULL;
+ * thresholds have shape (B, M + 2), error rates (B, R), and position biases (B, R), or NULL. `memory` is set to
+ * loss, (B,), and, with slopes, moment, (B, K, L), and slopes, (B, m), and, with curvature, joint,
+ * (B, m, m), one behind another; see LossSums. What is behind these is work_of_judgements. Second
  * derivatives need gains and discounts. */
 EXPORT void add_judgements(const log_t *log, i64 start, i64 stop, i64 n, i64 n_grades,
-                           i64 n_thresholds, i64 n_judges, i64 n_free, i64 loss, i64 order,
-                           const double *gains, const double *discounts, const double *weights,
-                           const double *thresholds, const double *judges, double *memory) {
-    const i64 depth = log->depth, width = n_grades + 1, size = width + depth;
-    const i64 columns = size + n_thresholds, rows = columns + n_free, m = columns - 1;
-    const points_t points = {n,     n_grades,  n_thresholds, n_judges,   n_free,
-                             gains, discounts, weights,      thresholds, judges};
+                           i64 n_thresholds, i64 n_judges, i64 order, const double *gains,
+                           const double *discounts, const double *weights, const double *powers,
+                           const double *thresholds, const double *errors, const double *biases,
+                           double *memory) {
+    const i64 depth = log->depth, width = n_grades + 1, size = width + depth + 1;
+    const i64 columns = size + n_thresholds, m = columns + 1, n_table = depth * n_grades;
 
     /* Where each sum stands, and each piece of memory. */
-    double *sums = memory, *moment = sums + n, *of_thresholds = moment + n * depth * n_grades;
-    double *of_judges = of_thresholds + n * n_thresholds, *joint = of_judges + n * n_free;
-    double *crossed = joint + n * m * m, *twice = crossed + n * n_free * m;
-    double *coupled = twice + n * n_free;
+    double *sums = memory, *moment = sums + n, *slopes = moment + n * n_table;
+    double *joint = slopes + n * m;
     i64 n_sums = n;
-    if (order > VALUE) n_sums += n * (depth * n_grades + n_thresholds + n_free);
-    if (order == CURVATURE) n_sums += n * (m * m + n_free * m + 2 * n_free - n_judges);
+    if (order > VALUE) n_sums += n * (n_table + m);
+    if (order == CURVATURE) n_sums += n * m * m;
     work_t w;
     w.table = memory + n_sums, w.gains = w.table + depth * width;
-    w.of_table = w.gains + width, w.curved = w.of_table + depth * width;
-    w.far = w.curved + rows * columns, w.u = w.far + 2 * n_judges;
-    w.products = w.u + size * RUN;
-    zero(w.far, 2 * n_judges);
-    if (order > VALUE) zero(of_thresholds, n * (n_thresholds + n_free));
-    if (order == CURVATURE) zero(twice, n * (2 * n_free - n_judges));
+    w.of_table = w.gains + width, w.of_power = w.of_table + depth * width;
+    w.of_thresholds = w.of_power + depth * width;
+    w.curved = w.of_thresholds + n_thresholds, w.far = w.curved + (columns + 2) * columns;
+    w.u = w.far + 2 * GROUP * n_judges, w.products = w.u + size * RUN;
+    double *tables = w.products + RUN, *factors = tables + GROUP * depth * width;
+    double *logs = factors + GROUP * (depth + 1);
+    for (i64 k = 0; k <= depth; k++) logs[k] = k ? logarithm((double)k) : 0.0;
+    for (i64 x = 0; x < GROUP * (depth + 1); x++) factors[x] = 1.0;
+    zero(w.far, 2 * GROUP * n_judges);
+    zero(tables, GROUP * depth * width);
 
+    point_t points[GROUP];
     for (i64 b = 0; b < n; b++) {
-        point_t p = {loss, order,    depth,  width, size, columns, rows,
-                     0,    n_judges, n_free, NULL,  NULL, NULL};
-        p.thresholds = thresholds + b * n_thresholds;
-        p.judges = judges + b * n_free;
-        p.discounts = discounts ? discounts + b * depth : NULL;
-        int plain =
-            loss == SIGMOID || (loss == LIKELIHOOD && n_thresholds == 3 && p.thresholds[1] == 0.0);
-        p.n_levels = plain ? 1 : n_thresholds - 1;
-        set_tables(&points, b, depth, width, w.table, w.gains);
-        zero(w.of_table, depth * width);
-        if (order == CURVATURE) zero(w.curved, rows * columns);
+        point_t *p = points + b % GROUP;
+        *p = (point_t){.order = order, .depth = depth, .width = width, .size = size};
+        p->columns = columns, p->n_judges = n_judges;
+        if (powers) {
+            p->factors = factors + b % GROUP, p->logs = logs;
+            for (i64 k = 1; k <= depth; k++)
+                factors[k * GROUP + b % GROUP] = exponential(-powers[b] * logs[k]);
+        }
+        p->thresholds = thresholds + b * n_thresholds;
+        p->errors = errors + b * n_judges;
+        p->biases = biases ? biases + b * n_judges : NULL;
+        p->discounts = discounts ? discounts + b * depth : NULL;
+        p->n_levels = n_thresholds == 3 && p->thresholds[1] == 0.0 ? 1 : n_thresholds - 1;
+        set_tables(depth, width, gains ? gains + b * n_grades : NULL, p->discounts,
+                   weights ? weights + b * n_table : NULL, w.table, w.gains);
 
-        double *own_t = of_thresholds + b * n_thresholds, *own_j = of_judges + b * n_free;
-        double *own_twice = twice + b * n_free, *own_coupled = coupled + b * (n_free - n_judges);
-        if (order == VALUE)
-            sums[b] =
-                add_at_point(log, &p, start, stop, &w, own_t, own_j, own_twice, own_coupled, VALUE);
-        else if (order == SLOPES)
-            sums[b] = add_at_point(log, &p, start, stop, &w, own_t, own_j, own_twice, own_coupled,
-                                   SLOPES);
-        else
-            sums[b] = add_at_point(log, &p, start, stop, &w, own_t, own_j, own_twice, own_coupled,
-                                   CURVATURE);
-        if (order > VALUE)
-            write_known(&p, &w, moment + b * depth * n_grades, joint + b * m * m,
-                        crossed + b * n_free * m);
+        /* Values alone: a group of points at once. */
+        if (order == VALUE) {
+            const i64 held = b % GROUP + 1;
+            for (i64 x = 0; x < depth * width; x++) tables[x * GROUP + held - 1] = w.table[x];
+            if (held == GROUP || b == n - 1)
+                add_values(log, points, held, start, stop, tables, w.far, sums + b + 1 - held);
+            continue;
+        }
+
+        common_t common = {0};
+        zero(w.of_table, depth * width);
+        zero(w.of_power, depth * width);
+        zero(w.of_thresholds, n_thresholds);
+        if (order == CURVATURE) zero(w.curved, (columns + 2) * columns);
+        if (order == SLOPES) sums[b] = add_at_point(log, p, start, stop, &w, &common, SLOPES);
+        else sums[b] = add_at_point(log, p, start, stop, &w, &common, CURVATURE);
+        write_known(p, &w, &common, n_thresholds, moment + b * n_table, slopes + b * m,
+                    joint + b * m * m);
     }
 }
 
@@ -670,12 +777,17 @@ EXPORT void fill_factors(i64 n, i64 n_lists, i64 depth, i64 width, const int8_t 
 /* ---- Curves: points, what the prior charges, and derivatives ----------------------------- */
 
 /* How many of each kind of parameter there are: alpha, delta with the log sharpness, logits of
- * error, gains of empty places, position biases, threshold steps; then the first threshold that is
- * a parameter, the number of deviations of judges' logits, which follow, and whether discounts fall
- * by exp(delta), or by delta of either sign. */
+ * error, gains of empty places, logits of powers, position biases, threshold steps; then the first
+ * threshold that is a parameter, whether discounts fall by exp(delta), or by delta of either sign,
+ * and which grade is worth nothing, L for an empty place. */
 typedef struct {
-    i64 alpha, falls, error, empty, bias, rises, first, judges, falling;
+    i64 alpha, falls, error, empty, power, bias, rises, first, falling, zero;
 } layout_t;
+
+/* Where the gain of an empty place stands among the parameters, then the power and the bias. */
+static i64 place_of_empty(const layout_t *l) { return l->alpha + l->falls + l->error; }
+static i64 place_of_power(const layout_t *l) { return place_of_empty(l) + l->empty; }
+static i64 place_of_bias(const layout_t *l) { return place_of_power(l) + l->power; }
 
 /* By how much the log of a discount falls, and its derivative in delta. */
 static double fall_of(const layout_t *l, double delta) {
@@ -685,21 +797,23 @@ static double growth_of(const layout_t *l, double delta) {
     return l->falling ? exponential(delta) : 1.0;
 }
 
-/* Set gains, (B, L), discounts times sharpness, (B, K), thresholds, (B, M + 2), and error rates,
- * (B, R), of B points with p parameters each. What is no parameter stays as it is. */
+/* Set gains, (B, L), discounts times sharpness, (B, K), powers, (B,), thresholds, (B, M + 2), error
+ * rates and position biases, (B, R), of B points with p parameters each. Judges' deviations from the
+ * common logit and bias, (R,) each, are given. What is no parameter stays as it is. */
 EXPORT void fill_points(const layout_t *restrict l, i64 n, i64 p, i64 n_gains, i64 n_thresholds,
-                        i64 n_judges, in thetas, out gains, out discounts, out thresholds,
-                        out errors) {
-    const i64 sharp = l->alpha + l->falls - 1;
-    const i64 judges = sharp + 1 + l->error + l->empty + l->bias + l->rises;
+                        i64 n_judges, in thetas, in own_logits, in own_biases, out gains,
+                        out discounts, out powers, out thresholds, out errors, out biases) {
+    const i64 sharp = l->alpha + l->falls - 1, bias = place_of_bias(l), rise = bias + l->bias;
     for (i64 b = 0; b < n; b++) {
         const double *theta = thetas + b * p;
 
-        /* Gains rise from 0 to 1. */
+        /* Gains rise by 1, and what is worth nothing has none. */
         double *g = gains + b * n_gains, total = 0.0;
         for (i64 j = 0; j < l->alpha; j++) g[j + 1] = total += exponential(theta[j]);
         for (i64 j = 0; j <= l->alpha; j++) g[j] /= total;
-        for (i64 j = 0; j < l->empty; j++) g[l->alpha + 1 + j] = theta[sharp + 1 + l->error + j];
+        const double nothing = l->empty ? theta[place_of_empty(l)] : g[l->zero];
+        for (i64 j = 0; j <= l->alpha; j++) g[j] -= nothing;
+        if (l->power) powers[b] = 1.0 / (1.0 + exponential(-theta[place_of_power(l)]));
 
         /* Discounts sum to the sharpness. */
         double *d = discounts + b * l->falls, fallen = 0.0;
@@ -713,64 +827,89 @@ EXPORT void fill_points(const layout_t *restrict l, i64 n, i64 p, i64 n_gains, i
         for (i64 k = 0; k < l->falls; k++) d[k] *= size;
 
         /* Judges. */
-        for (i64 r = 0; r < (l->error ? n_judges : 0); r++) {
-            double logit = theta[sharp + 1] + (l->judges ? theta[judges + r] : 0.0);
-            errors[b * n_judges + r] = 1.0 / (1.0 + exponential(-logit));
+        for (i64 r = 0; r < n_judges; r++) {
+            double logit = l->error ? theta[sharp + 1] + own_logits[r] : 0.0;
+            if (l->error) errors[b * n_judges + r] = 1.0 / (1.0 + exponential(-logit));
+            if (l->bias) biases[b * n_judges + r] = theta[bias] + own_biases[r];
         }
         total = 0.0;
         for (i64 j = 0; j < l->rises; j++) {
-            total += exponential(theta[judges - l->rises + j]);
+            total += exponential(theta[rise + j]);
             thresholds[b * n_thresholds + l->first + j] = total;
         }
     }
 }
 
-/* Add a CurvePrior at B points, with derivatives, to values, (B,), gradients, (B, p), and Hessians
- * of the first d parameters, (B, d, d). `linear`, (q, d), are the linear functions that it charges,
- * of which the first are curvatures, less `centre`. */
-EXPORT void add_prior(i64 n, i64 p, i64 d, i64 n_linear, i64 n_centre, double ridge, double knee,
-                      in linear, in centre, in precision, in pull, in thetas, out values,
-                      out gradients, out dense) {
+/* Add a factor times the outer product of a row with itself. */
+INLINE void add_square(i64 p, in row, double factor, out hessian) {
+    for (i64 x = 0; x < p; x++) {
+        if (row[x] == 0.0) continue;
+        for (i64 y = 0; y < p; y++) hessian[x * p + y] += factor * row[x] * row[y];
+    }
+}
+
+/* Add a prior at B points, with derivatives, to values, (B,), gradients, (B, p), and Hessians, (B, p,
+ * p). `linear`, (q, p), are the linear functions that it charges, less `centres`, (q,): the first are
+ * the bends of the gains, then come others up to `n_bends`, and all else is charged by half its
+ * square. `work` has q + p entries. */
+EXPORT void add_prior(i64 n, i64 p, i64 n_linear, i64 n_of_gains, i64 n_bends, double ridge,
+                      double freedom, double knee, in linear, in centres, in thetas, out values,
+                      out gradients, out hessians, out work) {
+    double *root = work, *pulled = work + n_linear;
     for (i64 b = 0; b < n; b++) {
         const double *theta = thetas + b * p;
-        double *gradient = gradients + b * p, *hessian = dense + b * d * d;
-        for (i64 x = 0; x < p; x++) {
-            values[b] += (0.5 * precision[x] * theta[x] - pull[x]) * theta[x];
-            gradient[x] += precision[x] * theta[x] - pull[x];
-        }
-        for (i64 x = 0; x < d; x++) hessian[x * d + x] += precision[x];
+        double *gradient = gradients + b * p, *hessian = hessians + b * p * p;
 
-        for (i64 q = 0; q < n_linear; q++) {
-            const double *row = linear + q * d;
-            double slope = 0.0, curvature = 1.0;
-            for (i64 x = 0; x < d; x++) slope += row[x] * theta[x];
-            if (q < n_centre) { /* a smooth Huber loss */
-                slope -= centre[q];
-                double root = square_root(1.0 + slope * slope / (knee * knee));
-                values[b] += ridge * knee * knee * (root - 1.0);
-                curvature = ridge / (root * root * root);
-                slope = ridge * slope / root;
-            } else values[b] += 0.5 * slope * slope;
-            for (i64 x = 0; x < d; x++) {
-                if (row[x] == 0.0) continue;
-                gradient[x] += slope * row[x];
-                for (i64 y = 0; y < d; y++) hessian[x * d + y] += curvature * row[x] * row[y];
+        /* The bends of each curve have one ridge, which is not known. */
+        for (i64 first = 0; first < n_bends;) {
+            const i64 last = first < n_of_gains ? n_of_gains : n_bends;
+            double bent = 0.0;
+            zero(pulled, p);
+            for (i64 q = first; q < last; q++) {
+                double bend = product(linear + q * p, theta, p) - centres[q];
+                root[q] = square_root(1.0 + bend * bend / (knee * knee));
+                bent += knee * knee * (root[q] - 1.0);
+                for (i64 x = 0; x < p; x++) pulled[x] += bend / root[q] * linear[q * p + x];
             }
+            const double strength = freedom + (double)(last - first), room = freedom + ridge * bent;
+            const double learned = strength * ridge / room;
+            values[b] += strength * logarithm(room / freedom);
+            for (i64 x = 0; x < p; x++) gradient[x] += learned * pulled[x];
+            add_square(p, pulled, -learned * ridge / room, hessian);
+            for (; first < last; first++) {
+                double cubed = root[first] * root[first] * root[first];
+                add_square(p, linear + first * p, learned / cubed, hessian);
+            }
+        }
+
+        for (i64 q = n_bends; q < n_linear; q++) {
+            const double *row = linear + q * p;
+            double slope = product(row, theta, p) - centres[q];
+            values[b] += 0.5 * slope * slope;
+            for (i64 x = 0; x < p; x++) gradient[x] += slope * row[x];
+            add_square(p, row, 1.0, hessian);
         }
     }
 }
 
-/* Set the Jacobian, (m, d), of gains, discounts, thresholds and the judges' common two in the first
- * d parameters, zero so far, the share of the discounts beyond each position, and the derivative of
+/* Set the Jacobian, (m, d), of gains, discounts, the power, thresholds and the judges' logit and bias
+ * in the d parameters, zero so far, the share of the discounts beyond each position, and the derivative of
  * each fall in its parameter. */
 static void fill_jacobian(const layout_t *restrict l, i64 m, i64 d, in theta, in gains,
                           in discounts, out beyond, out growth, out jacobian) {
-    const i64 n_gains = l->alpha + 1 + l->empty, sharp = l->alpha + l->falls - 1;
+    const i64 n_gains = l->alpha + 1, sharp = l->alpha + l->falls - 1;
     for (i64 j = 0; j < l->alpha; j++)
-        for (i64 g = 0; g <= l->alpha; g++)
-            jacobian[g * d + j] = (gains[j + 1] - gains[j]) * ((g > j) - gains[g]);
-    for (i64 j = 0; j < l->empty; j++)
-        jacobian[(l->alpha + 1 + j) * d + sharp + 1 + l->error + j] = 1.0;
+        for (i64 g = 0; g <= l->alpha; g++) {
+            double above = gains[g] - (l->empty ? gains[0] : gains[l->zero]);
+            double ahead = (g > j) - (l->empty ? 0 : l->zero > j);
+            jacobian[g * d + j] = (gains[j + 1] - gains[j]) * (ahead - above);
+        }
+    for (i64 g = 0; g <= (l->empty ? l->alpha : -1); g++)
+        jacobian[g * d + place_of_empty(l)] = -1.0;
+    if (l->power) {
+        double p = 1.0 / (1.0 + exponential(-theta[place_of_power(l)]));
+        jacobian[(n_gains + l->falls) * d + place_of_power(l)] = move_of(p);
+    }
 
     double size = exponential(theta[sharp]); /* the sum of the discounts */
     beyond[l->falls - 1] = 0.0;
@@ -784,15 +923,15 @@ static void fill_jacobian(const layout_t *restrict l, i64 m, i64 d, in theta, in
     }
 
     for (i64 j = 0; j < l->rises; j++) /* threshold j moves with every step up to j */
-        for (i64 i = n_gains + l->falls + l->first + j; i < m - l->error - l->bias - 1; i++)
+        for (i64 i = n_gains + l->falls + 1 + l->first + j; i < m - 3; i++)
             jacobian[i * d + d - l->rises + j] = exponential(theta[d - l->rises + j]);
-    if (l->error) jacobian[(m - l->bias - 1) * d + sharp + 1] = 1.0;
-    if (l->bias) jacobian[(m - 1) * d + sharp + 1 + l->error + l->empty] = 1.0;
+    if (l->error) jacobian[(m - 2) * d + sharp + 1] = 1.0;
+    if (l->bias) jacobian[(m - 1) * d + place_of_bias(l)] = 1.0;
 }
 
 /* Add the loss's slopes in the parameters times the curvature of what they make. */
-static void add_curvature_of_curves(const layout_t *restrict l, i64 d, in gains, in beyond,
-                                    in growth, in slope, out dense) {
+static void add_curvature_of_curves(const layout_t *restrict l, i64 d, in theta, in gains,
+                                    in beyond, in growth, in slope, out dense) {
     const i64 n_alpha = l->alpha, sharp = n_alpha + l->falls - 1;
     for (i64 x = 0; x < d; x++) {
         for (i64 y = 0; y < d; y++) {
@@ -808,33 +947,37 @@ static void add_curvature_of_curves(const layout_t *restrict l, i64 d, in gains,
             } else if (n_alpha <= low && high == sharp) *at += slope[low];
         }
         i64 is_log = x < n_alpha || (l->falling && x < sharp);
-        if (is_log || x > sharp + l->error + l->empty + l->bias) dense[x * d + x] += slope[x];
+        if (is_log || x >= place_of_bias(l) + l->bias) dense[x * d + x] += slope[x];
+    }
+    if (l->power) {
+        const i64 x = place_of_power(l);
+        dense[x * d + x] += slope[x] * turn_of(1.0 / (1.0 + exponential(-theta[x])));
     }
 }
 
 /* Number of 8-byte entries of the memory that add_in_parameters needs. */
 EXPORT i64 work_of_parameters(i64 depth, i64 d, i64 m) { return 2 * m * d + d + 2 * depth; }
 
-/* Add derivatives of a loss at B points, times `share`, to gradients, (B, p), and `dense`, (B, d, d).
+/* Add derivatives of a loss at B points, times `share`, to gradients, (B, d), and `dense`, (B, d, d).
  *
- * `slopes`, (B, m), and `joints`, (B, m, m) or NULL, are those in gains, discounts, thresholds and,
- * last, the judges' common logit of error and position bias, where the layout has them. `jacobian`,
- * (B, m, d), is set to that of these m in the first d parameters. */
-EXPORT void add_in_parameters(const layout_t *l, i64 n, i64 p, i64 d, i64 m, i64 n_gains,
-                              double share, const double *thetas, const double *gains,
-                              const double *discounts, const double *slopes, const double *joints,
-                              double *jacobian, double *gradients, double *dense, double *work) {
-    double *bent = work, *slope = bent + m * d, *beyond = slope + d, *growth = beyond + l->falls;
-    zero(jacobian, n * m * d);
+ * `slopes`, (B, m), and `joints`, (B, m, m) or NULL, are those in gains, discounts, the power,
+ * thresholds and, last, the judges' logit of error and position bias. */
+EXPORT void add_in_parameters(const layout_t *l, i64 n, i64 d, i64 m, i64 n_gains, double share,
+                              const double *thetas, const double *gains, const double *discounts,
+                              const double *slopes, const double *joints, double *gradients,
+                              double *dense, double *work) {
+    double *bent = work, *own = bent + m * d, *slope = own + m * d, *beyond = slope + d;
+    double *growth = beyond + l->falls;
+    zero(own, m * d);
     for (i64 b = 0; b < n; b++) {
-        double *own = jacobian + b * m * d, *hessian = dense + b * d * d;
-        fill_jacobian(l, m, d, thetas + b * p, gains + b * n_gains, discounts + b * l->falls,
+        double *hessian = dense + b * d * d;
+        fill_jacobian(l, m, d, thetas + b * d, gains + b * n_gains, discounts + b * l->falls,
                       beyond, growth, own);
         for (i64 x = 0; x < d; x++) {
             double total = 0.0;
             for (i64 z = 0; z < m; z++) total += share * slopes[b * m + z] * own[z * d + x];
             slope[x] = total;
-            gradients[b * p + x] += total;
+            gradients[b * d + x] += total;
         }
         if (!joints) continue;
 
@@ -851,7 +994,8 @@ EXPORT void add_in_parameters(const layout_t *l, i64 n, i64 p, i64 d, i64 m, i64
                 for (i64 y = 0; y < d; y++) hessian[x * d + y] += own[z * d + x] * row[y];
             }
         }
-        add_curvature_of_curves(l, d, gains + b * n_gains, beyond, growth, slope, hessian);
+        add_curvature_of_curves(l, d, thetas + b * d, gains + b * n_gains, beyond, growth, slope,
+                                hessian);
     }
 }
 
@@ -918,16 +1062,14 @@ static double bounded(i64 d, const double *gradient, const double *hessian, doub
     return fall >= 0.0 ? length : INFINITE;
 }
 
-/* Set `steps`, the first d of c columns, to the step to the minimum of each of B quadratics, that is
- * damped until it keeps to the radius. Gradients have p columns, of which the first d count. `work`
- * has (d + 1) d entries, `free` d. */
-EXPORT void dense_steps(i64 n, i64 p, i64 d, i64 columns, const double *gradients,
-                        const double *hessians, const double *low, const double *high,
-                        const double *radii, double *dampings, double *steps, double *work,
-                        i64 *free) {
+/* Set `steps`, (B, d), to the step to the minimum of each of B quadratics, that is damped until it
+ * keeps to the radius. `work` has (d + 1) d entries, `free` d. */
+EXPORT void dense_steps(i64 n, i64 d, const double *gradients, const double *hessians,
+                        const double *low, const double *high, const double *radii,
+                        double *dampings, double *steps, double *work, i64 *free) {
     for (i64 b = 0; b < n; b++) {
-        const double *gradient = gradients + b * p, *hessian = hessians + b * d * d;
-        double *step = steps + b * columns, largest = 1e-300;
+        const double *gradient = gradients + b * d, *hessian = hessians + b * d * d;
+        double *step = steps + b * d, largest = 1e-300;
         for (i64 x = 0; x < d; x++) largest = max(largest, size_of(hessian[x * d + x]));
 
         const double least = 1e-7 * largest;

@@ -1,4 +1,4 @@
-"""Fitting as functions: a log and a description in; gains, discounts, judges or a utility out.
+"""Fitting as functions: a log and options in; gains, discounts, judges or a utility out.
 
-Read `descriptions.py` first, then `fit_dcg.py` and `fit_utility.py`.
+Read `options.py` first, then `fit.py`, `weighing.py` and `fit_utility.py`.
 """

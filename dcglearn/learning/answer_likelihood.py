@@ -11,10 +11,10 @@ from functools import cache
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Grades, frozen
-from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, log_chances
+from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.list_kernel import list_factors, list_slopes, list_values
 from dcglearn.learning.minimise import minimised_by_newton
-from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points
+from dcglearn.learning.pairs import CURVATURE, VALUE, LossSums, Pairs, Points
 
 SPREADS = np.array([5.0, 1.0])
 """Standard deviations of the priors of mu and log tau around 0: single answers say little of tau.
@@ -25,14 +25,17 @@ SPREADS = np.array([5.0, 1.0])
 class JudgedAnswers:
     """Comparisons within questions, and single answers: list, sum of how right, and number."""
 
-    pairs: JudgedPairs
+    pairs: Pairs
     lists: Grades
     right: Floats
     count: Floats
 
-    def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points, as `JudgedPairs.sums`, with the profile's curvature."""
-        sums = self.pairs.sums(points, kind, order)
+    def __len__(self) -> int:
+        return len(self.pairs) + len(self.lists)
+
+    def sums(self, points: Points, order: int) -> LossSums:
+        """Return the losses at the points, as `Pairs.sums`, with the profile's curvature."""
+        sums = self.pairs.sums(points, order)
         tables = points.tables
 
         # the best mu and tau at each point
@@ -43,12 +46,16 @@ class JudgedAnswers:
         # slopes in gains and discounts
         if order > VALUE:
             of_values = np.array([-slope for _, slope, *_ in profiles])
-            sums.moment[:] += list_slopes(self.lists, of_values, points.gains.shape[1])
+            factors = list_factors(self.lists, *tables)
+            size, n_grades = factors.shape[2], points.gains.shape[1]
+            sums.slopes[:, :size] += (of_values[:, None, :] @ factors)[:, 0]
+            moment = list_slopes(self.lists, of_values, n_grades)
+            sums.moment[:] += moment
 
         # second derivatives, less what mu and tau make up for
         if order == CURVATURE:
-            factors = list_factors(self.lists, *tables)
-            size = factors.shape[2]
+            sums.joint[:, :n_grades, n_grades:size] += moment.transpose(0, 2, 1)
+            sums.joint[:, n_grades:size, :n_grades] += moment
             for b, (_, _, curvature, across, inner) in enumerate(profiles):
                 plain = (factors[b].T * curvature) @ factors[b]
                 shared = factors[b].T @ across

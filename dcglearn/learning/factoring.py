@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame
-from dcglearn.logs.visibility import Visibility
+from dcglearn.logs.visibility import ONLY_STEPS, Visibility
 from dcglearn.metrics.dcg import DCG, Utility, as_curves
 
 
@@ -113,13 +113,13 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
 def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibility) -> float:
     """Return the offset of the gains: where the log shows unknown grades, by least squares."""
     depth = len(discounts)
-    told = np.setdiff1d(np.arange(depth), visible.free_rows)
-    if len(told) == depth:
+    known = np.setdiff1d(np.arange(depth), visible.free_rows)
+    if len(known) == depth:
         return 0.0
-    size = float(discounts[told] @ discounts[told])
+    size = float(discounts[known] @ discounts[known])
     if size == 0.0:
         return -float(gains[0] if visible.graded else gains.min())
-    return float(discounts[told] @ weights[told].mean(axis=1)) / size - float(gains.mean())
+    return float(discounts[known] @ weights[known].mean(axis=1)) / size - float(gains.mean())
 
 
 def _on_all_grades(columns: Floats, seen: Indices, n_grades: int) -> Floats:
@@ -135,8 +135,8 @@ def _oriented(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Fl
     if visible.free_columns:
         # centred discounts sum to zero: grades decide or, without grades, positions
         rising = gains if visible.graded else -discounts
-        places = np.arange(len(rising)) - (len(rising) - 1) / 2
-        positive = float(places @ rising)
+        centred = np.arange(len(rising)) - (len(rising) - 1) / 2
+        positive = float(centred @ rising)
     return (-discounts, -gains) if positive < 0 else (discounts, gains)
 
 
@@ -151,8 +151,8 @@ def _scaled(
         documents = "grades" if visible.graded else "documents"
         discounts = discounts - discounts.min()
         notes.append(
-            "only the steps between discounts are learned, and the smallest is set to 0 by "
-            f"convention: both lists of every pair hold the same {documents} in another order"
+            f"{ONLY_STEPS}, and the smallest is set to 0 by convention: both lists of every pair "
+            f"hold the same {documents} in another order"
         )
 
     # the first discount is 1, if it is positive
@@ -168,7 +168,7 @@ def _scaled(
 def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
     """Return notes on gains that are not learned, and on factors unlike those of a DCG."""
     notes = []
-    near = 1e-9
+    rounding = 1e-9
 
     # gains of grades that do not occur
     if visible.unseen_grades:
@@ -179,22 +179,22 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
         )
 
     # gains that fall
-    if visible.graded and (np.diff(gains) < -near * np.abs(gains).max()).any():
+    if visible.graded and (np.diff(gains) < -rounding * np.abs(gains).max()).any():
         notes.append(
             "the gains do not increase with the grade everywhere: the weights are far from gains "
             "times discounts"
         )
 
     # discounts that rise
-    if (np.diff(discounts) > near).any():
-        rises = ", ".join(str(k + 2) for k in np.flatnonzero(np.diff(discounts) > near))
+    if (np.diff(discounts) > rounding).any():
+        rises = ", ".join(str(k + 2) for k in np.flatnonzero(np.diff(discounts) > rounding))
         notes.append(f"the discounts do not decrease everywhere (they rise at position {rises})")
 
     # discounts below 0
-    if (discounts < -near).any():
-        places = ", ".join(str(k + 1) for k in np.flatnonzero(discounts < -near))
+    if (discounts < -rounding).any():
+        below = ", ".join(str(k + 1) for k in np.flatnonzero(discounts < -rounding))
         notes.append(
-            f"the discount is negative at position {places}: a better grade there counts against "
+            f"the discount is negative at position {below}: a better grade there counts against "
             "a list"
         )
     return notes

@@ -1,50 +1,125 @@
-"""Fits of a utility to a log: the paper's QP and its margins, in memory, in parts, on a cluster."""
+"""Fits of a utility to a log: the paper's QP and its margins."""
 
 import logging
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Floats, InputError, filled, pointer
-from dcglearn.learning.descriptions import QPDescription, QPFit
-from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
-from dcglearn.learning.sums_over_parts import PairParts
+from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, filled, pointer
+from dcglearn.learning.factoring import Factoring, factor
+from dcglearn.learning.margin_qp import QPPairs, QPSource, Solution, solve
+from dcglearn.learning.options import QPOptions
+from dcglearn.learning.reference_qp import solve_cvxpy
 from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import Utility
-from dcglearn.parts.parted_log import OpenLog, PartedLog, differing_pairs, with_grades
 
 _LOG = logging.getLogger(__name__)
 
 
-def fit_qp(log: OpenLog, description: QPDescription, start: Utility | None = None) -> QPFit:
-    """Solve the QP for a log; parameters and errors are those of `UtilityLearner.fit`."""
-    log = with_grades(log, description.n_grades)
-    with one_blas_thread():
-        pairs, dropped = _pairs(log, description)
-        weights = None if start is None else start.weights
-        solution = _solved(pairs, log, description, weights)
-        visible = log.visible()
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QPFit:
+    """What the QP returns: the attributes of a fitted `UtilityLearner`.
 
+    `unconverged` is the warning of a QP that stopped before its tolerance, empty for any other.
+    """
+
+    results: ClassVar = ("metric", "utility", "objective", "gap", "n_iter", "visible", "dropped")
+
+    options: QPOptions
+    utility: Utility
+    objective: float
+    gap: float
+    n_iter: int
+    visible: Visibility
+    dropped: Counts
+    unconverged: str = ""
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def metric(self) -> Utility:
+        """The utility."""
+        return self.utility
+
+    def factor(self, *, normalise_gains: bool = False) -> Factoring:
+        """Return the nearest gains and discounts, and how near they are; see `factoring.factor`."""
+        return factor(self.utility, self.visible, normalise_gains=normalise_gains)
+
+
+class QPLearner(Protocol):
+    """A learner of a utility: options, a fit, or an estimator."""
+
+    @property
+    def options(self) -> QPOptions:
+        """Its parameters."""
+
+
+def fit_qp(log: PreferencePairs, options: QPOptions, start: Utility | None = None) -> QPFit:
+    """Solve the QP for a log; parameters and errors are those of `UtilityLearner.fit`."""
+    log = log.rescaled(options.n_grades)
+    kept, dropped = learnable(log)
+    return fit_pairs(*qp_part(kept, options), dropped, log.visible(), options, start)
+
+
+def qp_part(log: PreferencePairs, options: QPOptions) -> tuple[QPPairs, Indices]:
+    """Return the QP's pairs of a log or a part, and three counts, shape (3,).
+
+    These are the numbers of ties, of pairs that no utility tells apart, and of pairs that ask for a
+    difference above 0.
+    """
+    margin = options.margin_of(log.n_grades, log.depth)
+    pairs = qp_pairs(log, margin, options.tie_epsilon)
+    n_asking = int((np.broadcast_to(pairs.margin, len(pairs)) > 0).sum())
+    return pairs, np.array([len(log.ties), _n_unseen(log), n_asking])
+
+
+def fit_pairs(
+    pairs: QPSource,
+    counts: Indices,
+    dropped: Counts,
+    visible: Visibility,
+    options: QPOptions,
+    start: Utility | None = None,
+) -> QPFit:
+    """Solve the QP for pairs, given the counts of `qp_part`, and what else is known of the log."""
+    # refuse what W = 0 satisfies
+    n_ties, n_unseen, n_asking = counts.tolist()
+    if options.constraints is None and not n_asking:
+        raise InputError(
+            "no pair asks for a difference of utility above 0: the margins are 0 or less, or the "
+            "lists differ only between unknown grades (-1) and no result (-2); give positive "
+            'margins, or margin="unit"'
+        )
+
+    with one_blas_thread():
+        solution = _solved(pairs, visible, options, None if start is None else start.weights)
     level = logging.INFO if start is None else logging.DEBUG  # a search for C has many warm fits
     message = "QP with C=%g: relative duality gap %.1e after %d iterations"
-    _LOG.log(level, message, description.C, solution.gap, solution.n_iter)
+    _LOG.log(level, message, options.C, solution.gap, solution.n_iter)
+
+    # count what is left out
+    dropped = dict(dropped)
+    if options.tie_epsilon is None and n_ties:
+        dropped["ties"] = n_ties
+    if n_unseen:
+        dropped["pairs that differ between -1 and -2 only"] = n_unseen
 
     # warning of a QP that stopped early
     unconverged = ""
     if not solution.converged:
         unconverged = (
             f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above "
-            f"tol={description.tol:g}: raise max_iter, or lower C, which is easier to solve and "
+            f"tol={options.tol:g}: raise max_iter, or lower C, which is easier to solve and "
             f"better for noisy logs {pointer('convergence-warning')}"
         )
 
     # the solution and its duality gap
     return QPFit(
-        description=description,
-        utility=Utility(solution.weights, log.grade_names),
+        options=options,
+        utility=Utility(solution.weights, visible.grade_names),
         objective=solution.objective,
         gap=solution.gap,
         n_iter=solution.n_iter,
@@ -54,9 +129,9 @@ def fit_qp(log: OpenLog, description: QPDescription, start: Utility | None = Non
     )
 
 
-def qp_pairs(log: PreferencePairs, margin: Any, tie_epsilon: float | None) -> Pairs:
+def qp_pairs(log: PreferencePairs, margin: Any, tie_epsilon: float | None) -> QPPairs:
     """Return the decided pairs with margins, and each tie both ways with -epsilon."""
-    log = differing_pairs(log)
+    log = log.differing_pairs
 
     # the decided pairs
     decided = seen_pairs(log.decided)
@@ -65,12 +140,12 @@ def qp_pairs(log: PreferencePairs, margin: Any, tie_epsilon: float | None) -> Pa
     decided = decided.filled()
     ties = log.ties.filled()
     if tie_epsilon is None or not len(ties):
-        return Pairs(decided.preferred, decided.other, margin_of_pairs, weight)
+        return QPPairs(decided.preferred, decided.other, margin_of_pairs, weight)
 
     # and each tie in both orders
     n, n_ties = len(decided), len(ties)
     tied = ties.weights
-    return Pairs(
+    return QPPairs(
         np.concatenate([decided.preferred, ties.preferred, ties.other]),
         np.concatenate([decided.other, ties.other, ties.preferred]),
         np.concatenate([np.broadcast_to(margin_of_pairs, n), np.full(2 * n_ties, -tie_epsilon)]),
@@ -86,7 +161,7 @@ def seen_pairs(log: PreferencePairs) -> PreferencePairs:
 
 def _n_unseen(log: PreferencePairs) -> int:
     """Return the number of decided pairs whose lists differ, but not for a utility."""
-    decided = differing_pairs(log).decided
+    decided = log.differing_pairs.decided
     return len(decided) - len(seen_pairs(decided))
 
 
@@ -106,58 +181,15 @@ def margins(log: PreferencePairs, margin: Any) -> Floats:
     return np.ones(1) if column is None else column
 
 
-def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, Counts]:
-    """Return the QP's pairs, and the numbers of pairs left out."""
-    epsilon = description.tie_epsilon
-    margin = description.margin_of(log.n_grades, log.depth)
-    if isinstance(log, PartedLog) and description.solver == "cvxpy":
-        raise InputError(
-            'solver="cvxpy" needs the whole log in memory: give Preferences, without engine=',
-            see="whole-log",
-        )
-
-    # in parts
-    log, dropped = learnable(log)
-    if isinstance(log, PartedLog):
-        # counted and made part by part
-        n_ties, n_unseen = log.facts.n_ties, log.parts.total(_n_unseen)
-        to_pairs = partial(qp_pairs, margin=margin, tie_epsilon=epsilon)
-        pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)
-
-    # or in memory
-    else:
-        n_ties, n_unseen = len(log.ties), _n_unseen(log)
-        pairs = qp_pairs(log, margin, epsilon)
-
-    # refuse what W = 0 satisfies
-    if isinstance(pairs, Pairs):
-        satisfied = not len(pairs) or not (pairs.margin > 0).any()
-    else:
-        satisfied = pairs.evaluate(np.zeros((log.depth, log.n_grades)), False).loss == 0
-    if description.constraints is None and satisfied:
-        raise InputError(
-            "no pair asks for a difference of utility above 0: the margins are 0 or less, or the "
-            "lists differ only between unknown grades (-1) and no result (-2); give positive "
-            'margins, or margin="unit"'
-        )
-
-    # count what is left out
-    if epsilon is None and n_ties:
-        dropped["ties"] = n_ties
-    if n_unseen:
-        dropped["pairs that differ between -1 and -2 only"] = n_unseen
-    return pairs, dropped
-
-
 def _solved(
-    pairs: PairSource, log: OpenLog, description: QPDescription, start: Floats | None
+    pairs: QPSource, visible: Visibility, options: QPOptions, start: Floats | None
 ) -> Solution:
-    """Solve the QP as the description says."""
-    problem = log.n_grades, description.C
-    monotone = description.monotone and log.graded
-    if description.solver == "cvxpy":
-        assert isinstance(pairs, Pairs)
-        own = description.constraints
-        return solve_cvxpy(pairs, *problem, monotone=monotone, constraints=own)
-    tol, max_iter = description.tol, description.max_iter
+    """Solve the QP as the options say."""
+    problem = visible.open_cells.shape[1], options.C
+    monotone = options.monotone and visible.graded
+    if options.solver == "cvxpy":
+        whole = pairs.thinned(len(pairs))
+        own = options.constraints
+        return solve_cvxpy(whole, *problem, monotone=monotone, constraints=own)
+    tol, max_iter = options.tol, options.max_iter
     return solve(pairs, *problem, monotone=monotone, start=start, tol=tol, max_iter=max_iter)

@@ -1,4 +1,4 @@
-"""The probability of a verdict and its derivatives, and sums over judgements in C.
+"""The probability of a verdict and its derivatives in C.
 
 With ``z = <W, d>`` the utility of a pair's first list minus that of its second, a preference whose
 strength lies between the thresholds low and high has the probability ``P = sigma(z - low) - sigma(z
@@ -7,19 +7,11 @@ list instead: ``(1 - e) P(z) + e P(-z)``. Without strengths, ties and errors thi
 Terry's ``sigma(z)``.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, Grades
-from dcglearn.kernels.library import Argument, Bound, floats, function, int8s, int32s
-
-LIKELIHOOD, SIGMOID = 0, 1
-"""Losses, see `pair_loss`."""
-
-VALUE, SLOPES, CURVATURE = 0, 1, 2
-"""What is computed: the loss alone, its slopes too, or its second derivatives too."""
+from dcglearn.foundation.validation import Floats
+from dcglearn.kernels.library import function
 
 _verdicts = function("verdicts .n f[n] f[n] f[n] b[n] f[n] f[n]! f[n,4]! f[n,9]!")
 
@@ -30,23 +22,6 @@ Taken are z, shape (n,), and the error rate.
 """
 
 _chances = function("chances .n f[n] #threshold f[n] f[n,3]!")
-judgement_sums = function(
-    "add_judgements * start stop .n grades .thresholds judges .free kind order (depth) "
-    "f[n*grades]? f[n*depth]? f[n*depth*grades]? f[n,thresholds] f[n,free] "
-    # loss and slopes
-    "f[n;n,depth,(order>0)*grades;n,(order>0)*thresholds;n,(order>0)*free;"
-    # second derivatives, and the kernel's own work
-    "n,(order>1)*(grades+depth+thresholds),(order>1)*(grades+depth+thresholds);"
-    "n,(order>1)*free,(order>1)*(grades+depth+thresholds);n,(order>1)*free;"
-    "n,(order>1)*(free-judges);work_of_judgements(depth,grades,thresholds,judges,free)]!"
-)
-"""The loss of judgements at B points and its derivatives: fields of `LossSums`, and working memory.
-
-Taken are the address of a bound log, the first judgement and the end; numbers of grades and judges,
-the loss, the order, and the number of positions; gains, shape (B, L), and discounts, (B, K), or
-else None twice and weights, (B, K, L), which have no curvature; thresholds, (B, M + 2), and
-judges, (B, J).
-"""
 
 
 def verdicts(
@@ -75,26 +50,3 @@ def chances(z: Floats, threshold: float = 0.0, errors: Floats | float = 0.0) -> 
     z = np.ascontiguousarray(z, np.float64)
     shares: Floats = _chances(z, threshold, np.full(len(z), errors, np.float64))
     return shares
-
-
-def bound_log(
-    lists: tuple[Grades, Grades],
-    level: Grades,
-    rater: NDArray[np.int32],
-    weight: Floats,
-    way: NDArray[np.int8],
-) -> Bound:
-    """Bind the columns of n judgements of graded lists, (n, K)."""
-    # the lists
-    first, second = map(np.ascontiguousarray, lists)
-    n, depth = first.shape
-    arrays: list[tuple[Argument, NDArray[Any], int]]
-    arrays = [(int8s, first, n * depth), (int8s, second, n * depth)]
-
-    # columns with one entry for each judgement, or one for all
-    columns: list[tuple[Argument, NDArray[Any]]]
-    columns = [(int8s, level), (int32s, rater), (floats, weight), (int8s, way)]
-    varies = tuple(int(len(column) > 1) for _, column in columns)
-    for (check, column), each in zip(columns, varies, strict=True):
-        arrays.append((check, column, n if each else min(n, 1)))
-    return Bound((depth,), arrays, varies)

@@ -1,4 +1,4 @@
-"""The margin QP on plain arrays: projected Newton, its certificate, and cvxpy as reference.
+"""The margin QP on plain arrays: projected Newton, and its certificate.
 
     min  ||W||^2 + C sum_i v_i xi_i^2   s.t.  <W, d_i> >= m_i - xi_i   and, if monotone,  W[k, l+1]
     >= W[k, l]
@@ -18,13 +18,12 @@ import numpy as np
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, Grades, InputError
-from dcglearn.learning.minimise import solved_definite
 from dcglearn.learning.pair_sums import PairSums, pair_sums
-from dcglearn.logs.thinning import Weighted
+from dcglearn.logs.thinning import SAMPLE, Weighted
 
 
-class PairSource(Protocol):
-    """What `solve` needs of pairs, which may be in memory, on disk or on a cluster."""
+class QPSource(Protocol):
+    """What `solve` needs of pairs, which may be in memory or on a cluster."""
 
     def __len__(self) -> int:
         """Return their number."""
@@ -40,7 +39,7 @@ class PairSource(Protocol):
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W, shape (K, L)."""
 
-    def thinned(self, n: int) -> Pairs:
+    def thinned(self, n: int) -> QPPairs:
         """Return about `n` of the pairs that stand for all, the same ones every time."""
 
 
@@ -50,8 +49,6 @@ class Solution:
 
     `gap` is the duality gap relative to F(W), an upper bound on the relative distance to the
     optimum. `n_iter` counts Newton steps on the whole log, or iterations of cvxpy's solver.
-    `curvature` is ``sum v d d^T`` over the pairs with a shortfall at W or at an earlier iterate,
-    shape (K*L, K*L).
     """
 
     weights: Floats
@@ -59,11 +56,10 @@ class Solution:
     gap: float
     n_iter: int
     converged: bool
-    curvature: Floats | None = None
 
 
 @dataclass(frozen=True)
-class Pairs(Weighted):
+class QPPairs(Weighted):
     """Preferred and other lists, int8, (n, K); margins and weights, (n,), or (1,) for all."""
 
     first: Grades
@@ -87,7 +83,7 @@ class Pairs(Weighted):
 
 
 def solve(
-    pairs: PairSource,
+    pairs: QPSource,
     n_grades: int,
     C: float,
     *,
@@ -100,7 +96,7 @@ def solve(
 
     `C` weights the shortfalls; `monotone` asks that a better grade has at least the same weight at
     every position; `start` is an initial W, shape (K, L); `tol` is the relative duality gap to
-    reach within `max_iter` Newton steps (then as many again from the solution at a smaller C).
+    reach within `max_iter` Newton steps, after as many at each of ever larger C.
     Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
     floating point because `C` or the weights are too large.
     """
@@ -120,30 +116,18 @@ def solve(
 
 
 def _solved(
-    pairs: PairSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any
+    pairs: QPSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any
 ) -> Solution:
-    """Solve the QP, of a long log from the solution on a sample of about 32,768 pairs."""
-    n_sampled = 1 << 15
-    curvature = None
-
-    # a sample whose shortfalls count as much as those of the whole log
-    if start is None and len(pairs) >= 4 * n_sampled:
-        sample = pairs.thinned(n_sampled)
+    """Solve the QP from a rough solution: on a sample of a long log, and at smaller C first."""
+    # with a large C and little noise, steps far from the solution become tiny: approach it
+    rough = {**options, "tol": 1e-3}
+    if start is None and len(pairs) >= 4 * SAMPLE:
+        sample = pairs.thinned(SAMPLE)
         factor = pairs.total_weight / sample.total_weight
-        of_sample = newton(sample.evaluate, shape, C * factor, **{**options, "tol": 1e-6})
-        start = of_sample.weights
-        if of_sample.curvature is not None:
-            curvature = factor * of_sample.curvature
-
-    # the whole log, for which a C of at most 1 always suffices to converge
-    solution = newton(pairs.evaluate, shape, C, start=start, curvature=curvature, **options)
-    if solution.converged or C <= 1.0:
-        return solution
-
-    # with a large C and little noise, Newton steps far from the solution become tiny: approach it
-    # by way of smaller C
-    with_smaller = _solved(pairs, shape, C / 10, start, **options)
-    return newton(pairs.evaluate, shape, C, start=with_smaller.weights, **options)
+        start = _solved(sample, shape, C * factor, None, **rough).weights
+    elif start is None and C > 1:
+        start = _solved(pairs, shape, C / 10, None, **rough).weights
+    return newton(pairs.evaluate, shape, C, start=start, **options)
 
 
 def newton(
@@ -153,7 +137,6 @@ def newton(
     *,
     monotone: bool = True,
     start: Floats | None = None,
-    curvature: Floats | None = None,
     tol: float = 1e-9,
     max_iter: int = 100,
 ) -> Solution:
@@ -161,26 +144,21 @@ def newton(
 
     Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the
     method ends at the exact optimum when the set of pairs with a shortfall stops changing. The
-    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; for
-    the first step, it may come from a sample.
+    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold.
     """
     weights = np.zeros(shape)
     if start is not None:
-        weights = _monotone(start) if monotone else start.copy()
+        weights = nearest_monotone(start) if monotone else start.copy()
 
-    # the sums there, with the curvature unless a sample gave it
-    sampled = curvature is not None
-    sums = evaluate(weights, not sampled)
-    if curvature is None:
-        curvature = sums.curvature
+    sums = evaluate(weights, True)
+    curvature = sums.curvature
     objective, gap = certificate(sums, weights, C, monotone)
 
     # a gap of g leaves W within sqrt(g): where tol is small, the last step must be too
-    longest = 1e-8
+    longest = np.inf if tol > 1e-8 else 1e-8
+    length = np.inf
     n_iter = 0
-    settled = tol > longest
-    length = 0.0
-    while not (gap <= tol and settled) and n_iter < max_iter:
+    while not (gap <= tol and length <= longest) and n_iter < max_iter:
         step = _newton_step(curvature, sums.moment, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
 
@@ -193,22 +171,18 @@ def newton(
                 break
             size /= 2
             if size < 1e-10:
-                return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
+                return Solution(weights, objective, gap, n_iter, gap <= tol)
         weights = weights + size * step
 
-        # the length of the next step, extrapolated from the last two
-        last, length = length, float(np.abs(step).max())
-        next_length = min(length, 100 * length**2 / max(last, length, 1e-300))
-        settled = tol > longest or next_length <= longest * float(np.abs(weights).max())
+        length = float(np.abs(step).max() / max(np.abs(weights).max(), 1e-300))
 
         # renew the curvature unless the gap fell tenfold
         before = gap
         objective, gap = certificate(sums, weights, C, monotone)
-        enough = tol if sampled and not n_iter else max(before / 10, tol)
-        if gap > enough:
+        if gap > max(before / 10, tol):
             curvature = evaluate(weights, True).curvature
         n_iter += 1
-    return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
+    return Solution(weights, objective, gap, n_iter, gap <= tol)
 
 
 def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tuple[float, float]:
@@ -219,93 +193,12 @@ def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tu
     projection on the monotone cone (row-wise isotonic regression). The bound holds for any W.
     """
     objective = _objective(sums, weights, C)
-    p = _monotone(2 * C * sums.moment) if monotone else 2 * C * sums.moment
+    p = nearest_monotone(2 * C * sums.moment) if monotone else 2 * C * sums.moment
     dual = 2 * C * sums.slope - C * sums.loss - float(np.vdot(p, p)) / 4
     return objective, max(objective - dual, 0.0) / objective if objective > 0 else 0.0
 
 
-def solve_cvxpy(
-    pairs: Pairs,
-    n_grades: int,
-    C: float,
-    *,
-    monotone: bool = True,
-    constraints: Callable[[Any], list[Any]] | None = None,
-) -> Solution:
-    """Solve the same QP with cvxpy and Clarabel, slowly, as a check; for parameters see `solve`.
-
-    `constraints` maps the cvxpy variable W, shape (K, L), to further constraints; with them, the
-    gap is between the solver's own primal and dual values. Raise RuntimeError, with the solver's
-    status, if it reaches no optimum.
-    """
-    try:
-        import clarabel  # noqa: F401  # cvxpy calls it
-        import cvxpy as cp
-    except ImportError as error:
-        raise InputError(
-            "solver=\"cvxpy\" needs cvxpy and Clarabel: pip install 'dcglearn[cvxpy]'"
-        ) from error
-
-    # the shortfalls of all pairs
-    n, depth = pairs.first.shape
-    W = cp.Variable((depth, n_grades))
-    difference = difference_matrix(pairs.first, pairs.second, n_grades)
-    margin = np.broadcast_to(pairs.margin, n)
-    roots = np.sqrt(np.broadcast_to(pairs.weight, n))
-    shortfall = cp.pos(margin - difference @ cp.vec(W, order="C"))
-
-    # the QP
-    rules = [cp.diff(W, axis=1) >= 0] if monotone and n_grades > 1 else []
-    if constraints is not None:
-        rules += constraints(W)
-    loss = cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))
-    problem = cp.Problem(cp.Minimize(loss), rules)
-
-    # solve it
-    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
-    raw = chain.solve_via_data(problem, data)
-    try:
-        problem.unpack_results(raw, chain, inverse)
-    except cp.error.SolverError as error:
-        raise RuntimeError(
-            f"Clarabel failed on the QP ({raw.status}); a smaller C is easier to solve"
-        ) from error
-
-    # refuse what is no optimum
-    if problem.status not in ("optimal", "optimal_inaccurate"):
-        raise RuntimeError(
-            f"the problem is {problem.status}: no utility satisfies the constraints that were added"
-        )
-
-    # certify it, by the solver's own values where constraints were added
-    weights = np.asarray(W.value)
-    if constraints is None:
-        if monotone:
-            weights = _monotone(weights)  # an interior point is monotone to 1e-9 only
-        objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
-    else:
-        objective = float(problem.value)
-        gap = abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
-    return Solution(weights, objective, gap, raw.iterations, problem.status == "optimal")
-
-
-def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
-    """Return the encodings' differences d_i as a sparse CSR matrix, shape (n, K*L)."""
-    from scipy.sparse import csr_array
-
-    n, depth = first.shape
-    rows = np.repeat(np.arange(n), depth)
-    matrix = csr_array((n, depth * n_grades))
-    for lists, sign in ((first, 1.0), (second, -1.0)):
-        graded = lists.ravel() >= 0
-        columns = np.tile(np.arange(depth) * n_grades, n) + lists.ravel()
-        part = (np.full(int(graded.sum()), sign), (rows[graded], columns[graded]))
-        matrix = matrix + csr_array(part, shape=matrix.shape)
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def _monotone(weights: Floats) -> Floats:
+def nearest_monotone(weights: Floats) -> Floats:
     """Return the nearest W whose rows do not fall: isotonic regression by max-min."""
     width = weights.shape[1]
     sums = np.cumsum(weights, axis=1)
@@ -326,17 +219,14 @@ def _newton_step(
 ) -> Floats:
     """Return the step to the minimum of the local quadratic, (K, L), in the monotone cone."""
     depth, n_grades = weights.shape
-
-    # the local quadratic
     hessian = 2 * np.eye(weights.size) + 2 * C * curvature
     gradient = 2 * weights - 2 * C * moment
-    if not monotone:
-        return -solved_definite(hessian, gradient.ravel()).reshape(weights.shape)
 
     # in the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for
     # j >= 1
     increments = np.diff(weights, axis=1, prepend=0.0)
-    lower = np.where(np.arange(n_grades) > 0, -increments, -np.inf)
+    bounded = monotone & (np.arange(n_grades) > 0)
+    lower = np.where(bounded, -increments, -np.inf)
     blocks = _sums_above(_sums_above(hessian.reshape(depth, n_grades, depth, n_grades), 1), 3)
     step = bounded_minimum(
         blocks.reshape(hessian.shape), _sums_above(gradient, 1).ravel(), lower.ravel()
@@ -350,47 +240,28 @@ def _sums_above(array: Floats, axis: int) -> Floats:
 
 
 def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
-    """Return the x, shape (p,), that minimises ``x'Hx/2 + g'x`` subject to ``x >= lower <= 0``.
+    """Return the x, shape (p,), that minimises ``x'Hx/2 + g'x`` subject to ``x >= lower``.
 
-    H is positive definite; `lower` is ``-inf`` where there is no bound. Block principal pivoting
-    (Judice and Pires 1994) exchanges all variables of the wrong sign (beyond rounding error) at
-    once, while their number falls or for three rounds more. If it cycles, the slower bounded least
-    squares of Stark and Parker (1995) takes over.
+    H is positive definite; `lower` is ``-inf`` where there is no bound. With ``R'R = H``, x
+    minimises ``|R x + R^-T g|``; as R is triangular, the variables without a bound, which come
+    first, make their rows zero whatever the others are. These are found by nonnegative least
+    squares (Lawson and Hanson 1974).
     """
-    free = lower < 0
-    size = np.abs(hessian)
-    best = len(gradient) + 1
-    patience = 3
-    while patience > 0:
-        # solve for the free variables
-        x = np.where(free, 0.0, lower)
-        if free.any():
-            rest = gradient[free] + hessian[np.ix_(free, ~free)] @ x[~free]
-            x[free] = -solved_definite(hessian[np.ix_(free, free)], rest)
+    from scipy.linalg import cholesky, solve_triangular
+    from scipy.optimize import nnls
 
-        # find those of the wrong sign, beyond rounding error
-        slope = hessian @ x + gradient
-        rounding = 1e-14 * (size @ np.abs(x) + np.abs(gradient))
-        wrong = np.where(free, x < lower - 1e-13 * np.abs(x).max(), slope < -rounding)
-        n_wrong = int(wrong.sum())
-        if n_wrong == 0:
-            return np.maximum(x, lower)
+    # variables without a bound first
+    order = np.argsort(np.isfinite(lower), kind="stable")
+    n_free = int(np.isinf(lower).sum())
+    root = cholesky(hessian[np.ix_(order, order)])
+    target = -solve_triangular(root, gradient[order], trans="T")
 
-        # exchange all wrong signs
-        patience = 3 if n_wrong < best else patience - 1
-        best = min(best, n_wrong)
-        free ^= wrong
-    return _by_least_squares(hessian, gradient, lower)
-
-
-def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
-    """Solve `bounded_minimum` as ``min |R x + R^-T g|`` with ``R'R = H``, by an active set."""
-    from scipy.linalg import solve_triangular
-    from scipy.optimize import lsq_linear
-
-    root = np.linalg.cholesky(hessian).T
-    target = -solve_triangular(root, gradient, trans="T")
-    most = 10 * len(gradient)
-    end = lsq_linear(root, target, (lower, np.inf), method="bvls", tol=1e-15, max_iter=most)
-    x: Floats = end.x
-    return x
+    # those with a bound, above it
+    x = np.where(np.isfinite(lower), lower, 0.0)[order]
+    if n_free < len(x):
+        rows = root[n_free:, n_free:]
+        x[n_free:] += nnls(rows, target[n_free:] - rows @ x[n_free:])[0]
+    x[:n_free] = solve_triangular(
+        root[:n_free, :n_free], target[:n_free] - root[:n_free, n_free:] @ x[n_free:]
+    )
+    return x[np.argsort(order)]

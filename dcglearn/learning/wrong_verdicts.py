@@ -11,8 +11,7 @@ import numpy as np
 from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Flags, Floats
 from dcglearn.learning.judgement_kernel import chances
-from dcglearn.learning.list_kernel import list_values
-from dcglearn.learning.pair_loss import JudgedPairs, Points
+from dcglearn.learning.pairs import Pairs, Points
 
 CONTRARY_LEVEL = 0.01
 """False-positive rate of the test that some rater of a log contradicts the others."""
@@ -33,9 +32,9 @@ def wrong_chances(
     return wrong
 
 
-def wrong_share(judgements: JudgedPairs, points: Points) -> float:
+def wrong_share(pairs: Pairs, points: Points) -> float:
     """Return the share of decided judgements that is expected to name the worse list."""
-    decided, z = _decided(judgements, points)
+    decided, z = _decided(pairs, points)
     n = len(decided)
     if not n:
         return 0.0
@@ -50,13 +49,13 @@ def wrong_share(judgements: JudgedPairs, points: Points) -> float:
     return float(np.average(wrong, weights=np.broadcast_to(decided.weight, n)))
 
 
-def contrary_raters(judgements: JudgedPairs, points: Points) -> Flags:
+def contrary_raters(pairs: Pairs, points: Points) -> Flags:
     """Return which raters name the worse list more often than not, beyond chance over all of them.
 
     One-sided binomial tests of a half, by the number of judgements of equal weights that say as
     much (Kish 1965), with Bonferroni's correction.
     """
-    decided, z = _decided(judgements, points)
+    decided, z = _decided(pairs, points)
     n_raters = points.errors.shape[1]
     rater = np.broadcast_to(decided.rater, len(z))
     weight: Floats = np.broadcast_to(decided.weight, len(z))
@@ -73,8 +72,7 @@ def contrary_raters(judgements: JudgedPairs, points: Points) -> Flags:
     return contrary
 
 
-def _decided(judgements: JudgedPairs, points: Points) -> tuple[JudgedPairs, Floats]:
+def _decided(pairs: Pairs, points: Points) -> tuple[Pairs, Floats]:
     """Return the decided judgements, and the differences of their lists in units of the noise."""
-    decided = judgements.at(np.flatnonzero(np.broadcast_to(judgements.level, len(judgements))))
-    first, second = (list_values(x, *points.tables)[0] for x in (decided.first, decided.second))
-    return decided, first - second
+    decided = pairs.at(np.flatnonzero(np.broadcast_to(pairs.level, len(pairs))))
+    return decided, decided.differences(points)[0]

@@ -195,6 +195,15 @@ def test_logs_without_information_are_refused():
     refused("tells no two lists apart", learner.factor)
 
 
+@pytest.mark.parametrize("shape", [(3, 2), (5, 9), (6, 10)])
+def test_a_start_of_another_shape_is_refused(shape):
+    start = DCG.standard(*shape)
+    for given in (start, start.utility):
+        refused(
+            "start has .* the log has 5 and 10", UtilityLearner().fit, random_log(9), start=given
+        )
+
+
 def test_warm_starts_along_the_path_change_nothing():
     log = random_log(200, noise=0.1)
     start = UtilityLearner(C=0.01).fit(log).utility_
@@ -339,9 +348,7 @@ class UtilityOfTables(OfTables, UtilityLearner):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "learner",
-    [DCGOfTables(n_starts=1, max_iter=5, n_grades=4), UtilityOfTables(n_grades=4)],
-    ids=type,
+    "learner", [DCGOfTables(n_grades=4), UtilityOfTables(n_grades=4)], ids=type
 )
 def test_scikit_learns_checks(learner):
     checks = check_estimator(learner, expected_failed_checks=DO_NOT_APPLY, on_fail=None)

@@ -14,18 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.coherence import pair_shares
+from dcglearn.coherence import disagreements
 from dcglearn.kernels.library import function
-from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, pair_sums, trust_region
-from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.learning import (
+    curves,
+    judgement_kernel,
+    list_kernel,
+    objective,
+    pair_sums,
+    pairs,
+    prior,
+    search,
+)
+from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE, Pairs
 from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
 from dcglearn.losses.objective import Batch as ObjectiveBatch
 from dcglearn.metrics.smooth_discount import SmoothDiscount
 
 N_CASES = 200
 """Logs, each with its points, curves, pairs and rankings."""
-
-LOSSES = LIKELIHOOD, SIGMOID
 
 RUN = 120
 """Judgements that a kernel takes at once; the edges of a run are tried."""
@@ -81,28 +88,17 @@ class Case:
     """A log, and the points at which its losses are summed."""
 
     lists: np.ndarray
-    level: np.ndarray
-    rater: np.ndarray
-    weight: np.ndarray
-    way: np.ndarray
+    columns: tuple[np.ndarray, ...]  # levels, raters, weights and ways
     gains: np.ndarray
     discounts: np.ndarray
-    thresholds: np.ndarray
-    errors: np.ndarray
-    judges: np.ndarray
-    ties: bool
-
-    @property
-    def columns(self):
-        """The columns beside the lists."""
-        return self.level, self.rater, self.weight, self.way
+    judges: tuple[np.ndarray | None, ...]  # powers, thresholds, errors and biases
 
 
 def case_of(rng, i):
     """Return a random log with its points; a few of them are edges of what there can be."""
     n, depth, n_grades = pick(rng, LENGTHS), int(rng.integers(1, 11)), int(rng.integers(2, 7))
     n_levels, n_raters = int(rng.integers(1, 5)), pick(rng, (1, 1, 1, 2, 3, 40))
-    n_points, sided, ties = pick(rng, (1, 2, 5)), bool(rng.integers(2)), bool(rng.integers(2))
+    n_points, sided, ties = pick(rng, (1, 2, 5, 17)), bool(rng.integers(2)), bool(rng.integers(2))
     if i % 3 == 0:
         n_levels, ties = 1, False  # Bradley and Terry's plain preferences
     if i == 4:
@@ -123,6 +119,7 @@ def case_of(rng, i):
     rater = rng.integers(0, n_raters, pick(rng, (1, n))).astype(np.int32)
     weight = pick(rng, (between(rng, 0.1, 2, n), rng.integers(0, 4, n) / 2, np.array([0.75])))
     way = rng.integers(-1, 2, pick(rng, (1, n))).astype(np.int8)
+    powers = pick(rng, (None, between(rng, 0, 1, n_points)))
 
     # points: utilities from within the judges' noise to far beyond it
     gains = np.cumsum(rng.random((n_points, n_grades)), axis=1)
@@ -139,28 +136,25 @@ def case_of(rng, i):
 
     # judges: error rates, in part none, and position biases
     errors = between(rng, 1e-6, 0.6, (n_points, n_raters)) * pick(rng, (0.0, 1e-9, 0.2, 1.0))
-    biases = between(rng, -2, 2, (n_points, n_raters))
-    judges = np.hstack([errors, biases]) if sided else errors
-    points = gains, discounts, thresholds, errors, judges
-    return Case(grades(rng, (2, n, depth), n_grades), level, rater, weight, way, *points, ties)
+    biases = between(rng, -2, 2, (n_points, n_raters)) if sided else None
+    columns, judges = (level, rater, weight, way), (powers, thresholds, errors, biases)
+    return Case(grades(rng, (2, n, depth), n_grades), columns, gains, discounts, judges)
 
 
 def add_judgements(digests, rng, case):
-    """Add sums over the judgements: each loss and order, whole and in part, at gains or weights."""
-    n, n_raters, depth = case.lists.shape[1], case.errors.shape[1], case.lists.shape[2]
-    log = judgement_kernel.bound_log((case.lists[0], case.lists[1]), *case.columns)
-    judges = case.thresholds, case.judges
+    """Add sums over the judgements of each order, whole and in part, at gains or weights."""
+    n, depth = case.lists.shape[1:]
+    log = Pairs(*case.lists, *case.columns).bound
     weights = between(rng, -1, 1, (len(case.gains), depth, case.gains.shape[1])) * 3.0
-    for kind in LOSSES:
-        for order in (VALUE, SLOPES, CURVATURE):
-            forms = [(case.gains, case.discounts, None)]
-            if order < CURVATURE:
-                forms.append((None, None, weights))
-            for form in forms:
-                for rows in ((0, n), (n // 3, n - n // 4)):
-                    how = case.gains.shape[1], n_raters, kind, order, depth, *form, *judges
-                    sums = judgement_kernel.judgement_sums(log.address, *rows, *how)
-                    digests.add("add_judgements", *sums[:-1])
+    for order in (VALUE, SLOPES, CURVATURE):
+        forms = [(case.gains, case.discounts, None)]
+        if order < CURVATURE:
+            forms.append((None, None, weights))
+        for form in forms:
+            for rows in ((0, n), (n // 3, n - n // 4)):
+                how = case.gains.shape[1], order, depth, *form, *case.judges
+                *sums, _ = pairs.judgement_sums(log.address, *rows, *how)
+                digests.add("add_judgements", *sums)
 
 
 def add_lists(digests, rng, case):
@@ -205,53 +199,53 @@ def add_verdicts(digests, rng):
 def add_curves(digests, rng):
     """Add points of curves, their prior, and derivatives in their parameters."""
     n_alpha, falls, n_levels = int(rng.integers(1, 6)), int(rng.integers(1, 12)), pick(rng, (1, 4))
-    error, empty, bias, ties = (int(x) for x in rng.integers(0, 2, 4))
+    error, empty, power, bias, ties = (int(x) for x in rng.integers(0, 2, 5))
     n_raters, n = pick(rng, (1, 3)), pick(rng, (1, 2, 5))
-    rises, own = n_levels - 1 + ties, n_raters if error and n_raters > 1 else 0
-    layout = [n_alpha, falls, error, empty, bias, rises, 1 if ties else 2, own, n_alpha % 2]
-    layout = np.array(layout, np.int64)
-    d = int(layout[:6].sum())
-    p = d + own * (1 + bias) + pick(rng, (0, 2))
+    sizes = [n_alpha, falls, error, empty, power, bias, n_levels - 1 + ties]
+    zero = n_alpha + 1 if empty else int(rng.integers(0, n_alpha))
+    layout = np.array([*sizes, 1 if ties else 2, n_alpha % 2, zero], np.int64)
+    p = sum(sizes)
     thetas = between(rng, -2, 2, (n, p)) * pick(rng, (0.3, 1.0, 4.0))
 
     # points
-    n_gains, n_thresholds = n_alpha + 1 + empty, n_levels + 2
-    gains, discounts, errors = np.zeros((n, n_gains)), np.zeros((n, falls)), np.zeros((n, n_raters))
+    n_gains, n_thresholds = n_alpha + 1, n_levels + 2
+    gains, discounts = np.zeros((n, n_gains)), np.zeros((n, falls))
+    errors, biases = np.zeros((2, n, n_raters))
     thresholds = np.zeros((n, n_thresholds))
     thresholds[:, -1] = np.inf
-    curve_kernel.fill_points(layout, thetas, gains, discounts, thresholds, errors)
-    digests.add("fill_points", gains, discounts, thresholds, errors)
+    powers, own = np.zeros(n), between(rng, -1, 1, (2, n_raters))
+    points = gains, discounts, powers, thresholds, errors, biases
+    curves.fill_points(layout, thetas, *own, *points)
+    digests.add("fill_points", *points)
 
     # prior
     n_linear = int(rng.integers(1, 8))
-    n_centre = int(rng.integers(0, n_linear + 1))
-    linear = between(rng, -1, 1, (n_linear, d)) * rng.integers(0, 2, (n_linear, d))
-    centre = between(rng, -1, 1, n_centre)
-    normals = between(rng, 0, 1, p), between(rng, -1, 1, p)
-    values, gradient = between(rng, -1, 1, n), between(rng, -1, 1, (n, p))
-    dense = between(rng, -1, 1, (n, d, d))
-    sums = values, gradient, dense
-    curve_kernel.add_prior(1.7, 0.3, linear, centre, *normals, thetas, *sums)
-    digests.add("add_prior", *sums)
+    linear = between(rng, -1, 1, (n_linear, p)) * rng.integers(0, 2, (n_linear, p))
+    centres, n_bends = between(rng, -1, 1, n_linear), int(rng.integers(0, n_linear + 1))
+    bends = int(rng.integers(0, n_bends + 1)), n_bends
+    values, gradients = between(rng, -1, 1, n), between(rng, -1, 1, (n, p))
+    hessians = between(rng, -1, 1, (n, p, p))
+    numbers = *bends, 1.7, 4.0, 0.3
+    prior.add_prior(*numbers, linear, centres, thetas, values, gradients, hessians)
+    digests.add("add_prior", values, gradients, hessians)
 
     # derivatives, without and with the second
-    m = n_gains + falls + n_thresholds + error + bias
+    m = n_gains + falls + n_thresholds + 3
     slopes, joint = between(rng, -1, 1, (n, m)), between(rng, -1, 1, (n, m, m))
     joint = (joint + joint.transpose(0, 2, 1)) * rng.integers(0, 2, (n, m, m))
     for second in (None, joint):
-        jacobian = curve_kernel.add_in_parameters(
-            layout, 0.7, thetas, gains, discounts, slopes, second, gradient, dense
-        )
-        digests.add("add_in_parameters", jacobian, gradient, dense)
+        given = layout, 0.7, thetas, gains, discounts, slopes, second
+        objective.add_in_parameters(*given, gradients, hessians)
+        digests.add("add_in_parameters", gradients, hessians)
 
 
 def add_steps(digests, rng):
     """Add steps of descents, free and between bounds, where functions curve up and down."""
-    n, d, more = pick(rng, (1, 2, 5)), pick(rng, (1, 2, 5, 9, 30)), int(rng.integers(0, 4))
+    n, d = pick(rng, (1, 2, 5)), pick(rng, (1, 2, 5, 9, 30))
     hessians = between(rng, -1, 1, (n, d, d))
     hessians = (hessians + hessians.transpose(0, 2, 1)) * pick(rng, (1e-3, 1.0, 1e4))
     hessians[:, range(d), range(d)] += pick(rng, (0.0, 1.0, 20.0, 1e5))
-    gradients = between(rng, -1, 1, (n, d + more)) * pick(rng, (0.1, 10.0, 1e4))
+    gradients = between(rng, -1, 1, (n, d)) * pick(rng, (0.1, 10.0, 1e4))
     rooms = []
     for side in (-1.0, 1.0):
         room = rng.random((n, d)) * rng.integers(0, 3, (n, d))  # 0: at the bound
@@ -259,8 +253,8 @@ def add_steps(digests, rng):
         rooms.append(side * room)
     radii, dampings = between(rng, 1e-3, 2, n), rng.random(n) * rng.integers(0, 2, n)
 
-    out = np.zeros((n, d + more))
-    trust_region.dense_steps(gradients, hessians, *rooms, radii, dampings, out)
+    out = np.zeros((n, d))
+    search.dense_steps(gradients, hessians, *rooms, radii, dampings, out)
     digests.add("dense_steps", out, dampings)
 
 
@@ -311,7 +305,7 @@ def add_inversions(digests, rng):
     """Add inversions of weighted keys."""
     n = pick(rng, LENGTHS)
     keys, sizes = rng.integers(-5, pick(rng, (5, 10**9)), n), between(rng, 0, 3, n)
-    total = pair_shares._inversions(keys, sizes)
+    total = disagreements._inversions(keys, sizes)
     digests.add("inversions", np.array([total]), keys, sizes)
 
 
@@ -397,7 +391,7 @@ def add_dcgs(digests, rng, batch):
     given = longest, batch.grades, offsets, gains, by_gain, falling, batch.weight
     digests.add("over_whole_rank_ideals", dcg_kernel.over_whole_rank_ideals(*given))
 
-    relevant, ends = dcg_kernel.relevant_of(order, checked, int(rng.integers(0, 4)))
+    relevant, ends = dcg_kernel.relevant_documents(order, checked, int(rng.integers(0, 4)))
     digests.add("find_relevant", relevant, ends)
     among = 1.0 + rng.random(len(relevant))
     value, *slopes = dcg_kernel.average_precision(ranks, relevant, among, ends, batch.weight)
@@ -558,22 +552,21 @@ def add_losses(digests, rng):
     add_ranks(digests, rng)
 
 
+OF_CASE = add_judgements, add_lists, add_pairs
+OTHERS = add_verdicts, add_curves, add_steps, add_discounts, add_inversions, add_elementary
+OTHERS += (add_losses,)
+"""What adds results of a log, and of other inputs, each with a generator of its own."""
+
+
 def digests_of(n_cases: int = N_CASES) -> dict[str, str]:
     """Return the digest of each kernel over some random cases."""
     digests = Digests()
     for i in range(n_cases):
-        rng = np.random.default_rng(i)
-        case = case_of(rng, i)
-        add_judgements(digests, rng, case)
-        add_lists(digests, rng, case)
-        add_verdicts(digests, rng)
-        add_curves(digests, rng)
-        add_steps(digests, rng)
-        add_pairs(digests, rng, case)
-        add_discounts(digests, rng)
-        add_inversions(digests, rng)
-        add_elementary(digests, rng)
-        add_losses(digests, rng)
+        case = case_of(np.random.default_rng(i), i)
+        for number, add in enumerate(OF_CASE):
+            add(digests, np.random.default_rng((number, i)), case)
+        for number, add in enumerate(OTHERS, len(OF_CASE)):
+            add(digests, np.random.default_rng((number, i)))
 
     return digests.digests()
 

@@ -14,8 +14,7 @@ import pytest
 
 from dcglearn.foundation.version import __version__
 from dcglearn.kernels import build, library
-from dcglearn.learning.judgement_kernel import LIKELIHOOD, SLOPES
-from dcglearn.learning.pair_loss import JudgedPairs, Points
+from dcglearn.learning.pairs import SLOPES, Pairs, Points
 
 PACKAGE = Path(library.__file__).parents[1]
 
@@ -398,8 +397,8 @@ def test_bound_arrays_are_checked(argument):
 SUMS = """
 import pickle, sys
 with open(sys.argv[1], "rb") as file:
-    judged, points, kind, order = pickle.load(file)
-sums = judged.sums(points, kind, order)
+    pairs, points, order = pickle.load(file)
+sums = pairs.sums(points, order)
 sys.stdout.buffer.write(pickle.dumps(vars(sums)))
 """
 
@@ -408,19 +407,19 @@ def test_pickled_judgements_hold_no_addresses_and_have_the_same_sums_elsewhere(t
     rng = np.random.default_rng(0)
     lists = rng.integers(-1, 4, (2, 500, 3)).astype(np.int8)
     level, rater = np.ones(1, np.int8), rng.integers(0, 2, 500).astype(np.int32)
-    judged = JudgedPairs(*lists, level, rater, rng.random(500))
+    pairs = Pairs(*lists, level, rater, rng.random(500))
 
     # Sums bind the columns; what is pickled is the same as before.
-    before = pickle.dumps(judged)
+    before = pickle.dumps(pairs)
     thresholds = np.array([[0.0, 0.0, np.inf]])
     points = Points(rng.random((1, 4)), rng.random((1, 3)), thresholds, 0.1 * rng.random((1, 2)))
-    own = judged.sums(points, LIKELIHOOD, SLOPES)
-    assert "bound" in vars(judged) and "bound" not in judged.__getstate__()
-    assert pickle.dumps(judged) == before
+    own = pairs.sums(points, SLOPES)
+    assert "bound" in vars(pairs) and "bound" not in pairs.__getstate__()
+    assert pickle.dumps(pairs) == before
 
     # Another process, to which these addresses mean nothing, has the same sums.
-    file = tmp_path / "judged.pickle"
-    file.write_bytes(pickle.dumps((judged, points, LIKELIHOOD, SLOPES)))
+    file = tmp_path / "pairs.pickle"
+    file.write_bytes(pickle.dumps((pairs, points, SLOPES)))
     command = [sys.executable, "-c", SUMS, str(file)]
     there = pickle.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     for name, array in vars(own).items():

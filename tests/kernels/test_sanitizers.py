@@ -21,8 +21,9 @@ pytestmark = [pytest.mark.long, pytest.mark.posix]
 ROOT = Path(__file__).parents[2]
 
 TESTS = (
-    "tests/learning/test_pair_loss.py",
-    "tests/learning/test_trust_region.py",
+    "tests/learning/test_pairs.py",
+    "tests/learning/test_objective.py",
+    "tests/learning/test_search.py",
     "tests/learning/test_pair_sums.py",
     "tests/metrics/test_smooth_discount.py",
     "tests/coherence/test_disagreement.py",
@@ -177,14 +178,8 @@ bits.digests_of(20)
 """
 
 MEMORY = [
-    (
-        "learning",
-        "judgement_kernel",
-        "judgement_sums",
-        "work_of_judgements",
-        "wanted(*sizes) - 121",
-    ),
-    ("learning", "curve_kernel", "add_in_parameters", "work_of_parameters", "wanted(*sizes) // 2"),
+    ("learning", "pairs", "judgement_sums", "work_of_judgements", "wanted(*sizes) - 121"),
+    ("learning", "objective", "add_in_parameters", "work_of_parameters", "wanted(*sizes) // 2"),
     ("learning", "pair_sums", "_add_pairs", "work_of_pairs", "wanted(*sizes) - 2"),
 ]
 """Functions that say how much memory a kernel needs, where they stand, and what is too little."""

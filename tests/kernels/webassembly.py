@@ -140,10 +140,10 @@ def replace_library(machine: Machine) -> None:
 def main(path: str, *n_cases: str) -> None:
     """Print a line for each kernel, computed in WebAssembly."""
     replace_library(Machine(Path(path)))
-    from dcglearn.foundation.threads import one_thread
+    from dcglearn.foundation.threads import at_most
     from tests.kernels import bits
 
-    with one_thread():  # the machine has one memory for all that a call is given
+    with at_most(1):  # the machine has one memory for all that a call is given
         for name, digest in bits.digests_of(*map(int, n_cases)).items():
             print(f'"{name}": "{digest}",')
 

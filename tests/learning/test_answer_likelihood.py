@@ -8,8 +8,9 @@ from scipy.integrate import quad
 from scipy.special import log_expit
 
 from dcglearn.learning.answer_likelihood import SPREADS, JudgedAnswers, integrated, profiled
-from dcglearn.learning.dcg_model import DirectObjective, Model
-from dcglearn.learning.pair_loss import JudgedPairs
+from dcglearn.learning.curves import Model
+from dcglearn.learning.objective import Objective
+from dcglearn.learning.pairs import Pairs
 from tests.makers import random_lists
 
 
@@ -60,12 +61,10 @@ def test_the_profile_is_a_maximum_with_the_derivatives_that_it_names():
 def test_the_objective_has_the_right_gradient_and_hessian(n_pairs):
     rng = np.random.default_rng(0)
     lists = random_lists(30 + 2 * n_pairs, "unknown", rng, depth=3, n_grades=4)
-    one = np.ones(1, np.int8), np.zeros(1, np.int32), np.ones(1)
     _, right, count = answered(30, 2)
-    judged = JudgedAnswers(
-        JudgedPairs(lists[30 : 30 + n_pairs], lists[30 + n_pairs :], *one), lists[:30], right, count
-    )
-    objective = DirectObjective(Model(3, 4, with_errors=False), judged, 1.0)
+    pairs = Pairs.plain(lists[30 : 30 + n_pairs], lists[30 + n_pairs :], np.ones(1))
+    judged = JudgedAnswers(pairs, lists[:30], right, count)
+    objective = Objective(Model(3, 4, with_errors=False), judged, 1.0)
     theta = np.array([0.3, -0.2, 0.1, 0.4, 0.2, 1.0])
     local = objective(theta[None])
     for i in range(len(theta)):
@@ -75,4 +74,4 @@ def test_the_objective_has_the_right_gradient_and_hessian(n_pairs):
             objective.with_gradient(theta - step),
         )
         assert local.gradient[0, i] == pytest.approx((up - down) / 2e-5, abs=1e-5)
-        assert local.dense[0, i] == pytest.approx((slope_up - slope_down) / 2e-5, abs=1e-5)
+        assert local.hessian[0, i] == pytest.approx((slope_up - slope_down) / 2e-5, abs=1e-5)

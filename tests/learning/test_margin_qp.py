@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 
 from dcglearn import DCG
 from dcglearn.io import encode
-from dcglearn.learning import margin_qp
-from dcglearn.learning.margin_qp import (
-    Pairs,
-    bounded_minimum,
-    certificate,
-    difference_matrix,
-    newton,
-    solve,
-    solve_cvxpy,
-)
+from dcglearn.learning.margin_qp import QPPairs, bounded_minimum, certificate, newton, solve
+from dcglearn.learning.reference_qp import difference_matrix, solve_cvxpy
 from dcglearn.simulate import preference_pairs
 from tests.makers import random_log
 
@@ -26,7 +18,7 @@ ONE = np.ones(1)
 
 
 def pairs_of(log, margin=ONE, weight=ONE):
-    return Pairs(log.preferred, log.other, margin, weight)
+    return QPPairs(log.preferred, log.other, margin, weight)
 
 
 def brute_force_bounded(hessian, gradient, lower):
@@ -56,11 +48,6 @@ def test_bounded_minimum_is_the_brute_force_one(size, seed, bounded):
     )
     expected = brute_force_bounded(hessian, gradient, lower)
     np.testing.assert_allclose(bounded_minimum(hessian, gradient, lower), expected, atol=1e-7)
-
-    # what takes over where pivoting cycles
-    np.testing.assert_allclose(
-        margin_qp._by_least_squares(hessian, gradient, lower), expected, atol=1e-7
-    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +90,8 @@ def test_same_optimum_as_cvxpy(kind, monotone, C, noise):
     theirs = solve_cvxpy(pairs_of(log), 5, C, monotone=monotone)
     assert mine.gap <= 1e-8
     assert mine.converged
-    assert mine.objective == pytest.approx(theirs.objective, rel=1e-6)
+    # Clarabel stops at an absolute gap of 1e-8
+    assert mine.objective == pytest.approx(theirs.objective, rel=1e-7, abs=2e-8)
     if (
         C >= 1
     ):  # at a small C the norm hardly matters to the objective, and an interior point stays loose
@@ -135,7 +123,7 @@ def test_gap_bounds_the_distance_to_the_optimum_at_any_point(seed, monotone):
 def test_duplicate_is_weight_two_and_order_is_nothing():
     log = random_log(80, noise=0.1)
     twice = solve(
-        Pairs(np.tile(log.preferred, (2, 1)), np.tile(log.other, (2, 1)), ONE, ONE), 5, 0.7
+        QPPairs(np.tile(log.preferred, (2, 1)), np.tile(log.other, (2, 1)), ONE, ONE), 5, 0.7
     )
     double = solve(pairs_of(log, weight=np.full(1, 2.0)), 5, 0.7)
     half_C = solve(pairs_of(log), 5, 1.4)
@@ -155,7 +143,7 @@ def test_margins_scale_the_answer():
 def test_single_pair_by_hand():
     # One pair, one position, grades 1 > 0: W = (-x, x), F = 2 x^2 + C (1 - 2x)^2, so x = C / (1 +
     # 2C).
-    pairs = Pairs(np.array([[1]], np.int8), np.array([[0]], np.int8), ONE, ONE)
+    pairs = QPPairs(np.array([[1]], np.int8), np.array([[0]], np.int8), ONE, ONE)
     for C in (0.01, 1.0, 50.0):
         x = C / (1 + 2 * C)
         np.testing.assert_allclose(solve(pairs, 2, C).weights, [[-x, x]], rtol=1e-10)

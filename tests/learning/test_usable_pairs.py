@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dcglearn import DCGLearner, Preferences, UtilityLearner
-from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
+from dcglearn import Preferences
+from dcglearn.learning.usable_pairs import one_sided_raters, usable_pairs
 from dcglearn.logs.sides import ONE_SIDED_LEVEL, Sides
 from tests.makers import random_log
 
@@ -73,19 +73,6 @@ def test_the_rule_is_a_binomial_test_against_the_other_raters():
         assert sides.always_one().tolist() == [4] * rare
         decided.add(rare)
     assert decided == {True, False}
-
-
-@pytest.mark.filterwarnings("ignore:of 1 rater")
-def test_logs_in_parts_leave_out_the_same(tmp_path, parted):
-    log = judged(60, [0.5, 0.5, 1, 0.4])
-    for i, part in enumerate((log[:100], log[100:])):
-        part.to_polars().write_parquet(tmp_path / f"{i}.parquet")
-    with parted(tmp_path) as parts:
-        for learner in (UtilityLearner(), DCGLearner(loss="robust")):
-            dropped, objective = learner.fit(parts).dropped_, learner.objective_
-            assert dropped == learner.fit(log).dropped_ == {REASON: 60}
-            assert objective == pytest.approx(learner.objective_, rel=1e-6)
-        assert set(DCGLearner(loss="robust").fit(parts).rater_error_) == {"r0", "r1", "r3"}
 
 
 def test_logs_without_sides_or_pairs_are_as_they_were():

@@ -1,0 +1,537 @@
+"""The direct fit: from pairs to gains, discounts and judges, in a frozen `Fit`."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
+
+import numpy as np
+
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import Counts, Fields, Floats, InputError, pointer
+from dcglearn.learning.curves import (
+    Curves,
+    Model,
+    empty_gain,
+    known_curves,
+    log_curves,
+    log_metrics,
+)
+from dcglearn.learning.fit_utility import QPFit
+from dcglearn.learning.judgement_kernel import chances
+from dcglearn.learning.objective import Objective, PairSource
+from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.pairs import Facts, Pairs, pairs_of
+from dcglearn.learning.raters import with_raters
+from dcglearn.learning.search import Ends, descend, search
+from dcglearn.learning.wrong_verdicts import contrary_raters, wrong_share
+from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.thinning import SAMPLE
+from dcglearn.logs.visibility import ONLY_STEPS, Visibility
+from dcglearn.metrics.dcg import DCG, grade_labels
+from dcglearn.metrics.textbook import textbook_formula
+
+_LOG = logging.getLogger(__name__)
+
+SOFTER = (0.0, 1.5, 3.0)
+"""Each metric is tried with judges less sharp by these log units, who err less."""
+
+SEARCHES = 3
+"""Searches from all starts where raters have errors of their own, each after theirs are found."""
+
+ROUNDS = 50
+"""Most rounds between raters and curves."""
+
+MIDDLE = 0.5
+"""The power at which judges are as sharp as expected, where it is free."""
+
+
+FREE, PRIOR, LLM, NEAR_LLM = "free curves", "prior", "LLM judge", "near the LLM judge"
+"""Names of members that are no textbook."""
+
+OF_LENGTH = " / n"
+"""What the name of a textbook ends in whose values are divided by a power of the length."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """What the learned DCG is the weighted mean of: free curves or a fixed metric.
+
+    `name` is one of those above, or a textbook's, and `weight` the probability that it is the
+    metric which people follow. `dcg` has gains that rise by 1 and discounts from 1.
+    """
+
+    name: str
+    weight: float
+    dcg: DCG
+
+    @property
+    def meaning(self) -> str:
+        """What the member is, in words."""
+        meanings = {
+            FREE: "learned from the judgements",
+            PRIOR: "the metric given as prior",
+            LLM: "the LLM judge's DCG",
+            NEAR_LLM: "learned from the judgements, with the LLM judge's DCG as prior",
+        }
+        name = self.name.removesuffix(OF_LENGTH)
+        divided = ", divided by the number of results" if name != self.name else ""
+        return meanings.get(name) or f"textbook {name}: {textbook_formula(name)}{divided}"
+
+    def to_dict(self) -> Fields:
+        """Return name and weight, for JSON."""
+        return {"name": self.name, "weight": self.weight}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    """What the direct fit returns: the attributes of a fitted `DCGLearner`.
+
+    `function` is the objective, on the log's pairs row by row, `theta`, shape (p,), its parameters
+    at the fit, and `objective` its value there. The DCG is that of these parameters, or the mean of
+    the `members`, of which it is the first. `curves` are the metric and judges, `raters` names
+    these, if several. `weighed_on` is the weight of the judgements; `wrong_share` that of
+    `wrong_verdicts`, `contrary` are raters who contradict the others. `cautions` are warnings of
+    the log, `unconverged` warns of a descent that stopped too early, or is empty. `log_evidence` is
+    that of free curves and fixed metrics together, and `lead` by how much another form of metric
+    had more than the plain one, None where only one was fitted (`weighing.learned`).
+    """
+
+    results: ClassVar = (
+        *("metric", "dcg", "scale"),
+        *("error_rate", "wrong_share", "rater_error", "tie_threshold"),
+        *("position_bias", "rater_bias"),
+        *("members", "objective", "n_effective", "n_iter", "visible", "dropped", "curves"),
+    )
+
+    options: DCGOptions
+    dcg: DCG
+    curves: Curves
+    function: Objective
+    theta: Floats
+    objective: float
+    n_effective: float
+    n_iter: int
+    weighed_on: float
+    facts: Facts
+    members: tuple[Member, ...] = ()
+    # what is said of it
+    wrong_share: float = 0.0
+    contrary: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    unconverged: str = ""
+    log_evidence: float = 0.0
+    lead: float | None = None
+
+    @property
+    def pairs(self) -> Any:
+        """The pairs that were fitted, a row for each judgement of the log that is used."""
+        return self.function.pairs
+
+    @property
+    def model(self) -> Model:
+        """The model whose parameters `theta` are."""
+        return self.function.model
+
+    @cached_property
+    def hessian(self) -> Floats:
+        """Second derivatives of the objective at the fit, raters' deviations held, (p, p)."""
+        return self.function(self.theta[None]).hessian[0]
+
+    @property
+    def free(self) -> DCG:
+        """The DCG of the free curves, whose parameters are `theta`."""
+        return self.curves_at(self.theta)
+
+    def curves_at(self, theta: Floats) -> DCG:
+        """Return the DCG of the free curves at parameters, shape (p,)."""
+        curves = self.model.curves(theta)
+        return DCG(*curves.scaled, self.facts.grade_names, power=curves.power)
+
+    @property
+    def form(self) -> DCGOptions:
+        """The options, with the power of lengths and the worth of grades that were chosen."""
+        power = "free" if self.model.power is None else self.model.power
+        zero = "none" if self.model.zero == self.model.n_grades else self.model.zero
+        return replace(self.options, power=power, zero=zero)
+
+    @property
+    def llm(self) -> DCG | None:
+        """The DCG of an LLM judge among the members; None without one."""
+        return next((member.dcg for member in self.members if member.name == LLM), None)
+
+    @property
+    def metric(self) -> DCG:
+        """The DCG."""
+        return self.dcg
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """The names of the judges, if several."""
+        return self.facts.raters
+
+    @property
+    def ties(self) -> bool:
+        """Whether the log holds ties."""
+        return self.facts.ties
+
+    @property
+    def visible(self) -> Visibility:
+        """What the log can and cannot tell."""
+        return self.facts.visible
+
+    @property
+    def dropped(self) -> Counts:
+        """Number of pairs left out, by reason."""
+        return self.facts.dropped
+
+    @property
+    def scale(self) -> float:
+        """Size of a difference of 1 in `dcg`, in units of the judges' noise."""
+        unit = np.ptp(self.curves.gains) / np.ptp(self.dcg.gains)
+        return self.curves.sharpness * float(self.curves.discounts[0] * unit)
+
+    @property
+    def error_rate(self) -> float:
+        """Mean error rate of the judges."""
+        return float(self.curves.errors.mean())
+
+    @property
+    def rater_error(self) -> dict[str, float]:
+        """Error rates by rater, where the log names more than one."""
+        return dict(zip(self.raters, self.curves.errors.tolist(), strict=False))
+
+    @property
+    def position_bias(self) -> float:
+        """Mean position bias of the judges; 0 where sides are not known."""
+        return float(self.curves.biases.mean()) if len(self.curves.biases) else 0.0
+
+    @property
+    def rater_bias(self) -> dict[str, float]:
+        """Position biases by rater, where the log names several and tells the order shown."""
+        return dict(zip(self.raters, self.curves.biases.tolist(), strict=False))
+
+    @property
+    def tie_threshold(self) -> float:
+        """Utility difference up to which ties are likely, in units of the noise; 0 without ties."""
+        return float(self.curves.thresholds[1]) if self.ties else 0.0
+
+    def sureness(self, log: PreferencePairs) -> Floats:
+        """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
+        return self.scale * log.gaps(self.metric)
+
+    def probabilities(self, log: PreferencePairs) -> Floats:
+        """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
+        return chances(self.sureness(log), self.tie_threshold, self.error_rate)
+
+    def on(self, pairs: PairSource, share: float) -> Self:
+        """Return the fit to other pairs of the same raters, from this one and from all starts."""
+        function = replace(self.function, pairs=pairs, share=share)
+        first, *others = known_starts(function.model)
+        function, end = _fitted(function, [np.vstack([self.theta, first]), *others])
+        theta, value = end.theta[end.best], end.value
+        return replace(self, function=function, theta=theta, objective=value)
+
+
+AnyFit: TypeAlias = QPFit | Fit
+"""The fit of a learner."""
+
+
+class DirectLearner(Protocol):
+    """A learner of gains and discounts: options, a fit, or an estimator."""
+
+    @property
+    def options(self) -> DCGOptions:
+        """Its parameters."""
+
+
+def fit_of(learner: Any) -> Fit | None:
+    """Return the direct fit that a learner is or holds; None where it is not fitted."""
+    fit = getattr(learner, "fit_", learner)
+    return fit if isinstance(fit, Fit) else None
+
+
+def cautions_of(log: Any, fit: AnyFit) -> list[str]:
+    """Return the remarks of a log's reader, and the fit's cautions, for reports."""
+    recognised = getattr(log, "recognised", None)
+    return [*getattr(recognised, "notes", ()), *fit.cautions]
+
+
+def warn_of(fit: AnyFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3) -> None:
+    """Warn as a fit says, at the line of the caller's caller; `unconverged` is a class."""
+    for caution in fit.cautions:
+        warnings.warn(caution, UserWarning, stacklevel=stacklevel)
+    if fit.unconverged:
+        warnings.warn(fit.unconverged, unconverged, stacklevel=stacklevel)
+
+
+def fit_log(log: PreferencePairs, options: DCGOptions, start: Fit | DCG | None = None) -> Fit:
+    """Return the fit of gains, discounts and judges to a log; see `fit_dcg`."""
+    log = log.rescaled(options.n_grades, options.depth)
+    options.check(log.n_grades, graded=log.graded)
+    pairs = pairs_of(log, by_rater=options.loss == "robust")
+    return fit_dcg(pairs, options, start)
+
+
+def fit_dcg(
+    pairs: PairSource,
+    options: DCGOptions,
+    start: Fit | DCG | None = None,
+    *,
+    source: Any = None,
+    independent: bool = False,
+) -> Fit:
+    """Return the fit of gains, discounts and judges to pairs.
+
+    It descends from many starts, or from the `start` alone: another fit, or a DCG; by default that
+    of the options. `source` has the `sums` that are fitted instead of the pairs'. Judgements that
+    are `independent` all count, however few their lists. Raise InputError if a parameter does not
+    suit the log.
+    """
+    facts: Facts = pairs.facts
+    shape = facts.n_grades, facts.depth
+    options = options.plain
+    prior, given = options.metric("prior", *shape), options.metric("start", *shape)
+    start = given if start is None else start
+
+    # repeated lists make judgements depend on each other
+    total = pairs.total_weight
+    if total < 0.01:
+        raise InputError(
+            f"the weights of the log sum to {total:g}, far less than one judgement: multiply all "
+            "of them by a common factor, so that they count judgements"
+        )
+    n_effective = total if independent else min(total, float(facts.n_lists))
+
+    # the lowest end, from nearby or from all starts; equal judgements are summed once
+    with one_blas_thread():
+        model = _model(pairs, options, prior)
+        searched = pairs.distinct() if isinstance(pairs, Pairs) else pairs
+        function = Objective(model, source or searched, n_effective / total)
+        if start is None:
+            function, end = _fitted(function, known_starts(model, prior))
+        else:
+            function, end = _fitted(*_warm_start(function, facts, start), searches=0)
+        theta = end.theta[end.best]
+        level = logging.INFO if start is None else logging.DEBUG  # folds have many warm fits
+        message = "%s loss: objective %.6g, the log counts as %.0f judgements"
+        _LOG.log(level, message, options.loss, end.value, n_effective)
+
+        # how often verdicts are wrong, and whose
+        sample = pairs.thinned(SAMPLE)
+        points = function.model.points(theta[None])
+        wrong, contrary = wrong_share(sample, points), _contrary(facts, sample, points)
+
+    # the DCG, with the best gain and the first discount 1
+    curves = function.model.curves(theta)
+    n_free = model.n_grades - 2 + model.depth
+    return Fit(
+        options=options,
+        dcg=DCG(*curves.scaled, facts.grade_names, _notes(facts, options.zero), power=curves.power),
+        curves=curves,
+        function=replace(function, pairs=pairs),
+        theta=theta,
+        objective=end.value,
+        # what the log told
+        n_effective=n_effective,
+        n_iter=end.n_iter,
+        weighed_on=total,
+        facts=facts,
+        wrong_share=wrong,
+        # what is said of it
+        contrary=contrary,
+        cautions=_cautions(n_effective, n_free),
+        unconverged=_unconverged(end),
+    )
+
+
+def _fitted(
+    function: Objective, starts: Sequence[Floats], *, searches: int = SEARCHES
+) -> tuple[Objective, Ends]:
+    """Return the objective with the raters that fit best, and the lowest end.
+
+    Curves and raters are fitted in turn, until the objective does not fall any more: first with
+    searches from all starts, then from where the last round ended.
+    """
+    # the curves, with raters who are alike
+    bounds = function.model.bounds
+    if searches:
+        end = search(function, starts)
+    else:
+        end = descend(function, np.concatenate(starts), bounds)
+    if len(function.model.own_logits) == 1:
+        return function, end
+
+    # raters and curves in turn
+    for i in range(ROUNDS):
+        before = end.value
+        function, theta = with_raters(function, end.theta[end.best])
+        if i < searches - 1:
+            first, *others = starts
+            end = search(function, [np.vstack([theta, first]), *others])
+        else:
+            end = descend(function, theta[None], bounds)
+            if before - end.value < 1e-9 * (1 + abs(before)):
+                break
+    return function, end
+
+
+def known_starts(model: Model, prior: DCG | None = None) -> list[Floats]:
+    """Return all starts by softness, (S, p): curves, textbooks and the prior."""
+    known = known_curves(model.n_grades, model.depth, model.falling)
+    empty = np.zeros(len(known))
+    if prior is not None:
+        own = log_metrics([(prior.gains, prior.discounts)], falling=model.falling)
+        known = np.vstack([known, own])
+        empty = np.append(empty, empty_gain(prior.gains))
+    return [model.starts(known, softer, empty) for softer in SOFTER]
+
+
+def _warm_start(
+    function: Objective, facts: Facts, start: Fit | DCG
+) -> tuple[Objective, list[Floats]]:
+    """Return the objective and the starts, (S, p), from a fit, with its judges, or from a DCG."""
+    model = function.model
+    if isinstance(start, DCG):
+        metric = log_metrics([(start.gains, start.discounts)], falling=model.falling)
+        empty = empty_gain(start.gains)
+        return function, [model.starts(metric, softer, empty) for softer in SOFTER]
+
+    # a fit of another kind of log has other parameters
+    if start.function.model.places != model.places:
+        return _warm_start(function, facts, start.dcg)
+    if facts.raters:
+        before = start.function.model
+        of_rater = {name: i for i, name in enumerate(start.raters)}
+
+        # a rater who is new, or a start without any, is like the common judge
+        at = [of_rater.get(name, -1) for name in facts.raters]
+        logits, biases = (
+            np.append(x if of_rater else [], 0.0)[at]
+            for x in (before.own_logits, before.own_biases)
+        )
+        model = replace(model, own_logits=logits, own_biases=biases)
+    return replace(function, model=model), [start.theta[None]]
+
+
+def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
+    """Return the model of a log."""
+    facts: Facts = pairs.facts
+    falling = options.discounts == "falling"
+    target = None
+    empty = 0.0
+    if prior is not None:
+        target = log_curves(prior.gains, prior.discounts, falling=falling)
+        empty = empty_gain(prior.gains)
+
+    # an empty place alone can be worth nothing where lists differ in length
+    zero = options.zero if isinstance(options.zero, int) else 0
+    if options.zero == "none" and facts.n_empty[1]:
+        zero = facts.n_grades
+    power = None if isinstance(options.power, str) else float(options.power)
+
+    robust = options.loss == "robust"
+    judges = np.zeros(len(facts.raters) or 1)
+    return Model(
+        facts.depth,
+        facts.n_grades,
+        robust,
+        facts.n_levels,
+        facts.ties,
+        facts.sided,
+        judges,
+        judges,
+        # the prior
+        ridge=float(options.ridge),
+        centre=log_sharpness(pairs.thinned(4096), prior, MIDDLE if power is None else power),
+        target=target,
+        empty=empty,
+        # what is fixed
+        zero=zero,
+        falling=falling,
+        power=power,
+    )
+
+
+def log_sharpness(sample: Pairs, prior: DCG | None, power: float) -> float:
+    """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
+    assert sample.facts is not None
+    shape = sample.facts.n_grades, sample.facts.depth
+    reference = replace(DCG.standard(*shape) if prior is None else prior, power=power)
+    size = float(reference.discounts.sum() * np.ptp(reference.gains))
+    squares = sample.gaps(reference) ** 2
+    typical = np.sqrt(np.average(squares, weights=sample.weights)) / size
+    return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
+
+
+def _notes(facts: Facts, zero: int | str) -> tuple[str, ...]:
+    """Return notes on what pairs of such lists cannot show, and on what is worth nothing."""
+    notes = []
+    if facts.visible.unseen_grades:
+        names = ", ".join(map(str, facts.visible.unseen_grades))
+        notes.append(
+            f"grade {names} never occurs in the log; its gain continues the curve of the others"
+        )
+    if facts.visible.free_columns:
+        notes.append(
+            f"both lists of every pair hold the same grades in another order, so {ONLY_STEPS}; "
+            "their common height is the smoothest curve's"
+        )
+    return (*notes, *_note_on_zero(facts, zero))
+
+
+def _note_on_zero(facts: Facts, zero: int | str) -> tuple[str, ...]:
+    """Return a note on what is worth nothing, where it is another grade than the worst."""
+    if zero == 0 or (zero == "none" and facts.n_empty[1]):
+        return ()
+    names = grade_labels(facts.n_grades, facts.grade_names)
+    if isinstance(zero, int):
+        why = "as an empty place is"
+        if not facts.n_empty[0]:
+            why = "by convention: the lists are full, so any grade could be"
+        return (f"{names[zero]} is worth nothing, {why}",)
+
+    # an empty place, whose value does not show
+    why = "no pair has a result in one list only" if facts.n_empty[0] else "the lists are full"
+    return (
+        f"{why}, so the log cannot tell what no result is worth: by convention as much as "
+        f"{names[0]}",
+    )
+
+
+def _contrary(facts: Facts, sample: Pairs, points: Any) -> tuple[str, ...]:
+    """Return the raters who contradict the others beyond chance."""
+    # an error rate above 1/2 is a rater who mistakes the sides, or chance
+    errors = points.errors[0]
+    if not facts.raters or not (errors > 0.5).any():
+        return ()
+    beyond = contrary_raters(sample.merged(), points) & (errors > 0.5)
+    return tuple(
+        name for name, is_contrary in zip(facts.raters, beyond, strict=True) if is_contrary
+    )
+
+
+def _cautions(n_effective: float, n_free: int) -> tuple[str, ...]:
+    """Return the caution of too few judgements."""
+    if n_effective >= n_free:
+        return ()
+    return (
+        f"the log tells as much as {number_of(n_effective, 'independent judgements', 'g')}, "
+        f"fewer than the {n_free} gains and discounts to learn: what it does not show is set "
+        f"by the prior, smooth curves {pointer('too-few')}",
+    )
+
+
+def _unconverged(end: Ends) -> str:
+    """Return the warning of a descent that did not end where the objective is stationary."""
+    if end.converged[end.best]:
+        return ""
+    return (
+        f"stopped after {end.n_iter} iterations, not yet stationary: the curves may not be the "
+        f"best {pointer('convergence-warning')}"
+    )

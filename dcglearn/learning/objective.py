@@ -1,0 +1,124 @@
+"""What the direct fit minimises: ``share * loss + prior`` of parameters, with derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from dcglearn.foundation.validation import Floats, Indices
+from dcglearn.kernels.library import function
+from dcglearn.learning.curves import Model
+from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE, LossSums, Pairs, Points, RaterSums
+
+add_in_parameters = function(
+    "add_in_parameters l[10] .n .p .m .gains #share f[n,p] f[n,gains] f[n,depth] f[n,m] f[n*m*m]? "
+    "f[n,p] f[n,p,p] f[work_of_parameters(depth,p,m)]~"
+)
+"""Adds derivatives of a loss in the parameters.
+
+Taken are the layout of a `Model`, a factor, parameters, gains and discounts; derivatives of the
+loss, first, shape (B, m), and second, (B, m, m) or None, as in `LossSums`; and what these times the
+factor are added to, gradients, (B, p), and Hessians, (B, p, p).
+"""
+
+
+class PairSource(Protocol):
+    """Judgements in memory or on a cluster, as a fit sees them."""
+
+    def __len__(self) -> int:
+        """Return their number."""
+
+    @property
+    def facts(self) -> Any:
+        """The `Facts` of their log."""
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+
+    def sums(self, points: Points, order: int) -> LossSums:
+        """Return the losses at the points and, up to the order, slopes and curvature."""
+
+    def sums_of_raters(self, points: Points) -> RaterSums:
+        """Return the sums over each rater's judgements at one point."""
+
+    def thinned(self, n: int) -> Pairs:
+        """Return about `n` judgements that stand for all, in memory."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """A function near B points: values (B,), gradients (B, p) and Hessians (B, p, p)."""
+
+    value: Floats
+    gradient: Floats
+    hessian: Floats
+
+    def at(self, index: Indices | list[int]) -> Local:
+        """Return the function near some of the points."""
+        return Local(self.value[index], self.gradient[index], self.hessian[index])
+
+    def take(self, index: Indices, others: Local) -> None:
+        """Put the function near as many others in the place of some of the points."""
+        self.value[index] = others.value
+        self.gradient[index] = others.gradient
+        self.hessian[index] = others.hessian
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The objective of a model on judgements.
+
+    `share` is the factor of the loss: the number of independent judgements that a unit of weight
+    counts for.
+    """
+
+    model: Model
+    pairs: PairSource
+    share: float
+
+    def __call__(self, thetas: Floats) -> Local:
+        """Return the objective near parameters, shape (B, p)."""
+        return self.at(thetas, CURVATURE)
+
+    def values(self, thetas: Floats) -> Floats:
+        """Return the objective at parameters, shape (B, p)."""
+        at_once = 32  # more need more memory than is near the processor
+        groups = [thetas[i : i + at_once] for i in range(0, len(thetas), at_once)]
+        values: Floats = np.concatenate([self.at(group, VALUE).value for group in groups])
+        return values
+
+    def with_gradient(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the objective at parameters, shape (p,), and its gradient."""
+        local = self.at(theta[None], SLOPES)
+        return float(local.value[0]), local.gradient[0]
+
+    def lowest(self, thetas: Floats, n: int) -> Floats:
+        """Return the n parameters with the lowest values, lowest first."""
+        return thetas[np.argsort(self.values(thetas), kind="stable")[:n]]
+
+    def thinned(self, n: int) -> Objective:
+        """Return the objective on about `n` judgements, which weigh as much as all together."""
+        if len(self.pairs) < 2 * n:
+            return self
+        few = self.pairs.thinned(n)
+        share = self.share * self.pairs.total_weight / few.total_weight
+        return replace(self, pairs=few, share=share)
+
+    def at(self, thetas: Floats, order: int) -> Local:
+        """Return the objective as far as the order of the sums goes."""
+        thetas = np.ascontiguousarray(thetas)
+        model = self.model
+        points = model.points(thetas)
+        sums = self.pairs.sums(points, order)
+
+        value, gradient, hessian = model.prior.at(thetas)
+        value += self.share * sums.loss + model.cost_of_judges
+        if order > VALUE:
+            joint = sums.joint if order == CURVATURE else None
+            curves = points.gains, points.discounts
+            to = gradient, hessian
+            add_in_parameters(model.layout, self.share, thetas, *curves, sums.slopes, joint, *to)
+        return Local(value, gradient, hessian)

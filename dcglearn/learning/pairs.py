@@ -1,0 +1,437 @@
+"""`Pairs`: what learning takes of a log, and the loss of utilities on them, with its derivatives.
+
+With ``z = <W, d>`` the utility of a pair's first list minus its second list's, a verdict costs
+minus the log of its probability. A preference of strength j = 1..M has probability ``P(j) = sigma(z
+- t_j) - sigma(z - t_(j+1))``, a tie ``sigma(z + t_1) - sigma(z - t_1)``, with thresholds t (Rao and
+Kupper 1967; without ties and strengths this is Bradley and Terry's ``sigma(z)``); with probability
+e, the judge's error rate, the other list is named; a judge's position bias b is added to z where
+the preferred list was shown first, and taken from it where the other was. The loss of a log is the
+sum of the losses of its parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, reduce
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcglearn.foundation.added import AddedByField, Tally
+from dcglearn.foundation.threads import over_chunks
+from dcglearn.foundation.validation import (
+    EMPTY,
+    MAX_GRADES,
+    UNKNOWN,
+    Counts,
+    Fields,
+    Floats,
+    Grades,
+    Indices,
+)
+from dcglearn.kernels.library import Argument, Bound, floats, function, int8s, int32s
+from dcglearn.learning.judgement_kernel import verdicts
+from dcglearn.learning.list_kernel import list_values
+from dcglearn.learning.usable_pairs import learnable
+from dcglearn.logs.columns import ties_of
+from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.thinning import Weighted
+from dcglearn.logs.unique_rows import hashed
+from dcglearn.logs.visibility import Visibility
+from dcglearn.metrics.dcg import DCG
+
+VALUE, SLOPES, CURVATURE = 0, 1, 2
+"""What is computed: the loss alone, its slopes too, or its second derivatives too."""
+
+MOST_LEVELS = 7
+"""Most levels of strength: each costs a parameter."""
+
+SMALL = 1 << 15
+"""Of fewer judgements than this, equal ones are merged; samples of more are alike anyway."""
+
+judgement_sums = function(
+    "add_judgements * start stop .n grades .thresholds .judges order (depth) "
+    "f[n*grades]? f[n*depth]? f[n*depth*grades]? f[n]? f[n,thresholds] f[n,judges] f[n*judges]? "
+    # the loss, its slopes, and its second derivatives
+    "f[n;n,depth,(order>0)*grades;n,(order>0)*(grades+depth+thresholds+3);"
+    "n,(order>1)*(grades+depth+thresholds+3),(order>1)*(grades+depth+thresholds+3);"
+    # the kernel's own work
+    "work_of_judgements(depth,grades,thresholds,judges)]!"
+)
+"""The loss of judgements at B points and its derivatives: fields of `LossSums`, and working memory.
+
+Taken are the address of a bound log, the first judgement and the end; the number of grades, the
+order, and the number of positions; gains, shape (B, L), and discounts, (B, K), or else None twice
+and weights, (B, K, L), which have no curvature; powers, (B,), or None for 0; thresholds, (B, M +
+2); error rates and position biases, (B, R) each, or None for the latter.
+"""
+
+
+@dataclass(frozen=True)
+class Points:
+    """B models of judges and their metric, at which losses are summed in one pass.
+
+    With gains, shape (B, L), and discounts, (B, K), ``discounts * gains`` is the utility in units
+    of the judges' noise; that of a list with n results counts ``n^-p`` times, where `powers`, (B,),
+    holds p, or is None for 0. Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the
+    strengths; ``t[0]`` is not used, ``t[M + 1]`` infinite. `errors`, (B, R), are the judges' error
+    rates; `biases`, (B, R), their position biases, in units of their noise, or None where sides are
+    not known.
+    """
+
+    gains: Floats
+    discounts: Floats
+    thresholds: Floats
+    errors: Floats
+    biases: Floats | None = None
+    powers: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.gains)
+
+    @property
+    def tables(self) -> tuple[Floats, Floats]:
+        """Values of grades and positions, as kernels over lists take them: see `list_kernel`."""
+        padded = np.zeros((len(self), self.gains.shape[1] + 1))
+        padded[:, 1:] = self.gains  # behind a zero for -1, a place without a result
+        return padded, self.discounts
+
+    def values(self, lists: Grades) -> Floats:
+        """Return the values of m lists, (B, m)."""
+        values: Floats = list_values(lists, *self.tables)
+        if self.powers is None:
+            return values
+        return values * np.maximum((lists >= 0).sum(axis=1), 1.0) ** -self.powers[:, None]
+
+
+@dataclass(frozen=True)
+class LossSums(AddedByField):
+    """Losses at B points, with their derivatives; parts add with ``+``.
+
+    `loss`, shape (B,), is the weighted sum over the pairs, `moment`, (B, K, L), its slope in W, and
+    `slopes`, (B, m), and `joint`, (B, m, m), its first and second derivatives in the L gains, the K
+    discounts, the power, the M + 2 thresholds, and the logit of error and the position bias that
+    the judges have in common, in this order.
+    """
+
+    loss: Floats
+    moment: Floats
+    slopes: Floats
+    joint: Floats
+
+
+@dataclass(frozen=True)
+class RaterSums(AddedByField):
+    """Losses of each of R raters at one point, with their derivatives; parts add with ``+``.
+
+    `loss` is that of all, `slopes`, shape (R, 2), and `curvature`, (R, 2, 2), are those of each
+    rater in the logit of error and the position bias.
+    """
+
+    loss: float
+    slopes: Floats
+    curvature: Floats
+
+    @classmethod
+    def of(cls, pairs: Pairs, points: Points) -> Self:
+        """Return the sums over pairs at one point."""
+        n, n_raters = len(pairs), points.errors.shape[1]
+        rater, way = np.broadcast_to(pairs.rater, n), np.broadcast_to(pairs.way, n)
+        error, weight = points.errors[0][rater], np.broadcast_to(pairs.weight, n)
+        z = pairs.differences(points)[0]
+        if points.biases is not None:
+            z = z + way * points.biases[0][rater]
+
+        # a tie lies within the first threshold
+        level, thresholds = np.broadcast_to(pairs.level, n), points.thresholds[0]
+        low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
+        logs, first, second = verdicts(z, low, high, level == 0, error)
+
+        def of_raters(values: Floats) -> Floats:
+            return np.bincount(rater, weight * values, n_raters).astype(np.float64)
+
+        # an error rate is the sigmoid of its logit
+        move = error * (1 - error)
+        of_logit, of_bias = move * first[:, 3], way * first[:, 0]
+        bent = of_logit**2 + of_logit * (1 - 2 * error), way * move * second[:, 3]
+        logit_twice, both, bias_twice = map(of_raters, (*bent, way**2 * second[:, 0]))
+        curvature = np.stack([logit_twice, both, both, bias_twice], axis=1).reshape(-1, 2, 2)
+        slopes = np.stack([of_raters(of_logit), of_raters(of_bias)], axis=1)
+        return cls(-float(weight @ logs), slopes, curvature)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What a fit must know of a log beside its pairs.
+
+    `raters` names its judges, sorted, if there are several. `steps`, shape (M - 1,), are the
+    strengths at which the levels of preference from 2 on begin; `ties` and `sided` tell whether it
+    holds ties and which list was shown first. `n_lists` is its number of distinct lists; `n_empty`
+    that of pairs with an empty place, and with one in one list only. `dropped` counts the pairs
+    that are left out, by reason. `log` are the pairs that are used, row by row those of the
+    `Pairs`; None where these are on other machines.
+    """
+
+    n_grades: int
+    depth: int
+    visible: Visibility
+    n_lists: int
+    grade_names: tuple[str, ...] | None = None
+    raters: tuple[str, ...] = ()
+    # verdicts
+    steps: Floats = field(default_factory=lambda: np.zeros(0))
+    ties: bool = False
+    sided: bool = False
+    n_empty: tuple[int, int] = (0, 0)
+    dropped: Counts = field(default_factory=dict)
+    log: PreferencePairs | None = None
+
+    @property
+    def n_levels(self) -> int:
+        """M, the number of levels of strength."""
+        return len(self.steps) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Weighted):
+    """Pairs of lists with their verdicts, and the facts of their log; checked elsewhere.
+
+    The preferred and the other lists, int8 of shape (n, K), are C-contiguous, -1 = no result. The
+    strength of each preference is 1..M, 0 for a tie; this, the index of the judge, the weight, and
+    the `way`, 1 where the first of the lists was shown first, -1 where the second was, and 0 where
+    this is not known, have the shape (n,), or (1,).
+    """
+
+    first: Grades
+    second: Grades
+    level: Grades
+    rater: NDArray[np.int32]
+    weight: Floats
+    way: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, np.int8))
+    facts: Facts | None = None
+
+    @classmethod
+    def plain(cls, first: Grades, second: Grades, weight: Floats) -> Pairs:
+        """Return preferences of one judge, without strengths."""
+        return Pairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def distinct(self) -> Pairs:
+        """Return the distinct judgements of few, so that a fit is the same however they repeat."""
+        if len(self) > SMALL:
+            return self
+        merged = self.merged(in_order=True)
+        return self if len(merged) == len(self) else merged
+
+    def sums(self, points: Points, order: int) -> LossSums:
+        """Return losses at the points, with slopes from SLOPES on, and curvature for CURVATURE.
+
+        Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
+        other points.
+        """
+        return _sums(self, _arguments(points, order))
+
+    def sums_of_raters(self, points: Points) -> RaterSums:
+        """Return the sums over each rater's judgements at one point."""
+
+        def part(start: int, stop: int) -> RaterSums:
+            return RaterSums.of(self.at(np.arange(start, stop)), points)
+
+        n = len(self)
+        return reduce(RaterSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+
+    def losses(self, points: Points) -> Floats:
+        """Return the loss of each judgement at the points, shape (n, B)."""
+        log, arguments = self.bound.address, _arguments(points, VALUE)
+        rows = [judgement_sums(log, i, i + 1, *arguments)[0] for i in range(len(self))]
+        return np.array(rows).reshape(len(self), len(points))
+
+    def differences(self, points: Points) -> Floats:
+        """Return z of each pair at the points, without position bias, shape (B, n)."""
+        return points.values(self.first) - points.values(self.second)
+
+    def gaps(self, dcg: DCG) -> Floats:
+        """Return the difference of each pair by a DCG, shape (n,)."""
+        none, powers = np.zeros((1, 1)), np.array([dcg.power])
+        at = Points(dcg.gains[None], dcg.discounts[None], none, none, powers=powers)
+        return self.differences(at)[0]
+
+    @cached_property
+    def bound(self) -> Bound:
+        """The columns as the kernel takes them."""
+        # the lists
+        first, second = map(np.ascontiguousarray, (self.first, self.second))
+        n, depth = first.shape
+        arrays: list[tuple[Argument, NDArray[Any], int]]
+        arrays = [(int8s, first, n * depth), (int8s, second, n * depth)]
+
+        # columns with one entry for each judgement, or one for all
+        columns: list[tuple[Argument, NDArray[Any]]]
+        columns = [(int8s, self.level), (int32s, self.rater), (floats, self.weight)]
+        columns += [(int8s, self.way)]
+        varies = tuple(int(len(column) > 1) for _, column in columns)
+        for (check, column), each in zip(columns, varies, strict=True):
+            arrays.append((check, column, n if each else min(n, 1)))
+        return Bound((depth,), arrays, varies)
+
+    def __getstate__(self) -> Fields:
+        """Return the columns alone: addresses mean nothing to another process."""
+        return {column.name: getattr(self, column.name) for column in fields(self)}
+
+
+def pair_loss(pairs: Pairs, weights: Floats, thresholds: Floats, errors: Floats) -> LossSums:
+    """Return loss and slopes of one utility `weights`, (K, L), in units of the judges' noise.
+
+    `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`. The
+    sums have no axis of points; there is no curvature, and no slope in gains and discounts.
+    """
+    of_one = np.ascontiguousarray(weights[None])
+    at = None, None, of_one, None, thresholds[None], errors[None], None
+    sums = _sums(pairs, (weights.shape[1], SLOPES, len(weights), *at))
+    return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
+
+
+def _arguments(points: Points, order: int) -> tuple[Any, ...]:
+    """Return what `judgement_sums` takes behind the rows."""
+    columns = points.gains, points.discounts, points.thresholds, points.errors
+    gains, discounts, thresholds, errors = map(np.ascontiguousarray, columns)
+    judges = thresholds, errors, points.biases
+    metric = gains, discounts, None, points.powers
+    return gains.shape[1], order, discounts.shape[1], *metric, *judges
+
+
+def _sums(pairs: Pairs, arguments: tuple[Any, ...]) -> LossSums:
+    """Return the sums for arguments of `judgement_sums` behind the rows."""
+
+    def part(start: int, stop: int) -> LossSums:
+        *sums, _ = judgement_sums(pairs.bound.address, start, stop, *arguments)
+        return LossSums(*sums)
+
+    n = len(pairs)
+    return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+
+
+# from a log
+
+
+def pairs_of(log: PreferencePairs, *, by_rater: bool = True) -> Pairs:
+    """Return the pairs of a log that learners use; too many distinct strengths are binned.
+
+    Judges are told apart `by_rater`. Raise InputError if nothing can be learned.
+    """
+    visible = log.visible()
+    log, dropped = learnable(log)
+    sums = VerdictSums.of(log)
+    facts = facts_of(sums, log, visible, dropped, by_rater=by_rater)
+    return coded(log, replace(facts, log=log))
+
+
+@dataclass(frozen=True)
+class VerdictSums(AddedByField):
+    """What pairs tell of their log; parts add with ``+``.
+
+    `lists` tallies hashes of the lists, `raters` their names, `strengths` strengths of preference;
+    `n_ties` counts ties, `n_empty`, shape (2,), pairs with an empty place, and with one in one list
+    only.
+    """
+
+    lists: Tally
+    raters: Tally
+    strengths: Tally
+    n_ties: int
+    n_empty: Indices
+
+    @classmethod
+    def of(cls, log: PreferencePairs) -> Self:
+        """Return the sums over the pairs of a log."""
+        strength = _strength(log)
+        one, other = (lists == EMPTY for lists in (log.preferred, log.other))
+        places = one | other, one ^ other
+        return cls(
+            Tally.of(hashed(np.concatenate([log.preferred, log.other]))),
+            Tally.of(np.zeros(0, np.str_) if log.rater is None else log.rater),
+            Tally.of(np.zeros(0)) if strength is None else Tally.of(strength, log.weights),
+            len(log.ties),
+            np.array([at.any(axis=1).sum() for at in places]),
+        )
+
+
+def facts_of(
+    sums: VerdictSums,
+    part: PreferencePairs,
+    visible: Visibility,
+    dropped: Counts,
+    *,
+    by_rater: bool = True,
+) -> Facts:
+    """Return the facts of a log, of which `part` is all or a part; see `pairs_of`."""
+    raters = tuple(map(str, sums.raters.values)) if by_rater else ()
+    return Facts(
+        part.n_grades,
+        part.depth,
+        visible,
+        len(sums.lists.values),
+        part.grade_names,
+        raters=raters if len(raters) > 1 else (),
+        # verdicts
+        steps=_steps(sums.strengths),
+        ties=sums.n_ties > 0,
+        sided=part.swapped is not None,
+        n_empty=tuple(sums.n_empty.tolist()),
+        dropped=dropped,
+    )
+
+
+def coded(log: PreferencePairs, facts: Facts) -> Pairs:
+    """Return the pairs of a log, or of a part of it, as a fit takes them."""
+    # levels of strength, 0 for ties
+    level = np.ones(1, np.int8)
+    strength = _strength(log)
+    if strength is not None:
+        level = (np.searchsorted(facts.steps, strength, side="right") + 1).astype(np.int8)
+    if facts.ties:
+        level = np.where(ties_of(log), 0, np.broadcast_to(level, len(log))).astype(np.int8)
+
+    # judges by number, and the side shown first
+    rater, way = np.zeros(1, np.int64), np.zeros(1, np.int8)
+    if facts.raters and log.rater is not None:
+        rater = np.searchsorted(np.array(facts.raters), log.rater)
+    if log.swapped is not None:
+        way = np.where(log.swapped, -1, 1).astype(np.int8)
+
+    return Pairs(
+        known_or_none(log.preferred),
+        known_or_none(log.other),
+        level,
+        rater.astype(np.int32),
+        np.ones(1) if log.weight is None else log.weight,
+        way,
+        facts=facts,
+    )
+
+
+def known_or_none(lists: Grades) -> Grades:
+    """Return lists as learning takes them: unknown grades count as the worst, -1 is no result."""
+    if lists.min(initial=0) >= 0:
+        return lists
+    codes = np.arange(MAX_GRADES + 2).astype(np.int8)
+    codes[[EMPTY, UNKNOWN]] = -1, 0
+    return codes[lists]
+
+
+def _strength(log: PreferencePairs) -> Floats | None:
+    """Return how clearly each winner wins, shape (n,), if the log says so."""
+    return log.margin if log.strength is None else log.strength
+
+
+def _steps(strengths: Tally) -> Floats:
+    """Return the strengths at which levels from 2 on begin, `MOST_LEVELS` - 1 at most."""
+    values, weight = strengths.values, strengths.weight
+    if len(values) <= MOST_LEVELS:
+        return values[1:]
+    shares = np.arange(1, MOST_LEVELS) / MOST_LEVELS
+    steps = np.unique(np.quantile(values, shares, weights=weight, method="inverted_cdf"))
+    return steps[steps > values[0]]

@@ -1,0 +1,151 @@
+"""The prior on log curves and judges, at many parameters at once, with derivatives.
+
+The m bends of a log curve have the density ``exp(-rho h)``, where h is the sum of ``KNEE^2 (sqrt(1
++ (bend / KNEE)^2) - 1)``, so that a few sharp ones stay cheap. How straight curves are is not
+known: rho is integrated out, and bends cost ``(f + m) log(1 + ridge h / f)`` with f = FREEDOM. (The
+density of rho is ``rho^(f + m - 1) exp(-rho f / ridge) z(rho)^m``, with z the integral of
+``exp(-rho h)`` over one bend; its mean is about `ridge`.) All else is a normal distribution of
+linear functions of the parameters.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from dcglearn.foundation.validation import Floats
+from dcglearn.kernels.library import function
+
+KNEE = 0.3
+"""Bends of the log curves beyond this size cost linearly rather than quadratically."""
+
+FREEDOM = 4.0
+"""How well the ridge is known before a log is seen; infinite if it were fixed."""
+
+add_prior = function(
+    "add_prior .n .p .linear of_gains bends #ridge #freedom #knee f[linear,p] f[linear] f[n,p] "
+    "f[n] f[n,p] f[n,p,p] f[linear+p]~"
+)
+"""Adds a `Prior` and its derivatives at B points.
+
+Taken are the numbers of bends of the gains and of both curves, ridge, freedom and knee; the linear
+functions that the prior charges, shape (q, p), bends first, and what they are less, (q,); and
+parameters, (B, p). Added to are the last three: values, shape (B,), gradients, (B, p), and
+Hessians, (B, p, p).
+"""
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Linear functions of the parameters, rows of shape (q, p), with mean and deviation."""
+
+    rows: Floats
+    mean: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The slopes of a log curve, ``rows theta - offset``: shapes (s, p) and (s,).
+
+    Their mean is normal with this mean and deviation; their differences, the bends, cost as above.
+    """
+
+    rows: Floats
+    offset: Floats
+    mean: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Minus the log density of parameters theta, shape (p,), up to a constant.
+
+    Charged are the entries of ``linear theta - centres``, shape (p,): first `n_of_gains` bends of
+    the gains, then those of the discounts, `n_bends` in all, then what is standard normal.
+    """
+
+    linear: Floats
+    centres: Floats
+    n_of_gains: int
+    n_bends: int
+    ridge: float
+
+    @classmethod
+    def of(cls, curves: Sequence[Slopes], normals: Sequence[Normal], ridge: float) -> Self:
+        """Return the prior of curves, at least one of which has slopes, and all else."""
+        bends, offsets, forms, centres = [], [], [], []
+        for curve in curves:
+            if not len(curve.rows):
+                continue
+            bends.append(np.diff(curve.rows, axis=0))
+            offsets.append(np.diff(curve.offset))
+
+            # the mean slope is charged as strongly as the ridge
+            strength = np.sqrt(ridge) / curve.spread
+            forms.append(strength * curve.rows.mean(axis=0)[None])
+            centres.append(np.array([strength * (curve.offset.mean() + curve.mean)]))
+        for normal in normals:
+            forms.append(normal.rows / normal.spread)
+            centres.append(np.full(len(normal.rows), normal.mean / normal.spread))
+
+        linear, centre = np.vstack([*bends, *forms]), np.concatenate([*offsets, *centres])
+        n_bends = sum(map(len, bends))
+        return cls(linear, centre, len(bends[0]) if bends else 0, n_bends, ridge)
+
+    def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return values (B,), gradients (B, p) and Hessians (B, p, p)."""
+        n, p = thetas.shape
+        sums = np.zeros(n), np.zeros((n, p)), np.zeros((n, p, p))
+        numbers = self.n_of_gains, self.n_bends, self.ridge, FREEDOM, KNEE
+        add_prior(*numbers, self.linear, self.centres, thetas, *sums)
+        return sums
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return n draws of the parameters, shape (n, p)."""
+        charged = rng.normal(size=(n, len(self.linear)))
+        charged[:, : self.n_of_gains] = self._bends(n, self.n_of_gains, rng)
+        n_others = self.n_bends - self.n_of_gains
+        charged[:, self.n_of_gains : self.n_bends] = self._bends(n, n_others, rng)
+        drawn = np.linalg.solve(self.linear, (charged + self.centres).T).T
+        return np.ascontiguousarray(drawn)
+
+    def _bends(self, n: int, m: int, rng: np.random.Generator) -> Floats:
+        """Return n draws of the m bends of a curve, shape (n, m)."""
+        # draw rho, and bends at it by their distribution function
+        x, below, log_weights = self._by_ridge(m)
+        weights = np.exp(log_weights - log_weights.max())
+        rows = below[rng.choice(len(below), n, p=weights / weights.sum())]
+        shares = rng.random((n, m))
+        bends = [np.interp(u * row[-1], row, x) for u, row in zip(shares, rows, strict=True)]
+        return np.array(bends)
+
+    def _by_ridge(self, m: int) -> tuple[Floats, Floats, Floats]:
+        """Return a grid of bends, integrals of their density below each, and log weights of rho.
+
+        The density of a bend is not normalised; the log weights are those of the joint density of
+        rho and m bends, on a grid of rho. Shapes are (G,), (R, G) and (R,).
+        """
+        u, log_rho = np.linspace(-9, 9, 401), np.linspace(-7, 9, 401)
+        x = KNEE * np.sinh(u)
+        cost = KNEE**2 * (np.cosh(u) - 1)
+        density = np.exp(-np.outer(np.exp(log_rho), cost)) * KNEE * np.cosh(u)
+        below = np.cumsum(density, axis=1) * (u[1] - u[0])
+
+        # a Gamma distribution of rho, times the integral over each bend
+        strength, rate = FREEDOM + m, FREEDOM / self.ridge
+        log_weights = strength * (log_rho + np.log(rate)) - rate * np.exp(log_rho)
+        log_weights += m * np.log(below[:, -1]) - math.lgamma(strength)
+        return x, below, log_weights + np.log(log_rho[1] - log_rho[0])
+
+    @cached_property
+    def log_normaliser(self) -> float:
+        """Log of the integral of the density that `at` gives, over all parameters."""
+        n_normal = len(self.linear) - self.n_bends
+        log_volume = 0.5 * n_normal * math.log(2 * math.pi)
+        for m in (self.n_of_gains, self.n_bends - self.n_of_gains):
+            log_volume += float(np.logaddexp.reduce(self._by_ridge(m)[2]))
+        return log_volume - float(np.linalg.slogdet(self.linear)[1])

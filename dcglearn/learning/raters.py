@@ -1,0 +1,93 @@
+"""Raters' own errors and position biases: given the curves, they do not depend on each other.
+
+So a fit alternates between the raters, here, and all else (`fit`).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from dcglearn.foundation.validation import Floats
+from dcglearn.learning.curves import BIAS_SPREAD, PRIOR
+from dcglearn.learning.objective import Objective
+
+LIMITS = np.array([[-9.0, -30.0], [9.0, 30.0]])
+"""Bounds of raters' deviations from the common logit of error and position bias."""
+
+
+def with_raters(objective: Objective, theta: Floats) -> tuple[Objective, Floats]:
+    """Return the objective and parameters, (p,), with the raters that fit best with the curves.
+
+    The common logit and bias move with the raters' deviations from them, by Newton's method: what
+    is common meets every rater, a rater nothing else. Where the loss curves down, it is taken to
+    curve up.
+    """
+    value = objective.values(theta[None])[0]
+    size = 1.0
+    for _ in range(100):
+        of_raters, common = _step(objective, theta)
+        length = max(float(np.abs(step).max(initial=0.0)) for step in (of_raters, common))
+
+        # halve the step until the value does not rise
+        while True:
+            moved, there = _moved(objective, theta, size * of_raters, size * common)
+            lower = moved.values(there[None])[0]
+            if lower <= value or size * length < 1e-9:
+                break
+            size /= 2
+        if lower <= value:
+            objective, theta, value = moved, there, lower
+        if size * length < 1e-7:
+            break
+        size = min(1.0, 2 * size)
+    return objective, theta
+
+
+def _step(objective: Objective, theta: Floats) -> tuple[Floats, Floats]:
+    """Return Newton's step of the raters' deviations, (R, 2), and of what is common, (c,)."""
+    model, share = objective.model, objective.share
+    sums = objective.pairs.sums_of_raters(model.points(theta[None]))
+    own = np.stack([model.own_logits, model.own_biases], axis=1)
+
+    # what is common, and its prior
+    at = model.places
+    kinds = np.flatnonzero([model.with_errors, model.sided])
+    common = np.concatenate([theta[at.error], theta[at.bias]])
+    mean, spread = np.array([PRIOR.error, (0.0, BIAS_SPREAD)])[kinds].T
+    of_own = np.diag(np.array([PRIOR.own_error, BIAS_SPREAD])[kinds] ** -2.0)
+
+    # eliminate the raters
+    slopes = share * sums.slopes[:, kinds]
+    met = _up(share * sums.curvature[:, kinds][:, :, kinds])
+    curved = met + of_own
+    back = np.linalg.solve(curved, (slopes + own[:, kinds] @ of_own)[:, :, None])[:, :, 0]
+    rest = np.diag(spread**-2) + (met - met @ np.linalg.solve(curved, met)).sum(axis=0)
+    slope = (common - mean) / spread**2 + (slopes - (met @ back[:, :, None])[:, :, 0]).sum(axis=0)
+
+    # and substitute them back
+    step = -np.linalg.solve(rest, slope)
+    of_raters = np.zeros(own.shape)
+    of_raters[:, kinds] = -back - np.linalg.solve(curved, met @ step[:, None])[:, :, 0]
+    longest = max(float(np.abs(of_raters).max()), float(np.abs(step).max()), 1.0)
+    return of_raters / longest, step / longest
+
+
+def _up(curvature: Floats) -> Floats:
+    """Return matrices, (R, c, c), with eigenvalues of the same size, none of them negative."""
+    values, vectors = np.linalg.eigh(curvature)
+    return (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
+
+
+def _moved(
+    objective: Objective, theta: Floats, of_raters: Floats, common: Floats
+) -> tuple[Objective, Floats]:
+    """Return the objective and parameters after a step, within bounds."""
+    model, at = objective.model, objective.model.places
+    logits, biases = np.clip(
+        np.stack([model.own_logits, model.own_biases], axis=1) + of_raters, *LIMITS
+    ).T
+    theta = theta.copy()
+    theta[at.error] += common[: int(model.with_errors)]
+    theta[at.bias] += common[int(model.with_errors) :]
+    moved = replace(model, own_logits=logits.copy(), own_biases=biases.copy())
+    return replace(objective, model=moved), np.clip(theta, *model.bounds)

@@ -1,0 +1,92 @@
+"""The margin QP by cvxpy: an independent reference, which takes constraints of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dcglearn.foundation.validation import Grades, InputError
+from dcglearn.learning.margin_qp import QPPairs, Solution, certificate, nearest_monotone
+
+
+def solve_cvxpy(
+    pairs: QPPairs,
+    n_grades: int,
+    C: float,
+    *,
+    monotone: bool = True,
+    constraints: Callable[[Any], list[Any]] | None = None,
+) -> Solution:
+    """Solve the same QP with cvxpy and Clarabel, slowly, as a check; for parameters see `solve`.
+
+    `constraints` maps the cvxpy variable W, shape (K, L), to further constraints; with them, the
+    gap is between the solver's own primal and dual values. Raise RuntimeError, with the solver's
+    status, if it reaches no optimum.
+    """
+    try:
+        import clarabel  # noqa: F401  # cvxpy calls it
+        import cvxpy as cp
+    except ImportError as error:
+        raise InputError(
+            "solver=\"cvxpy\" needs cvxpy and Clarabel: pip install 'dcglearn[cvxpy]'"
+        ) from error
+
+    # the shortfalls of all pairs
+    n, depth = pairs.first.shape
+    W = cp.Variable((depth, n_grades))
+    difference = difference_matrix(pairs.first, pairs.second, n_grades)
+    margin = np.broadcast_to(pairs.margin, n)
+    roots = np.sqrt(np.broadcast_to(pairs.weight, n))
+    shortfall = cp.pos(margin - difference @ cp.vec(W, order="C"))
+
+    # the QP
+    rules = [cp.diff(W, axis=1) >= 0] if monotone and n_grades > 1 else []
+    if constraints is not None:
+        rules += constraints(W)
+    loss = cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))
+    problem = cp.Problem(cp.Minimize(loss), rules)
+
+    # solve it
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
+    raw = chain.solve_via_data(problem, data)
+    try:
+        problem.unpack_results(raw, chain, inverse)
+    except cp.error.SolverError as error:
+        raise RuntimeError(
+            f"Clarabel failed on the QP ({raw.status}); a smaller C is easier to solve"
+        ) from error
+
+    # refuse what is no optimum
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise RuntimeError(
+            f"the problem is {problem.status}: no utility satisfies the constraints that were added"
+        )
+
+    # certify it, by the solver's own values where constraints were added
+    weights = np.asarray(W.value)
+    if constraints is None:
+        if monotone:
+            weights = nearest_monotone(weights)  # an interior point is monotone to 1e-9 only
+        objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
+    else:
+        objective = float(problem.value)
+        gap = abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
+    return Solution(weights, objective, gap, raw.iterations, problem.status == "optimal")
+
+
+def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
+    """Return the encodings' differences d_i as a sparse CSR matrix, shape (n, K*L)."""
+    from scipy.sparse import csr_array
+
+    n, depth = first.shape
+    rows = np.repeat(np.arange(n), depth)
+    matrix = csr_array((n, depth * n_grades))
+    for lists, sign in ((first, 1.0), (second, -1.0)):
+        graded = lists.ravel() >= 0
+        columns = np.tile(np.arange(depth) * n_grades, n) + lists.ravel()
+        part = (np.full(int(graded.sum()), sign), (rows[graded], columns[graded]))
+        matrix = matrix + csr_array(part, shape=matrix.shape)
+    matrix.eliminate_zeros()
+    return matrix

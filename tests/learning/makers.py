@@ -1,0 +1,85 @@
+"""Random judgements, points and models for the tests of the direct fit."""
+
+import numpy as np
+
+from dcglearn.learning.curves import Model, log_curves
+from dcglearn.learning.pairs import Pairs, Points
+
+EVERY_KIND = range(24)
+"""Seeds of `random_pairs` and `random_model`, over which each kind of log and model occurs."""
+
+
+def random_pairs(
+    rng: np.random.Generator,
+    n: int,
+    depth: int,
+    n_grades: int,
+    *,
+    n_levels: int = 1,
+    n_raters: int = 1,
+    ties: bool = False,
+) -> Pairs:
+    """Return judgements; each column has an entry for each, or at times one for all."""
+
+    def column(low: int, high: int, dtype: type) -> np.ndarray:
+        return rng.integers(low, high, rng.choice([1, n])).astype(dtype)
+
+    lists = rng.integers(-1, n_grades, (2, n, depth)).astype(np.int8)
+    verdicts = column(0 if ties else 1, n_levels + 1, np.int8), column(0, n_raters, np.int32)
+    weight, way = rng.exponential(1, rng.choice([1, n])), column(-1, 2, np.int8)
+    return Pairs(*lists, *verdicts, weight, way)
+
+
+def random_points(
+    rng: np.random.Generator,
+    n: int,
+    depth: int,
+    n_grades: int,
+    *,
+    n_levels: int = 1,
+    n_raters: int = 1,
+    ties: bool = False,
+    sided: bool = False,
+) -> Points:
+    """Return points of about the size of the judges' noise."""
+    thresholds = np.zeros((n, n_levels + 2))
+    steps = rng.exponential(1, (n, n_levels))
+    steps[:, 0] *= ties
+    thresholds[:, 1:-1] = np.cumsum(steps, axis=1)
+    thresholds[:, -1] = np.inf
+    errors, biases = rng.uniform(0.01, 0.9, (n, n_raters)), rng.normal(0, 1, (n, n_raters))
+    curves = rng.normal(0, 1, (n, n_grades)), rng.normal(0, 1, (n, depth))
+    powers = rng.uniform(0, 1, n) if rng.integers(2) else None
+    return Points(*curves, thresholds, errors, biases if sided else None, powers)
+
+
+def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
+    """Return a model, judgements that it suits, and parameters."""
+    depth, n_grades = int(rng.integers(1, 7)), int(rng.integers(2, 6))
+    n_raters, n_levels, ties = int(rng.integers(1, 4)), int(rng.integers(1, 4)), rng.random() < 0.5
+    target = None
+    if rng.integers(2):
+        discounts = np.sort(rng.exponential(1, depth))[::-1]
+        target = log_curves(np.cumsum(rng.exponential(1, n_grades)), discounts)
+    with_errors, sided = rng.random(2) < 0.7
+    model = Model(
+        depth,
+        n_grades,
+        bool(with_errors),
+        n_levels,
+        ties,
+        bool(sided),
+        rng.normal(0, with_errors, n_raters),
+        rng.normal(0, sided, n_raters),
+        # the prior
+        ridge=rng.choice([0.0, 1.0, 10.0]),
+        target=target,
+        zero=rng.choice([0, 1, n_grades]),
+        empty=0.2,
+        falling=bool(rng.integers(2)),
+        power=rng.choice([0.0, 0.7, None]),
+    )
+    kinds = {"n_levels": n_levels, "n_raters": n_raters, "ties": ties}
+    theta = rng.normal(0, 0.7, model.places.n)
+    theta[model.places.sharpness] = rng.normal(1, 1)
+    return model, random_pairs(rng, 12, depth, n_grades, **kinds), theta
