@@ -1,11 +1,10 @@
-"""The level of discounts: answers without any passage, with the right one alone, and by place."""
+"""The level of discounts: answers without any passage, and with the right one alone."""
 
 import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.trust.answer_level import ALONE, FIRST, gain_by_place
+from dcglearn.learning.options import DCGOptions
 from dcglearn.trust.answers import fit_answers
 from tests.makers import call, write_lines
 
@@ -26,7 +25,7 @@ def asked(n, discounts, *, closed=True, alone=True, seed=0, sharpness=3.0):
 
 
 def test_closed_book_answers_give_the_discounts_their_level():
-    free = DirectDescription(loss="logistic", zero="none", discounts="free")
+    free = DCGOptions(loss="logistic", zero="none", discounts="free")
     told = fit_answers(dl.io.read_answers(asked(1500, ENDS)), free).dcg
     assert told.score(np.eye(3, dtype=np.int8)) == pytest.approx(ENDS, abs=0.1)
     assert told.discounts == pytest.approx(ENDS, abs=0.2)
@@ -47,11 +46,6 @@ def test_the_level_is_a_convention_unless_lists_tell_it(kinds, words):
     fit = dl.learn_from_answers(dl.io.read_answers(asked(60, FALLING, **kinds)))
     assert fit.facts["level of the discounts"].startswith(words)
     assert words.split(",")[0] in str(fit).replace("Level of the discounts: ", "")
-    assert bool(fit.by_place) is kinds.get("closed", True)
-    for row in fit.by_place:
-        name = f"share of the gain from {row['of_the_gain_from']} left, of 3 passages"
-        assert f"at {row['place']}: {row['share']:.0%} (" in fit.facts[name]
-    assert fit.to_dict()["by_place"] == list(fit.by_place)
 
 
 def test_lists_with_different_grades_tell_the_level():
@@ -68,34 +62,6 @@ def test_lists_with_different_grades_tell_the_level():
     answers = dl.io.read_answers(asked(60, FALLING, alone=False))
     level = dl.learn_from_answers(answers, dl.DCGLearner(zero=0)).facts["level of the discounts"]
     assert level.startswith("learned from 60 answers without any passage")
-
-
-def test_shares_of_the_gain_are_those_of_the_formula():
-    # 40 questions: right in 8 without, 36 alone, 30 and 20 at the places of two
-    lists = {(): 8, (1,): 36, (1, 0): 30, (0, 1): 20}
-    lines = [
-        {"question": q, "list": list(grades), "right": q < n}
-        for grades, n in lists.items()
-        for q in range(40)
-    ]
-    # a question without a closed-book line, and a list with two right ones, count for nothing
-    lines += [{"question": 99, "list": [0, 1], "right": True}, {**lines[0], "list": [1, 1]}]
-    rows = list(gain_by_place(dl.io.read_answers(lines), 30))
-    assert [(row["of_the_gain_from"], row["place"]) for row in rows] == [
-        (ALONE, 1),
-        (ALONE, 2),
-        (FIRST, 2),
-    ]
-
-    def logit(n):
-        return np.log((n + 0.5) / (40 - n + 0.5))
-
-    for row, whole, left in zip(rows, (36, 36, 30), (30, 20, 20), strict=True):
-        expected = (logit(left) - logit(8)) / (logit(whole) - logit(8))
-        assert row["share"] == pytest.approx(expected)
-        assert row["in_probability"] == pytest.approx((left - 8) / (whole - 8))
-        assert row["share_low"] < row["share"] < row["share_high"] and row["questions"] == 40
-    assert list(gain_by_place(dl.io.read_answers(lines), 41)) == []
 
 
 def test_discounts_are_free_unless_told_otherwise(tmp_path, monkeypatch, capsys):

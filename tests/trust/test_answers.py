@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.options import DCGOptions
 from dcglearn.trust.answers import explained_at_most, fit_answers
 from tests.makers import call, refused, write_lines
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-LOGISTIC = DirectDescription(loss="logistic")
+LOGISTIC = DCGOptions(loss="logistic")
 GAINS, DISCOUNTS = np.array([0.0, 0.3, 1.0]), np.array([1.0, 0.3, 0.1])
 
 
@@ -54,8 +54,23 @@ def test_the_readers_dcg_is_found(lists_each):
 def test_a_distractor_that_costs_has_a_negative_gain_where_lists_differ_in_length(kinds):
     lines = [json.loads(line) for line in (EXAMPLES / "answers.jsonl").read_text().splitlines()]
     answers = dl.io.read_answers([line for line in lines if line["configuration"] in kinds])
-    gains = fit_answers(answers, DirectDescription(loss="logistic", zero="none")).dcg.gains
+    gains = fit_answers(answers, DCGOptions(loss="logistic", zero="none")).dcg.gains
     assert gains == pytest.approx([-1 / 3, 0.4, 1.0], abs=0.3) and gains[0] < -0.05
+
+
+def test_both_kinds_are_fitted_together_from_judges_of_all_sharpness():
+    answers = dl.io.read_answers(EXAMPLES / "answers.jsonl")
+    options = DCGOptions()
+    unconverged = []
+    for seed in range(8):
+        part = answers[
+            np.random.default_rng(seed).permutation(answers.number.max() + 1)[answers.number] % 5
+            > 0
+        ]
+        fit = fit_answers(part, options)
+        assert fit.objective < 70, seed
+        unconverged += [fit.unconverged] * bool(fit.unconverged)
+    assert unconverged == []
 
 
 def test_a_mixture_uses_both_kinds_and_counts_them():

@@ -1,46 +1,46 @@
 """Bands: draws of the posterior, pointwise and simultaneous, and logs too short for them."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dcglearn as dl
 from dcglearn import Preferences
+from dcglearn.foundation.intervals import percentile_interval
 from dcglearn.learning import posterior
-from dcglearn.learning.dcg_model import DirectObjective
-from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.learning.fit_dcg import fit_dcg
+from dcglearn.learning.fit import fit_log
+from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.simulate import ground_truth, preference_pairs
-from dcglearn.trust.resampling import reweighted
+from dcglearn.trust.band_draws import FEWEST_DRAWN
+from dcglearn.trust.fit_learner import fit_learner
+from dcglearn.trust.judge_draws import posterior_of
+from dcglearn.trust.resampling import unit_of
 from tests.makers import random_lists, random_log, rated_pairs, refused
 
 TRUTH = ground_truth("D1").normalised()
 
 
 def fitted(log):
-    """Return what the robust fit to a log was fitted to."""
-    return fit_dcg(log, DirectDescription(loss="robust", n_grades=log.n_grades))[1]
+    """Return the free curves of a log."""
+    return fit_log(log, DCGOptions(n_grades=log.n_grades))
 
 
 def test_draws_are_those_of_the_posterior():
     true = dl.DCG([0, 1], [1, 0.6, 0.3])
     fit = fitted(preference_pairs(true, 25, lists="free", n_flips=3, random_state=4))
-    model = replace(fit.model, straighter=posterior.STRAIGHTER)
     axes = (
         np.linspace(-8, 3, 34),
         np.linspace(-8, 3, 34),
-        np.linspace(*(end[3] for end in model.bounds), 26),
+        np.linspace(*(end[3] for end in fit.model.bounds), 26),
         np.linspace(-7, -0.02, 26),
     )
     thetas = np.array(np.meshgrid([fit.theta[0]], *axes, indexing="ij")).reshape(5, -1).T
-    density = np.exp(
-        fit.objective - DirectObjective(model, fit.judgements, fit.share).values(thetas)
-    )
+    density = np.exp(fit.objective - fit.function.values(thetas))
     grid = np.exp(-np.cumsum(np.exp(thetas[:, 1:3]), axis=1))
     expected = density @ grid / density.sum()
-    draws = posterior.posterior_draws(fit, fit.theta, 20_000, 0)
+    draws = posterior.Posterior.of(fit, 20_000, 0).thetas
     found = np.exp(-np.cumsum(np.exp(draws[:, 1:3]), axis=1))
     np.testing.assert_allclose(found.mean(axis=0), expected, atol=0.02)
     spread = np.sqrt(density @ (grid - expected) ** 2 / density.sum())
@@ -60,7 +60,8 @@ def test_bands_of_all_at_once_enclose_those_of_each():
     assert 0.92 < inside.mean() < 1
     rows = bands.table.to_dicts()
     assert len(rows) == 15 and rows[1]["parameter"] == "gain of grade 1"
-    assert rows[7]["all_low"] < rows[7]["low"] < rows[7]["high"] < rows[7]["all_high"]
+    last = rows[14]  # the discount at 10
+    assert last["all_low"] < last["low"] < last["high"] < last["all_high"]
     widths = [row["high"] - row["low"] for row in rows if row["low"] < row["high"]]
     widest = max(rows, key=lambda row: row["high"] - row["low"])
     assert f"uncertain by ±{np.mean(widths) / 2:.2f} on average" in bands.sentence
@@ -106,7 +107,7 @@ def test_what_was_learned_lies_within_its_bands():
             draws = part.drawn
             assert (low <= draws[0]).all() and (high >= draws[1]).all()
             beyond += ((learned < draws[0] - 0.005) | (learned > draws[1] + 0.005)).any()
-    assert beyond > 1  # the draws, which are of the robust fit alone, do not always hold the blend
+    assert beyond  # the draws, which are of the free curves alone, do not always hold the mean
 
 
 def test_bands_shrink_with_the_log_and_are_near_the_truth():
@@ -135,15 +136,19 @@ def test_copies_of_a_judgement_by_one_rater_count_once():
 
 
 def test_weights_that_are_no_counts_weigh_judgements_and_do_not_multiply_them():
-    log = preference_pairs(TRUTH, 300, lists="free", temperature=0.1, random_state=0)
-    half = preference_pairs(TRUTH, 150, lists="free", temperature=0.1, random_state=0)
+    widths = []
+    for seed in range(3):
+        log, half = (
+            preference_pairs(TRUTH, n, lists="free", temperature=0.1, random_state=seed)
+            for n in (300, 150)
+        )
 
-    # weights of an exponential distribution leave half of the judgements, in Kish's measure
-    unequal = np.random.default_rng(0).exponential(size=300)
-    logs = [log, *(reweighted(log, x) for x in (np.full(300, 250.5), unequal)), half]
-    alone, equal, weighed, halved = (
-        np.ptp(dl.bands(x, n_resamples=50).discount_band, axis=0).mean() for x in logs
-    )
+        # weights of an exponential distribution leave half of the judgements, in Kish's measure
+        unequal = np.random.default_rng(seed).exponential(size=300)
+        logs = [log, *(log.changed(weight=x) for x in (np.full(300, 250.5), unequal)), half]
+        drawn = [dl.bands(x).discount_band for x in logs]
+        widths.append([np.ptp(x, axis=0).mean() for x in drawn])
+    alone, equal, weighed, halved = np.mean(widths, axis=0)
     assert equal == pytest.approx(alone, rel=0.1)
     assert weighed == pytest.approx(halved, rel=0.2) and weighed > 1.25 * alone
 
@@ -154,7 +159,7 @@ def test_bands_hold_the_truth_where_weights_are_those_of_traffic():
     for seed in range(40):
         rng = np.random.default_rng([7502, seed])
         log = preference_pairs(TRUTH, 300, lists="free", temperature=0.1, random_state=rng)
-        bands = dl.bands(reweighted(log, np.exp(1.5 * rng.normal(size=300))), n_resamples=60)
+        bands = dl.bands(log.changed(weight=np.exp(1.5 * rng.normal(size=300))), n_resamples=60)
 
         # gains but the fixed first and last, and discounts but the first
         ends = np.column_stack([bands.gain_band[:, 1:-1], bands.discount_band[:, 1:]])
@@ -189,17 +194,16 @@ def rated() -> Preferences:
     ],
     ids=["pairs", "rated"],
 )
-def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch, logs, size, most):
-    whole = [dl.bands(log) for log in logs]
-    monkeypatch.setattr(posterior, "MOST_JUDGED", size)
-    sample = [dl.bands(log) for log in logs]
-    widths = [
-        np.mean([np.ptp(one.discount_band, axis=0)[1:].mean() for one in bands])
-        for bands in (sample, whole)
-    ]
-    assert 0.7 < widths[0] / widths[1] < most
-    for one, other in zip(sample, whole, strict=True):
-        assert np.abs(one.discounts.mean(axis=0) - other.discounts.mean(axis=0)).max() < 0.1
+def test_draws_of_a_sample_stand_for_a_long_log(logs, size, most):
+    widths = []
+    for log in map(usable_pairs, logs):
+        fit, unit = fit_learner(log, DCGOptions()), unit_of(log, fewest=FEWEST_DRAWN)
+        sample, whole = (posterior_of(log, fit, unit, 2000, 0, n).dcgs()[1] for n in (size, 10**6))
+        assert not np.array_equal(sample, whole)
+        assert np.abs(sample.mean(axis=0) - whole.mean(axis=0)).max() < 0.1
+        widths.append([np.ptp(percentile_interval(x), axis=0)[1:].mean() for x in (sample, whole)])
+    of_sample, of_whole = np.mean(widths, axis=0)
+    assert 0.7 < of_sample / of_whole < most
 
 
 def test_logs_with_ties_strengths_raters_and_weights_have_bands():

@@ -7,10 +7,11 @@ import pytest
 
 from dcglearn import DCG, Preferences, UtilityLearner, compare_learners
 from dcglearn.simulate import preference_pairs
-from dcglearn.trust.comparison import LEARNED, Comparison, Row
+from dcglearn.trust.comparison import LEARNED, QP, Comparison, Row
 from dcglearn.trust.cross_validation import C_GRID, choose_C
 from dcglearn.trust.held_out import rows_of
 from dcglearn.trust.held_out_frame import HeldOut
+from dcglearn.trust.resampling import folds
 from tests.makers import random_log, refused
 
 
@@ -28,7 +29,9 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     same = compare_learners(*log.split(0.6, random_state=0), baseline=truth)
     assert re.search("in use, [0-9.]+%, (not clearly different|which is better)", same.sentence)
     table = comparison.table
-    assert table["metric"].to_list()[:2] == ["learned DCG", "QP + SVD"]
+    assert table["metric"].to_list() == [
+        *("learned DCG", "QP utility", comparison.rows[2].name, "linear-log2@10")
+    ]
     assert table["lead"].to_list()[1:] == [one.difference for one in comparison.rows[1:]]
     assert table.row(0) == ("learned DCG", comparison.rows[0].share, None, None, None)
     assert (
@@ -62,25 +65,28 @@ def test_intervals_of_leads_are_those_of_agresti_and_min(ahead, behind, weight):
 
 
 def verdict_of(textbook, *others):
-    rows = (Row(LEARNED, 0.8, 0.8, 0.0, 0.0, 0.0), *others)
-    return Comparison(rows, "exponential-log2@5", textbook, 100, 50, "pair").sentence
+    rows = (Row(LEARNED, 0.8, 0.0, 0.0, 0.0), *others)
+    return Comparison(
+        rows, "exponential-log2@5", textbook, 100, 50, "pair", "new pairs of lists"
+    ).sentence
 
 
 def test_a_textbook_dcg_that_is_as_good_is_named_first():
     def verdict(low, high, textbook="linear-log2@5"):
         best = Row(
-            "linear-log2@5 (best textbook DCG in training)", 0.8, 0.8, (low + high) / 2, low, high
+            "linear-log2@5 (best textbook DCG in training)", 0.8, (low + high) / 2, low, high
         )
         worst, used = (
-            Row("linear-log2@50", 0.1, 0.1, 0.7, 0.6, 0.8),
-            Row("exponential-log2@5", 0.7, 0.7, 0.1, 0.05, 0.15),
+            Row("linear-log2@50", 0.1, 0.7, 0.6, 0.8),
+            Row("exponential-log2@5", 0.7, 0.1, 0.05, 0.15),
         )
         return verdict_of(textbook, best, worst, used)
 
     head = "of 50 held-out pairs, the learned DCG orders 80.0% as people did; "
     usual = (
         "exponential-log2@5, the metric in use, 70.0%, which is worse "
-        "(-10.0 percentage points, 90% interval -15.0 to -5.0)"
+        "(-10.0 percentage points, 90% interval -15.0 to -5.0); "
+        "intervals are for new pairs of lists"
     )
     assert verdict(0.01, 0.03) == head + usual
     best = "linear-log2@5, the best textbook DCG in training, 80.0%, {} ({} percentage points"
@@ -91,18 +97,18 @@ def test_a_textbook_dcg_that_is_as_good_is_named_first():
     assert verdict(0.0, 0.0, textbook="exponential-log2@5") == head + usual
 
 
-def test_a_metric_that_is_no_dcg_is_named_if_it_is_better():
+def test_the_qp_is_named_if_it_is_better():
     def verdict(high):
-        usual = Row("exponential-log2@5 (best textbook DCG in training)", 0.7, 0.7, 0.1, 0.05, 0.15)
-        return verdict_of(
-            "exponential-log2@5", usual, Row("BestGrade@5", 0.83, 0.83, -0.03, -0.05, high)
-        )
+        usual = Row("exponential-log2@5", 0.7, 0.1, 0.05, 0.15)
+        return verdict_of("exponential-log2@5", Row(QP, 0.83, -0.03, -0.05, high), usual)
 
     ahead = (
-        "; BestGrade@5 83.0%, which is better (+3.0 percentage points, 90% interval +1.0 to +5.0)"
+        "; QP utility 83.0%, which is better (+3.0 percentage points, 90% interval +1.0 to +5.0)"
     )
-    assert f"{ahead}; exponential-log2@5, the metric in use, 70.0%" in verdict(-0.01)
-    assert "BestGrade" not in verdict(0.01)
+    can = "it weighs each grade at each place freely"
+    assert f"{ahead}: {can}" in verdict(-0.01)
+    assert "; exponential-log2@5, the metric in use, 70.0%" in verdict(-0.01)
+    assert QP not in verdict(0.01)
 
 
 def test_the_metric_used_now_is_a_name_or_a_file(tmp_path):
@@ -141,9 +147,8 @@ def test_the_chosen_c_is_small_under_noise_and_repeats():
     assert chosen.C < 1
     assert len(chosen.mean) == len(C_GRID) == 11
     assert chosen.mean.max() == chosen.mean[np.flatnonzero(chosen.grid == chosen.C)[0]]
-    assert chosen.sentence.startswith(f"C={chosen.C:g} is the best of 11")
-    refused("n_folds=1: give 2 or more", choose_C, noisy, n_folds=1)
-    refused("by='list': give one of pair", choose_C, noisy, by="list")
+    assert chosen.sentence.startswith(f"C={chosen.C:g} orders most") and "11" in chosen.sentence
+    refused("by='side': give one of pair", choose_C, noisy, by="side")
 
     # five pairs show nothing
     refused("5 preferences between different lists, fewer than 20", choose_C, noisy[:5])
@@ -156,11 +161,12 @@ def test_shares_of_a_choice_are_of_all_held_out_preferences_with_errors_by_unit(
         tie=rng.random(90) < 0.1,
         weight=rng.integers(1, 4, 90).astype(float),
     )
-    chosen = choose_C(log, grid=[0.01, 1.0], n_folds=3, by="rater")
+    chosen = choose_C(log, grid=[0.01, 1.0], by="rater")
 
     # the weight that a utility of the other folds respects, by rater
     respected, weight = np.zeros((2, 9)), np.zeros(9)
-    for train, held_out in log.folds(3, random_state=0, by="rater"):
+    for rows, rest in folds(log.clusters("rater"), 0):
+        train, held_out = log[rows], log[rest]
         for i, C in enumerate(chosen.grid):
             utility = UtilityLearner(C=C).fit(train).utility_
             for rater in np.unique(held_out.rater).astype(int):
@@ -174,39 +180,14 @@ def test_shares_of_a_choice_are_of_all_held_out_preferences_with_errors_by_unit(
     np.testing.assert_allclose(chosen.mean, mean, rtol=1e-6)
     np.testing.assert_allclose(chosen.error, error, rtol=1e-6)
 
-    # each fold at the C that is best in the others
-    reached = 0.0
-    for _, held_out in log.folds(3, random_state=0, by="rater"):
-        own = np.isin(np.arange(9).astype(str), held_out.rater)
-        best = np.argmax(respected[:, ~own].sum(axis=1))
-        reached += respected[best, own].sum()
-    assert chosen.share == pytest.approx(reached / weight.sum(), rel=1e-6)
-
-
-@pytest.mark.long
-def test_the_share_of_a_chosen_c_covers_a_half_on_coins():
-    rng, covered = np.random.default_rng(0), 0
-    for i in range(100):
-        lists = rng.integers(0, 5, (2, 100, 10))
-        low, high = choose_C(Preferences(*lists, n_grades=5), random_state=i).interval
-        covered += low <= 0.5 <= high
-    assert covered >= 84  # 90 less two errors of a hundred
-
 
 def test_of_equal_shares_the_smallest_c_is_chosen():
     best, good = np.full((60, 5), 4), np.arange(5) < np.arange(60)[:, None] % 5
     certain = Preferences(best, 4 * good)
-    chosen = choose_C(certain, grid=[1.0, 0.1, 10.0], n_folds=3, by=None)
-    assert chosen.C == 0.1 and chosen.share == pytest.approx(1)
+    chosen = choose_C(certain, grid=[1.0, 0.1, 10.0], by=None)
+    assert chosen.C == 0.1
     np.testing.assert_allclose(chosen.mean, 1)
     np.testing.assert_allclose(chosen.error, 0, atol=1e-12)
-    assert "no interval, since all folds are alike" in chosen.sentence and "coin" not in str(chosen)
-
-
-def test_coin_flips_show_no_c_to_be_better():
-    lists = np.random.default_rng(1).integers(0, 5, (2, 200, 10))
-    coins = choose_C(Preferences(*lists, n_grades=5), grid=(0.01, 1.0))
-    assert coins.sentence.endswith("a coin may order as many, so none is shown to be better")
 
 
 def test_a_held_out_part_without_a_winner_is_refused():

@@ -1,43 +1,31 @@
-"""The frame of held-out values: means over folds, pairs without a value, leads with errors."""
+"""The frame of held-out values: a fold's pairs, chances of verdicts, leads with errors."""
 
 import numpy as np
+from scipy.special import expit
 
-from dcglearn.trust.held_out_frame import held_out_frame, respected
-from dcglearn.trust.resampling import reweighted
+from dcglearn.evaluation import Judges
+from dcglearn.trust.held_out_frame import held_out_frame, values_of
 from tests.makers import random_log
 
 
-def folds_of_values(log, values):
-    """Return two folds that hold out the first and the last two thirds, and their values."""
-    rows = np.arange(len(log))
-    tests = rows[: 2 * len(rows) // 3], rows[len(rows) // 3 :]
-    folds = [(np.setdiff1d(rows, test), test) for test in tests]
-    return folds, [some[..., test] for some, test in zip(values, tests, strict=True)]
-
-
-def test_a_pair_has_the_mean_of_its_folds_and_one_without_a_value_is_left_out():
-    log = reweighted(random_log(9, "free"), np.arange(1.0, 10))
-    values = np.random.default_rng(0).random((2, 1, 2, 9))
-    values[0, :, :, 0] = np.nan  # the first pair has no value in its only fold
-    values[1, :, :, 4] = np.nan  # another has one of two
-    folds, of_folds = folds_of_values(log, values)
-    frame = held_out_frame(log, "pair", folds, of_folds)
-    np.testing.assert_array_equal(frame.rows, np.arange(1, 9))
-    first, second = values
-    both = (first + second) / 2
-    both[..., 4] = first[..., 4]
-    parts = first[..., 1:3], both[..., 3:6], second[..., 6:]
-    expected = np.concatenate(parts, axis=-1)
-    np.testing.assert_allclose(frame.values, expected)
-    np.testing.assert_allclose(frame.means(), expected @ log.weight[1:] / log.weight[1:].sum())
-    assert held_out_frame(log, "pair", folds, [None, None]) is None
+def test_pairs_stand_in_the_order_of_the_log_and_one_without_a_value_is_left_out():
+    log = random_log(9, "free").changed(weight=np.arange(1.0, 10))
+    values = np.random.default_rng(0).random((2, 3, 9))
+    values[:, :, 4] = np.nan
+    tests = np.array([0, 3, 7]), np.array([8, 6, 1, 4]), np.array([2, 5])
+    folds = [(np.setdiff1d(np.arange(9), test), test) for test in tests]
+    frame = held_out_frame(log, "pair", folds, (values[..., test] for test in tests), "")
+    rest = [0, 1, 2, 3, 5, 6, 7, 8]
+    np.testing.assert_array_equal(frame.rows, rest)
+    np.testing.assert_array_equal(frame.values, values[..., rest])
+    np.testing.assert_array_equal(frame.weight, log.weight[rest])
 
 
 def test_errors_are_by_unit_and_leads_are_paired():
     log = random_log(40, "free").changed(rater=np.arange(40) % 8 // 2)
     values = np.random.default_rng(1).random((1, 3, 40))
     folds = [(np.arange(0), np.arange(40))]
-    frame = held_out_frame(log, "rater", folds, [values])
+    frame = held_out_frame(log, "rater", folds, [values], "")
     means, errors, n_units = frame.means_and_errors()
 
     # the error of the mean of four raters' sums
@@ -51,20 +39,35 @@ def test_errors_are_by_unit_and_leads_are_paired():
     leads, lead_errors, _ = frame.leads()
     np.testing.assert_allclose(leads, means - means[:, :1])
     assert lead_errors[0, 0] == 0 and (lead_errors[0, 1:] > 0).all()
-    twin = held_out_frame(log, "rater", folds, [values[:, [0, 0]] + [[[0.0], [0.25]]]])
+    twin = held_out_frame(log, "rater", folds, [values[:, [0, 0]] + [[[0.0], [0.25]]]], "")
     np.testing.assert_allclose(twin.leads()[0], [[0, 0.25]])
     np.testing.assert_allclose(twin.leads()[1], 0, atol=1e-12)
 
 
-def test_ties_of_a_metric_respect_half_a_pair():
-    log = random_log(30, "free")
+def test_values_are_right_or_wrong_with_the_chance_of_the_verdict():
+    log = random_log(30, "free").changed(tie=np.arange(30) == 7)
+    judges = Judges(2.0, tie_threshold=0.5, error_rate=0.1)
 
     class Some:
         """A metric that sees one position alone, so that it ties some lists."""
 
+        def __init__(self, judges=None):
+            self.judges = judges
+
         def score(self, lists):
             return lists[:, 0].astype(float)
 
-    difference = log.preferred[:, 0].astype(int) - log.other[:, 0]
-    np.testing.assert_array_equal(respected(log, Some()), (np.sign(difference) + 1) / 2)
-    assert 0.5 in respected(log, Some())
+    # a tie of the metric is half, one of the log has no value
+    difference = log.preferred[:, 0].astype(float) - log.other[:, 0]
+    right = (np.sign(difference) + 1) / 2
+    right[7] = np.nan
+    known, unknown = values_of(Some(judges), log), values_of(Some(), log)
+    np.testing.assert_array_equal(known[0], right)
+    np.testing.assert_array_equal(unknown[0], right)
+    assert 0.5 in right and np.isnan(unknown[1]).all()
+
+    # of those who prefer, how many do as the pair says
+    better, worse = expit(2 * difference - 0.5), expit(-2 * difference - 0.5)
+    chance = (0.9 * better + 0.1 * worse) / (better + worse)
+    chance[7] = np.nan
+    np.testing.assert_allclose(known[1], np.log(chance))

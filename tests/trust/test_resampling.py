@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest, norm, ttest_1samp
+from scipy.stats import t as student
 
 from dcglearn import Preferences
 from dcglearn.foundation.intervals import mean_and_error, normal_interval, normal_quantile, wilson
-from dcglearn.trust.resampling import divided, folds_of_units, speaks_of, unit_of
-from tests.makers import random_log
+from dcglearn.trust.resampling import folds, half_test, speaks_of, unit_of
+from tests.makers import random_log, refused
 
 
 def test_the_unit_is_the_coarsest_of_which_there_are_three():
@@ -46,12 +47,11 @@ def test_errors_are_those_of_dependent_pairs():
     without = [(first != i) & (second != i) for i in range(40)]
     moved = [np.average(values[rest], weights=weight[rest]) - mean for rest in without]
     assert error == pytest.approx(np.linalg.norm(moved))
-    for train, test in divided((first, second), 2, rng, across=False):
-        assert not set(first[train]) & set(first[test]) and not set(second[train]) & set(
-            second[test]
-        )
-    held_out = np.concatenate([test for _, test in divided((first, second), 4, rng)])
-    assert sorted(held_out) == list(range(200))
+    parts = folds((first, second), 0)
+    for train, test in parts:
+        assert not set(first[train]) & set(first[test])
+        assert not set(second[train]) & set(second[test])
+    assert sorted(np.concatenate([test for _, test in parts])) == list(range(200))
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
@@ -73,6 +73,39 @@ def test_a_normal_interval_reaches_its_quantile_of_errors_on_both_sides():
 
 def test_folds_of_units_hold_each_out_once_and_whole():
     unit = np.repeat(np.arange(12), 3)
-    folds = folds_of_units(unit, random_state=0)
-    assert sorted(np.concatenate([test for _, test in folds])) == list(range(len(unit)))
-    assert all(not set(unit[train]) & set(unit[test]) for train, test in folds)
+    parts = folds((unit, unit), random_state=0)
+    assert len(parts) == 5 and sorted(np.concatenate([test for _, test in parts])) == list(
+        range(len(unit))
+    )
+    assert all(not set(unit[train]) & set(unit[test]) for train, test in parts)
+    refused("0 pairs can be held out, fewer than 1", folds, (np.zeros(9, int),) * 2, 0)
+    refused("36 pairs can be held out, fewer than 37", folds, (unit, unit), 0, fewest=37)
+
+
+def test_a_half_is_tested_by_flips_of_units_or_by_t_where_they_are_few():
+    # one sign a unit, zeros aside: the binomial test
+    signs = np.array([1.0] * 10 + [-1.0] * 3 + [0.0] * 5)
+    unit, ones = np.arange(18), np.ones(18)
+    p_value, share = half_test(signs, ones, (unit, unit))
+    assert p_value == pytest.approx(binomtest(10, 13).pvalue)
+    assert share == pytest.approx(10 / 13)
+    assert half_test(-signs, ones, (unit, unit)) == pytest.approx((p_value, 3 / 13))
+    assert half_test(0 * signs, ones, (unit, unit)) == (1.0, 0.5)
+
+    # signs of a unit are flipped together: seven units that all say the same
+    seven = np.repeat(np.arange(7), 4)
+    assert half_test(np.ones(28), np.ones(28), (seven, seven))[0] == pytest.approx(2 / 2**7)
+
+    # five units have too few patterns
+    rng = np.random.default_rng(0)
+    signs, five = np.sign(rng.random(50) - 0.3), np.arange(50) % 5
+    t = ttest_1samp(np.bincount(five, signs) / 10, 0).pvalue
+    assert half_test(signs, np.ones(50), (five, five))[0] == pytest.approx(t)
+
+    # of pairs of few lists, no less than by the jackknife of lists
+    first, second = np.triu_indices(6, 1)
+    signs = np.where(first == 0, -1.0, 1.0)
+    means = [signs[(first != i) & (second != i)].mean() - signs.mean() for i in range(6)]
+    t = 2 * student.sf(signs.mean() / np.linalg.norm(means), 5)
+    p_value, _ = half_test(signs, np.ones(15), (first, second))
+    assert p_value == pytest.approx(max(t, binomtest(10, 15).pvalue))

@@ -1,0 +1,475 @@
+"""Which grades of documents people's verdicts on lists follow: `compare_graders`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dcglearn.evaluation.paired_tests import corrected
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.intervals import (
+    LEVEL,
+    Clusters,
+    mean_and_error,
+    student_interval,
+    student_quantile,
+    student_test,
+)
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.validation import (
+    Fields,
+    Flags,
+    Floats,
+    Indices,
+    InputError,
+    PolarsFrame,
+    listed,
+)
+from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.pairs import pairs_of
+from dcglearn.learning.weighing import learned
+from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
+from dcglearn.reading.columns import own_names
+from dcglearn.reading.contract import RATED_LIST
+from dcglearn.reading.judgements import Judgements, read_judgements
+from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.read import read_preferences, read_table, rows_of
+from dcglearn.reading.shapes import lists_of_documents, with_grades
+from dcglearn.reading.tables import table_of as rows_in
+from dcglearn.trust.held_out import best_textbook
+from dcglearn.trust.resampling import FEWEST_HELD_OUT, FEWEST_UNITS, folds
+
+GRADER = ("grader", "judge", "labeller", "labeler", "annotator", "model")
+"""Columns that say whose grades the rows of one table are."""
+
+WORSE_LEVEL = 0.05
+"""A grader is worse than another if the difference has at most this p-value, by Holm's rule."""
+
+TELLING = 0.05
+"""Difference of shares for which it is said how many verdicts would show it."""
+
+UNRELATED, FEWEST_SHARED = 0.2, 30
+"""Correlation with every other grader below which grades may belong to other documents, and the
+fewest documents that two have in common for one; also the fewest verdicts that recur."""
+
+MOST_PAIRS = 20_000
+"""Pairs of rated lists that are compared; of more, these are drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Differences of G graders' shares, of each less each, shape (G, G).
+
+    `low` and `high` are the ends of intervals, and `p_values` those of a test of no difference, by
+    Holm's rule, NaN where nobody knows; on so many pairs two are `apart`, choosing different lists,
+    and on `of_100` of 100 of these people side with the first.
+    """
+
+    points: Floats
+    low: Floats
+    high: Floats
+    p_values: Floats
+    apart: Floats
+    of_100: Floats
+
+    @classmethod
+    def of(cls, right: Floats, weight: Floats, clusters: Clusters) -> Self:
+        """Return the differences of graders whose metrics respect pairs as `right` says, (G, n)."""
+        gaps = right[:, None] - right
+        points, errors, n_units = mean_and_error(gaps, weight, clusters)
+        low, high = student_interval(points, errors, n_units)
+
+        # a test of each two
+        p_values = np.full(points.shape, np.nan)
+        above = np.triu_indices(len(right), 1)
+        tested = [
+            student_test(float(points[at]), float(errors[at]), n_units, LEVEL)["p_t"]
+            for at in zip(*above, strict=True)
+        ]
+        known = np.array([1.0 if one is None else one for one in tested])
+        p_values[above] = p_values.T[above] = corrected(known, "holm")
+
+        # where two choose different lists
+        apart, first = np.abs(gaps) == 1, gaps == 1
+        sided = (first @ weight) / np.maximum(apart @ weight, 1e-300)
+        return cls(points, low, high, p_values, apart.sum(axis=2), 100 * sided)
+
+    def said(self, i: int, j: int) -> str:
+        """Return the difference of two graders in percentage points, with its interval."""
+        points = f"{100 * self.points[i, j]:+z.0f} points"
+        if np.isnan(self.low[i, j]):
+            return f"{points}, no interval"
+        ends = f"{100 * self.low[i, j]:+z.0f} to {100 * self.high[i, j]:+z.0f}"
+        return f"{points}, {LEVEL:.0%} interval {ends}"
+
+
+@dataclass(frozen=True)
+class Recurring:
+    """What verdicts on the same two lists say of the most that a metric can reach.
+
+    Lists are the same whose grades by all graders are. Of `n_verdicts` on two lists that others
+    compare, too, the share `others` is as most of the others' are, and `most` as most of all:
+    no metric of these grades respects more. Halves count where as many say either.
+    """
+
+    n_verdicts: int
+    others: float
+    most: float
+
+    @classmethod
+    def of(cls, logs: list[Preferences]) -> Self | None:
+        """Return it for the same verdicts with the grades of each grader; None of too few."""
+        sides = [[getattr(log, side) for log in logs] for side in ("preferred", "other")]
+        first, second = list_numbers(*(np.concatenate(side, axis=1) for side in sides))
+        pair, sign = pair_numbers(first, second), np.sign(second - first)
+        recur = (np.bincount(pair)[pair] > 1) & (sign != 0)
+        if recur.sum() < FEWEST_SHARED:
+            return None
+        weight = logs[0].weights
+        lead = np.bincount(pair, sign * weight)[pair]
+        others, most = (
+            float(np.average((1 + sign * np.sign(votes))[recur], weights=weight[recur]) / 2)
+            for votes in (lead - sign * weight, lead)
+        )
+        return cls(int(recur.sum()), others, most)
+
+
+@dataclass(frozen=True, eq=False)
+class GraderComparison(Finding):
+    """How far people's verdicts follow the grades of several graders, on the same pairs of lists.
+
+    `table` has a row for each grader: the ``share`` of verdicts that a metric of these grades
+    respects which was learned from the verdicts of others, with its interval (``low``, ``high``);
+    the share ``under_one_metric`` for all; the shares of documents that are ``labelled``, of pairs
+    with ``both_labelled`` whole, and of pairs that are ``tied``. `differences` are those of their
+    shares. `n_pairs` are compared, `by` is the unit of which there are `n_units`, and `metric` the
+    name of the one metric. `ceiling` is what verdicts on lists that recur can reach, None where
+    they do not, and `remarks` are on the grades.
+    """
+
+    table: PolarsFrame = field(repr=False)
+    differences: Differences = field(repr=False)
+    n_pairs: int
+    by: str
+    n_units: int
+    metric: str
+    ceiling: Recurring | None = None
+    remarks: tuple[str, ...] = ()
+
+    _labels: ClassVar = {"low": f"{LEVEL:.0%} interval", "under_one_metric": "under one metric"}
+
+    @property
+    def sentence(self) -> str:
+        """Whether people follow any grades, whose are worse, and what cannot be told."""
+        rows = self.table.to_dicts()
+        known = rows[0]["low"] is not None
+        if known and all(row["low"] <= 0.5 for row in rows):
+            shares = ", ".join(
+                f"{row['grader']}'s {row['share']:.0%} ({LEVEL:.0%} interval {row['low']:.0%} to "
+                f"{row['high']:.0%})"
+                for row in rows
+            )
+            return (
+                f"no grades here are shown to follow these people: {shares}, and a coin 50%; the "
+                "grades are the problem, or the verdicts, not the metric"
+            )
+
+        # all shares, then what is worse and what cannot be told apart
+        order = sorted(range(len(rows)), key=lambda i: -rows[i]["share"])
+        first, *others = (rows[i] for i in order)
+        said = [f"people follow {first['grader']}'s grades in {first['share']:.0%} of pairs"]
+        said += [f"{row['grader']}'s in {row['share']:.0%}" for row in others]
+        clauses = [*self._worse(order), *self._undecided(order), "a coin follows 50%"]
+        return f"{', '.join(said)}: {'; '.join(clauses)}"
+
+    def _worse(self, order: list[int]) -> Iterator[str]:
+        """Yield who is worse than whom, for certain, with the nearest difference."""
+        graders = self.table["grader"]
+        for place, i in enumerate(order):
+            better = [j for j in order[:place] if self.differences.p_values[i, j] <= WORSE_LEVEL]
+            if better:
+                names = " and ".join(graders[j] for j in better)
+                names = names if len(better) <= 2 else f"the {len(better)} above"
+                yield f"{graders[i]} is worse than {names} ({self.differences.said(i, better[-1])})"
+
+    def _undecided(self, order: list[int]) -> Iterator[str]:
+        """Yield neighbours that cannot be told apart."""
+        graders = self.table["grader"]
+        for i, j in pairwise(order):
+            if not self.differences.p_values[i, j] <= WORSE_LEVEL:
+                said = self.differences.said(i, j)
+                yield f"{graders[i]} and {graders[j]} cannot be told apart ({said})"
+
+    @property
+    def notes(self) -> list[str]:
+        """What was compared, how graders differ pair by pair, and what more verdicts would tell."""
+        units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
+        notes = [
+            f"of {self.n_pairs:,} pairs of lists with a verdict, the share that the grades' own "
+            "metric orders as people did, learned from the verdicts on others; intervals are over "
+            f"{units} (Student's t)",
+            f"under one metric: the same by {self.metric} for all",
+        ]
+        differ, graders = self.differences, self.table["grader"]
+        for i, j in combinations(range(len(graders)), 2):
+            p_value = differ.p_values[i, j]
+            by_holm = "p < .001" if p_value < 0.001 else f"p = {p_value:.3f}"
+            notes.append(
+                f"difference of {graders[i]} and {graders[j]}: {differ.said(i, j)}, {by_holm} by "
+                f"Holm's rule; where they choose different lists, "
+                f"{differ.of_100[i, j]:.0f} of 100 verdicts side with {graders[i]} "
+                f"({differ.apart[i, j]:,} pairs)"
+            )
+        if self.needed > self.n_pairs:
+            notes.append(
+                f"a difference of {100 * TELLING:.0f} points between any two would show in about "
+                f"{self.needed:,} verdicts like these"
+            )
+        if (recurring := self.ceiling) is not None:
+            notes.append(
+                f"of {recurring.n_verdicts:,} verdicts on two lists that recur, "
+                f"{recurring.others:.0%} are as most others on the same two, and no metric of "
+                f"these grades respects more than {recurring.most:.0%}"
+            )
+        return [*notes, *self.remarks]
+
+    @property
+    def needed(self) -> int:
+        """Verdicts in which a difference of `TELLING` would show, in four of five such logs."""
+        reach = (self.differences.high - self.differences.low) / 2
+        if np.isnan(reach).all():
+            return 0
+        error = np.nanmax(reach) / student_quantile(self.n_units)
+        times = (student_quantile(self.n_units) + 0.84) * error / TELLING
+        return round(self.n_pairs * float(times) ** 2)
+
+
+def compare_graders(
+    log: Any,
+    graders: Any,
+    metric: MetricLike = BASELINE,
+    *,
+    columns: Mapping[str, str] | str | None = None,
+    random_state: int = 0,
+) -> GraderComparison:
+    """Compare graders of documents by how far people's verdicts on lists follow their grades.
+
+    Each grader has the metric that is learned from the grades and the verdicts of other users, so
+    that scales may differ; verdicts are predicted in folds of users (or queries, or lists), on the
+    same pairs for all. Raises InputError if the log or grades cannot be read, fewer than two lists
+    differ, or too few verdicts can be held out.
+
+    Parameters
+    ----------
+    log : path, data frame or sequence
+        Judgements of two lists, or rated lists (thumbs, stars), whose lists are names of documents,
+        with a query on every row; see `with_grades`.
+    graders : mapping, path or data frame
+        Judgements by the name of the grader, in any form that `read_judgements` takes; or one
+        table, of one grader, or with a column ``grader`` (or judge, labeller, annotator, model).
+    metric : DCG, ListUtility, file or name
+        The one metric that all are compared under, too.
+    columns : mapping or str, optional
+        The log's own columns by the usual name.
+    random_state : int
+        Seed of folds.
+
+    See Also
+    --------
+    io.with_grades : The log with the grades of one grader.
+    rater_agreement : How far people agree with each other.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> grades = rng.integers(0, 3, (40, 6))
+    >>> rows = []
+    >>> for i in range(400):
+    ...     q, (a, b) = i % 40, rng.permutation(6).reshape(2, 3)
+    ...     better = grades[q][a].sum() + rng.normal() > grades[q][b].sum()
+    ...     lists = {"docs_a": [f"d{d}" for d in a], "docs_b": [f"d{d}" for d in b]}
+    ...     rows.append({"query": f"q{q}", **lists, "winner": "ab"[int(not better)]})
+    >>> noise = rng.integers(0, 3, (40, 6))
+    >>> own, other = (
+    ...     {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(row)} for q, row in enumerate(x)}
+    ...     for x in (grades, noise)
+    ... )
+    >>> print(compare_graders(rows, {"careful": own, "careless": other}).sentence[:61])
+    people follow careful's grades in 85% of pairs, careless's in
+    """
+    judged = graders_of(graders)
+    pairs = {name: _graded(log, one, columns, random_state) for name, one in judged.items()}
+    first, rows = next(iter(pairs.values()))
+
+    # units to hold out, and for intervals; of rated lists without a user the lists
+    held_out = _units(first, rows, FEWEST_HELD_OUT)[1]
+    by, clusters = _units(first, rows, FEWEST_UNITS)
+    remedy = "get verdicts of more users, queries or lists"
+    parts = folds(held_out, random_state, fewest=30, remedy=remedy)
+
+    # how far each verdict is as a metric of each grader's grades says
+    right, shared = np.empty((2, len(pairs), len(first)))
+    logs = [graded for graded, _ in pairs.values()]
+    tasks = [(g, *part) for g in range(len(pairs)) for part in parts]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for g, train, test in counted(tasks, len(tasks), "held out"):
+            right[g, test] = (logs[g][test].verdicts(_metric(logs[g][train])) + 1) / 2
+    for g, graded in enumerate(logs):
+        usual = read_metric(metric, graded.n_grades, graded.depth, accept=SCORING)
+        shared[g] = (graded.verdicts(usual) + 1) / 2
+
+    # shares and their differences, of the pairs that a fold held out
+    at = np.sort(np.concatenate([test for _, test in parts]))
+    right, shared, weight = right[:, at], shared[:, at], first.weights[at]
+    clusters = clusters[0][at], clusters[1][at]
+    shares, errors, n_units = mean_and_error(np.stack([right, shared]), weight, clusters)
+    low, high = student_interval(shares[0], errors[0], n_units)
+    columns_of = zip(pairs, shares[0], low, high, shares[1], strict=True)
+    keys = ("grader", "share", "low", "high", "under_one_metric")
+    table = [
+        dict(zip(keys, row, strict=True)) | _labels_of(graded[at], tied)
+        for row, graded, tied in zip(columns_of, logs, right == 0.5, strict=True)
+    ]
+    return GraderComparison(
+        table_of(table).fill_nan(None),
+        Differences.of(right, weight, clusters),
+        len(at),
+        by,
+        n_units,
+        metric if isinstance(metric, str) else "the metric given",
+        Recurring.of([graded[at] for graded in logs]),
+        (*_unused_columns(first), *_remarks(judged)),
+    )
+
+
+def _labels_of(log: Preferences, tied: Flags) -> Fields:
+    """Return how far a grader's grades cover the lists and tell them apart."""
+    lists = np.stack([log.preferred, log.other], axis=1)
+    return {
+        "labelled": (lists >= 0).sum() / max((lists > -2).sum(), 1),
+        "both_labelled": np.average((lists != -1).all(axis=(1, 2)), weights=log.weights),
+        "tied": np.average(tied, weights=log.weights),
+    }
+
+
+def graders_of(graders: Any) -> dict[str, Judgements]:
+    """Return the judgements of each grader, of a mapping or of one table with their names."""
+    if not isinstance(graders, Mapping):
+        table = rows_in(graders)
+        named = [column for column in table.frame.columns if column.lower() in GRADER]
+        graders = {Path(table.name).stem: table.frame}
+        if named:
+            parts = table.frame.partition_by(named[0], as_dict=True, include_key=False)
+            graders = {str(name): part for (name,), part in parts.items()}
+    if not graders:
+        raise InputError("no grader: give judgements by the name of the grader")
+    return {
+        name: one if isinstance(one, Judgements) else read_judgements(one)
+        for name, one in graders.items()
+    }
+
+
+def _graded(
+    log: Any, judged: Judgements, columns: Any, random_state: int
+) -> tuple[Preferences, Clusters | None]:
+    """Return the verdicts on lists with a grader's grades, and the rated lists of each pair.
+
+    The rows are the same for all graders.
+    """
+    own, rows = own_names(columns), rows_in(log)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what is not labelled is counted
+        frame = with_grades(rows, judged, columns=own)
+    rows = replace(rows, frame=frame)  # messages name the file
+    own = {role: name for role, name in own.items() if name in frame.columns}
+    if "list" not in frame.columns:
+        pairs = read_preferences(rows, judged.n_grades, as_is=True, columns=own).decided
+        return pairs, None
+
+    # all pairs of one user's lists, the higher rated first
+    rated = read_table(rows, rows_of, None, contract=RATED_LIST, columns=own)
+    rating, lists = rated.values["rating"], rated.values["list"]
+    user = rated.values.get("group")
+    better, other = _rated_pairs(rating, user, random_state)
+    if not len(better):
+        raise InputError(f"{rated.name}: no two lists of one user are rated differently")
+    pairs = Preferences(
+        lists[better], lists[other], judged.n_grades, rater=None if user is None else user[better]
+    )
+
+    # what the grades were joined by is used, too
+    joined = {"docs", lists_of_documents(rows_in(log), own_names(columns))[0]}
+    ignored = [name for name in rated.recognised.ignored if name not in joined]
+    return pairs.changed(recognised=replace(rated.recognised, ignored=ignored)), (better, other)
+
+
+def _rated_pairs(rating: Floats, user: Any, random_state: int) -> tuple[Indices, Indices]:
+    """Return the pairs of lists of which a user rated the first higher; of many, some at random."""
+    number = np.zeros(len(rating), np.int64) if user is None else numbered(user)
+    sides = []
+    for one in range(int(number.max(initial=0)) + 1):
+        rows = np.flatnonzero(number == one)
+        higher, lower = np.nonzero(rating[rows][:, None] > rating[rows])
+        sides.append((rows[higher], rows[lower]))
+    better, other = map(np.concatenate, zip(*sides, strict=True))
+    if len(better) > MOST_PAIRS:
+        kept = np.random.default_rng(random_state).choice(len(better), MOST_PAIRS, replace=False)
+        better, other = better[np.sort(kept)], other[np.sort(kept)]
+    return better, other
+
+
+def _units(log: Preferences, rows: Clusters | None, fewest: int) -> tuple[str, Clusters]:
+    """Return the independent unit of verdicts, and the number of each pair's two units."""
+    for name in ("rater", "query"):
+        labels = getattr(log, name)
+        if labels is not None and len(np.unique(labels)) >= fewest:
+            return name, (numbered(labels),) * 2
+    if rows is not None:
+        return "list", rows
+    return "pair", (np.arange(len(log)),) * 2
+
+
+def _metric(train: Preferences) -> DCG:
+    """Return the metric of a grader's grades that verdicts teach, or else the best textbook's."""
+    try:
+        return learned(pairs_of(train), DCGOptions()).dcg
+    except InputError:  # as where all lists have equal grades
+        return best_textbook(train)[1]
+
+
+def _unused_columns(log: Preferences) -> tuple[str, ...]:
+    """Return which columns of the log are not used, in a sentence, if there are any."""
+    ignored = () if log.recognised is None else log.recognised.ignored
+    return (f"columns that are not used: {listed(ignored)}",) if ignored else ()
+
+
+def _remarks(judged: Mapping[str, Judgements]) -> tuple[str, ...]:
+    """Return which graders' grades are like nobody else's, as if of other documents."""
+    if len(judged) < 3:
+        return ()
+    nearest: dict[str, float] = dict.fromkeys(judged, -1.0)
+    for first, second in combinations(judged, 2):
+        both = judged[first].frame.join(judged[second].frame, on=["query", "document"])
+        one, other = (both[column].to_numpy() for column in ("grade", "grade_right"))
+        if len(both) < FEWEST_SHARED or not np.ptp(one) or not np.ptp(other):
+            return ()
+        alike = float(np.corrcoef(one, other)[0, 1])
+        for name in (first, second):
+            nearest[name] = max(nearest[name], alike)
+    strange = [name for name, most in nearest.items() if most < UNRELATED]
+    if not strange or len(strange) == len(judged):
+        return ()
+    return (
+        f"the grades of {listed(strange)} go with nobody else's (correlation at most "
+        f"{max(nearest[name] for name in strange):.2f}): are the identifiers right?",
+    )

@@ -1,0 +1,192 @@
+"""Which grades people's verdicts follow: shares, differences, coverage and sentences."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dcglearn as dl
+from dcglearn.trust.graders import compare_graders, graders_of
+from tests.makers import refused
+
+
+def study(rng, n_users=20, each=10, n_queries=30, n_documents=10, rated=True):
+    """Return true grades, and thumbs or verdicts of users who average what a list holds."""
+    grades = rng.choice(4, (n_queries, n_documents), p=[0.4, 0.3, 0.2, 0.1])
+    rows = []
+    for user in range(n_users):
+        for query in rng.choice(n_queries, each, replace=False).tolist():
+            sides = [rng.choice(n_documents, rng.integers(2, 6), replace=False) for _ in "ab"]
+            worth = [grades[query][side].mean() + rng.logistic(0, 0.15) for side in sides]
+            docs = [[f"d{document}" for document in side] for side in sides]
+            row = {"query": f"q{query}", "user": f"u{user}"}
+            if rated:
+                rows.append({**row, "docs": docs[0], "rating": "up" if worth[0] > 1 else "down"})
+            else:
+                winner = "ab"[int(worth[1] > worth[0])]
+                rows.append({**row, "docs_a": docs[0], "docs_b": docs[1], "winner": winner})
+    return grades, rows
+
+
+def labels(grades, kept=1.0, rng=None):
+    """Return a table of grades by query and document, a share of them."""
+    rows = [
+        {"query": f"q{query}", "doc": f"d{document}", "grade": int(grade)}
+        for (query, document), grade in np.ndenumerate(grades)
+        if rng is None or rng.random() < kept
+    ]
+    return pl.DataFrame(rows)
+
+
+def noisy(grades, error, rng):
+    """Return grades of which a share is random."""
+    return np.where(rng.random(grades.shape) < error, rng.integers(0, 4, grades.shape), grades)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["thumbs", "verdicts"])
+def compared(request):
+    """A comparison of a careful grader, one who errs, and one who turns the scale around."""
+    rng = np.random.default_rng(0)
+    grades, rows = study(rng, rated=request.param)
+    graders = {
+        "careful": labels(grades),
+        "careless": labels(noisy(grades, 0.7, rng)),
+        "upside down": labels(3 - grades),
+    }
+    return compare_graders(rows, graders)
+
+
+def test_the_careful_grader_is_followed_and_the_others_are_worse(compared):
+    shares = dict(compared.table.select("grader", "share").rows())
+    assert shares["careful"] > 0.8 > shares["careless"] + 0.1 > shares["upside down"] + 0.1
+    assert compared.by == "rater" and compared.n_units == 20
+    said = compared.sentence
+    assert said.startswith("people follow careful's grades in ") and "a coin follows 50%" in said
+    assert "careless is worse than careful (-" in said
+
+
+def test_differences_are_those_of_the_shares_on_the_same_pairs(compared):
+    shares, differ = compared.table["share"].to_numpy(), compared.differences
+    np.testing.assert_allclose(differ.points, shares[:, None] - shares, atol=1e-12)
+    np.testing.assert_allclose(differ.low, -differ.high.T)
+    np.testing.assert_allclose(differ.of_100 + differ.of_100.T, 100 * (differ.apart > 0))
+    above = differ.points > 0
+    assert (differ.of_100[above & (differ.apart > 0)] > 50).all()
+
+
+def test_what_is_not_labelled_is_counted_and_costs():
+    rng = np.random.default_rng(1)
+    grades, rows = study(rng)
+    graders = {"all": labels(grades), "some": labels(grades, 0.6, rng)}
+    table = compare_graders(rows, graders).table
+    whole, part = table.to_dicts()
+    assert whole["labelled"] == whole["both_labelled"] == 1
+    assert 0.5 < part["labelled"] < 0.7 and part["both_labelled"] < 0.2
+    assert part["share"] < whole["share"]
+
+
+def test_labels_of_chance_follow_nobody_and_the_sentence_says_so_first():
+    rng = np.random.default_rng(2)
+    grades, rows = study(rng)
+    found = compare_graders(rows, {"chance": labels(rng.integers(0, 4, grades.shape))})
+    assert found.sentence.startswith("no grades here are shown to follow these people: chance's")
+    assert found.table["low"].item() < 0.5
+
+
+def test_grades_that_go_with_nobody_elses_are_remarked():
+    rng = np.random.default_rng(3)
+    grades, rows = study(rng, n_users=12)
+    graders = {name: labels(noisy(grades, 0.3, rng)) for name in ("one", "two")}
+    graders["shuffled"] = labels(rng.permutation(grades.ravel()).reshape(grades.shape))
+    notes = compare_graders(rows, graders).notes
+    assert "the grades of shuffled go with nobody else's" in notes[-1]
+
+
+def test_verdicts_that_recur_bound_what_any_metric_respects():
+    rng = np.random.default_rng(7)
+    grades, rows = study(rng, n_users=6, rated=False)
+    again = [{**row, "winner": str(rng.choice(["a", "b"], p=[0.4, 0.6]))} for row in 3 * rows]
+    found = compare_graders(again, {"own": labels(grades), "two": labels(grades // 2)})
+    assert compare_graders(rows, {"own": labels(grades)}).ceiling is None
+
+    # by hand: lists are what their grades are, best of all verdicts and best of the others
+    def key(row, side):
+        listed = [grades[int(row["query"][1:])][int(name[1:])] for name in row[f"docs_{side}"]]
+        return tuple(map(int, listed))
+
+    verdicts = []
+    for row in again:
+        a, b = key(row, "a"), key(row, "b")
+        if a != b:
+            verdicts.append((min(a, b), max(a, b), (row["winner"] == "a") == (a < b)))
+    n, others, most = 0, 0.0, 0.0
+    for i, (*pair, verdict) in enumerate(verdicts):
+        votes = [1 if v[2] else -1 for j, v in enumerate(verdicts) if [*v[:2]] == pair and j != i]
+        if votes:
+            own = 1 if verdict else -1
+            n += 1
+            others += (1 + own * np.sign(sum(votes))) / 2
+            most += (1 + own * np.sign(sum(votes) + own)) / 2
+    ceiling = found.ceiling
+    assert ceiling.n_verdicts == n == len(verdicts)
+    assert (ceiling.others, ceiling.most) == pytest.approx((others / n, most / n))
+    assert f"no metric of these grades respects more than {most / n:.0%}" in found.notes[-1]
+
+
+def test_one_table_names_its_graders_in_a_column():
+    grades = np.array([[0, 1]])
+    parts = {"a": grades, "b": 1 - grades}
+    both = pl.concat(labels(own).with_columns(judge=pl.lit(name)) for name, own in parts.items())
+    found = graders_of(both)
+    assert [*found] == ["a", "b"] and found["b"].frame["grade"].to_list() == [1.0, 0.0]
+    assert [*graders_of(labels(grades))] == ["the data frame"]
+    refused("no grader", graders_of, {})
+
+
+def test_scales_may_differ():
+    rng = np.random.default_rng(4)
+    grades, rows = study(rng)
+    coarse = {"four": labels(grades), "two": labels((grades > 1).astype(int))}
+    table = compare_graders(rows, coarse).table
+    assert (table["share"] > 0.7).all()
+
+
+def test_the_command_takes_a_file_for_each_grader(tmp_path, monkeypatch, capsys):
+    from tests.makers import call
+
+    rng = np.random.default_rng(5)
+    grades, rows = study(rng, n_users=12)
+    monkeypatch.chdir(tmp_path)
+    frame = pl.DataFrame(rows).with_columns(pl.col("docs").list.join("|"))
+    frame.write_csv("thumbs.csv")
+    labels(grades).write_csv("one.csv")
+    labels(noisy(grades, 0.6, rng)).write_csv("two.csv")
+    command = ("audit", "thumbs.csv", "--labels", "one.csv", "--labels", "other=two.csv")
+    status, out, _ = call(monkeypatch, capsys, *command, "-o", "graders.html")
+    assert status == 0 and out.startswith("People follow one's grades in ") and "other" in out
+    assert "one" in (tmp_path / "graders.html").read_text()
+
+    # a cell that is no rating, by file and row
+    frame[:50].with_columns(rating=pl.lit("sideways")).write_csv("odd.csv")
+    words = call(monkeypatch, capsys, "audit", "odd.csv", "--labels", "one.csv")[2]
+    assert "odd.csv, row 1: rating is 'sideways'" in words
+
+    # names, and what does not go together
+    status, _, words = call(monkeypatch, capsys, *command[:3], "one.csv", "--labels", "one.csv")
+    assert status == 2 and "two graders have one name" in words
+    runs = ("--runs", "run.txt", "--qrels", "one.csv")
+    status, _, words = call(monkeypatch, capsys, *command, *runs)
+    assert status == 2 and "--labels compares graders alone" in words
+
+
+def test_columns_that_are_not_used_are_said():
+    for rated in (True, False):
+        grades, rows = study(np.random.default_rng(8), n_users=8, rated=rated)
+        coloured = [{**row, "colour": "red"} for row in rows]
+        remarks = [compare_graders(x, {"a": labels(grades)}).remarks for x in (rows, coloured)]
+        assert remarks == [(), ("columns that are not used: colour",)], rated
+
+
+def test_too_few_verdicts_are_refused():
+    rng = np.random.default_rng(6)
+    grades, rows = study(rng, n_users=3, each=3)
+    refused("can be held out", dl.compare_graders, rows, {"a": labels(grades)})
