@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,19 +14,21 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.finding import cells_of, table_of
 from dcglearn.foundation.plain_text import aligned, one_line, percent
 from dcglearn.foundation.validation import (
+    EMPTY,
     Fields,
     Floats,
+    Indices,
     InputError,
     PolarsFrame,
     finite_array,
     graded_lists,
     scale_size,
     whole_number,
+    within,
 )
 from dcglearn.metrics.judges import Judges
 from dcglearn.metrics.learned_from import LearnedFrom
 from dcglearn.metrics.saved_metric import SavedMetric
-from dcglearn.metrics.scales import warn_of_scale
 from dcglearn.metrics.textbook import DISCOUNTS, GAINS, textbook_discounts, textbook_gains
 
 
@@ -103,34 +105,11 @@ class Utility(SavedMetric):
         return total[()]
 
     @property
-    def sentence(self) -> str:
-        """Where a result is worth most, and where least."""
-        names, said = grade_labels(self.n_grades, self.grade_names), []
-        for place in (self.weights.argmax(), self.weights.argmin()):
-            k, grade = divmod(int(place), self.n_grades)
-            said.append(f"{self.weights[k, grade]:.2f}, with {names[grade]} at position {k + 1}")
-        return one_line("a result is worth most, {}, and least, {}".format(*said))
-
-    @property
-    def pictures(self) -> list[Fields]:
-        """The weight of each grade by position."""
-        ticks = [str(k + 1) for k in range(self.depth)]
-        names = grade_labels(self.n_grades, self.grade_names)
-        lines = dict(zip(names, self.weights.T.tolist(), strict=True))
-        return [{"title": "weights of grades", "ticks": ticks, "lines": lines, "unit": "position"}]
-
-    @property
     def table(self) -> PolarsFrame:
         """The weights: a row for each position, a column for each grade."""
         positions = {"position": np.arange(1, self.depth + 1)}
         names = grade_labels(self.n_grades, self.grade_names)
         return table_of(positions | dict(zip(names, self.weights.T, strict=True)))
-
-    def __str__(self) -> str:
-        names = [one_line(name) for name in grade_labels(self.n_grades, self.grade_names)]
-        rows = [[f"{weight:.4g}" for weight in row] for row in self.weights]
-        numbered = ([str(position), *row] for position, row in enumerate(rows, 1))
-        return "\n".join(aligned([["position", *names], *numbered], 0))
 
     def __repr__(self) -> str:
         return (
@@ -139,103 +118,20 @@ class Utility(SavedMetric):
         )
 
 
-class NormalisedMetric(SavedMetric):
-    """A metric with gains and discounts, whose value of the best order of documents is known."""
-
-    _name: ClassVar[str]
-    gains: Floats
-    discounts: Floats
-    plain: bool
-    score: Callable[[ArrayLike], Floats]
-    ideal_of_counts: Callable[[ArrayLike], Floats]
-
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return len(self.discounts)
-
-    @property
-    def sentence(self) -> str:
-        """The gains of all grades, the best first, and the discounts of some positions."""
-        names = self.grade_names or range(self.n_grades)
-        gains = [f"{name}: {gain:.2f}" for name, gain in zip(names, self.gains, strict=True)]
-        kind = "" if self.grade_names else "grade "
-
-        # of long lists, some positions tell the shape
-        places = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < self.depth] + [self.depth]
-        discounts = [f"{k}: {self.discounts[k - 1]:.2f}" for k in places]
-        return one_line(
-            f"what a result is worth (gain): {kind}{', '.join(gains[::-1])}; times what its "
-            f"position counts (discount): position {', '.join(discounts)}"
-        )
-
-    @property
-    def _of_grades(self) -> dict[str, Floats]:
-        """Numbers that each grade has, by what they are called."""
-        return {"gain": self.gains}
-
-    def __str__(self) -> str:
-        # numbers of grades, the best grade first, and discounts beside them
-        names = self.grade_names or [""] * self.n_grades
-        columns: dict[str, Sequence[Any]] = {
-            "grade": [f"{grade} {name}".rstrip() for grade, name in enumerate(names)][::-1],
-            **{name: values[::-1].tolist() for name, values in self._of_grades.items()},
-            "position": range(1, self.depth + 1),
-            "discount": self.discounts.tolist(),
-        }
-
-        # rows as far as either goes
-        rows = itertools.zip_longest(*columns.values())
-        table = table_of(dict(zip(columns, row, strict=True)) for row in rows)
-        return "\n".join(aligned(cells_of(table)))
-
-    def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest value of a ranking of documents, shape (n,), or a float for one set.
-
-        `documents`, shape (n, M) or (M,), are the grades of those that can be ranked, in any order;
-        those below 0 are no documents.
-        """
-        grades = graded_lists(documents, "documents", self.n_grades)
-        counts = [(grades == grade).sum(axis=-1) for grade in range(self.n_grades)]
-        value = self.ideal_of_counts(np.stack(counts, axis=-1))
-        return value if grades.ndim > 1 else value[0]
-
-    def ndcg(
-        self,
-        lists: ArrayLike,
-        documents: ArrayLike | None = None,
-        empty: float = 0.0,
-        *,
-        n_grades: int | None = None,
-    ) -> Floats:
-        """Return the values divided by the ideal ones, shape (n,), or a float for one list.
-
-        `lists`, shape (n, M) or (M,), are grades by position, `documents`, shape (n, M') or (M',),
-        those of all that could have been ranked, by default those in the list. `empty` is the value
-        where the ideal is not positive. `n_grades` is the size of the data's scale, by default the
-        largest grade of several lists plus 1. Warns with ScaleWarning if this metric has gains for
-        more.
-        """
-        # values over those of the best order
-        pool = lists if documents is None else documents
-        value, ideal = self.score(lists), self.ideal(pool)
-
-        # warn where the data have a smaller scale
-        if n_grades is not None or np.ndim(value):
-            top = max(int(np.max(part, initial=0)) for part in (lists, pool))
-            size = scale_size(n_grades, top)
-            warn_of_scale({self._name: self.n_grades}, size, "the data", stacklevel=2)
-        return normalised_values(value, ideal, empty)
+POWER = "power of the number of results"
+"""What tables call p."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DCG(NormalisedMetric):
-    """Discounted cumulated gain with any gains and discounts.
+class DCG(SavedMetric):
+    """Discounted cumulated gain with any gains and discounts, added up or averaged.
 
     A list with grade ``g_k`` at position ``k`` has the value ``sum_k discounts[k] * gains[g_k]``
     (Jarvelin and Kekalainen 2000). As a utility, ``W = discounts gains^T`` (Zhou et al. 2008,
-    section 5, case 1). Raises InputError if gains or discounts are not finite one-dimensional
-    arrays, or the names do not match them.
+    section 5, case 1). With a `power` p, the value is divided by ``n^p``, n the number of the first
+    K positions that hold a result: p = 0 is the expected total of gain, p = 1 its expected rate
+    (Moffat et al. 2017). Raises InputError if gains or discounts are not finite one-dimensional
+    arrays, the power is not within 0 to 1, or the names do not match them.
 
     Parameters
     ----------
@@ -251,6 +147,9 @@ class DCG(NormalisedMetric):
         The people it was learned from: how sharply they tell two lists apart. Learners know them.
     learned_from : LearnedFrom, optional
         The log it was learned from.
+    power : float
+        p, from 0 to 1. Lists of one length are ordered as with p = 0; a value with p > 0 is
+        `plain`, since its ideal over lists of all lengths is the best document alone.
 
     See Also
     --------
@@ -264,6 +163,11 @@ class DCG(NormalisedMetric):
     array([3.3, 2.3])
     >>> dcg.ndcg([1, 2]).round(4)
     np.float64(0.697)
+
+    Half a good result more or less: two results average what one has.
+
+    >>> DCG([0, 1], [1, 1], power=1.0).score([[1, -2], [1, 0], [1, 1]])
+    array([1. , 0.5, 1. ])
     """
 
     gains: Floats
@@ -273,14 +177,17 @@ class DCG(NormalisedMetric):
     plain: bool = False
     judges: Judges | None = None
     learned_from: LearnedFrom | None = None
+    power: float = 0.0
 
     _kind = "dcg"
-    _name = "the DCG"
     _arrays = ("gains", "discounts")
 
     def __post_init__(self) -> None:
         for name in self._arrays:
             object.__setattr__(self, name, finite_array(getattr(self, name), name, 1))
+        within(self.power, "power", 1, remedy="0 adds up, 1 averages")
+        object.__setattr__(self, "power", float(self.power))
+        object.__setattr__(self, "plain", self.plain or self.power > 0)
         self._set_texts()
 
     @classmethod
@@ -315,9 +222,14 @@ class DCG(NormalisedMetric):
         gains = textbook_gains(gain, np.arange(scale_size(n_grades, 0), dtype=np.float64))
         return cls(gains, textbook_discounts(discount, whole_number(depth, "depth")))
 
+    @property
+    def depth(self) -> int:
+        """K, the number of positions that count."""
+        return len(self.discounts)
+
     @cached_property
     def utility(self) -> Utility:
-        """The same metric as a `Utility`: weights ``discounts gains^T``, shape (K, L)."""
+        """The weights ``discounts gains^T``, shape (K, L): the metric, of lists of one length."""
         return Utility(np.outer(self.discounts, self.gains), self.grade_names, self.notes)
 
     def score(self, lists: ArrayLike) -> Floats:
@@ -325,40 +237,49 @@ class DCG(NormalisedMetric):
 
         Where the gain of the worst grade is negative, unknown grades (-1) count as the worst.
         """
-        return self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
+        values = self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
+        return values if self.power == 0 else values * self.factors(lists)
+
+    def lengths(self, lists: ArrayLike) -> Indices:
+        """Return the numbers of results among the first K positions of lists, shape (n,)."""
+        return (np.asarray(lists)[..., : self.depth] > EMPTY).sum(axis=-1)
+
+    def factors(self, lists: ArrayLike) -> Floats:
+        """Return ``n^-p`` of lists, shape (n,)."""
+        return np.maximum(self.lengths(lists), 1.0) ** -self.power
+
+    def ndcg(
+        self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0
+    ) -> Floats:
+        """Return the values divided by the ideal ones, shape (n,), or a float for one list.
+
+        `lists`, shape (n, M) or (M,), are grades by position, `documents`, shape (n, M') or (M',),
+        those of all that could have been ranked, by default those in the list. `empty` is the value
+        where the ideal is not positive. Raises InputError with a power, unless all lists have one
+        length, which cancels then.
+        """
+        if self.power:
+            if len(np.unique(self.lengths(graded_lists(lists, empty=True)))) > 1:
+                raise InputError(
+                    "a DCG that averages has no ideal among lists of different lengths: that is "
+                    "the best document alone; use its plain values (score)"
+                )
+            return replace(self, power=0.0).ndcg(lists, documents, empty)
+
+        # values over those of the best order
+        pool = lists if documents is None else documents
+        return normalised_values(self.score(lists), self.ideal(pool), empty)
 
     def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest DCG of a ranking of documents; for parameters see `ListUtility.ideal`.
+        """Return the largest DCG of a ranking of documents, shape (n,), or a float for one set.
 
-        Gains and discounts are both sorted (rearrangement inequality), so neither needs to be
-        monotone or positive. Positions may stay empty: documents that do harm are left out.
+        `documents`, shape (n, M) or (M,), are the grades of those that can be ranked, in any order;
+        those below 0 are no documents. Gains and discounts are both sorted (rearrangement
+        inequality), so neither needs to be monotone or positive. Positions may stay empty:
+        documents that do harm are left out.
         """
-        # sorting is faster than counting for lists as deep as the metric
         grades = graded_lists(documents, "documents", self.n_grades)
         return largest_sums(np.append(self.gains, 0.0)[grades], self.discounts)
-
-    def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
-        """Return the largest DCG of documents whose grades are counted, shape (n,); see `ideal`.
-
-        `counts`, shape (n, L), holds the number of documents of each grade, `filler` is the gain of
-        a position that is left empty for want of documents.
-        """
-        # positions that stay empty have a grade of their own
-        table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
-        empty = np.maximum(self.depth - table.sum(axis=1, keepdims=True), 0)
-        table = np.hstack([table, empty])
-        gains = np.append(self.gains, filler)
-        total = np.zeros(len(table))
-        for sign in (1.0, -1.0):
-            # positions of each grade, the best grade first
-            best = np.argsort(-sign * gains, kind="stable")
-            ends = np.minimum(np.cumsum(table[:, best], axis=1), self.depth)
-
-            # sums of the discounts there, times gains
-            falls = -np.sort(np.minimum(-sign * self.discounts, 0.0))
-            sums = np.append(0.0, np.cumsum(falls))[ends]
-            total += np.diff(sums, axis=1, prepend=0.0) @ np.maximum(sign * gains[best], 0.0)
-        return total
 
     def normalised(self) -> DCG:
         """Return the same metric with gains from 0 to 1 and a first discount of 1, if it can be.
@@ -372,13 +293,47 @@ class DCG(NormalisedMetric):
                 "at a first position that counts, has this form"
             )
         gains = (self.gains - self.gains[0]) / span
-        return DCG(gains, self.discounts / first, self.grade_names, self.notes)
+        curves = gains, self.discounts / first
+        return DCG(*curves, self.grade_names, self.notes, power=self.power)
 
     @property
     def table(self) -> PolarsFrame:
-        """The gain of each grade and the discount of each position, a row each."""
+        """The gain of each grade, the discount of each position, and the power, if any."""
         names = parameter_names(self.n_grades, self.depth, self.grade_names)
-        return table_of({"parameter": names, "value": [*self.gains, *self.discounts]})
+        powers = {POWER: self.power} if self.power else {}
+        values = [*self.gains, *self.discounts, *powers.values()]
+        return table_of({"parameter": [*names, *powers], "value": values})
+
+    @property
+    def sentence(self) -> str:
+        """The gains of all grades, the discounts of some positions, and how lengths count."""
+        names = self.grade_names or range(self.n_grades)
+        gains = [f"{name}: {gain:.2f}" for name, gain in zip(names, self.gains, strict=True)]
+        kind = "" if self.grade_names else "grade "
+
+        # of long lists, some positions tell the shape
+        places = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < self.depth] + [self.depth]
+        discounts = [f"{k}: {self.discounts[k - 1]:.2f}" for k in places]
+        by = "" if self.power == 1 else f" to the power {self.power:.2f}"
+        divided = f"; divided by the number of results{by}" if self.power else ""
+        return one_line(
+            f"what a result is worth (gain): {kind}{', '.join(gains[::-1])}; times what its "
+            f"position counts (discount): position {', '.join(discounts)}{divided}"
+        )
+
+    def __str__(self) -> str:
+        # gains, the best grade first, and discounts beside them, as far as either goes
+        names = self.grade_names or [""] * self.n_grades
+        columns: dict[str, Sequence[Any]] = {
+            "grade": [f"{grade} {name}".rstrip() for grade, name in enumerate(names)][::-1],
+            "gain": self.gains[::-1].tolist(),
+            "position": range(1, self.depth + 1),
+            "discount": self.discounts.tolist(),
+        }
+        rows = itertools.zip_longest(*columns.values())
+        table = table_of(dict(zip(columns, row, strict=True)) for row in rows)
+        power = [f"{POWER}  {self.power:.4f}"] if self.power else []
+        return "\n".join([*aligned(cells_of(table)), *power])
 
     @property
     def pictures(self) -> list[Fields]:
@@ -386,7 +341,9 @@ class DCG(NormalisedMetric):
         return as_curves({"DCG": self})
 
     def __repr__(self) -> str:
-        more = ", plain=True" if self.plain else ""
+        more = ", plain=True" if self.plain and not self.power else ""
+        if self.power:
+            more = f", power={self.power:.5g}"
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import plain
-from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, finite_array
+from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, finite_array, within
+from dcglearn.metrics.file_fields import check_numbers, fields_of
 
 N_DRAWS = 1000
 """Number of draws that a metric's file holds."""
@@ -21,7 +22,8 @@ class JudgeDraws:
     """Draws of a metric and its judges from what a log allows, B of each.
 
     `gains`, shape (B, L), and `discounts`, shape (B, K), are the metric. `scale`, `tie_threshold`,
-    `error_rate` and `bias`, shape (B,), are as in `Judges`.
+    `error_rate` and `bias`, shape (B,), are as in `Judges`, `powers`, (B,), the power of lengths,
+    None where it is 0.
     """
 
     gains: Floats
@@ -30,6 +32,7 @@ class JudgeDraws:
     tie_threshold: Floats
     error_rate: Floats
     bias: Floats
+    powers: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.scale)
@@ -54,7 +57,8 @@ class JudgeDraws:
 
     @property
     def _arrays(self) -> dict[str, Floats]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        arrays = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: array for name, array in arrays.items() if array is not None}
 
     def to_dict(self) -> Fields:
         """Return the arrays as lists."""
@@ -64,15 +68,14 @@ class JudgeDraws:
     def from_dict(cls, values: Any, shape: tuple[int, int]) -> Self:
         """Build draws of a metric with L grades and K positions from what `to_dict` returns."""
         names = [one.name for one in fields(cls)]
-        if not isinstance(values, Mapping) or values.keys() != {*names}:
-            raise InputError(f'"draws" of the judges must hold {", ".join(names)}')
+        own = fields_of(values, cls, '"draws" of the judges', names[:-1])
 
-        # all arrays, one row a draw
+        # arrays with a row for each draw
         widths = {"gains": shape[:1], "discounts": shape[1:]}
         arrays = {}
-        for name, value in values.items():
+        for name, value in own.items():
             array = finite_array(value, f'"{name}" of the draws', 2 if name in widths else 1)
-            if array.shape[1:] != widths.get(name, ()) or len(array) != len(values["scale"]):
+            if array.shape != (len(own["scale"]), *widths.get(name, ())):
                 raise InputError(f'"{name}" of the draws has shape {array.shape}')
             arrays[name] = array
         return cls(**arrays)
@@ -141,15 +144,12 @@ class Judges:
 
     def __post_init__(self) -> None:
         # numbers, all of which but the bias are at least 0
-        names = "scale tie_threshold error_rate bias n_judgements largest depth slope slope_error"
+        names = "scale tie_threshold error_rate n_judgements largest depth slope slope_error"
         for name in names.split():
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int | float):
-                raise InputError(f'"{name}" of the judges is {number!r}, which is not a number')
-            at_most = 1.0 if name == "error_rate" else np.inf
-            at_least = -np.inf if name == "bias" else 0.0
-            if not (at_least <= number <= at_most and np.isfinite(number)):
-                raise InputError(f'"{name}" of the judges is {number!r}, out of its range')
+            most = 1.0 if name == "error_rate" else np.inf
+            within(getattr(self, name), f'"{name}" of the judges', most)
+        check_numbers(self.bias, "bias")
+        finite_array(self.bias, '"bias" of the judges', 0)
 
     def chances(self, difference: ArrayLike) -> Floats:
         """Return the chances of the first list, a tie, and the second list; shape (..., 3).
@@ -196,10 +196,7 @@ class Judges:
 
         Raises InputError if a field is missing or unknown, or has another type.
         """
-        names = [one.name for one in fields(cls)]
-        if not isinstance(values, Mapping) or values.keys() != {*names}:
-            raise InputError(f'"judges" must hold {", ".join(names)}')
-        own = dict(values)
+        own = fields_of(values, cls, '"judges"')
 
         # what is no number
         for name, kind in (("chose", bool), ("unexplained", str), ("grades", list)):

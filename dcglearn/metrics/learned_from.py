@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
+from dcglearn.metrics.file_fields import fields_of
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class LearnedFrom:
     depth, n_grades : int
         The last position that held a result, and the number of grades.
     digest : str
-        SHA-256 of its lists, the preferred one first, weights and raters; empty for a log in parts.
+        SHA-256 of its lists, the preferred one first, weights and raters.
     until : str
         The time of the last judgement, where the log tells it; so equal logs give equal files.
     grader : str
@@ -69,8 +69,9 @@ class LearnedFrom:
     @classmethod
     def from_dict(cls, values: Any) -> Self:
         """Return the log that a file tells of; raise InputError for other keys or types."""
-        kinds = {name: type(value) for name, value in asdict(cls(0, 0, 0)).items()}
-        given = values if isinstance(values, Mapping) else {}
-        if {name: type(value) for name, value in given.items()} != kinds:
-            raise InputError(f'"learned_from" must hold {", ".join(kinds)}, numbers and texts')
-        return cls(**values)
+        own = fields_of(values, cls, '"learned_from"')
+        for name, example in asdict(cls(0, 0, 0)).items():
+            if type(own[name]) is not type(example):
+                kind = type(example).__name__
+                raise InputError(f'"{name}" of "learned_from" is {own[name]!r}, expected a {kind}')
+        return cls(**own)

@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import (
-    Floats,
-    InputError,
-    InputTypeError,
-    PathLike,
-    errors_in,
-    whole_number,
-)
+from dcglearn.foundation.validation import Floats, InputError, InputTypeError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.other_names import ALIASES, usual_name
-from dcglearn.metrics.reader_names import ReaderName
-from dcglearn.metrics.saved_metric import load_metric
-from dcglearn.metrics.textbook import (
-    DISCOUNTS,
-    GAINS,
+from dcglearn.metrics.names import (
+    LIST_UTILITIES,
     NAMES,
-    NamedMetric,
-    is_metric_file,
-    textbook_discounts,
-    textbook_gains,
+    ListMetric,
+    MetricName,
+    is_metric_name,
+    metric_name,
 )
-from dcglearn.metrics.textbook_lists import DEFINITIONS, LIST_NAMES, ListMetric, ListMetricName
+from dcglearn.metrics.other_names import ALIASES, usual_name
+from dcglearn.metrics.saved_metric import load_metric
+from dcglearn.metrics.textbook import DISCOUNTS, GAINS, is_metric_file
 
 AnyMetric: TypeAlias = DCG | ListUtility | Utility
 """A metric of any kind."""
@@ -58,59 +47,9 @@ SCORING = (DCG, ListUtility)
 METRICS = (DCG, ListUtility, Utility)
 """Metrics of all kinds, which files hold."""
 
-ALL_NAMES = f"{NAMES}, nor {LIST_NAMES}"
-"""For messages: names that stand for a metric of lists."""
-
-
-@dataclass(frozen=True)
-class MetricName(NamedMetric):
-    """The name of a textbook DCG; ``nDCG@K`` is trec_eval's: linear gain, log2 discount."""
-
-    word: str
-    gain: str
-    discount: str
-    depth: int | None
-
-    _pattern = r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?"
-
-    @classmethod
-    def of(cls, word: str, name: str = "metric") -> Self:
-        """Return the metric of a word of this form; raise InputError, about `name`, for others."""
-        match = re.fullmatch(cls._pattern, word)
-        assert match is not None, word
-
-        # the discounts of a larger K might not fit in memory
-        digits, most = match[3] or "", "9999999"
-        if len(digits) > len(most):
-            raise InputError(f"{name} {word!r}: K has {len(digits)} digits; give at most {most}")
-
-        # try the names of gain and discount
-        gain, discount = match[1] or "linear", match[2] or "log2"
-        try:
-            textbook_gains(gain, np.zeros(1))
-            textbook_discounts(discount, 1)
-            depth = whole_number(int(digits), "depth") if digits else None
-        except InputError as error:
-            raise error.told(f"{name} {word!r}: there is no such file, and ") from None
-        return cls(word, gain, discount, depth)
-
-    def at(self, depth: int) -> str:
-        """Return the name with its depth, ``GAIN-DISCOUNT@K``; `depth` where it has none."""
-        return self.word if self.depth is not None else f"{self.word}@{depth}"
-
-    def metric(self, n_grades: int, depth: int | None = None) -> DCG:
-        """Return the DCG for L grades, K deep, or `depth` where the name has no K."""
-        deep = self.deep(depth)
-        with errors_in(f"metric {self.word!r}"):
-            return DCG.standard(n_grades, deep, self.gain, self.discount)
-
-
-FORMS = (ListMetricName, ReaderName, MetricName)
-"""Forms of names."""
-
 
 def metric(
-    metric: MetricLike | NamedMetric,
+    metric: MetricLike | MetricName,
     n_grades: int | None = None,
     depth: int | None = None,
     *,
@@ -165,7 +104,7 @@ def metric(
     """
     # objects and files have their own scale
     named = metric_or_name(metric, accept=accept, name=name)
-    if not isinstance(named, NamedMetric):
+    if not isinstance(named, MetricName):
         return named
 
     # names are taken at the scale of the data
@@ -180,50 +119,50 @@ def metric(
 def metric_or_name(
     metric: Any, *, accept: Sequence[type] = METRICS, name: str = "metric"
 ) -> DCG | Any:
-    """Return the metric of an object or a file, or a checked name (of class `NamedMetric`).
+    """Return the metric of an object or a file, or a checked name (of class `MetricName`).
+
+    An array, shape (K, L), holds the weights of a utility.
 
     Callers that learn the number of grades and the depth of a name later hand it to `metric` then.
     Raises InputError if it is of a kind that is not accepted, a file cannot be read, or no metric
     has the name.
     """
     # objects and files
-    if isinstance(metric, (*accept, NamedMetric)):
+    if isinstance(metric, (*accept, MetricName)):
         return metric
     if hasattr(metric, "dcg_"):
         raise InputTypeError(f"{name} is a learner; give the DCG that it learned, its dcg_")
     if not isinstance(metric, (str, os.PathLike)):
+        if Utility in accept and (isinstance(metric, Sequence) or hasattr(metric, "__array__")):
+            with errors_in(name):
+                return Utility(metric)
         _refuse(type(metric), accept, name)
     if is_metric_file(metric):
         return load_metric(metric, accept)
 
     # names, each of one kind of metric
     word = os.fspath(metric)
-    for form in FORMS:
-        if form.is_one(word):
-            named = form.of(word, name)
-            kind = named.metric_class if isinstance(named, ListMetricName) else DCG
-            if not issubclass(kind, tuple(accept)):
-                _refuse(kind, accept, f"{name} {word!r}")
-            return named
+    if is_metric_name(word):
+        named = metric_name(word, name)
+        if not issubclass(named.kind, tuple(accept)):
+            _refuse(named.kind, accept, f"{name} {word!r}")
+        return named
 
-    # none has this name
-    takes_lists = ListUtility in accept
-    known, kinds = (ALL_NAMES, DEFINITIONS) if takes_lists else (NAMES, ())
-    names = [*(f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS), "nDCG", *kinds]
-    hint = nearest(word.partition("@")[0], names)
-
-    # other tools have it
-    usual = usual_name(word)
-    if any(form.is_one(usual) for form in FORMS):
+    # none has this name; other tools may have it
+    usual, others = usual_name(word), [*LIST_UTILITIES, "RBP", "nDCG"]
+    if is_metric_name(usual):
         hint = f"; here it is {usual}"
-    elif usual.partition("@")[0] in {*ALIASES.values()} - {"nDCG", *kinds}:
+    elif usual.partition("@")[0] in {*ALIASES.values()}.difference(others):
         hint = f"; {usual} is a measure of ir_measures: evaluate and compare take it, nothing else"
-    raise InputError(f"{name} {word!r} is neither a file nor {known}{hint}")
+    else:
+        textbooks = (f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS)
+        hint = nearest(word.partition("@")[0], [*textbooks, *others])
+    raise InputError(f"{name} {word!r} is neither a file nor {NAMES}{hint}")
 
 
 def is_metric_word(word: str) -> bool:
     """Return whether a word is the file of a metric, or has the form of a name."""
-    return is_metric_file(word) or any(form.is_one(word) for form in FORMS)
+    return is_metric_file(word) or is_metric_name(word)
 
 
 def as_weights(metric: AnyMetric, name: str) -> Floats:
@@ -233,31 +172,18 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
     if isinstance(metric, Utility):
         return metric.weights
     raise InputTypeError(
-        f"{name} is a list utility, whose values are no sums over positions: certificates, "
-        "similarity and exact shares of disagreement are only true of a DCG (disagreement of two "
-        "metrics is sampled)",
+        f"{name} is a list utility, whose values are no sums over positions: certificates and "
+        "similarity are only true of a DCG (disagreement takes both)",
         see="only-a-dcg",
     )
 
 
 def largest_value(metric: AnyMetric) -> float:
     """Return a bound of the size of a list's value under a metric."""
-    weights = as_weights(metric.dcg if isinstance(metric, ListUtility) else metric, "metric")
+    if isinstance(metric, ListUtility):
+        return float(np.abs(metric.discounts).sum() * np.abs(metric.gains).max())
+    weights = as_weights(metric, "metric")
     return float(np.abs(weights).max(axis=1).sum())
-
-
-def _of_weights(metric: Any, name: str) -> Any:
-    """Return a metric, or a checked name; an array, shape (K, L), holds the weights of one."""
-    if isinstance(metric, (*METRICS, NamedMetric, str, os.PathLike)) or hasattr(metric, "dcg_"):
-        return metric_or_name(metric)
-
-    # an array may not be one of numbers
-    try:
-        return Utility(np.asarray(metric, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
-        kind = InputTypeError if isinstance(error, TypeError) else InputError
-        raise kind(problem) from error
 
 
 def resolved(
@@ -273,31 +199,23 @@ def resolved(
     Raises InputError if no metric states them. `names` are for messages; the second list has None
     for a metric that is not a name.
     """
-    read = [_of_weights(one, name) for one, name in zip(metrics, names, strict=True)]
+    read = [metric_or_name(one, name=name) for one, name in zip(metrics, names, strict=True)]
 
-    # sizes of metrics that have one
+    # sizes of metrics that have one, else of the documents, else of readers
+    fixed = [one for one in read if not isinstance(one, MetricName)]
+    documents = [] if grades is None else [np.asarray(grades)]
+    readers = [one.own for one in read if isinstance(one, MetricName) and one.own]
+    sizes = [one.n_grades for one in fixed]
+    sizes = sizes or [int(one.max(initial=1)) + 1 for one in documents]
+    sizes = sizes or [one.n_grades for one in readers]
     depths = [one.depth for one in read if one.depth is not None]
-    sizes = [one.n_grades for one in read if not isinstance(one, NamedMetric)]
-
-    # else those of the documents
-    if grades is not None:
-        depths = depths or [np.size(grades)]
-        sizes = sizes or [int(np.max(grades, initial=1)) + 1]
-
-    # else those of readers
-    own = [one.metric() for one in read if isinstance(one, ReaderName)]
-    depths = depths or [one.depth for one in own]
-    sizes = sizes or [one.n_grades for one in own]
-    size = n_grades or max(sizes, default=None)
-    deepest = depth or max(depths, default=None)
+    depths = depths or [one.size for one in documents] or [one.depth for one in readers]
 
     # metrics of the names
-    made: list[AnyMetric] = []
-    labels: list[str | None] = []
-    for one, name in zip(read, names, strict=True):
-        by_name = isinstance(one, NamedMetric)
-        made.append(metric(one, size, deepest, name=name))
-        labels.append(one.at(one.deep(deepest)) if by_name else None)
+    size = n_grades or max(sizes, default=None)
+    deepest = depth or max(depths, default=None)
+    made = [metric(one, size, deepest, name=name) for one, name in zip(read, names, strict=True)]
+    labels = [one.at(one.deep(deepest)) if isinstance(one, MetricName) else None for one in read]
     return made, labels
 
 
@@ -307,36 +225,32 @@ def labelled(metrics: MetricsLike) -> dict[Any, Any]:
     Mappings name theirs; those within a mapping, such as the families of `textbook_list_metrics`,
     or within a list, do so too. Raises InputError if two metrics have one name.
     """
-    # one, or several, with their names where they have any
-    if isinstance(metrics, Mapping):
-        pairs = [*metrics.items()]
-    elif isinstance(metrics, (str, os.PathLike)) or not isinstance(metrics, Iterable):
-        pairs = [(None, metrics)]
-    else:
-        pairs = [(None, metric) for metric in metrics]
-
-    # collect them, each under a name of its own
     by_name: dict[Any, Any] = {}
-    for label, metric in pairs:
-        more = labelled(metric) if isinstance(metric, Mapping) else {label: metric}
-        if label is None and not isinstance(metric, Mapping):
-            more = {_label(metric, by_name): metric}
-        for taken in more.keys() & by_name.keys():
-            if more[taken] != by_name[taken]:
-                raise InputError(f"two metrics have the name {taken!r}; give one another name")
-        by_name |= more
+    for label, metric in _one_by_one(metrics):
+        name = label
+        if name is None:
+            kind = "DCG" if isinstance(metric, DCG) else "utility"
+            if not isinstance(metric, METRICS):  # which is refused
+                kind = str(metric)
+            numbered = (f"{kind} {number}" if number > 1 else kind for number in count(1))
+            name = next(one for one in numbered if one not in by_name)
+        if by_name.setdefault(name, metric) != metric:
+            raise InputError(f"two metrics have the name {name!r}; give one another name")
     return by_name
 
 
-def _label(metric: Any, taken: Mapping[Any, Any]) -> Any:
-    """Return a word itself, or an object's kind, with a number where this is taken."""
-    if isinstance(metric, (str, os.PathLike)):
-        return metric
-    if not isinstance(metric, METRICS):  # which is refused
-        return str(metric)
-    kind = "DCG" if isinstance(metric, DCG) else "utility"
-    labels = (f"{kind} {number}" if number > 1 else kind for number in count(1))
-    return next(label for label in labels if label not in taken)
+def _one_by_one(metrics: Any, name: Any = None) -> Iterator[tuple[Any, Any]]:
+    """Yield each metric with its name, None for an object without one."""
+    if isinstance(metrics, Mapping):
+        for label, metric in metrics.items():
+            yield from _one_by_one(metric, label)
+    elif isinstance(metrics, (str, os.PathLike)):
+        yield (metrics if name is None else name), metrics
+    elif isinstance(metrics, Iterable) and name is None:
+        for metric in metrics:
+            yield from _one_by_one(metric)
+    else:
+        yield name, metrics
 
 
 read_metric = metric
@@ -348,9 +262,7 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     given = f"{name} is {'an' if kind.__name__[0] in 'AEIaei' else 'a'} {kind.__name__}"
     if issubclass(kind, METRICS) and tuple(accept) == ONLY_DCG:
         raise InputTypeError(
-            f"{given}, no sum of gains times discounts; what is asked for is "
-            "only true of a DCG (the gains and discounts of a ListUtility alone are "
-            "ListUtility.dcg)",
+            f"{given}, no sum of gains times discounts; what is asked for is only true of a DCG",
             see="only-a-dcg",
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept)
@@ -363,7 +275,7 @@ def metric_in_use(baseline: MetricLike, n_grades: int, depth: int) -> tuple[str,
     Raises InputError if it has no values of lists, or fewer grades.
     """
     named = metric_or_name(baseline, accept=SCORING, name="baseline")
-    if isinstance(named, NamedMetric):
+    if isinstance(named, MetricName):
         return named.at(depth), metric(named, n_grades, depth)
     if named.n_grades < n_grades:
         raise InputError(f"the metric used now has {named.n_grades} grades, the log {n_grades}")

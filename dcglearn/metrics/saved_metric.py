@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
 from dcglearn.foundation.files import write_json
+from dcglearn.foundation.finding import cells_of, plain
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import names_in
-from dcglearn.foundation.validation import Fields, InputError, InputTypeError, PathLike, errors_in
+from dcglearn.foundation.plain_text import aligned, names_in
+from dcglearn.foundation.validation import (
+    Fields,
+    InputError,
+    InputTypeError,
+    PathLike,
+    PolarsFrame,
+    errors_in,
+)
+from dcglearn.metrics.file_fields import check_numbers, fields_of
 from dcglearn.metrics.judges import Judges
 from dcglearn.metrics.learned_from import LearnedFrom
 from dcglearn.metrics.scales import grade_map
 
 Kind = TypeVar("Kind", bound="SavedMetric")
+
+VERSION = 3
+"""The newest version of a metric's file: 2 knows its judges, 3 has a power."""
 
 
 class SavedMetric(Shown):
@@ -31,6 +43,11 @@ class SavedMetric(Shown):
     plain: bool = False
     judges: Judges | None = None
     learned_from: LearnedFrom | None = None
+
+    @property
+    def table(self) -> PolarsFrame:
+        """The numbers of the metric."""
+        raise NotImplementedError
 
     @property
     def n_grades(self) -> int:
@@ -61,20 +78,15 @@ class SavedMetric(Shown):
 
     def to_dict(self) -> Fields:
         """Return plain Python values, as `save` writes them."""
-        judges = None if self.judges is None else self.judges.to_dict()
-        values: Fields = {"format": f"dcglearn.{self._kind}"}
-        values["version"] = version_of({"judges": judges})
-        values |= {key: getattr(self, key).tolist() for key in self._arrays}
-        if self.grade_names is not None:
-            values["grade_names"] = list(self.grade_names)
-        if self.notes:
-            values["notes"] = list(self.notes)
-        if self.plain:
-            values["plain"] = True
-        if judges is not None:
-            values["judges"] = judges
-        if self.learned_from is not None:
-            values["learned_from"] = asdict(self.learned_from)
+        power = getattr(self, "power", 0.0)
+        version = 3 if power else 1 if self.judges is None else 2
+        values: Fields = {"format": f"dcglearn.{self._kind}", "version": version}
+        for one in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, one.name)
+            if one.name in self._arrays or value != one.default:
+                values[one.name] = plain(value)
+        if power:  # which makes it plain
+            del values["plain"]
         return values
 
     @classmethod
@@ -84,17 +96,13 @@ class SavedMetric(Shown):
         Raises InputError if a key is missing or unknown, a value has another type, or the format
         another version.
         """
-        # format, version and fields
-        check_format(values, [cls._kind], version_of(values))
-        optional = [field.name for field in fields(cls) if field.name not in cls._arrays]  # type: ignore[arg-type]
-        own = fields_of(values, cls._arrays, optional, f"a {cls._kind}")
+        kind_in(values, [cls])
+        own = {key: value for key, value in values.items() if key not in ("format", "version")}
+        own = fields_of(own, cls, f"a {cls._kind}", cls._arrays)
 
         # types of the values
-        for key in cls._arrays:
-            check_numbers(own[key], key)
-        for key in ("grade_names", "notes"):
-            if key in own and not isinstance(own[key], list):
-                raise InputError(f'"{key}" must be a list of texts')
+        for key in (*cls._arrays, "power"):
+            check_numbers(own.get(key, 0.0), key)
         if not isinstance(own.get("plain", False), bool):
             raise InputError('"plain" must be true or false')
 
@@ -129,6 +137,9 @@ class SavedMetric(Shown):
         if self.grade_names is not None and len(self.grade_names) != self.n_grades:
             raise InputError(f"{len(self.grade_names)} grade names for {self.n_grades} grades")
 
+    def __str__(self) -> str:
+        return "\n".join(aligned(cells_of(self.table)))
+
     def __eq__(self, other: object) -> bool:
         # the log does not change a value
         if not isinstance(other, SavedMetric):
@@ -145,50 +156,19 @@ def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
     """Return the metric in a file, of one of several kinds; an InputError names the file."""
     values = read_json_object(path)
     with errors_in(path):
-        by_name = {kind._kind: kind for kind in kinds}
-        check_format(values, list(by_name), version_of(values))
-        return by_name[values["format"].removeprefix("dcglearn.")].from_dict(values)
+        return kind_in(values, kinds).from_dict(values)
 
 
-def fields_of(values: Fields, needed: Iterable[str], optional: Sequence[str], thing: str) -> Fields:
-    """Return a file's fields without format and version; raise InputError for a wrong one."""
-    needed = list(needed)
-    fields = {key: value for key, value in values.items() if key not in ("format", "version")}
-    missing = [key for key in needed if key not in fields]
-    unknown = sorted(fields.keys() - {*needed, *optional})
-    if missing or unknown:
-        problem = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
-        more = f" and optionally {', '.join(optional)}" if optional else ""
-        raise InputError(f"{problem}; {thing} holds {', '.join(needed)}{more}")
-    return fields
-
-
-def version_of(values: Fields) -> int:
-    """Return the version of a metric's file with these fields: 2 if it knows its judges."""
-    return 1 if values.get("judges") is None else 2
-
-
-def check_format(values: Fields, kinds: Sequence[str], version: int) -> None:
-    """Raise InputError unless a file's "format" is of one of the kinds, and of this "version"."""
-    kind, written = values.get("format"), values.get("version")
-    if kind not in [f"dcglearn.{name}" for name in kinds]:
-        why = ""
-        if kind == "dcglearn.list_utility":
-            why = "; it is no sum of gains times discounts, as what is asked for needs"
-        expected = " or ".join(f'"dcglearn.{name}"' for name in kinds)
-        raise InputError(f'"format" is {kind!r}, expected {expected}{why}')
-
-    if type(written) is not int or written != version:
-        remedy = "no dcglearn writes it"
-        if isinstance(written, int) and written > version:
-            remedy = "written by a later dcglearn: upgrade dcglearn"
-        raise InputError(f'"version" is {written!r}, expected {version}; {remedy}')
-
-
-def check_numbers(value: Any, key: str) -> None:
-    """Raise InputError unless `value` is a number or nested lists of numbers, no text or flag."""
-    if isinstance(value, list):
-        for item in value:
-            check_numbers(item, key)
-    elif isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f'"{key}" holds {value!r}, which is not a number')
+def kind_in(values: Fields, kinds: Sequence[type[Kind]]) -> type[Kind]:
+    """Return the kind of metric that a file's fields are; raise InputError for another."""
+    by_name = {f"dcglearn.{kind._kind}": kind for kind in kinds}
+    written = values.get("format"), values.get("version")
+    if written[0] not in by_name:
+        expected = " or ".join(f'"{name}"' for name in by_name)
+        raise InputError(f'"format" is {written[0]!r}, expected {expected}', see="only-a-dcg")
+    if type(written[1]) is not int or not 1 <= written[1] <= VERSION:
+        raise InputError(
+            f'"version" is {written[1]!r}, expected 1 to {VERSION}; if it is of a later dcglearn, '
+            "upgrade dcglearn"
+        )
+    return by_name[written[0]]

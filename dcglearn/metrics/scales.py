@@ -61,24 +61,15 @@ def warn_of_scale(
 
 def grade_map(mapping: Mapping[int, int], n_grades: int) -> list[int]:
     """Return the grade of a metric, of `n_grades`, that each grade 0, 1, 2, ... of data is."""
-    if not mapping:
-        fact = "the map of grades is empty"
-        raise InputError(f"{fact}; give a grade of the metric for each grade of the data")
-
-    # a grade for each of the data's
-    gaps = sorted(set(range(max(mapping) + 1)) ^ set(mapping))
-    if gaps:
-        fact, remedy = f"has no grade {gaps[0]}", f"give each of 0..{max(mapping)} one"
-        if gaps[0] < 0:
-            fact, remedy = f"has grade {gaps[0]}", "the grades of the data begin at 0"
-        raise InputError(f"the map of grades {_shown(mapping)} {fact}; {remedy}")
+    grades = [*range(len(mapping))]
+    if not mapping or sorted(mapping) != grades:
+        raise InputError(
+            f"the map of grades {dict(mapping)} must hold the grades of the data, 0, 1, 2, ... "
+            "without a gap, each with the grade of the metric that it stands for"
+        )
 
     # each of the metric's scale
     remedy = f"the metric has {grades_of(n_grades)}"
     for grade, other in mapping.items():
         whole_number(other, f"the map of grade {grade}", 0, n_grades - 1, remedy)
-    return [int(mapping[grade]) for grade in range(len(mapping))]
-
-
-def _shown(mapping: Mapping[int, int]) -> str:
-    return ",".join(f"{grade}={other}" for grade, other in mapping.items())
+    return [int(mapping[grade]) for grade in grades]

@@ -3,12 +3,11 @@
 import os
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_number
+from dcglearn.foundation.validation import Floats, InputError, PathLike
 
 GAIN_FORMULAS = {
     "linear": "grade",
@@ -30,9 +29,6 @@ DISCOUNT_FORMULAS = {
 """Gains and discounts of the textbooks by name, with their formulas for people to read."""
 
 GAINS, DISCOUNTS = tuple(GAIN_FORMULAS), tuple(DISCOUNT_FORMULAS)
-
-NAMES = "GAIN-DISCOUNT[@K], such as exponential-log2@10, nor nDCG[@K], nor reader:NAME[@K]"
-"""For messages: names that stand for a DCG."""
 
 
 def textbook_gains(name: str, grades: Floats) -> Floats:
@@ -90,40 +86,6 @@ def textbook_discounts(name: str, depth: int) -> Floats:
             + nearest(name, (*DISCOUNTS, "letor"))
         )
     return float(match[1]) ** ranks
-
-
-class NamedMetric:
-    """A metric by name, for any number of grades; `depth` is K, or None where there is none.
-
-    `n_grades` is a number of grades of its own, for names that have one.
-    """
-
-    depth: int | None
-    n_grades: int | None = None
-
-    _pattern: ClassVar[str]
-
-    @classmethod
-    def is_one(cls, word: str) -> bool:
-        """Return whether a word has the form of such a name."""
-        return re.fullmatch(cls._pattern, word) is not None
-
-    def at(self, depth: int) -> str:
-        """Return the name with its depth; `depth` where it has none."""
-        raise NotImplementedError
-
-    def metric(self, n_grades: Any, depth: int | None = None) -> Any:
-        """Return the metric for L grades, K deep, or `depth` where the name has no K."""
-        raise NotImplementedError
-
-    def deep(self, depth: int | None) -> int:
-        """Return K, or `depth` where the name has none; raise InputError if both are None."""
-        if self.depth is None and depth is None:
-            name, _, _ = self.at(10).rpartition("@")
-            raise InputError(
-                f"metric {name!r} has no depth, and nothing here says one: write {self.at(10)}"
-            )
-        return whole_number(self.depth or depth, "depth")
 
 
 def is_metric_file(file_or_name: PathLike) -> bool:

@@ -46,8 +46,6 @@ def test_ideal_is_the_best_of_all_rankings(gains, discounts, seed, n_documents):
     padded = list(documents) + [-2] * dcg.depth  # any position may stay empty
     best = max(dcg.score(list(order)) for order in itertools.permutations(padded, dcg.depth))
     assert dcg.ideal(documents) == pytest.approx(best, abs=1e-9)
-    counts = np.bincount(documents, minlength=len(gains))
-    assert dcg.ideal_of_counts(counts) == pytest.approx(best, abs=1e-9)
 
 
 @pytest.mark.filterwarnings(
@@ -128,10 +126,10 @@ NO_METRIC = (
         ("my-metric", "there is no such file, and gain 'my' is not one of linear"),
         ("linear-metric", "there is no such file, and discount 'metric' is not one of flat"),
         ("linear-rbp0.99999999999999999999", "there is no such file, and discount"),
-        ("power9999-log2@10", "'power9999-log2@10': gains.*inf is not a finite number"),
-        ("linear-log2@0", "there is no such file, and depth=0"),
-        ("linear-log2@99999999", "K has 8 digits; give at most 9999999"),
-        ("linear-log2@" + "9" * 5000, "K has 5000 digits"),
+        ("power9999-log2@10", "'power9999-log2': gains.*inf is not a finite number"),
+        ("linear-log2@0", "depth=0: give 1 to 9999999"),
+        ("linear-log2@99999999", "depth=99999999: give 1 to 9999999"),
+        ("linear-log2@" + "9" * 5000, "neither a file nor GAIN"),
         ("linear-log2.json", r"linear-log2\.json does not exist; check the name"),
         ("no/linear-log2", "no/linear-log2 does not exist; check the name"),
         ("linear-log2/", "linear-log2/ does not exist; check the name"),
@@ -181,7 +179,7 @@ DAMAGED = {
     "infinite": json.dumps(GOOD).replace("1.0", "1e999", 1),
     "key twice": '{"format": 1, "format": 2}',
     "another kind": json.dumps(TRUTH.utility.to_dict()),
-    "later version": json.dumps({**GOOD, "version": 2}),
+    "later version": json.dumps({**GOOD, "version": 4}),
     "no version": json.dumps({key: value for key, value in GOOD.items() if key != "version"}),
     "no gains": json.dumps({key: value for key, value in GOOD.items() if key != "gains"}),
     "unknown key": json.dumps({**GOOD, "gain": []}),
@@ -304,13 +302,3 @@ def test_a_sentence_names_each_gain_and_some_discounts():
         "position counts (discount): position 1: 1.00, 2: 0.50, 3: 0.33, 5: 0.20, 7: 0.14"
     )
     assert "(gain): grade 2: 1.00, 1: 0.50, " in DCG([0, 0.5, 1], [1]).sentence
-
-
-def test_a_utility_says_where_a_result_is_worth_most():
-    one = Utility([[0, 2.5], [-1, 1]], grade_names=["bad", "good\n"])
-    assert one.sentence == (
-        "a result is worth most, 2.50, with good\\n at position 1, and least, -1.00, with bad at "
-        "position 2"
-    )
-    lines = one.pictures[0]["lines"]
-    assert lines == {"bad": [0, -1], "good\n": [2.5, 1]}

@@ -60,4 +60,4 @@ def test_files_without_it_are_read_and_wrong_ones_refused(tmp_path):
     without = {key: value for key, value in values.items() if key != "learned_from"}
     assert dl.DCG.from_dict(without) == dcg == dl.DCG.from_dict(values)
     for wrong in ("a log", {"depth": 3}, {**values["learned_from"], "depth": "3"}):
-        refused("learned_from. must hold", dl.DCG.from_dict, {**values, "learned_from": wrong})
+        refused("learned_from", dl.DCG.from_dict, {**values, "learned_from": wrong})

@@ -1,33 +1,28 @@
-"""Readers by name: their scale, everywhere that takes a metric, and a damaged file."""
-
-import json
+"""Readers by name: their files, their scale, and everywhere that takes a metric."""
 
 import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.metrics.reader_names import FILE, readers
+from dcglearn.metrics.names import READERS
 from tests.makers import call, random_log, refused
 
-NAMES = [f"reader:{name}" for name in readers()]
+NAMES = [f"reader:{file.stem}" for file in sorted(READERS.glob("*.json"))]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_reader_has_its_own_scale_and_says_where_it_comes_from(name):
-    entry = json.loads(FILE.read_text())["readers"][name.removeprefix("reader:")]
+def test_a_reader_is_a_file_that_says_where_it_comes_from(name):
     dcg = dl.metric(name)
-    assert dcg.gains.tolist() == entry["gains"]
-    assert dcg.discounts.tolist() == entry["discounts"]
+    file = READERS / f"{name.removeprefix('reader:')}.json"
+    assert dcg == dl.metric(file) and dcg.gains[-1] == dcg.discounts[0] == 1
 
     # who, how many, when, which paper, and the bands that hold the curves
-    said = " ".join(dcg.notes)
-    for key in ("title", "source", "size", "learned", "date"):
-        assert entry[key]
-        assert entry[key] in said
-    for side in ("gain", "share"):
-        low, high = np.array(entry[f"{side}_band"])
-        assert (low <= high).all()
-        assert f"{low[-1]:.2f} to {high[-1]:.2f}" in said
+    who, source, *bands = dcg.notes
+    assert "; learned 2026-" in who and source.startswith("source: ")
+    for band, curve in zip(bands, (dcg.gains, dcg.discounts / dcg.discounts.sum()), strict=True):
+        ends = [tuple(map(float, one.split(" to "))) for one in band.partition(": ")[2].split(", ")]
+        for (low, high), value in zip(ends, curve, strict=True):
+            assert low - 0.006 <= value <= high + 0.006
 
 
 def test_a_reader_is_taken_at_the_scale_of_the_data():
@@ -80,64 +75,11 @@ def test_commands_take_readers(monkeypatch, capsys, here):
     assert "reader:music" in err
 
 
-def test_a_reader_is_a_prior_and_a_candidate(tmp_path):
+def test_a_reader_is_a_prior():
     log = random_log(40, noise=0.1)
-    near = dl.DCGLearner("robust", prior="reader:news-feed", ridge=1e4).fit(log)
-    usual = dl.DCGLearner("robust", prior="exponential-log2", ridge=1e4).fit(log)
-    assert near.dcg_.discounts[-1] > 0.8
-    assert usual.dcg_.discounts[-1] < 0.4
-
-    # candidates are members of the blend where they are the best
-    own = dl.DCG([0, 1, 2, 8, 9], 1 / np.arange(1, 11) ** 2)
-    pairs = np.random.default_rng(0).integers(0, 5, (400, 2, 10))
-    better = own.score(pairs[:, 0]) > own.score(pairs[:, 1])
-    pairs[~better] = pairs[~better, ::-1]
-    log = dl.Preferences(pairs[own.score(pairs[:, 0]) > own.score(pairs[:, 1])], n_grades=5)
-    learner = dl.DCGLearner(candidates={"own": own, "feed": "reader:news-feed"}).fit(log)
-    member = next(member for member in learner.members_ if member.name == "candidate own")
-    assert member.meaning == "the candidate own"
-    assert member.share == pytest.approx(1)
-
-    # without any the fit is the same as ever
-    plain = dl.DCGLearner().fit(log)
-    assert not any(member.name.startswith("candidate") for member in plain.members_)
-
-
-def test_candidates_fall_where_discounts_do_and_have_the_shape_of_the_log():
-    log = random_log(30)
-    rising = dl.DCG(np.arange(5.0), np.arange(1.0, 11))
-    fit = dl.DCGLearner(candidates=[rising]).fit(log)
-    assert (np.diff(fit.dcg_.discounts) <= 0).all()
-    shallow = dl.DCGLearner(candidates=[dl.DCG([0, 1], [1, 0.5])])
-    refused("candidate DCG has 2 grades and 2 positions", shallow.fit, log)
-    robust = dl.DCGLearner(loss="robust", candidates=["nDCG"])
-    refused("candidates= goes with", robust.fit, log)
-
-
-def damaged(change):
-    values = json.loads(FILE.read_text())
-    change(values["readers"]["music"])
-    return values
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda entry: entry.pop("date"), '"date" is missing'),
-        (lambda entry: entry.update(size=3), '"size" holds 3'),
-        (lambda entry: entry.update(gains=["a"]), '"gains" holds'),
-        (lambda entry: entry["gain_band"][0].pop(), '"gain_band" must hold 2 lists of 3'),
-        (lambda entry: entry.update(more=1), 'unknown key "more"'),
-    ],
-)
-def test_a_damaged_file_is_named(tmp_path, change, message):
-    file = tmp_path / "readers.json"
-    file.write_text(json.dumps(damaged(change)))
-    assert str(file) in refused(f"music: {message}", readers, file)
-
-
-def test_a_file_of_another_kind_is_refused(tmp_path):
-    file = tmp_path / "readers.json"
-    refused("does not exist", readers, file)
-    dl.DCG([0, 1], [1]).save(file)
-    refused('expected "dcglearn.readers"', readers, file)
+    near = dl.DCGLearner(prior="reader:news-feed", ridge=1e4).fit(log)
+    usual = dl.DCGLearner(prior="exponential-log2", ridge=1e4).fit(log)
+    assert near.fit_.free.discounts[-1] > 0.8
+    assert usual.fit_.free.discounts[-1] < 0.4
+    reader = next(member.dcg for member in near.members_ if member.name == "prior")
+    assert reader == dl.metric("reader:news-feed", 5, 10).normalised()

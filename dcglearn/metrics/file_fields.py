@@ -1,0 +1,33 @@
+"""Checks of the fields of a metric's file: those of a data class, and numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from dcglearn.foundation.validation import Fields, InputError
+
+
+def fields_of(
+    values: Any, kind: type[Any], thing: str, needed: Sequence[str] | None = None
+) -> Fields:
+    """Return the fields of a data class that a file holds: the `needed` ones, by default all.
+
+    Raises InputError if one of these is missing, or the file holds another.
+    """
+    names = [one.name for one in fields(kind)]
+    given = values if isinstance(values, Mapping) else {}
+    missing = [name for name in needed or names if name not in given]
+    unknown = sorted(given.keys() - {*names})
+    if missing or unknown:
+        problem = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
+        raise InputError(f"{problem}; {thing} holds {', '.join(names)}")
+    return {**given}
+
+
+def check_numbers(value: Any, key: str) -> None:
+    """Raise InputError unless `value` is a number or nested lists of numbers, no text or flag."""
+    if isinstance(value, list):
+        for item in value:
+            check_numbers(item, key)
+    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f'"{key}" holds {value!r}, which is not a number')

@@ -1,0 +1,233 @@
+"""Metrics by name, ``NAME[@K]``: textbook DCGs, ERR, RBP, the best grade, and readers.
+
+Grades become gains as each definition says, with L the number of grades: ``r = g / (L - 1)`` in
+RBP, and in ERR the chance ``(2^g - 1) / 2^(L - 1)`` that a document satisfies. A reader is the file
+of a DCG in the package, learned from a real log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dcglearn.foundation.plain_text import nearest
+from dcglearn.foundation.validation import InputError, errors_in, whole_number
+from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.list_utility import ListUtility
+from dcglearn.metrics.saved_metric import load_metric
+from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
+
+ListMetric: TypeAlias = DCG | ListUtility
+"""A metric of graded lists."""
+
+READERS = Path(__file__).with_name("readers")
+"""The files of readers, whose notes say who reads, and from which log that is known."""
+
+NAMES = (
+    "GAIN-DISCOUNT[@K], such as exponential-log2@10, nor nDCG[@K], nor reader:NAME[@K], nor ERR, "
+    "RBP(p=0.8) or RBP(p=0.8,rel=1), BestGrade, BestGradeRank, with or without @K"
+)
+"""For messages: names that stand for a metric."""
+
+MOST_POSITIONS = 9_999_999
+"""The largest K: the discounts of a larger one might not fit in memory."""
+
+
+def _err(n_grades: int, depth: int) -> ListUtility:
+    chances = (np.exp2(np.arange(n_grades)) - 1) / np.exp2(n_grades - 1)
+    return ListUtility(chances, 1 / np.arange(1.0, depth + 1), chances)
+
+
+def _best(n_grades: int, depth: int, fall: float) -> ListUtility:
+    discounts = 1 - fall * np.arange(depth) / (n_grades * depth)
+    return ListUtility(np.arange(float(n_grades)), discounts, best=1.0)
+
+
+def _rbp(n_grades: int, depth: int, p: float, rel: int | None) -> DCG:
+    # with a least relevant grade, relevance is binary, as in ir_measures
+    gains = np.arange(n_grades) / max(n_grades - 1, 1)
+    if rel is not None:
+        gains = (np.arange(n_grades) >= rel).astype(np.float64)
+    return DCG(gains, (1 - p) * p ** np.arange(float(depth)), plain=True)
+
+
+LIST_UTILITIES: dict[str, Callable[[int, int], ListUtility]] = {
+    "ERR": _err,
+    "BestGrade": partial(_best, fall=0.0),
+    "BestGradeRank": partial(_best, fall=1.0),
+}
+"""Metrics by name that are no DCGs."""
+
+_FORM = re.compile(
+    rf"(?P<stem>reader:(?P<reader>[^@]*)|(?P<kind>RBP|{'|'.join(LIST_UTILITIES)})(?P<settings>\(.*\))?"
+    r"|(?i:n?dcg)|(?P<gain>[a-z0-9.]+)-(?P<discount>[a-z0-9.]+))(?:@(?P<depth>\d{1,9}))?"
+)
+
+
+@dataclass(frozen=True)
+class MetricName:
+    """The name of a metric, for any number of grades.
+
+    `stem` is the name without K, `depth` is K, or None where it has none, and `made` returns the
+    metric, of class `kind`, for L grades and K positions. A textbook DCG has its `gain` and
+    `discount`, a reader its `own` DCG.
+
+    Examples
+    --------
+    >>> metric_name("RBP(p=0.5)@3").metric(n_grades=3).discounts
+    array([0.5  , 0.25 , 0.125])
+    >>> metric_name("ERR").at(5), metric_name("RBP(rel=2)@10").metric(4).gains.tolist()
+    ('ERR@5', [0.0, 0.0, 1.0, 1.0])
+    """
+
+    stem: str
+    depth: int | None
+    made: Callable[[int, int], ListMetric]
+    kind: type[Any] = DCG
+    gain: str = ""
+    discount: str = ""
+    own: DCG | None = None
+
+    @property
+    def n_grades(self) -> int | None:
+        """A reader's own number of grades."""
+        return None if self.own is None else self.own.n_grades
+
+    def deep(self, depth: int | None) -> int:
+        """Return K, or `depth` where the name has none; raise InputError if both are None.
+
+        A reader without K is at most as deep as its own DCG.
+        """
+        if self.depth is not None:
+            return self.depth
+        if self.own is not None:
+            return min(depth or self.own.depth, self.own.depth)
+        if depth is None:
+            raise InputError(
+                f"metric {self.stem!r} has no depth, and nothing here says one: "
+                f"write {self.stem}@10"
+            )
+        return whole_number(depth, "depth")
+
+    def at(self, depth: int) -> str:
+        """Return the name with its depth; `depth` where it has none."""
+        return f"{self.stem}@{self.deep(depth)}"
+
+    def metric(self, n_grades: int | None = None, depth: int | None = None) -> Any:
+        """Return the metric for L grades, K deep, or `depth` where the name has no K."""
+        size = whole_number(n_grades or self.n_grades, "n_grades")
+        deep = self.depth or depth or self.deep(None)
+        with errors_in(f"metric {self.stem!r}"):
+            return self.made(size, whole_number(deep, "depth"))
+
+
+def is_metric_name(word: str) -> bool:
+    """Return whether a word has the form of a metric's name."""
+    return _FORM.fullmatch(word) is not None
+
+
+def metric_name(word: str, name: str = "metric") -> MetricName:
+    """Return the name that a word of such a form is; raise InputError, about `name`, if none."""
+    match = _FORM.fullmatch(word)
+    assert match is not None, word
+    about, digits = f"{name} {word!r}", match["depth"]
+    remedy = "K is the number of positions"
+    depth = None
+    if digits is not None:
+        depth = whole_number(int(digits), f"{about}: depth", 1, MOST_POSITIONS, remedy)
+
+    # readers, and what is not made of a gain and a discount
+    if match["reader"] is not None:
+        return _reader(match["reader"], depth, about)
+    if match["kind"]:
+        return _of_lists(match["kind"], match["settings"], depth, about)
+
+    # textbook DCGs; nDCG is trec_eval's
+    gain, discount = match["gain"] or "linear", match["discount"] or "log2"
+    try:
+        textbook_gains(gain, np.zeros(1))
+        textbook_discounts(discount, 1)
+    except InputError as error:
+        raise error.told(f"{about}: there is no such file, and ") from None
+    made = partial(DCG.standard, gain=gain, discount=discount)
+    return MetricName(match["stem"], depth, made, gain=gain, discount=discount)
+
+
+def _of_lists(kind: str, settings: str | None, depth: int | None, about: str) -> MetricName:
+    """Return the name of ERR, RBP or a best grade, with RBP's parameters."""
+    if kind in LIST_UTILITIES:
+        if settings is not None:
+            raise InputError(f"{about}: {kind} has no parameter")
+        return MetricName(kind, depth, LIST_UTILITIES[kind], ListUtility)
+
+    # patience p, and the least relevant grade
+    match = re.fullmatch(r"\((?:p=(\d*\.?\d+))?(?:,? ?rel=([1-9]\d*))?\)", settings or "()")
+    p = float(match[1] or 0.8) if match else 0.0
+    if match is None or not 0 < p < 1:
+        raise InputError(
+            f"{about}: RBP has the parameters p, between 0 and 1, and rel, a grade of at least 1"
+        )
+    rel = int(match[2]) if match[2] else None
+    shown = f"p={p:g}" if rel is None else f"p={p:g},rel={rel}"
+    return MetricName(f"RBP({shown})", depth, partial(_rbp, p=p, rel=rel))
+
+
+def _reader(name: str, depth: int | None, about: str) -> MetricName:
+    """Return the name of a reader; raise InputError for one that is not known."""
+    known = sorted(file.stem for file in READERS.glob("*.json"))
+    if name not in known:
+        names = ", ".join(f"reader:{one}" for one in known)
+        raise InputError(f"{about} is not one of {names}{nearest(name, known)}")
+    own = load_metric(READERS / f"{name}.json", (DCG,))
+    return MetricName(f"reader:{name}", depth, partial(_read_off, own), own=own)
+
+
+def _read_off(own: DCG, n_grades: int, depth: int) -> DCG:
+    """Return a reader's DCG for L grades, with gains off the line through its own, and K positions.
+
+    Positions below its own count nothing.
+    """
+    scale = np.linspace(0, 1, own.n_grades)
+    gains = np.interp(np.linspace(0, 1, n_grades), scale, own.gains)
+    discounts = np.pad(own.discounts[:depth], (0, max(depth - own.depth, 0)))
+    notes = own.notes
+    if n_grades != own.n_grades:
+        notes += (f"learned with {own.n_grades} grades; gains of {n_grades} are read off",)
+    return DCG(gains, discounts, notes=notes)
+
+
+def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, ListMetric]]:
+    """Return textbook metrics that are not among `textbook_dcgs`, by family, then by name.
+
+    - ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with
+      ``R = (2^g - 1) / 2^(L-1)`` (Chapelle, Metzler, Zhang and Grinspan 2009), a `ListUtility`.
+    - ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` (Moffat and Zobel 2008), a
+      `DCG` for each of several p.
+    - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best
+      grade and, among lists of one best grade, its first position.
+
+    All are plain: `evaluate` returns their values as they are defined, never divided by the ideal,
+    as for their names.
+
+    See Also
+    --------
+    ListUtility : One of one's own.
+
+    Examples
+    --------
+    >>> families = textbook_list_metrics(n_grades=4, depth=10)
+    >>> families["ERR"]["ERR@10"].score([3, 0, 2]).round(4)
+    np.float64(0.8906)
+    """
+    families = {name: [name] for name in ("ERR", "RBP", "BestGrade", "BestGradeRank")}
+    families["RBP"] = [f"RBP(p={i / 20:g})" for i in range(2, 20)]
+    return {
+        family: {f"{name}@{depth}": metric_name(name).metric(n_grades, depth) for name in names}
+        for family, names in families.items()
+    }
