@@ -4,14 +4,13 @@
 `coherence`.
 
 Read `verdict.py` first: it searches `rankings.py` for the largest regret (`regret.py`).
-`pair_shares.py` counts pairs. `rank_changes.py` compares the orders of systems.
+`disagreements.py` counts pairs of rankings, `order_of_systems.py` compares the orders of systems.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -29,9 +28,6 @@ class _CallableModule(ModuleType):
     @property
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self.coherence)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _CallableModule

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from itertools import permutations
 from typing import ClassVar
 
 import numpy as np
@@ -13,18 +12,15 @@ from numpy.typing import ArrayLike
 from dcglearn.coherence.rankings import (
     MAX_ENUMERATED,
     Rankings,
-    list_values,
-    scaled_weights,
+    caveats,
+    common_rankings,
     two_named,
 )
-from dcglearn.coherence.regret import ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
+from dcglearn.coherence.regret import TIE, LargestRegret, enumerated_regrets, solved_regret
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.validation import Fields, Floats, Grades, PolarsFrame, scale_size, within
-from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import AnyMetric, MetricLike, as_weights
-from dcglearn.metrics.scales import warn_of_scale
-
-_LOG = logging.getLogger(__name__)
+from dcglearn.foundation.validation import Floats, Grades, PolarsFrame, within
+from dcglearn.metrics.dcg import Utility
+from dcglearn.metrics.reading import AnyMetric, MetricLike
 
 NEGLIGIBLE = 1e-5
 """Regrets up to this share of a metric's range do not count as disagreement."""
@@ -53,7 +49,7 @@ class Coherence(Finding):
     `margin` of a's range and b prefers the other; no pair has a larger regret than `bound`, and
     `witness` is the pair with this regret. `regret_reverse`, `bound_reverse` and `witness_reverse`
     are the same with the roles of a and b exchanged. `method` says how the verdict was proved, and
-    `rankings` are the lists compared.
+    `rankings` are the lists compared, of which `caveats` say what they leave out.
     """
 
     coherent: bool | None
@@ -67,24 +63,15 @@ class Coherence(Finding):
     method: str
     rankings: Rankings
     names: tuple[str, str]
-    _pair: _Comparison = field(repr=False)
+    caveats: list[str]
 
-    _formats: ClassVar = {"chooser": ".6g", "loser": ".6g", "loss": ".1%"}
-    _labels: ClassVar = {"chooser": "value to chooser", "loser": "value to loser"}
+    _formats: ClassVar = {"loss": ".1%"}
 
     @property
     def proved(self) -> bool:
         """Whether the regrets are proven to be the largest."""
-        gaps = self.bound - self.regret, self.bound_reverse - self.regret_reverse
-        return max(gaps) < NEGLIGIBLE
-
-    @cached_property
-    def tie_regret(self) -> float:
-        """Largest difference under b of lists that a ties, as a share of b's range.
-
-        Past 20 million lists it is a bound.
-        """
-        return self._pair.search.tie_regret().regret if self._pair.differ else 0.0
+        gap = max(self.bound - self.regret, self.bound_reverse - self.regret_reverse)
+        return gap < NEGLIGIBLE
 
     @property
     def sentence(self) -> str:
@@ -115,9 +102,14 @@ class Coherence(Finding):
         for chooser, loser, witness, regret in self.witnesses:
             # the loss stands beside the choice
             for i, name in enumerate((chooser, loser)):
-                row = {"preferred_by": name, "grades": " ".join(map(str, witness.lists[i]))}
-                row |= {"chooser": witness.first[i], "loser": witness.second[i]}
-                rows.append(row | {"loss": None if i else regret})
+                row = {
+                    "preferred_by": name,
+                    "grades": " ".join(map(str, witness.lists[i])),
+                    "value_to_chooser": witness.first[i],
+                    "value_to_loser": witness.second[i],
+                    "loss": None if i else regret,
+                }
+                rows.append(row)
         return table_of(rows)
 
     @property
@@ -126,17 +118,6 @@ class Coherence(Finding):
         a, b = self.names
         sides = (a, b, self.witness, self.regret), (b, a, self.witness_reverse, self.regret_reverse)
         return [(own, other, lists, loss) for own, other, lists, loss in sides if lists]
-
-    @property
-    def pictures(self) -> list[Fields]:
-        """The two lists of each witness."""
-        pictures = []
-        for *names, witness, _ in self.witnesses:
-            labels = [f"preferred by {name}" for name in names]
-            rows = list(zip(labels, witness.lists.tolist(), strict=True))
-            n_grades = self.rankings.n_grades
-            pictures.append({"title": "grades by position", "lists": rows, "n_grades": n_grades})
-        return pictures
 
     @property
     def notes(self) -> list[str]:
@@ -156,7 +137,7 @@ class Coherence(Finding):
                 "of the second loses a share of its range (its best list minus its worst one); "
                 + largest
             )
-        return notes
+        return [*notes, *self.caveats]
 
 
 def coherence(
@@ -166,7 +147,6 @@ def coherence(
     margin: float = 0.0,
     *,
     time_limit: float = 60.0,
-    n_grades: int | None = None,
     names: tuple[str, str] | None = None,
 ) -> Coherence:
     """Prove that two metrics never disagree, or find the rankings on which they differ most.
@@ -174,12 +154,10 @@ def coherence(
     Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>``
     over pairs of rankings with ``<W_a, x - y> >= margin``, each metric scaled to a range of 1.
     Metrics that differ by a factor and by terms that no comparison depends on are coherent without
-    a search. Up to 300,000 lists are sorted, which is exact for any margin. More are searched by
-    integer programming (HiGHS), which ignores preferences below 2e-6 of the range; if that takes
-    long, up to 20 million lists are sorted after all. Regrets up to 1e-5 do not count. Raises
-    InputError if the numbers of grades differ, the documents do not fill the positions, a metric is
-    constant, or the margin is not between 0 and 1. Warns with ScaleWarning if a metric has more
-    grades than the documents.
+    a search. Up to 20 million lists are enumerated, without those that others surpass, which is
+    exact for any margin. More are searched by integer programming (HiGHS), which ignores
+    preferences below 2e-6 of the range. Regrets up to 1e-5 do not count. Raises InputError if the
+    numbers of grades differ, a metric is constant, or the margin is not between 0 and 1.
 
     Parameters
     ----------
@@ -194,11 +172,8 @@ def coherence(
         Least preference that counts, as a share of a metric's range (best minus worst list). 0
         finds any disagreement; 0.01 to 0.05 leave out those that nobody would notice.
     time_limit : float
-        Time limit of each of the two integer programmes, in seconds; used if there are too many
-        lists to enumerate.
-    n_grades : int, optional
-        Number of grades of the documents' scale, also for names. By default the number of
-        the metrics.
+        Time limit of each of the two integer programmes, in seconds; used if there are more than 20
+        million lists.
     names : (str, str), optional
         Names of the metrics in print; by default those of names and files, else a and b.
 
@@ -219,30 +194,32 @@ def coherence(
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
     within(margin, "margin", 1, "it is a share of the range between best and worst list")
-    (a, b), names = two_named(a, b, names, documents, n_grades)
-    if n_grades is not None:
-        sizes = {name: metric.n_grades for name, metric in zip(names, (a, b), strict=True)}
-        warn_of_scale(sizes, scale_size(n_grades, 0), "the scale of the documents", 2)
+    (a, b), names = two_named(a, b, names, documents)
+
+    # metrics on a span of 1
+    rankings = common_rankings((a, b), names, documents)
+    scaled = [rankings.scaled(*named) for named in zip((a, b), names, strict=True)]
 
     # largest regret in both directions
-    pair = _Comparison(*scaled_weights([a, b], names, documents), time_limit)
-    there = back = LargestRegret()
-    method = "one is a multiple of the other, plus what no comparison sees"
-    if pair.differ:
-        there, back, method = pair.searched(float(margin))
-    if any(isinstance(metric, DCG) and metric.gains.min() < 0 for metric in (a, b)):
-        method += (
-            "; of full lists: in shorter ones a result of negative gain is worse than none, which "
-            "is not compared"
+    bound = _largest_difference(rankings, *scaled)
+    if bound <= NEGLIGIBLE:
+        there = back = LargestRegret(0.0, bound)
+        method = "one is a multiple of the other, but for rounding and what no comparison sees"
+    elif rankings.n_lists <= MAX_ENUMERATED:
+        there, back = enumerated_regrets(rankings, scaled, margin)
+        method = f"all {rankings.n_lists:,} lists were compared"
+    else:
+        there, back = (
+            solved_regret(rankings, pair, margin, time_limit) for pair in permutations(scaled)
         )
+        method = "integer programming over all lists; the scores of the two were computed again"
 
     # verdict by the regrets and their bounds
-    coherent, answer = None, "not decided"
+    coherent = None
     if max(there.regret, back.regret) > NEGLIGIBLE:
-        coherent, answer = False, "not coherent"
+        coherent = False
     elif max(there.bound, back.bound) <= NEGLIGIBLE:
-        coherent, answer = True, "coherent"
-    _LOG.info("%s and %s: %s, by %s", *names, answer, method)
+        coherent = True
 
     return Coherence(
         coherent=coherent,
@@ -254,68 +231,24 @@ def coherence(
         witness_reverse=_witness(b, a, back),
         margin=margin,
         method=method,
-        rankings=pair.rankings,
+        rankings=rankings,
         names=names,
-        _pair=pair,
+        caveats=caveats((a, b), names, rankings),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Comparison:
-    """Two metrics, scaled to ranges of 1, over rankings; the time limit is in seconds."""
+def _largest_difference(rankings: Rankings, a: Utility, b: Utility) -> float:
+    """Return a bound of any regret between two metrics on a span of 1; 0 if they order alike.
 
-    rankings: Rankings
-    weights: list[Floats]
-    time_limit: float
-
-    enumerated_first = 300_000
-    """Up to this many lists are enumerated before integer programming is tried."""
-
-    first_limit = 2.0
-    """Time limit of the integer programme if the lists can be enumerated instead, in seconds."""
-
-    @cached_property
-    def differ(self) -> bool:
-        """Whether lists show that neither metric is a positive multiple of the other."""
-        a, b = map(self._visible, self.weights)
-        # the factor by least squares
-        factor = float(np.vdot(a, b) / np.vdot(a, a))
-        largest = max(1.0, float(np.abs(self.weights[1]).max()))
-        return factor <= 0 or bool(np.abs(b - factor * a).max() > 1e-12 * largest)
-
-    def _visible(self, weights: Floats) -> Floats:
-        """Subtract constants that lists share: per position and, if all are ranked, per grade."""
-        # centred by position, then by grade
-        visible = weights[:, self.rankings.present]
-        visible = visible - visible.mean(axis=1, keepdims=True)
-        return visible - visible.mean(axis=0) if self.rankings.full else visible
-
-    @cached_property
-    def search(self) -> Search:
-        """An exhaustive search if the lists can be enumerated, else an integer programme."""
-        if self.rankings.n_lists <= MAX_ENUMERATED:
-            return ExhaustiveSearch(self.rankings.enumerated(self.weights))
-        return IntegerProgramme(self.rankings, self.weights, self.time_limit)
-
-    def searched(self, tau: float) -> tuple[LargestRegret, LargestRegret, str]:
-        """Return the largest regret of b and of a, and how they were found."""
-        # integer programming, which proves most verdicts sooner
-        n_lists = self.rankings.n_lists
-        if n_lists > self.enumerated_first:
-            seconds = self.time_limit
-            if n_lists <= MAX_ENUMERATED:
-                seconds = min(self.first_limit, seconds)
-            programme = IntegerProgramme(self.rankings, self.weights, seconds)
-            there, back = (programme.regret(first, tau) for first in (0, 1))
-            method = "integer programming over all lists"
-            if max(there.bound - there.regret, back.bound - back.regret) < NEGLIGIBLE:
-                return there, back, f"{method}; the scores of the two were computed again"
-            if n_lists > MAX_ENUMERATED:
-                return there, back, f"{method}, stopped by its time limit"
-
-        # all lists
-        there, back = (self.search.regret(first, tau) for first in (0, 1))
-        return there, back, f"all {n_lists:,} lists were compared"
+    It is the range of their differences over all lists, without what no order of lists depends on:
+    one constant for each position and, if all documents are ranked, one for each grade.
+    """
+    possible = np.array(rankings.counts or [1] * rankings.n_grades) > 0
+    difference = (b.weights - a.weights)[:, possible]
+    for axis in (1, 0) if rankings.full else (1,):
+        difference = difference - difference.mean(axis=axis, keepdims=True)
+    bound = float(np.ptp(difference, axis=1).sum())
+    return bound if bound > TIE * max(1.0, float(np.abs(b.weights).max())) else 0.0
 
 
 def _witness(first: AnyMetric, second: AnyMetric, largest: LargestRegret) -> Witness | None:
@@ -323,6 +256,4 @@ def _witness(first: AnyMetric, second: AnyMetric, largest: LargestRegret) -> Wit
     pair = largest.pair
     if pair is None or largest.regret <= NEGLIGIBLE:
         return None
-    tables = [as_weights(metric, "metric")[: pair.shape[1]] for metric in (first, second)]
-    values = [list_values(table, pair[:, : len(table)]) for table in tables]
-    return Witness(pair, *values)
+    return Witness(pair, first.score(pair), second.score(pair))

@@ -10,9 +10,8 @@ from scipy.stats import kendalltau
 
 from dcglearn import DCG, ListUtility, disagreement, textbook_dcgs
 from dcglearn import metric as metric_of
-from dcglearn.coherence import disagreement_matrix
-from dcglearn.coherence import pair_shares as disagreement_module
-from dcglearn.coherence.pair_shares import pair_counts
+from dcglearn.coherence import disagreement_matrix, disagreements
+from dcglearn.coherence.disagreements import pair_counts
 from dcglearn.plots import disagreement_figure
 from tests.makers import PAPER_LIST, refused
 
@@ -110,11 +109,12 @@ def test_equal_metrics():
 def test_sampling_past_the_limit(monkeypatch):
     a, b = standard("linear", "log2", 6), standard("exponential", "log2", 6)
     exact = disagreement(a, b)
-    monkeypatch.setattr(disagreement_module, "MAX_ENUMERATED", 100)
+    monkeypatch.setattr(disagreements, "MAX_ENUMERATED", 100)
     inside = 0
     for seed in range(20):
         found = disagreement(a, b, n_pairs=5000, random_state=seed)
-        assert not found.exact and found.n_pairs == 5000 and "95% interval" in found.sentence
+        assert not found.exact and 4990 < found.n_pairs <= 5000
+        assert "95% interval" in found.sentence
         inside += found.interval[0] <= exact.share <= found.interval[1]
     assert inside >= 17
     assert disagreement(a, b, n_pairs=5000, random_state=3) == disagreement(
@@ -126,26 +126,30 @@ def test_sampling_past_the_limit(monkeypatch):
 
 def test_a_matrix_of_the_textbook():
     documents = [4, 4, 3, 2, 2, 1, 0, 0]
-    found = disagreement_matrix(textbook_dcgs(5, 8), documents)
-    assert len(found.constant) == 6 and all("flat" in name for name in found.constant)
-    assert found.exact and found.n_lists == 5040
+    refused(
+        "linear-flat orders no two .* leave it out",
+        disagreement_matrix,
+        textbook_dcgs(5, 8),
+        documents,
+    )
+    own = {name: dcg for name, dcg in textbook_dcgs(5, 8).items() if "flat" not in name}
+    found = disagreement_matrix(own, documents)
+    assert found.exact and found.n_pairs == 5040 * 5039 // 2
     np.testing.assert_array_equal(found.share, found.share.T)
     i, j = found.names.index("linear-log2"), found.names.index("exponential-log2")
     pair = disagreement(
         standard("linear", "log2", 8), standard("exponential", "log2", 8), documents
     )
     assert found.share[i, j] == pair.share
-    assert sorted(found.order()) == list(range(36))
-    assert "left out" in found.notes[1] and found.table["share"].is_sorted(descending=True)
+    assert found.table["share"].is_sorted(descending=True)
     assert found.table.filter(metric="linear-log2", other="exponential-log2")["share"].item() == (
         pair.share
     )
-    assert found.cells[1 + i][1 + j] == f"{pair.share:.4f}"
-    assert len(disagreement_figure(found).axes) == 3
+    assert len(disagreement_figure(found).axes) == 2
     two = {"a": standard("linear", "log2", 6), "b": standard("exponential", "log2", 6)}
     sampled = disagreement_matrix(two, max_lists=100, random_state=1)
     assert not sampled.exact and abs(sampled.share[0, 1] - disagreement(*two.values()).share) < 0.01
-    assert len(disagreement_figure(sampled).axes) == 3
+    assert len(disagreement_figure(sampled).axes) == 2
 
 
 def test_bad_input():
@@ -163,14 +167,14 @@ def test_bad_input():
     )
 
 
-def test_disagreement_with_a_list_utility_is_sampled():
+def test_disagreement_with_a_list_utility():
     dcg = DCG.standard(4, 6)
-    same = disagreement(ListUtility(dcg.gains, dcg.discounts), dcg, n_pairs=2000)
-    assert (same.share, same.exact) == (0, False)
+    same = disagreement(ListUtility(dcg.gains, dcg.discounts), dcg)
+    assert (same.share, same.exact) == (0, True)
     err = metric_of("ERR@6", n_grades=4)
     lists = np.random.default_rng(1).integers(0, 4, (2, 20_000, 6))
     ours, other = (
         np.sign(metric.score(lists[0]) - metric.score(lists[1])) for metric in (err, dcg)
     )
-    found = disagreement(err, dcg, n_pairs=20_000)
+    found = disagreement(err, dcg)
     assert found.share == pytest.approx((ours * other == -1).mean(), abs=0.02)

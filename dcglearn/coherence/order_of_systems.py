@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from inspect import signature
-from itertools import combinations, permutations
-from typing import Any, Unpack
+from itertools import combinations
+from math import ceil, log2
+from typing import Unpack
 
 import numpy as np
 from scipy.special import stdtr
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, rankdata
 
+from dcglearn.coherence.theorems import surpasses
 from dcglearn.evaluation.kernel import Lists
 from dcglearn.evaluation.paired_tests import corrected
 from dcglearn.evaluation.ranked import ranked_lists
 from dcglearn.evaluation.run_values import LEVELS, EvaluateOptions, Evaluation, as_metrics, evaluate
-from dcglearn.foundation.finding import Cells, Finding, table_of
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.signatures import spelled_out
-from dcglearn.foundation.validation import (
-    Fields,
-    Flags,
-    Floats,
-    Indices,
-    InputError,
-    PolarsFrame,
-    known,
-)
+from dcglearn.foundation.validation import Fields, Flags, Floats, Indices, InputError, PolarsFrame
 from dcglearn.metrics.reading import MetricsLike
 from dcglearn.reading.judgements import JudgementsLike
 from dcglearn.reading.runs import RunsLike, read_both
@@ -35,49 +28,21 @@ from dcglearn.reading.runs import RunsLike, read_both
 ALL_DCGS = "every DCG with increasing gains and decreasing discounts"
 """The metrics under which one system beats another."""
 
-ZERO = 1e-6
-"""Advantages up to this share of the range count as none."""
-
 
 @dataclass(frozen=True)
-class Swaps(Finding):
-    """Pairs of systems that two metrics order differently.
+class Swap:
+    """Two systems that a metric and another one order differently, beyond chance or within it."""
 
-    Each of `pairs` names the system that is better under the first metric, then the one that is
-    better under the second; it is `solid` if both differences are beyond chance, see
-    `system_order`. `n_pairs` counts all pairs of systems.
-    """
-
-    metrics: tuple[str, str]
-    pairs: list[tuple[str, str]]
-    solid: list[bool]
-    n_pairs: int
+    metric: str
+    other: str
+    better_under_metric: str
+    better_under_other: str
+    beyond_chance: bool
 
     @property
-    def noise(self) -> float:
-        """Share of the swaps that are within chance; NaN without swaps."""
-        return 1 - float(np.mean(self.solid)) if self.pairs else float("nan")
-
-    @property
-    def sentence(self) -> str:
-        """How many pairs of systems the metrics swap, and how many of them beyond chance."""
-        beyond = f", {sum(self.solid)} of them beyond chance" if self.pairs else ""
-        return (
-            f"the metrics {' and '.join(self.metrics)} swap {len(self.pairs)} of "
-            f"{number_of(self.n_pairs, 'pairs')} of systems{beyond}"
-        )
-
-    @property
-    def table(self) -> PolarsFrame:
-        """A row for each swap: the better system under the `first` and the `second` metric."""
-        first, second = zip(*self.pairs, strict=True) if self.pairs else ((), ())
-        return table_of(
-            {
-                "better_under_first": first,
-                "better_under_second": second,
-                "beyond_chance": self.solid,
-            }
-        )
+    def systems(self) -> frozenset[str]:
+        """The two systems."""
+        return frozenset((self.better_under_metric, self.better_under_other))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,20 +53,20 @@ class SystemOrder(Finding):
     which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
     whether the row's system is at least as good as the column's under every DCG with increasing
     gains and decreasing discounts, and better under some. `swaps` are by pair of metrics; `level`
-    is the confidence that none of them is called solid by chance.
+    is the confidence that none of them is beyond chance by chance.
     """
 
     evaluation: Evaluation = field(repr=False)
     tau: Floats
     tau_ap: Floats
-    swaps: dict[tuple[str, str], Swaps] = field(repr=False)
+    swaps: list[Swap]
     beats: Flags
     level: float
 
     @property
     def ranks(self) -> Indices:
         """Rank of every system under every metric, 1 = best, shape (R, M)."""
-        return np.argsort(np.argsort(-self.evaluation.means, axis=0, kind="stable"), axis=0) + 1
+        return rankdata(-self.evaluation.means, "ordinal", axis=0)
 
     @property
     def _n_pairs(self) -> int:
@@ -115,25 +80,17 @@ class SystemOrder(Finding):
     @property
     def sentence(self) -> str:
         """Whether the order of the systems depends on the metric."""
-        if not self.swaps:
+        if len(self.evaluation.metrics) < 2:
             return self._decided
 
-        # pairs that any two metrics swap, and those that they swap beyond chance
-        solid: dict[frozenset[str], bool] = {}
-        for swaps in self.swaps.values():
-            for pair, sure in zip(map(frozenset, swaps.pairs), swaps.solid, strict=True):
-                solid[pair] = sure or solid.get(pair, False)
-
-        # how many change places
+        # pairs of systems that any two metrics swap, and those beyond chance
+        n = len({swap.systems for swap in self.swaps})
+        n_solid = len({swap.systems for swap in self.swaps if swap.beyond_chance})
         pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems change places"
-        if any(solid.values()):
-            n_solid = sum(solid.values())
+        if n_solid:
             return f"the order depends on the metric: {n_solid} {pairs} beyond chance"
-        if solid:
-            return (
-                "the order is not shown to depend on the metric: "
-                f"{len(solid)} {pairs}, within chance"
-            )
+        if n:
+            return f"the order is not shown to depend on the metric: {n} {pairs}, within chance"
         return "the order is the same under these metrics"
 
     @property
@@ -142,41 +99,13 @@ class SystemOrder(Finding):
         return f"{self.share_decided:.1%} of the pairs of systems are decided under {ALL_DCGS}"
 
     @property
-    def caption(self) -> str:
-        """What the table holds."""
-        return "All systems"
-
-    @property
     def table(self) -> PolarsFrame:
-        """A row for each system and metric; `beats` counts the systems that it always beats."""
-        runs, metrics = self.evaluation.runs, self.evaluation.metrics
-
-        # systems outside, metrics within
-        columns = {
-            "run": np.repeat(runs, len(metrics)),
-            "metric": np.tile(metrics, len(runs)),
-            "mean": self.evaluation.means.ravel(),
-            "rank": self.ranks.ravel(),
-            "beats": np.repeat(self.beats.sum(axis=1), len(metrics)),
-        }
-        return table_of(columns)
-
-    @property
-    def cells(self) -> Cells:
-        """A row for each system, with its mean and rank under each metric."""
-        rows = [["run", *(f"{name} (rank)" for name in self.evaluation.metrics), "beats"]]
-        columns = self.evaluation.runs, self.evaluation.means, self.ranks, self.beats.sum(axis=1)
-        for run, means, ranks, beats in zip(*columns, strict=True):
-            cells = (f"{mean:.4f} ({rank})" for mean, rank in zip(means, ranks, strict=True))
-            rows.append([run, *cells, str(beats)])
-        return rows
-
-    @property
-    def pictures(self) -> list[Fields]:
-        """Means of the systems, a line for each metric."""
-        names, means = self.evaluation.metrics, np.nan_to_num(self.evaluation.means)
-        lines = dict(zip(names, means.T.tolist(), strict=True))
-        return [{"title": "mean of each system", "ticks": [*self.evaluation.runs], "lines": lines}]
+        """A row for each system; `beats` counts the systems that it always beats."""
+        columns: Fields = {"run": self.evaluation.runs}
+        for m, name in enumerate(self.evaluation.metrics):
+            columns[f"mean {name}"] = self.evaluation.means[:, m]
+            columns[f"rank {name}"] = self.ranks[:, m]
+        return table_of(columns | {"beats": self.beats.sum(axis=1)})
 
     @property
     def notes(self) -> list[str]:
@@ -185,36 +114,29 @@ class SystemOrder(Finding):
         metrics = self.evaluation.metrics
 
         # agreement of every two orders
-        for i, j in combinations(range(len(metrics)), 2):
-            swaps = self.swaps[metrics[i], metrics[j]].sentence
-            if np.isnan(self.tau[i, j]):
-                notes.append(f"{swaps}; to one of them all systems are equal")
-                continue
+        for (i, metric), (j, other) in combinations(enumerate(metrics), 2):
+            swaps = [swap for swap in self.swaps if (swap.metric, swap.other) == (metric, other)]
+            n_solid = sum(swap.beyond_chance for swap in swaps)
+            tau = self.tau[i, j]
             notes.append(
-                f"{swaps}; Kendall's tau between their orders is {self.tau[i, j]:.3f} (tau_AP "
-                f"{self.tau_ap[i, j]:.3f} with the order of {metrics[i]} taken for true, "
-                f"{self.tau_ap[j, i]:.3f} with that of {metrics[j]})"
+                f"the metrics {metric} and {other} swap {len(swaps)} of "
+                f"{number_of(self._n_pairs, 'pairs')} of systems, {n_solid} of them beyond chance; "
+                + ("one ties all systems" if np.isnan(tau) else f"Kendall's tau is {tau:.3f}")
             )
 
         # what is chance, and what every DCG says
         if notes:
             n_tests = self._n_pairs * len(metrics)
+            fewest = ceil(1 + log2(n_tests / (1 - self.level)))
             notes.append(
                 "beyond chance: both differences are, by t tests corrected for all "
-                f"{n_tests:,} differences (Holm) at a level of {1 - self.level:.2g}"
+                f"{n_tests:,} differences (Holm) at a level of {1 - self.level:.2g}, which takes "
+                f"at least {fewest} queries"
             )
-            if n_tests * smallest_p(len(self.evaluation.queries)) > 1 - self.level:
-                notes.append("too few queries for any difference to be beyond chance")
             notes.append(self._decided)
         notes.append(f"beats: how many systems each beats under {ALL_DCGS}")
-        queries = number_of(len(self.evaluation.queries), "queries", ",")
-        return [*notes, f"means are over {queries}", *self.evaluation.notes]
-
-    @property
-    def extra_values(self) -> Fields:
-        """The metrics and their swaps, and the share of pairs decided."""
-        values: Fields = {"metrics": self.evaluation.metrics, "swaps": self.swaps.values()}
-        return values | {"decided": self.share_decided}
+        notes.append(f"means are over {number_of(len(self.evaluation.queries), 'queries', ',')}")
+        return [*notes, *self.evaluation.notes]
 
 
 @spelled_out(EvaluateOptions, evaluate)
@@ -237,7 +159,8 @@ def system_order(
 
     One system beats another if its mean DCG (not NDCG) is larger under every DCG with increasing
     gains and decreasing discounts: for each grade and each position it has at least as many
-    documents of at least that grade down to that position, unjudged ones counting as the worst.
+    documents of at least that grade down to that position, unjudged ones counting as the worst. For
+    every such DCG with a worst gain of 0 is a sum of these numbers, with weights of at least 0.
 
     Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one
     if both do. Raises InputError as in `evaluate`, and if there are fewer than two systems.
@@ -264,7 +187,6 @@ def system_order(
     >>> order.tau.round(1).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    known(settings, signature(system_order).parameters, "system_order", "option")
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
     judged, systems = read_both(judgements, runs, duplicates=settings.get("duplicates", "error"))
@@ -282,16 +204,15 @@ def system_order(
     depths = (metric.depth for metric in by_name.values() if not isinstance(metric, str))
     depth = max(depths, default=10)
     ties = settings.get("ties", "docno-desc")
-    runs_by_name = {run.name: run for run in systems}
-    ranked = (ranked_lists(judged, runs_by_name[name], depth, ties) for name in evaluation.runs)
-    mean_counts = [_mean_counts(lists, n_grades, depth) for lists in ranked]
+    ranked = {run.name: ranked_lists(judged, run, depth, ties) for run in systems}
+    counts = np.array([_mean_counts(ranked[run], n_grades, depth) for run in evaluation.runs])
 
     return SystemOrder(
         evaluation=evaluation,
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
         tau_ap=_between(evaluation.means, tau_ap),
         swaps=_swaps(evaluation, level),
-        beats=_beats(mean_counts),
+        beats=surpasses(counts[:, None] - counts),
         level=level,
     )
 
@@ -299,8 +220,8 @@ def system_order(
 def tau_ap(truth: Floats, other: Floats) -> float:
     """Return tau_AP of two arrays of means, shape (R,), by the order of the second."""
     order = np.argsort(-other, kind="stable")
-    above = np.sign(truth[order][:, None] - truth[order][None, :])  # of the row over the column
-    tied = (other[order][:, None] == other[order][None, :]) & (above == 0)
+    above = np.sign(np.subtract.outer(truth[order], truth[order]))  # of the row over the column
+    tied = np.equal.outer(other[order], other[order]) & (above == 0)
     right = np.where(tied, 1.0, 0.5 + 0.5 * above)
 
     # share of the systems above each that are there in truth (Yilmaz et al. 2008)
@@ -313,15 +234,10 @@ def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Float
     return np.array([[measure(a, b) for b in columns] for a in columns])
 
 
-def smallest_p(n: Any) -> Any:
-    """Return the smallest two-sided p-value that flips of the signs of n differences can reach."""
-    return 2.0 ** (1 - n)
-
-
-def _swaps(evaluation: Evaluation, level: float) -> dict[tuple[str, str], Swaps]:
-    """Return the swaps of every two metrics; a swap is solid if both differences are."""
+def _swaps(evaluation: Evaluation, level: float) -> list[Swap]:
+    """Return the swaps of every two metrics; a swap is beyond chance if both differences are."""
     # differences of all pairs, and of their means, (M, pairs)
-    runs = evaluation.runs
+    runs, names = evaluation.runs, evaluation.metrics
     first, second = np.tril_indices(len(runs), -1)
     gaps = (evaluation.means[first] - evaluation.means[second]).T
     values = evaluation.filled.swapaxes(0, 1)
@@ -329,15 +245,12 @@ def _swaps(evaluation: Evaluation, level: float) -> dict[tuple[str, str], Swaps]
     clear = corrected(np.ravel(p), "holm").reshape(gaps.shape) <= 1 - level
 
     # pairs that two metrics order differently
-    swaps = {}
+    swaps = []
     for a, b in combinations(range(len(gaps)), 2):
-        names = evaluation.metrics[a], evaluation.metrics[b]
-        pairs, solid = [], []
         for pair in np.flatnonzero(gaps[a] * gaps[b] < 0):
-            better, worse = runs[first[pair]], runs[second[pair]]
-            pairs.append((better, worse) if gaps[a, pair] > 0 else (worse, better))
-            solid.append(bool(clear[a, pair] and clear[b, pair]))
-        swaps[names] = Swaps(names, pairs, solid, len(first))
+            systems = runs[first[pair]], runs[second[pair]]
+            better = systems if gaps[a, pair] > 0 else systems[::-1]
+            swaps.append(Swap(names[a], names[b], *better, bool(clear[[a, b], pair].all())))
     return swaps
 
 
@@ -354,7 +267,7 @@ def _p_values(differences: Floats, gap: Floats) -> Floats:
     # Student's t; without spread the smallest p is left
     t = mean * np.sqrt(n * (n - 1) / np.maximum(squares, 1e-24))
     p = 2 * stdtr(np.maximum(n - 1, 1), -t * np.sign(gap))
-    return np.clip(p, smallest_p(n), 1.0)
+    return np.clip(p, 2.0 ** (1 - n), 1.0)
 
 
 def _mean_counts(lists: Lists, n_grades: int, depth: int) -> Floats:
@@ -366,18 +279,3 @@ def _mean_counts(lists: Lists, n_grades: int, depth: int) -> Floats:
     at_least = [(lists.grades >= m) & (rank < depth) for m in range(1, n_grades)]
     at_rank = [np.bincount(rank[flags], minlength=depth) for flags in at_least]
     return np.cumsum(at_rank, axis=1) / n_queries
-
-
-def _beats(mean_counts: list[Floats]) -> Flags:
-    """Return whether the row's system beats the column's under every DCG.
-
-    Every DCG with increasing gains from 0 and decreasing discounts is a sum of the mean counts with
-    weights of at least 0.
-    """
-    n = len(mean_counts)
-    beats = np.zeros((n, n), dtype=bool)
-    for i, j in permutations(range(n), 2):
-        leads = mean_counts[i] - mean_counts[j]
-        shares = leads / np.arange(1, leads.shape[1] + 1)
-        beats[i, j] = shares.min() >= -ZERO and shares.max() > ZERO
-    return beats

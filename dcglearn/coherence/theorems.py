@@ -1,13 +1,15 @@
-"""Coherence without a search: compatible gains, and the theorem on two grades."""
+"""Agreement without a search: compatible gains, the theorem on two grades, innate orders."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Indices, InputError, graded_lists
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric, resolved
 
@@ -33,7 +35,7 @@ def is_compatible(a: MetricLike, b: MetricLike) -> bool:
     a, b = _dcgs(a, b)
     if a.n_grades != b.n_grades:
         raise InputError(f"{a.n_grades} and {b.n_grades} grades cannot be compared")
-    return bool((np.diff(a.gains) > 0).all() and (np.diff(b.gains) > 0).all())
+    return all((np.diff(dcg.gains) > 0).all() for dcg in (a, b))
 
 
 def _dcgs(a: MetricLike, b: MetricLike) -> tuple[DCG, DCG]:
@@ -97,3 +99,46 @@ def two_grade_theorem(a: MetricLike, b: MetricLike) -> Theorem:
     return Theorem(
         False, "the discounts differ, so that more at the top may outweigh one below in one alone"
     )
+
+
+ZERO = 1e-6
+"""Leads up to this size count as none: rounding of means."""
+
+
+def innate_order(first: ArrayLike, second: ArrayLike) -> Indices:
+    """Return 1 where every sane metric prefers the first of two lists, -1 the second, else 0.
+
+    These are the innate orderings of Moffat and Mackenzie (arXiv 2309.09477): a list never becomes
+    better if a grade falls, or if the worse of two results moves above the better. Here a list
+    surpasses another if each of its prefixes has at least as many results of at least each grade,
+    and one has more. Then its value is larger under every DCG whose gains rise and whose discounts
+    fall, all strictly, and the lists that differ so are those on which no two of these disagree.
+
+    Parameters
+    ----------
+    first, second : array_like of int, shape (n, K) or (K,)
+        Grades by position, 0 = worst; unknown grades (-1) count as the worst.
+
+    See Also
+    --------
+    disagreement : How often two metrics differ on the others.
+    system_order : The same of the means of systems.
+
+    Examples
+    --------
+    >>> innate_order([[2, 1, 0], [2, 0, 0], [0, 1, 0]], [[1, 2, 0], [1, 1, 1], [0, 2, 0]])
+    array([ 1,  0, -1])
+    """
+    lists = np.array([graded_lists(first), graded_lists(second)])
+    grades = np.arange(1, max(int(lists.max()), 1) + 1)
+    at_least = lists[..., None, :] >= grades[:, None]
+    lead = np.diff(np.cumsum(at_least, axis=-1)[::-1], axis=0)[0]
+    return surpasses(lead).astype(int) - surpasses(-lead)
+
+
+def surpasses(lead: Any) -> Any:
+    """Return whether leads in counts of results, shape (..., L - 1, K), are nowhere below 0.
+
+    They are of results of at least each grade from 1 on, down to each position; one is above 0.
+    """
+    return (lead.min(axis=(-2, -1)) >= -ZERO) & (lead.max(axis=(-2, -1)) > ZERO)
