@@ -4,7 +4,7 @@ The signature is ``objective(scores, grades, offsets, weight) -> (value, gradien
 
 Read `objective.py` first, for what all of them share, then `approx.py`: the DCG at soft ranks.
 Objectives are classes with few lines; the sums over documents are C, behind the functions of the
-``*_kernel.py`` files, each of which has a slow twin in the tests. `boosting.py` turns any objective
+``*_kernel.py`` files, each of which has a slow twin in the tests. `descent.py` turns any objective
 into the gradient and Hessian that a booster takes.
 """
 

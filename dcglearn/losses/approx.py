@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, within
 from dcglearn.losses.class_kernel import Classes, HingeRanks
-from dcglearn.losses.dcg_kernel import average_precision, relevant_of
-from dcglearn.losses.dcg_objective import LastRank, SoftRankObjective, depth_of
+from dcglearn.losses.dcg_kernel import average_precision, relevant_documents
+from dcglearn.losses.dcg_objective import LastRank, SoftRankObjective, last_rank
 from dcglearn.losses.listwise import Regression
 from dcglearn.losses.objective import (
     Batch,
@@ -24,7 +24,7 @@ from dcglearn.losses.objective import (
     positive,
 )
 from dcglearn.losses.pair_kernel import PairStep
-from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
+from dcglearn.losses.rank_kernel import SoftRanks, chunk_count, sorted_queries, unsorted
 from dcglearn.metrics.dcg import DCG
 
 
@@ -170,7 +170,7 @@ class ApproxAP(PrecisionObjective):
         ranks = soft.ranks()
 
         # ranks of these among the relevant documents
-        relevant, ends = relevant_of(order, batch, self.min_grade)
+        relevant, ends = relevant_documents(order, batch, self.min_grade)
         among, negative_ranks = sorted_queries(-ranks[relevant], ends, soft.n_chunks)
         relevant = relevant[among]
         inside = SoftRanks(negative_ranks, ends, self.beta, soft.n_chunks)
@@ -241,14 +241,14 @@ class SHFSDCG(SoftRankObjective):
 
     def _edges(self, ranks: Floats, batch: Batch, documents: Classes) -> Floats:
         """Return the rank of each query's truncation, or one value for all."""
-        k = depth_of(self.depth, self.dcg)
+        k = last_rank(self.depth, self.dcg)
         if not self.annealed or k == np.inf:
             return np.array([k + self.shift])
         return documents.widest_ranks(ranks, batch.offsets, int(k), self.shift)
 
     def _evaluate(self, batch: Batch) -> ValueAndGradient:
         # ranks grow with the number of pairs in the wrong order
-        hinge = self._hinge_ranks(batch, n_chunks_of(8 * batch.n_pairs()))
+        hinge = self._hinge_ranks(batch, chunk_count(8 * batch.n_pairs()))
         ranks, documents = hinge.ranks(), hinge.documents
 
         # the truncation is a constant in the gradient

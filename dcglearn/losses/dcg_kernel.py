@@ -53,7 +53,7 @@ these, the ends of queries among them, and weights.
 _find_relevant = function("find_relevant .m min_grade l[n] l[n] l[m+1] l[n]! l[m+1]! -> n")
 
 
-def relevant_of(order: Integers, batch: Batch, min_grade: int) -> tuple[Integers, Integers]:
+def relevant_documents(order: Integers, batch: Batch, min_grade: int) -> tuple[Integers, Integers]:
     """Return the positions of relevant documents in the sorted `order`, and queries' offsets."""
     n, relevant, ends = _find_relevant(min_grade, order, batch.grades, batch.offsets)
     return relevant[:n].copy(), ends

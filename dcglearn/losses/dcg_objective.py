@@ -8,11 +8,11 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import Flags, Floats, InputError, InputTypeError, Integers
+from dcglearn.foundation.validation import Floats, InputError, InputTypeError, Integers
 from dcglearn.kernels.library import Kernel
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Lambdas, Objective, ValueAndGradient, positive
-from dcglearn.losses.rank_kernel import n_chunks_of, over_chunks, sorted_queries, unsorted
+from dcglearn.losses.rank_kernel import chunk_count, over_chunks, sorted_queries, unsorted
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.smooth_discount import SmoothDiscount
 
@@ -23,7 +23,7 @@ SWAP_COST = 16.0
 """Time of a pair in `pair_kernel.lambdas`, in units of a pair of soft ranks."""
 
 
-def depth_of(depth: LastRank, dcg: DCG) -> float:
+def last_rank(depth: LastRank, dcg: DCG) -> float:
     """Return the last rank that counts: the DCG's for "dcg", `depth`, or infinity for None."""
     if depth is None:
         return np.inf
@@ -50,7 +50,7 @@ class DCGObjective(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.dcg, str):
-            depth_of(self.depth, self.dcg)
+            last_rank(self.depth, self.dcg)
 
     @cached_property
     def _discount(self) -> SmoothDiscount:
@@ -66,9 +66,6 @@ class DCGObjective(Objective):
         """The class of each grade (equal gains share one; 0 = least), and the number of classes."""
         values, classes = np.unique(self.dcg.gains, return_inverse=True)
         return classes.astype(np.int64), len(values)
-
-    def _is_empty(self, batch: Batch) -> Flags:
-        return self._over_ideal(batch, np.ones(batch.n_queries)) == 0
 
     def _factors(self, batch: Batch, weight: Floats) -> Floats:
         """Return each query's weight, over its ideal value if normalised, shape (n_queries,)."""
@@ -90,11 +87,11 @@ class DCGObjective(Objective):
         Half is log2's discount, since discounts nearly flat, or nearly all at the first rank, leave
         pairs without weight.
         """
-        own = self._tailed(longest)
+        own = self._with_tail(longest)
         textbook = np.abs(own).max(initial=0.0) / np.log2(np.arange(2.0, longest + 2))
         return (1 - self.log2_share) * own + self.log2_share * textbook
 
-    def _tailed(self, longest: int) -> Floats:
+    def _with_tail(self, longest: int) -> Floats:
         """Return the discounts at ranks 1..longest, past the DCG's last those of a smooth tail."""
         raise NotImplementedError
 
@@ -110,7 +107,7 @@ class DCGObjective(Objective):
         documents = batch.scores, classes[batch.grades], self.dcg.gains[batch.grades], batch.offsets
         lambdas, curvature = np.empty((2, len(batch.scores)))
         arguments = *settings, *documents, discounts, factor, lambdas, curvature
-        n_chunks = min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries)
+        n_chunks = min(chunk_count(SWAP_COST * batch.n_pairs()), batch.n_queries)
         over_chunks(pair_kernel.lambdas, batch.n_queries, n_chunks, *arguments)
 
         weight = np.repeat(batch.weight, batch.sizes)
@@ -124,10 +121,10 @@ class WholeRankObjective(DCGObjective):
         """Return the discounts of the ranks that count in queries of up to `longest` documents."""
         # ranks past the DCG's have its smooth tail
         own = len(self.dcg.discounts)
-        k = int(min(depth_of(self.depth, self.dcg), max(longest, own)))
-        return self.dcg.discounts[:k] if k <= own else self._tailed(k)
+        k = int(min(last_rank(self.depth, self.dcg), max(longest, own)))
+        return self.dcg.discounts[:k] if k <= own else self._with_tail(k)
 
-    def _tailed(self, longest: int) -> Floats:
+    def _with_tail(self, longest: int) -> Floats:
         c = self.dcg.discounts
         return np.concatenate([c[:longest], self._discount(np.arange(len(c) + 1.0, longest + 1))])
 
@@ -139,7 +136,7 @@ class WholeRankObjective(DCGObjective):
         `setting` and `number` are parameters of the kernel, and `n_pairs` is its work.
         """
         # sort the documents of each query
-        n_chunks = n_chunks_of(n_pairs)
+        n_chunks = chunk_count(n_pairs)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
         gains = self.dcg.gains[batch.grades[order]]
@@ -178,7 +175,7 @@ class SoftRankObjective(DCGObjective):
     @property
     def _edge(self) -> float:
         """The rank at which the truncation reaches a half."""
-        return depth_of(self.depth, self.dcg) + self.shift
+        return last_rank(self.depth, self.dcg) + self.shift
 
     def _ideals(self, longest: int) -> tuple[Kernel, Floats]:
         curve = self._discount
@@ -198,5 +195,5 @@ class SoftRankObjective(DCGObjective):
     def _lambdas(self, batch: Batch) -> Lambdas:
         return self._swap_lambdas(batch, self._step)
 
-    def _tailed(self, longest: int) -> Floats:
+    def _with_tail(self, longest: int) -> Floats:
         return self._discount.vector(longest)

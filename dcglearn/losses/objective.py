@@ -21,8 +21,8 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
+from dcglearn.metrics.names import MetricName
 from dcglearn.metrics.reading import ONLY_DCG, metric_or_name, read_metric
-from dcglearn.metrics.textbook import NamedMetric
 
 ValueAndGradient: TypeAlias = tuple[float, Floats]
 """A value, and its derivative in each score, rank or mean."""
@@ -89,7 +89,7 @@ class Objective:
         if dcg is not None or needed:
             name = f"the metric of {type(self).__name__}"
             metric = metric_or_name(dcg, accept=ONLY_DCG, name=name)
-            if not isinstance(metric, NamedMetric):
+            if not isinstance(metric, MetricName):
                 object.__setattr__(self, "dcg", metric)
 
     def __call__(
@@ -184,16 +184,6 @@ class Objective:
         self.__dict__.update(changed.__dict__)
         return self
 
-    def count_empty(self, grades: ArrayLike, offsets: ArrayLike | None = None) -> int:
-        """Return the number of queries without a positive ideal DCG, or a relevant document.
-
-        Normalised, such a query adds 0 to the value and has no gradient. Arguments and errors are
-        those of a call.
-        """
-        y = np.asarray(grades)
-        batch = check(np.zeros(y.shape), y, self._top_grade, offsets, None)
-        return int(self._on(batch)._is_empty(batch).sum())
-
     def for_lists(self, n_grades: int, longest: int) -> Self:
         """Return the objective with the DCG that its name stands for, by default `longest` deep."""
         dcg = getattr(self, "dcg", None)
@@ -231,9 +221,6 @@ class Objective:
         _, gradient = self._evaluate(batch)
         return gradient, self.per_score * np.abs(gradient)
 
-    def _is_empty(self, batch: Batch) -> Flags:
-        return batch.sizes == 0
-
 
 class PrecisionObjective(Objective):
     """An objective that follows average precision: grades from `min_grade` on are relevant."""
@@ -243,11 +230,6 @@ class PrecisionObjective(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number(self.min_grade, "min_grade")
-
-    def _is_empty(self, batch: Batch) -> Flags:
-        # relevant documents down to each query's end
-        counts = np.r_[0, np.cumsum(batch.grades >= self.min_grade)]
-        return np.diff(counts[batch.offsets]) == 0
 
 
 def positive(**values: float) -> None:

@@ -74,21 +74,12 @@ def hinge(
 def count_pairs(grades: Grades, offsets: Integers) -> int:
     """Return the number of pairs of different grades within queries."""
     # all pairs less those of equal grades
-    query = query_of_each(offsets)
-    table = np.zeros((len(offsets) - 1, int(grades.max(initial=0)) + 1), dtype=np.int64)
+    n_queries = len(offsets) - 1
+    query = np.repeat(np.arange(n_queries), np.diff(offsets))
+    table = np.zeros((n_queries, int(grades.max(initial=0)) + 1), dtype=np.int64)
     np.add.at(table, (query, grades), 1)
     sizes = table.sum(axis=1)
     return int((sizes**2 - (table**2).sum(axis=1)).sum() // 2)
-
-
-def sorted_by_score(scores: Floats, offsets: Integers) -> Integers:
-    """Return the documents in the order of queries, and within a query by ascending score."""
-    return np.lexsort((scores, query_of_each(offsets))).astype(np.int64)
-
-
-def query_of_each(offsets: Integers) -> Integers:
-    """Return the number of each document's query, shape (n,)."""
-    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
 def hinge_sums(

@@ -11,7 +11,7 @@ from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes
 from dcglearn.losses.dcg_objective import LastRank, WholeRankObjective
 from dcglearn.losses.objective import Batch, Lambdas, Objective, ValueAndGradient
-from dcglearn.losses.rank_kernel import n_chunks_of, unsorted
+from dcglearn.losses.rank_kernel import chunk_count, unsorted
 from dcglearn.metrics.dcg import DCG
 
 
@@ -51,7 +51,7 @@ class RankHinge(Objective):
     def _evaluate(self, batch: Batch) -> ValueAndGradient:
         # documents by grade and score
         n_classes = int(batch.grades.max()) + 1
-        n_chunks = n_chunks_of(512.0 * len(batch.scores) * n_classes)
+        n_chunks = chunk_count(512.0 * len(batch.scores) * n_classes)
         c = Classes.of(batch, np.arange(n_classes), n_classes, n_chunks)
 
         # each query over its number of pairs

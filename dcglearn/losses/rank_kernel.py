@@ -48,7 +48,7 @@ CHUNK_PAIRS = 1 << 24
 _COSINES = function("fill_cosines f[512]!")()
 
 
-def n_chunks_of(n_pairs: float) -> int:
+def chunk_count(n_pairs: float) -> int:
     """Return the number of chunks for `n_pairs` of work, however many threads there are."""
     return int(min(max(n_pairs // CHUNK_PAIRS, 1), MAX_CHUNKS))
 
@@ -112,7 +112,7 @@ class SoftRanks:
     def of(cls, scores: Floats, offsets: Integers, alpha: float) -> tuple[Integers, SoftRanks]:
         """Return the documents by query and falling score, shape (n,), and their soft ranks."""
         sizes = np.diff(offsets)
-        n_chunks = n_chunks_of(float(sizes @ sizes))
+        n_chunks = chunk_count(float(sizes @ sizes))
         order, f = sorted_queries(scores, offsets, n_chunks)
         return order, cls(f, offsets, alpha, n_chunks)
 

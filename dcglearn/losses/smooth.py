@@ -10,10 +10,10 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, one_of
 from dcglearn.losses import smooth_kernel
-from dcglearn.losses.dcg_kernel import average_precision, relevant_of
+from dcglearn.losses.dcg_kernel import average_precision, relevant_documents
 from dcglearn.losses.dcg_objective import LastRank, WholeRankObjective
 from dcglearn.losses.objective import Batch, PrecisionObjective, ValueAndGradient
-from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
+from dcglearn.losses.rank_kernel import SoftRanks, chunk_count, sorted_queries, unsorted
 from dcglearn.losses.smooth_kernel import SoftPositions
 from dcglearn.metrics.dcg import DCG
 
@@ -125,7 +125,7 @@ class SmoothAP(PrecisionObjective):
     def _evaluate_direct(self, batch: Batch) -> ValueAndGradient:
         # ranks among all, and among the relevant documents
         order, soft = SoftRanks.of(batch.scores, batch.offsets, 1 / self.sigma)
-        relevant, ends = relevant_of(order, batch, self.min_grade)
+        relevant, ends = relevant_documents(order, batch, self.min_grade)
         within = SoftRanks(soft.f[relevant], ends, 1 / self.sigma, soft.n_chunks)
 
         # the chain rule, through both ranks
@@ -150,7 +150,7 @@ def _at_soft_positions(
     and its derivative in these.
     """
     # documents by query and falling score
-    n_chunks = n_chunks_of(16 * batch.n_pairs(depth))
+    n_chunks = chunk_count(16 * batch.n_pairs(depth))
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
 
     # mean gains of positions, and the chain rule through them

@@ -3,9 +3,9 @@
 from dcglearn.rankers.linear import LinearRanker as LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker as RankSVMRanker
 from dcglearn.rankers.linear_model import RidgeRanker as RidgeRanker
-from dcglearn.rankers.loading import load_ranker as load_ranker
+from dcglearn.rankers.model_files import load_ranker as load_ranker
+from dcglearn.rankers.pairwise import PairwiseRanker as PairwiseRanker
 from dcglearn.rankers.queries import Queries as Queries
-from dcglearn.rankers.reduction import PairwiseRanker as PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker as SparseRanker
 from dcglearn.rankers.svmlight import read_queries as read_queries
 from dcglearn.rankers.trees import BoostedRanker as BoostedRanker

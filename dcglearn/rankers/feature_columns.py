@@ -1,50 +1,14 @@
 """Columns of a data frame as features, by their names."""
 
 import re
-from collections import Counter
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import Fields, Floats, InputError
+from dcglearn.foundation.validation import Floats, InputError, listed
 
-
-@dataclass(frozen=True)
-class FeatureColumns:
-    """Names of features."""
-
-    names: tuple[str, ...]
-
-    def for_lightgbm(self) -> list[str]:
-        """Return the names, with ``_`` for each character that LightGBM does not take."""
-        names = [re.sub(r'[\s\[\]{}",:]', "_", name) for name in self.names]
-        counts = Counter([*names, "", ""])  # an empty name is no name
-        return [f"Column_{i}" if counts[name] > 1 else name for i, name in enumerate(names)]
-
-    def aligned(self, features: Any, columns: Self) -> Any:
-        """Return the features of `columns` in the order of these columns.
-
-        Raise InputError unless `columns` have the same names.
-        """
-        if columns == self:
-            return features
-        missing = [name for name in self.names if name not in columns.names]
-        if missing:
-            raise InputError(f"X has no column {missing[0]!r}, on which the model was trained")
-        extra = [name for name in columns.names if name not in self.names]
-        if extra:
-            raise InputError(
-                f"X has a column {extra[0]!r}, on which the model was not trained: leave it out"
-            )
-        return features[:, [columns.names.index(name) for name in self.names]]
-
-    @classmethod
-    def from_dict(cls, fields: Fields, n_features: int) -> Self:
-        """Build from a saved model's fields; raise InputError unless they name each feature."""
-        if len(fields["names"]) != n_features:
-            raise InputError("the columns in model.json are not one of each feature")
-        return cls(tuple(fields["names"]))
+_NUMBERS = r"(u?int\d+|float\d*|double|bool(ean)?)(\[pyarrow\])?"
+"""Types of columns of numbers, in small letters, as pandas and polars write them."""
 
 
 def is_table(features: Any) -> bool:
@@ -52,31 +16,34 @@ def is_table(features: Any) -> bool:
     return hasattr(features, "columns") and hasattr(features, "dtypes")
 
 
-def from_frame(frame: Any) -> tuple[Floats, FeatureColumns]:
-    """Return a frame's features, shape (n, d) with NaN where missing, and their columns."""
-    names = [str(name) for name in frame.columns]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"column {twice[0]!r} occurs twice; give each feature a name of its own")
+def from_frame(frame: Any) -> tuple[Floats, tuple[str, ...]]:
+    """Return a frame's features, shape (n, d) with NaN where missing, and their names."""
+    names = tuple(str(name) for name in frame.columns)
+    for name, kind in zip(names, frame.dtypes, strict=True):
+        if names.count(name) > 1:
+            raise InputError(f"column {name!r} occurs twice; give each feature a name of its own")
+        if not re.fullmatch(_NUMBERS, str(kind).lower()):
+            raise InputError(
+                f"column {name!r} holds {kind}; features are numbers: leave it out, or number "
+                "its values"
+            )
 
-    features = np.empty((len(frame), len(names)))
-    for i, (name, key) in enumerate(zip(names, frame.columns, strict=True)):
-        features[:, i] = _numbers(frame[key], name)
-    return features, FeatureColumns(tuple(names))
-
-
-def _numbers(series: Any, name: str) -> Floats:
-    """Return a column of numbers or booleans as float64, NaN where a value is missing."""
-    # types as pandas and polars write them
-    numbers = r"(u?int\d+|float\d*|double|bool(ean)?)(\[pyarrow\])?"
-    if not re.fullmatch(numbers, str(series.dtype).lower()):
-        raise InputError(
-            f"column {name!r} holds {series.dtype}; features are numbers: leave it out, or number "
-            "its values"
-        )
-
-    if hasattr(series, "cast"):
+    if hasattr(frame, "cast"):
         import polars as pl
 
-        return np.asarray(series.cast(pl.Float64).to_numpy(), dtype=np.float64)
-    return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        return frame.cast(pl.Float64).to_numpy(), names
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan), names
+
+
+def in_order(features: Any, columns: tuple[str, ...], wanted: tuple[str, ...]) -> Any:
+    """Return features in the order of the columns `wanted`.
+
+    Raise InputError unless `columns` are these, in any order.
+    """
+    different = sorted(set(columns) ^ set(wanted))
+    if different:
+        raise InputError(
+            f"X and the training set differ in column {different[0]!r}; the model was trained on "
+            f"{listed(map(repr, wanted))}"
+        )
+    return features if columns == wanted else features[:, [columns.index(name) for name in wanted]]

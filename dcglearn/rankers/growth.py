@@ -1,8 +1,10 @@
 """Growth of boosted trees for any objective on LightGBM."""
 
 import os
+import re
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,138 +14,97 @@ from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import at_most, free_threads
 from dcglearn.foundation.validation import Fields, Floats, InputError, InputTypeError
 from dcglearn.losses import Regression
-from dcglearn.losses.boosting import descent
+from dcglearn.losses.descent import descent
 from dcglearn.losses.objective import Lambdas
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
 
 
-@dataclass(frozen=True)
-class Task:
-    """A checked training of trees.
+def grow(ranker: Any, training: Training) -> tuple[Any, list[float]]:
+    """Grow a ranker's trees; return the model, and the validation set's value after each tree.
 
-    `weight`, shape (m,), and `by_document`, shape (n,), are weights of queries and documents.
-    `parameters` are LightGBM's, except seed and objective.
+    With a validation set, the model holds the trees up to the best value.
     """
+    lightgbm = lightgbm_itself()
+    queries, valid = training.queries, training.valid
+    parameters = ranker.lightgbm_parameters()
 
-    training: Training
-    ranker: Any
-    weight: Floats | None
-    by_document: Floats | None
-    parameters: Fields
+    # data, with the scores that the trees add to
+    def data_set(part: Queries, **options: Any) -> Any:
+        options |= {"params": parameters, "init_score": ranker.start_scores(part.features)}
+        return lightgbm.Dataset(part.features, part.grades, **options)
 
-    @property
-    def feature_names(self) -> Any:
-        """Names of features, as LightGBM's data sets take them."""
-        return "auto" if self.ranker.columns_ is None else self.ranker.columns_.for_lightgbm()
+    categories = parameters.pop("categorical_feature", "auto")
+    names = lightgbm_names(queries.columns)
+    data = data_set(queries, feature_name=names, categorical_feature=categories)
 
-    def base_scores(self, queries: Queries) -> Floats:
-        """Return the scores that the trees add to, shape (n,)."""
-        base = self.ranker.base_
-        return np.zeros(queries.shape[0]) if base is None else base_scores(queries.features, base)
+    # the validation set
+    values: dict[str, Any] = {}
+    callbacks, valid_sets = [], []
 
-    def is_stalled(self, history: list[float]) -> bool:
-        """Return whether the last `patience` trees have not brought a better value."""
-        patience = self.ranker.patience
-        return bool(patience and history and len(history) - 1 - int(np.argmax(history)) >= patience)
+    def evaluate(scores: Floats, _: Any) -> tuple[str, float, bool]:
+        value = training.valid.evaluate(scores, ranker.metric_).mean()  # type: ignore[union-attr]
+        return "value", float(value), True
 
-    def validate(self, booster: Any, scores: Floats, history: list[float]) -> None:
-        """Add the next tree to the scores of the validation set, and the value to the history."""
-        if self.training.valid is not None:
-            only = {"start_iteration": len(history), "num_iteration": 1}
-            n_threads, features = threads_of(self.parameters), self.training.valid.features
-            scores += booster.predict(features, num_threads=n_threads, **only)
-            history.append(float(self.training.valid.evaluate(scores, self.ranker.metric_).mean()))
+    if valid is not None:
+        valid_sets.append(data_set(valid, reference=data))
+        patience = ranker.patience or ranker.n_trees
+        stop = lightgbm.early_stopping(patience, verbose=False)
+        callbacks = [lightgbm.record_evaluation(values), stop]
 
+    def history() -> list[float]:
+        return values["valid_0"]["value"] if values else []
 
-class Slopes:
-    """Slopes and curvatures for each tree; the first tree fits the gains."""
-
-    def __init__(self, task: Task) -> None:
-        ranker = task.ranker
-        self.objective, self.regression = task.training.loss, Regression(ranker.metric_)
-        self.n_trees, self.follow = ranker.n_trees, ranker.follow
-        self.curvature, self.n_grown = ranker.curvature, 0
-
-    def __call__(self, scores: Floats, grades: Any, offsets: Any, weight: Floats | None) -> Lambdas:
-        """Return slope and curvature of the next tree, shapes (n,); parameters as in `descent`."""
-        self.n_grown += 1
-        objective, follow = self.objective.at(self.n_grown, self.n_trees), self.follow
-        if self.n_grown == 1:
-            objective, follow = self.regression, "lambdas"
-        return descent(objective, scores, grades, offsets, weight, follow, self.curvature)
-
-
-def grow(task: Task) -> tuple[Any, list[float]]:
-    """Grow all trees, or until patience ends; return the model, and the validation set's values."""
-    lightgbm, n_trees = lightgbm_itself(), task.ranker.n_trees
-    queries, valid, by_document = task.training.queries, task.training.valid, task.by_document
-    slopes, n_threads = Slopes(task), threads_of(task.parameters)
-
-    # scores that the trees add to
-    base = task.base_scores(queries)
-    valid_scores = np.zeros(0) if valid is None else task.base_scores(valid)
-    history: list[float] = []
-
-    def objective(grown_scores: Floats, _: Any) -> Lambdas:
-        scores = grown_scores + base
-        slope, curve = slopes(scores, queries.grades, queries.offsets, task.weight)
-        if by_document is None:
-            return slope, curve
-        return slope * by_document, curve * by_document
-
-    def after(env: Any) -> None:
-        # the tree's value
-        is_grown = env.model.num_trees() > env.iteration
-        if is_grown:
-            task.validate(env.model, valid_scores, history)
-            shown.update()
-        if history:
-            shown.set_postfix_str(f"validation {history[-1]:.4f}")
-
-        if task.is_stalled(history) or not is_grown:
-            raise lightgbm.callback.EarlyStopException(env.iteration, [])
+    def after_tree(env: Any) -> None:
+        if env.model.num_trees() == env.iteration:
+            warnings.warn(
+                f"no leaf can be split any further: {env.iteration} of {ranker.n_trees} trees were "
+                "grown; allow smaller leaves (min_data_in_leaf)",
+                UserWarning,
+                stacklevel=7,
+            )
+            best = int(np.argmax(history())) if values else env.iteration - 1
+            raise lightgbm.callback.EarlyStopException(best, [])
+        shown.update()
 
     # all trees
-    parameters = dict(task.parameters)
-    columns = {
-        "feature_name": task.feature_names,
-        "categorical_feature": parameters.pop("categorical_feature", "auto"),
-    }
-    data = lightgbm.Dataset(queries.features, queries.grades, params=parameters, **columns)
-    own = {"seed": task.ranker.random_state, "num_threads": n_threads, "objective": objective}
-    with bar(n_trees, "trees") as shown, at_most(n_threads):
+    parameters["objective"] = tree_objective(ranker, training)
+    with bar(ranker.n_trees, "trees") as shown, at_most(parameters["num_threads"]):
         booster = lightgbm.train(
-            {**parameters, **own}, data, num_boost_round=n_trees, callbacks=[after]
+            parameters,
+            data,
+            num_boost_round=ranker.n_trees,
+            valid_sets=valid_sets,
+            feval=evaluate,
+            callbacks=[*callbacks, after_tree],
         )
-
-    # say so where growth ended before
-    n_grown = booster.num_trees()
-    if n_grown < n_trees and not task.is_stalled(history):
-        warnings.warn(
-            f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown; allow "
-            "smaller leaves (min_data_in_leaf)",
-            UserWarning,
-            stacklevel=5,
-        )
-    return booster, history
+    return booster, history()
 
 
-def base_scores(features: Any, base: Floats) -> Any:
-    """Return the scores of a linear model, coefficients and intercept in one array, shape (n,)."""
-    return features @ base[:-1] + base[-1]
+def tree_objective(ranker: Any, training: Training) -> Callable[[Floats, Any], Lambdas]:
+    """Return the slopes and curvatures of each tree as a function; the first fits the gains."""
+    queries, trees = training.queries, count(1)
+
+    def objective(scores: Floats, _: Any) -> Lambdas:
+        tree = next(trees)
+        loss, follow = training.loss.at(tree, ranker.n_trees), ranker.follow
+        if tree == 1:
+            loss, follow = Regression(ranker.metric_), "lambdas"
+        documents = scores, queries.grades, queries.offsets
+        return descent(loss, *documents, follow=follow, curvature=ranker.curvature)
+
+    return objective
 
 
-OWN_NAMES = {
-    "num_iterations": "n_trees",
-    "early_stopping_round": "patience",
-    "seed": "random_state",
-    "eval_at": "metric",
-    "objective": "loss",
-    "label_gain": "loss",
-}
-"""LightGBM's parameters that have another name here."""
+def lightgbm_names(columns: tuple[str, ...] | None) -> Any:
+    """Return the names of features as LightGBM takes them: without marks, each once."""
+    names = [re.sub(r"\W", "_", name) for name in columns or ()]
+    usable = names and all(names) and len(set(names)) == len(names)
+    return names if usable else "auto"
 
+
+OWN_NAMES = ("num_iterations", "early_stopping_round", "seed", "eval_at", "objective", "label_gain")
+"""LightGBM's parameters that are set by those of `BoostedRanker`."""
 
 _FORKED: list[int] = []
 """The processes that were forked since this module was imported, up to this one."""
@@ -152,7 +113,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _FORKED.append(os.getpid()))
 
 
-def threads_of(parameters: Fields) -> int:
+def lightgbm_threads(parameters: Fields) -> int:
     """Return LightGBM's threads: its parameter, or the free processors."""
     if _FORKED:
         return 1  # with more, GNU's OpenMP would hang
@@ -168,25 +129,17 @@ def lightgbm_itself() -> Any:
     return lightgbm
 
 
-def check_names(parameters: Fields) -> None:
-    """Raise InputError unless all are names of LightGBM's parameters; aliases are not taken."""
-    if not parameters:
+def check_names(names: Collection[str], own: Collection[str]) -> None:
+    """Raise InputError unless all are names of LightGBM's parameters; aliases are not taken.
+
+    `own` are the ranker's, which an unknown name may be meant for.
+    """
+    if not names:
         return
-    known = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
-    for name in parameters:
-        if name in OWN_NAMES:
-            raise InputError(f"{name}: give {OWN_NAMES[name]}= instead")
+    known = set(lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()) - set(OWN_NAMES)
+    for name in names:
         if name not in known:
             raise InputTypeError(
-                f"{name} is neither a parameter of BoostedRanker nor the main name of one of "
-                f"LightGBM{nearest(name, [*OWN_NAMES.values(), *known])}"
+                f"{name} is neither a parameter of BoostedRanker nor the main name of one that "
+                f"LightGBM takes from it{nearest(name, sorted(known | {*own}))}"
             )
-
-
-def booster_of(text: str, name: str) -> Any:
-    """Return the model in the text of a file called `name`; raise InputError if it is damaged."""
-    lightgbm = lightgbm_itself()
-    try:
-        return lightgbm.Booster(model_str=text)
-    except (lightgbm.basic.LightGBMError, ValueError, TypeError, RecursionError) as error:
-        raise InputError(f"{name} holds no whole LightGBM model ({error})") from error

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import Fields, Floats, InputError, one_of, whole_number, within
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    finite_array,
+    one_of,
+    whole_number,
+    within,
+)
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
 from dcglearn.metrics.reading import MetricLike
@@ -20,17 +26,17 @@ from dcglearn.rankers.linear_model import (
     Design,
     LinearModel,
     RankSVMRanker,
-    coefficients_of,
     least_squares,
+    start_coefficients,
 )
 from dcglearn.rankers.queries import Queries
-from dcglearn.rankers.ranker import Training
+from dcglearn.rankers.ranker import Training, ValidatedRanker
 
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, repr=False)
-class LinearRanker(LinearModel):
+class LinearRanker(ValidatedRanker, LinearModel):
     """Rank by a linear model that maximises a smooth metric, or any loss of `dcglearn.losses`.
 
     Maximises the mean of the loss over queries minus ``l2 |v - v0|^2``, where v are the
@@ -71,9 +77,8 @@ class LinearRanker(LinearModel):
         Step of ``"sgd"``.
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
-    patience, random_state : int
-        With a validation set, the annealing ends after this many stages without a better value; and
-        the seed.
+    random_state : int
+        The seed of random starts and orders.
 
     Attributes
     ----------
@@ -108,50 +113,29 @@ class LinearRanker(LinearModel):
     tol: float = 1e-5
     learning_rate: float = 0.01
     metric: MetricLike | None = None
-    patience: int | None = None
     random_state: int = 0
 
-    _default_loss: ClassVar[type[Any] | None] = ApproxNDCG
-
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None
-    ) -> Self:
-        """Learn from documents X with grades y of queries qid, or from `Queries`.
-
-        Raises InputError as `RidgeRanker.fit`.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in `RidgeRanker.fit`.
-        eval_set : Queries, or (X, y, qid), optional
-            Validation set: the stage that is best on it is used.
-        """
-        return self._train(X, y, qid, eval_set)
+    _default_loss = ApproxNDCG
 
     def _check_parameters(self) -> None:
         one_of(self.solver, "solver", ("lbfgs", "cg", "sgd"))
         if isinstance(self.start, str):
             starts = "ridge", "ranksvm", "random"
             one_of(self.start, "start", starts, ", coefficients, or a fitted ranker")
-        self._check_whole("n_restarts", "max_iter", "patience")
+        self._check_whole("n_restarts", "max_iter")
         whole_number(self.random_state, "random_state", 0)
         within(self.l2, "l2")
         within(self.tol, "tol")
         positive(learning_rate=self.learning_rate)
 
     def _solve(self, design: Design, training: Training) -> Coefficients:
-        stages, state = _Stages(self, design, training), _State(np.zeros(self.n_features_in_))
-        with bar(self.n_restarts * len(stages.sharpness), "stages") as shown:
-            for _ in stages.run(state):
-                shown.set_postfix_str(f"{state.history[-1]['objective']:.4f}")
-                shown.update()
-
-        self.history_, self.best_ = state.history, dict(state.choice)
-        return state.best, 0.0
+        annealing = Annealing(self, design, training)
+        annealing.run()
+        self.history_, self.best_ = annealing.history, annealing.best
+        return annealing.coefficients, 0.0
 
 
-def stages_of(annealing: Any, loss: Any) -> list[float | None]:
+def annealing_stages(annealing: Any, loss: Any) -> list[float | None]:
     """Return the sharpness of each stage per unit of spread; [None] keeps the loss's own."""
     if isinstance(annealing, str) and annealing == "auto":
         # for smooth metrics, lower values reward outliers, and higher ones overfit
@@ -159,66 +143,56 @@ def stages_of(annealing: Any, loss: Any) -> list[float | None]:
     if annealing is None or loss.sharpness is None:
         return [None]
 
-    try:
-        stages = np.asarray(annealing, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        stages = np.zeros(0)
-    if stages.ndim != 1 or not len(stages) or not ((stages > 0) & (stages < np.inf)).all():
+    stages = finite_array(annealing, "annealing", 1)
+    if not len(stages) or (stages <= 0).any():
         allowed = 'positive numbers, in increasing order, "auto", or None'
         raise InputError(f"annealing={annealing!r}: give {allowed}")
     return stages.tolist()
 
 
-@dataclass
-class _State:
-    """State of a training between stages."""
+class Annealing:
+    """One training: from each start, stages that maximise the loss at a rising sharpness.
 
-    v: Floats
-    v0: Floats = field(default_factory=lambda: np.zeros(0))
-    best: Floats = field(default_factory=lambda: np.zeros(0))
-    choice: Fields = field(default_factory=dict)
-    """Of `best`: value, by which set, restart and stage."""
-    history: list[Fields] = field(default_factory=list)
-    restart: int = 0
-    stage: int = 0
-    stalled: int = 0
-    """Stages of this restart since the last better value."""
-
-    def keep_if_better(self, v: Floats, value: float, by: str, stage: int) -> None:
-        """Keep v as the best model if its value is better."""
-        if not self.choice or value > self.choice["value"]:
-            self.best = v.copy()
-            self.choice = {"value": value, "by": by, "restart": self.restart, "stage": stage}
-
-
-class _Stages:
-    """One training: restarts of stages, each of which maximises the loss at one sharpness."""
+    `coefficients` are the best so far, of the features in units of their spread, `best` says by
+    what, and `history` what each stage reached.
+    """
 
     def __init__(self, ranker: LinearRanker, design: Design, training: Training) -> None:
         self.ranker, self.design = ranker, design
         self.loss, self.queries, self.valid = training.loss, training.queries, training.valid
-        self.sharpness = stages_of(ranker.annealing, training.loss)
+        self.sharpness = annealing_stages(ranker.annealing, training.loss)
+        self.coefficients = np.zeros(0)
+        self.best: Fields = {}
+        self.history: list[Fields] = []
 
-    def run(self, state: _State) -> Iterator[None]:
-        """Run all stages, changing `state`; yield after each."""
-        patience = None if self.valid is None else self.ranker.patience
-        for restart in range(self.ranker.n_restarts):
-            # a new start
-            state.restart, state.stalled = restart, 0
-            state.v = state.v0 = self.start(restart)
-            self.validate(state, state.v0, 0)
-
-            for stage in range(len(self.sharpness)):
-                state.stage = stage
-                self.one_stage(state)
-                yield
-                if patience is not None and state.stalled >= patience:
-                    break
+    def run(self) -> None:
+        """Run all stages."""
+        n_stages, n_restarts = len(self.sharpness), self.ranker.n_restarts
+        with bar(n_restarts * n_stages, "stages") as shown:
+            for restart in range(n_restarts):
+                v = v0 = self.start(restart)
+                self.validate(v, {"restart": restart, "stage": 0})
+                for stage in range(1, n_stages + 1):
+                    v = self.one_stage({"restart": restart, "stage": stage}, v, v0)
+                    shown.set_postfix_str(f"{self.history[-1]['objective']:.4f}")
+                    shown.update()
 
     def start(self, restart: int) -> Floats:
         """Return the start of a restart, with a spread of 1 if sharpness is per unit of spread."""
-        v = self._start(restart)
-        spread = self.design.spread_of(v)
+        # by its name, of a ranker, or at random
+        start, d = self.ranker.start, self.queries.shape[1]
+        if restart > 0 or (isinstance(start, str) and start == "random"):
+            v = np.random.default_rng([self.ranker.random_state, restart]).normal(size=d)
+            v /= np.sqrt(d)
+        elif not isinstance(start, str):
+            v = start_coefficients(start, d) * self.design.spread
+        elif start == "ranksvm":
+            v = RankSVMRanker().fit(self.queries).coef_ * self.design.spread
+        else:
+            dcg = getattr(self.loss, "dcg", None)
+            v = least_squares(self.design, self.queries, dcg, 1e-3, reweighted=False)[1:]
+
+        spread = self.design.score_spread(v)
         if not spread > 0:
             raise InputError(
                 "the start gives all documents of a query the same score; are the features "
@@ -226,85 +200,73 @@ class _Stages:
             )
         return v if self.sharpness == [None] else v / spread
 
-    def _start(self, restart: int) -> Floats:
-        start, d = self.ranker.start, self.queries.shape[1]
-        if restart > 0 or (isinstance(start, str) and start == "random"):
-            return np.random.default_rng([self.ranker.random_state, restart]).normal(
-                size=d
-            ) / np.sqrt(d)
-        if not isinstance(start, str):
-            return coefficients_of(start, d) * self.design.spread
-        if start == "ranksvm":
-            return RankSVMRanker().fit(self.queries).coef_ * self.design.spread
-        dcg = getattr(self.loss, "dcg", None)
-        return least_squares(self.design, self.queries, dcg, 1e-3, reweighted=False)[1:]
-
-    def one_stage(self, state: _State) -> None:
-        """Maximise the loss at one sharpness, from `state`, and record the result in it."""
-        n_stages, stage = len(self.sharpness), state.stage + 1
-        sharpness, loss = self.sharpness[state.stage], self.loss.at(stage, n_stages)
+    def one_stage(self, place: Fields, v: Floats, v0: Floats) -> Floats:
+        """Return the maximum of the loss at one sharpness, from v, and record it."""
+        stage, n_stages = place["stage"], len(self.sharpness)
+        sharpness, loss = self.sharpness[stage - 1], self.loss.at(stage, n_stages)
 
         # sharpness is per unit of spread
-        v, before = state.v, state.choice.get("value", -np.inf)
         if sharpness is not None:
-            v = v / (self.design.spread_of(v) or 1.0)
+            v = v / (self.design.score_spread(v) or 1.0)
             loss = replace(loss, **{loss.sharpness: sharpness**-loss.sharpness_power})
 
         maximise = self.stochastic if self.ranker.solver == "sgd" else self.deterministic
-        state.v, iterations = maximise(loss, v, state)
+        v, iterations = maximise(loss, v, v0, place)
 
         # record the stage
-        objective = -self.objective(loss, state.v, state.v0)[0]
-        record = {"restart": state.restart, "stage": stage, "sharpness": sharpness}
-        record |= {"iterations": iterations, "objective": objective}
-        record["train"] = self.ndcg(self.queries, state.v)
+        objective = -self.penalised(loss, v, v0)[0]
+        record = place | {"sharpness": sharpness, "iterations": iterations, "objective": objective}
+        record["train"] = self.ndcg(self.queries, v)
         if self.valid is not None:
-            record["valid"] = self.ndcg(self.valid, state.v)
+            record["valid"] = self.ndcg(self.valid, v)
         elif stage == n_stages:
-            state.keep_if_better(state.v, objective, "objective", stage)
+            self.keep_if_better(v, objective, "objective", place)
 
-        state.history.append(record)
+        self.history.append(record)
         message = "restart %d, stage %d: %d iterations, objective %.6g"
-        _LOG.info(message, state.restart + 1, stage, iterations, objective)
+        _LOG.info(message, place["restart"] + 1, stage, iterations, objective)
+        return v
 
-        # count stages without a better value
-        improved = state.choice.get("value", -np.inf) > before
-        state.stalled = 0 if improved else state.stalled + 1
+    def keep_if_better(self, v: Floats, value: float, by: str, place: Fields) -> None:
+        """Keep v as the best model if its value is better."""
+        if not self.best or value > self.best["value"]:
+            self.coefficients = v.copy()
+            self.best = {"value": value, "by": by, **place}
+
+    def validate(self, v: Floats, place: Fields) -> None:
+        """Keep v if it is the best so far on the validation set."""
+        if self.valid is not None:
+            self.keep_if_better(v, self.ndcg(self.valid, v), "valid", place)
 
     def ndcg(self, queries: Queries, v: Floats) -> float:
         """Return the mean normalised DCG of scaled coefficients."""
         return self.ranker._mean_ndcg(self.design, queries, v)
 
-    def validate(self, state: _State, v: Floats, stage: int) -> None:
-        """Keep v if it is the best so far on the validation set."""
-        if self.valid is not None:
-            state.keep_if_better(v, self.ndcg(self.valid, v), "valid", stage)
-
-    def objective(self, loss: Any, v: Floats, v0: Floats) -> tuple[float, Floats]:
+    def penalised(self, loss: Any, v: Floats, v0: Floats) -> tuple[float, Floats]:
         """Return the penalty minus the mean loss, which is minimised, and its gradient."""
         queries, l2, apart = self.queries, self.ranker.l2, v - v0
         value, slope = loss(self.design.scores(v), queries.grades, queries.offsets)
         gradient = 2 * l2 * apart - self.design.vjp(slope) / len(queries)
         return l2 * float(apart @ apart) - value / len(queries), gradient
 
-    def deterministic(self, loss: Any, v: Floats, state: _State) -> tuple[Floats, int]:
+    def deterministic(self, loss: Any, v: Floats, v0: Floats, place: Fields) -> tuple[Floats, int]:
         """Return v and the iterations of conjugate gradients or L-BFGS on all queries."""
         from scipy.optimize import minimize
 
         optimum = minimize(
-            lambda x: self.objective(loss, x, state.v0),
+            lambda x: self.penalised(loss, x, v0),
             v,
             jac=True,
             method={"cg": "CG", "lbfgs": "L-BFGS-B"}[self.ranker.solver],
-            callback=lambda x: self.validate(state, x, state.stage + 1),
+            callback=lambda x: self.validate(x, place),
             options={"maxiter": self.ranker.max_iter, "gtol": self.ranker.tol},
         )
         return optimum.x, int(optimum.nit)
 
-    def stochastic(self, loss: Any, v: Floats, state: _State) -> tuple[Floats, int]:
+    def stochastic(self, loss: Any, v: Floats, v0: Floats, place: Fields) -> tuple[Floats, int]:
         """Return v and the passes of stochastic gradients, a query a step, in a random order."""
         ranker, queries, design, v = self.ranker, self.queries, self.design, v.copy()
-        rng = np.random.default_rng([ranker.random_state, state.restart, state.stage + 1])
+        rng = np.random.default_rng([ranker.random_state, place["restart"], place["stage"]])
         for n_passes in range(1, ranker.max_iter + 1):
             before = v.copy()
             for q in rng.permutation(len(queries)):
@@ -316,8 +278,8 @@ class _Stages:
 
                 # a step towards it, and the start
                 gradient = (rows.T @ slope - design.mean * slope.sum()) / design.spread
-                v += ranker.learning_rate * (gradient - 2 * ranker.l2 * (v - state.v0))
-            self.validate(state, v, state.stage + 1)
+                v += ranker.learning_rate * (gradient - 2 * ranker.l2 * (v - v0))
+            self.validate(v, place)
             if np.linalg.norm(v - before) <= ranker.tol:
                 return v, n_passes
         return v, ranker.max_iter

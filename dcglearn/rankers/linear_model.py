@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +22,8 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.losses.objective import positive
-from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
+from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums
+from dcglearn.losses.rank_kernel import sorted_queries
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.queries import Queries
@@ -38,9 +38,6 @@ class LinearModel(Ranker):
 
     coef_: Floats
     intercept_: float
-
-    def _taught_dcg(self, loss: Any) -> DCG | None:
-        return getattr(loss, "dcg", None)
 
     def _fit(self, training: Training) -> None:
         with one_blas_thread():
@@ -60,20 +57,15 @@ class LinearModel(Ranker):
     def _scores(self, features: Any) -> Any:
         return features @ self.coef_ + self.intercept_
 
-    def _numbers(self) -> tuple[bytes, Fields]:
-        buffer = io.BytesIO()
-        np.savez(buffer, coef_=self.coef_, intercept_=self.intercept_)
-        return buffer.getvalue(), {}
+    def _numbers(self) -> Fields:
+        return {"coef": self.coef_.tolist(), "intercept": self.intercept_}
 
-    def _set_numbers(self, content: bytes, fields: Fields) -> None:
-        # nothing is unpickled
-        with np.load(io.BytesIO(content), allow_pickle=False) as numbers:
-            self.coef_, self.intercept_ = numbers["coef_"], float(numbers["intercept_"])
-        if self.coef_.shape != (self.n_features_in_,) or not np.isfinite(self.coef_).all():
-            raise InputError("weights.npz does not belong to model.json, or is damaged")
+    def _set_numbers(self, numbers: Fields) -> None:
+        self.coef_ = start_coefficients(numbers["coef"], self.n_features_in_)
+        self.intercept_ = numbers["intercept"]
 
 
-def coefficients_of(start: Any, n_features: int) -> Floats:
+def start_coefficients(start: Any, n_features: int) -> Floats:
     """Return the coefficients of a start, a fitted linear ranker or an array, shape (d,)."""
     coefficients = finite_array(getattr(start, "coef_", start), "start", 1)
     if len(coefficients) != n_features:
@@ -111,7 +103,7 @@ class Design:
             return (self.features @ diags(1 / self.spread)).tocsr()
         return (self.features - self.mean) / self.spread
 
-    def spread_of(self, v: Floats) -> float:
+    def score_spread(self, v: Floats) -> float:
         """Return the spread of the scores of `v`, which is the unit of sharpness."""
         return spread_of_scores(self.scores(v), self.offsets)
 
@@ -279,7 +271,7 @@ class RankSVMRanker(LinearModel):
 
         def evaluate(v: Floats) -> Evaluation:
             scores = design.scores(v)
-            order = sorted_by_score(scores, offsets)
+            order, _ = sorted_queries(-scores, offsets, 1)
             loss, slope = hinge_sums(scores, grades, offsets, order)
             value, gradient = 0.5 * float(v @ v) + strength * loss, v + strength * design.vjp(slope)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,22 +13,23 @@ from dcglearn.evaluation.kernel import values_by_query
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     MAX_GRADES,
+    Fields,
     Flags,
     Floats,
     Grades,
     InputError,
     InputTypeError,
     Integers,
-    Seed,
+    first_place,
     frozen,
     one_of,
     query_offsets,
     scale_size,
-    within,
 )
 from dcglearn.losses.objective import checked_grades
+from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.reading import SCORING, MetricLike, read_metric
-from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
+from dcglearn.rankers.feature_columns import from_frame, is_table
 
 LARGEST_FEATURE = 1e100
 """Largest size of a feature: the squares of larger ones overflow when they are summed."""
@@ -38,23 +39,21 @@ LARGEST_FEATURE = 1e100
 class Queries:
     """Documents with features and grades, the documents of one query together.
 
-    Raises InputError if a feature is not finite, a grade is not an integer of the scale, or the
+    Raises InputError if a feature is infinite, a grade is not an integer of the scale, or the
     documents of a query are not next to each other; it names the row.
 
     Parameters
     ----------
     features : array_like, scipy.sparse matrix or data frame, shape (n, d)
-        Finite floats; sparse ones become CSR. A frame of pandas or polars brings names.
+        Floats, sparse ones become CSR. NaN is a missing value, which trees take, linear models do
+        not. A frame of pandas or polars brings names.
     grades : array_like of int, shape (n,)
         0 = worst.
     qid : array_like, shape (n,)
         The query of each document, numbers or texts, equal ones next to each other.
     n_grades, documents : int, sequence of str, optional
         L, by default the largest grade + 1; and the names of the documents, for runs.
-    missing : bool
-        Whether features may be NaN, which stands for a missing value; trees take these, linear
-        models do not.
-    columns : FeatureColumns, optional
+    columns : tuple of str, optional
         Names of the features; those of a frame.
 
     Attributes
@@ -80,17 +79,14 @@ class Queries:
     qid: NDArray[Any]
     n_grades: int | None = None
     documents: Sequence[str] | None = None
-    missing: bool = False
-    columns: FeatureColumns | None = None
+    columns: tuple[str, ...] | None = None
     offsets: Integers = field(init=False)
     names: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
         # features and their names
-        features, columns = self.features, self.columns
-        if is_table(features):
-            features, columns = from_frame(features)
-        fields = {"features": checked_features(features, missing=self.missing), "columns": columns}
+        fields: Fields = {}
+        fields["features"], fields["columns"] = checked_features(self.features, self.columns)
 
         # grades, queries and names of documents
         _refuse_exchanged(np.asarray(self.grades), np.asarray(self.qid))
@@ -109,19 +105,18 @@ class Queries:
 
     @classmethod
     def from_groups(
-        cls,
-        features: Any,
-        grades: ArrayLike,
-        sizes: ArrayLike,
-        n_grades: int | None = None,
-        documents: Sequence[str] | None = None,
-        missing: bool = False,
-        columns: FeatureColumns | None = None,
-    ) -> Queries:
+        cls, features: Any, grades: ArrayLike, sizes: ArrayLike, n_grades: int | None = None
+    ) -> Self:
         """Build from the number of documents of each query; queries are named 1, 2, ..."""
-        labels = np.asarray(grades)
-        qid = group_labels(sizes, len(labels))
-        return cls(features, labels, qid, n_grades, documents, missing, columns)
+        counts, n = np.asarray(sizes), len(np.asarray(grades))
+        whole = counts.ndim == 1 and counts.dtype.kind in "iu"
+        if not whole or (counts < 1).any() or counts.sum() != n:
+            raise InputError(
+                f"group sizes must be whole numbers above 0, one per query, that sum to the {n} "
+                f"documents, not {counts}; give the query of each document as qid"
+            )
+        qid = np.repeat(np.arange(1, len(counts) + 1), counts)
+        return cls(features, grades, qid, n_grades)  # type: ignore[arg-type]
 
     @property
     def sizes(self) -> Integers:
@@ -145,33 +140,22 @@ class Queries:
         )
         documents = None if self.documents is None else [self.documents[row] for row in rows]
         labels = self.grades[rows], self.qid[rows], self.n_grades
-        return Queries(self.features[rows], *labels, documents, self.missing, self.columns)
-
-    def split(self, fraction: float = 0.8, *, random_state: Seed = 0) -> tuple[Queries, Queries]:
-        """Return a random `fraction` of the queries, and the others, each in the order given."""
-        within(fraction, "fraction", 1, above=True, below=True)
-        n_first = round(fraction * len(self))
-        first = np.random.default_rng(random_state).permutation(len(self)) < n_first
-        if first.all() or not first.any():
-            raise InputError(
-                f"fraction={fraction} of {len(self)} queries leaves one part empty; give more "
-                "queries"
-            )
-        return self[first], self[~first]
+        return Queries(self.features[rows], *labels, documents, self.columns)
 
     def evaluate(
         self, scores: ArrayLike, metric: MetricLike, empty: float = 0.0, ties: str = "stable"
     ) -> Floats:
         """Return the normalised value of each query, ranked by `scores`, shape (m,).
 
-        A name has the queries' grades, and without ``@K`` the depth of the longest. Documents of
-        equal scores keep their order, as in LightGBM and XGBoost; with `ties` "average" they share
-        their positions, as in scikit-learn and by default in `evaluate_arrays`. A query without a
-        relevant document counts as `empty`: 1 in LightGBM and XGBoost.
+        That of a `ListUtility`, such as ERR, is not divided by an ideal. A name has the queries'
+        grades, and without ``@K`` the depth of the longest. Documents of equal scores keep their
+        order, as in LightGBM and XGBoost; with `ties` "average" they share their positions, as in
+        scikit-learn and by default in `evaluate_arrays`. A query without a relevant document counts
+        as `empty`: 1 in LightGBM and XGBoost.
         """
         one_of(ties, "ties", ("stable", "average"))
         own = read_metric(metric, *self.scale, accept=SCORING)
-        checked_grades(self.grades, len(self.grades), own.n_grades - 1)
+        self.check_scale(own)
 
         # a score for each document
         values = np.asarray(scores, dtype=np.float64)
@@ -181,11 +165,25 @@ class Queries:
                 f"{self.grades.shape}"
             )
         if np.isnan(values).any():
-            place = np.isnan(values).argmax()
-            raise InputError(f"scores[{place}] is NaN; documents without a score cannot be ranked")
+            place = first_place("scores", values, np.isnan(values))
+            raise InputError(f"{place}; documents without a score cannot be ranked")
         one = {"metric": own}
-        found = values_by_query(one, self.offsets, values, self.grades, ties, empty, divided=one)
+        divided = [] if isinstance(own, ListUtility) else one
+        found = values_by_query(
+            one, self.offsets, values, self.grades, ties, empty, divided=divided
+        )
         return found["metric"]
+
+    def check_scale(self, metric: Any) -> None:
+        """Raise InputError if a metric has no gain for a grade."""
+        top = int(self.grades.max(initial=0))
+        if top >= metric.n_grades:
+            raise InputError(
+                f"the data have grade {top}, but the metric has gains for grades "
+                f"0..{metric.n_grades - 1}; give one with {top + 1} gains, or map it to the data's "
+                "grades (DCG.map_grades)",
+                see="scales",
+            )
 
     @property
     def scale(self) -> tuple[int, int]:
@@ -200,20 +198,15 @@ class Queries:
 
 
 def _refuse_exchanged(grades: NDArray[Any], qid: NDArray[Any]) -> None:
-    """Raise InputError if the rows of each of many grades are together, and those of few qid not.
-
-    The qid are small integers, as grades are.
-    """
-    if grades.ndim != 1 or grades.shape != qid.shape or qid.dtype.kind not in "iu":
+    """Raise InputError if the rows of each of many grades are together, and of few qid not."""
+    if grades.ndim != 1 or grades.shape != qid.shape or qid.dtype.kind not in "iu" or not qid.size:
         return
 
-    # changes from row to row: more between grades than between queries
-    n_grades, n_qid = (1 + np.count_nonzero(x[1:] != x[:-1]) for x in (grades, qid))
-    if n_qid <= n_grades:
-        return
+    # numbers of values, and of runs of them
     most = 10  # more are no grades
     names = np.unique(qid)
-    few = n_qid > len(names) <= most and names[0] >= 0 and names[-1] <= most
+    n_grades, n_qid = (1 + np.count_nonzero(x[1:] != x[:-1]) for x in (grades, qid))
+    few = n_qid > len(names) and names[0] >= 0 and names[-1] <= most
     if few and most < n_grades == len(np.unique(grades)):
         raise InputError(
             f"y and qid seem exchanged: qid has the values {names[0]} to {names[-1]} in any order, "
@@ -221,84 +214,55 @@ def _refuse_exchanged(grades: NDArray[Any], qid: NDArray[Any]) -> None:
         )
 
 
-def checked_features(features: Any, *, missing: bool = False) -> Any:
-    """Return finite float64 features (or NaN if `missing`), (n, d), dense (read-only) or CSR."""
-    # sparse features
-    if hasattr(features, "tocsr"):
-        matrix = features.tocsr().astype(np.float64)
-        for row, column, value in unusable_features(matrix, missing=missing):
-            _refuse_feature(row, column, value)
-        return matrix
+def checked_features(
+    features: Any, columns: tuple[str, ...] | None = None
+) -> tuple[Any, tuple[str, ...] | None]:
+    """Return float64 features (NaN = missing), shape (n, d), dense (read-only) or CSR, and names.
+
+    The names are those of a data frame, or `columns`.
+    """
+    from sklearn.utils import check_array
 
     # numbers in a table
-    if np.iscomplexobj(features):
-        raise InputError("features must be real numbers: Complex data not supported")
+    if is_table(features):
+        features, columns = from_frame(features)
+    kinds = {"accept_sparse": "csr", "dtype": np.float64}
     try:
-        table = np.asarray(features, dtype=np.float64)
+        table = check_array(features, **kinds, ensure_all_finite=False, ensure_min_samples=0)
     except (TypeError, ValueError) as error:
-        expected = "numbers in a table of shape (documents, features)"
+        expected = "features must be numbers in a table of shape (documents, features)"
         kind = InputTypeError if isinstance(error, TypeError) else InputError
-        raise kind(f"features must be {expected}: {error}") from error
+        problem = " ".join(str(error).split())
+        raise kind(f"{expected}: {problem}") from error
 
-    shape = table.shape
-    if table.ndim != 2:
-        expected = "expected (documents, features): Reshape your data"
-        raise InputError(f"features have shape {shape}; {expected}")
-    if shape[1] == 0:
-        raise InputError(
-            f"features have 0 feature(s) (shape={shape}) while a minimum of 1 is required."
-        )
-
-    usable = _are_usable(table, missing)
-    if not usable.all():
-        row, column = np.argwhere(~usable)[0]
-        _refuse_feature(int(row), int(column), table[row, column])
-    return frozen(table.view())
-
-
-def unusable_features(matrix: Any, *, missing: bool) -> Iterator[tuple[int, int, float]]:
-    """Yield row, column and value of what is no feature in a CSR matrix."""
-    for at in np.flatnonzero(~_are_usable(matrix.data, missing)):
-        row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
-        yield row, int(matrix.indices[at]), matrix.data[at]
-
-
-def _are_usable(values: Floats, missing: bool) -> Flags:
-    """Return which values are numbers with a finite square, or NaN if `missing`."""
-    usable = np.abs(values) <= LARGEST_FEATURE  # not NaN
-    return usable | np.isnan(values) if missing else usable
-
-
-def has_missing(features: Any) -> bool:
-    """Return whether a checked feature is NaN."""
-    return bool(np.isnan(features.data if hasattr(features, "tocsr") else features).any())
-
-
-def group_labels(sizes: ArrayLike, n: int) -> Integers:
-    """Return the query of each of `n` documents, numbered from 1, from sizes of queries."""
-    # whole numbers, one per query
-    counts = np.asarray(sizes)
-    if counts.ndim != 1 or counts.dtype.kind not in "iuf" or (counts != np.floor(counts)).any():
-        raise InputError("group sizes must be whole numbers, one per query")
-    if len(counts) == n and counts.sum() != n:
-        raise InputError(
-            f"{n} group sizes for {n} documents: looks like the query of each document; give it as "
-            "qid"
-        )
-
-    # that sum to the documents
-    if (counts < 1).any():
-        raise InputError(
-            f"group size {int((counts < 1).argmax())} is {counts.min():g}; leave empty queries out"
-        )
-    if counts.sum() != n:
-        raise InputError(f"group sizes sum to {int(counts.sum())}, but there are {n} documents")
-    return np.repeat(np.arange(1, len(counts) + 1), counts.astype(np.int64))
-
-
-def _refuse_feature(row: int, column: int, value: float) -> None:
-    raise InputError(
-        f"features[{row}, {column}] = {value} is not a finite number up to {LARGEST_FEATURE:g}; "
-        "fill missing values (NaN) in (trees take them: missing=True), and scale the others, "
-        "before training"
+    problem = (
+        f"is not a finite number up to {LARGEST_FEATURE:g}; scale the features before training"
     )
+    _refuse_where(table, np.abs(_values(table)) > LARGEST_FEATURE, problem)  # not where NaN
+    return table if hasattr(table, "tocsr") else frozen(table.view()), columns
+
+
+def _values(features: Any) -> Floats:
+    """Return the values of a table, or those that are stored of a CSR matrix."""
+    return features.data if hasattr(features, "tocsr") else features
+
+
+def refuse_missing(features: Any) -> None:
+    """Raise InputError, with the place, if a checked feature is NaN."""
+    problem = (
+        "is missing, and a linear model takes no missing (NaN) values: fill it in, or train a "
+        "BoostedRanker without a start"
+    )
+    _refuse_where(features, np.isnan(_values(features)), problem)
+
+
+def _refuse_where(features: Any, wrong: Flags, problem: str) -> None:
+    """Raise InputError, with place and value, for the first of `_values` that is wrong."""
+    if not wrong.any():
+        return
+    if hasattr(features, "tocoo"):
+        stored, place = features.tocoo(), wrong.argmax()
+        row, column = stored.row[place], stored.col[place]
+    else:
+        row, column = np.argwhere(wrong)[0]
+    raise InputError(f"features[{row}, {column}] = {features[row, column]} {problem}")

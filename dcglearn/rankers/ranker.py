@@ -6,53 +6,53 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from dcglearn.foundation.files import write_json
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
     InputError,
     InputTypeError,
     PathLike,
+    errors_in,
     whole_number,
 )
 from dcglearn.losses import Objective
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric
-from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
-from dcglearn.rankers.model_files import read_model, save_model
-from dcglearn.rankers.queries import Queries, checked_features, has_missing
+from dcglearn.rankers.feature_columns import in_order
+from dcglearn.rankers.model_files import saved_fields
+from dcglearn.rankers.queries import Queries, checked_features, refuse_missing
 
 
 @dataclass(frozen=True)
 class Training:
-    """Checked data, the objective if there is one, and further options of `fit`."""
+    """Checked data, and the objective if there is one."""
 
     queries: Queries
     valid: Queries | None
     loss: Any
-    options: Fields
 
 
 class Ranker(BaseEstimator):
     """A model that scores documents.
 
-    Subclasses have `_fit`, and a parameter `loss` or `metric` that holds the DCG.
+    Subclasses have `_fit`, `_numbers` and `_set_numbers`, which return and set what a file holds,
+    and a parameter `loss` or `metric` that holds the DCG.
     """
 
     metric_: DCG
     n_features_in_: int
-    columns_: FeatureColumns | None = None
+    columns_: tuple[str, ...] | None = None
     """Names of the features that the model was trained on, if they are known."""
 
-    takes_missing: ClassVar[bool] = False
+    takes_missing = False
     """True if the model takes NaN as a missing value."""
-    _default_loss: ClassVar[type[Any] | None] = None
+    _default_loss: ClassVar[Any] = None
     """The class of the objective, with the textbook DCG, where the parameter `loss` is None."""
-    _data_file: ClassVar[str] = "weights.npz"
-    """Name of the file of a saved model that holds its numbers, without the checksum."""
 
     # Pipeline.score routes a sample_weight of None to its last step, whatever that takes.
     __metadata_request__fit: ClassVar[Fields] = {"qid": True}
@@ -80,19 +80,21 @@ class Ranker(BaseEstimator):
         """
         return self._train(X, y, qid)
 
-    def _train(self, X: Any, y: Any, qid: Any, eval_set: Any = None, **options: Any) -> Self:
-        """Learn as `fit` does; `options` are those of a subclass."""
+    def _train(self, X: Any, y: Any, qid: Any, eval_set: Any = None) -> Self:
+        """Learn as `fit` does, with a validation set if the ranker takes one."""
         # check data, parameters, metric and objective
-        queries = as_queries(X, y, qid, missing=self.takes_missing)
+        queries = as_queries(X, y, qid)
+        if not self.takes_missing:
+            refuse_missing(queries.features)
         self._check_parameters()
         self.metric_ = self._own_metric(queries)
         loss = self._objective(queries)
-        check_training(queries, self._taught_dcg(loss))
+        check_training(queries, getattr(loss, "dcg", None))
 
         self.n_features_in_ = queries.shape[1]
-        self._set_columns(queries.columns)
+        self.columns_ = queries.columns
         valid = None if eval_set is None else self._validation_set(eval_set)
-        self._fit(Training(queries, valid, loss, options))
+        self._fit(Training(queries, valid, loss))
         return self
 
     def _check_parameters(self) -> None:
@@ -112,29 +114,24 @@ class Ranker(BaseEstimator):
             )
         loss = loss.for_lists(*queries.scale)
         if getattr(loss, "dcg", None) is not None:
-            check_scale(queries, loss.dcg)
+            queries.check_scale(loss.dcg)
         return loss
-
-    def _taught_dcg(self, loss: Any) -> DCG | None:
-        """Return the DCG whose gains must differ within a query; None if only grades must."""
-        return self.metric_ if loss is None else getattr(loss, "dcg", None)
 
     def _fit(self, training: Training) -> None:
         """Set the fitted attributes."""
         raise NotImplementedError
 
     def _check_whole(self, *names: str) -> None:
-        """Raise InputError unless the parameters are positive integers, or None as by default."""
+        """Raise InputError unless the parameters are positive integers."""
         for name in names:
-            if getattr(self, name) is not None or name not in ("patience", "max_in_a_row"):
-                whole_number(getattr(self, name), name)
+            whole_number(getattr(self, name), name)
 
     def predict(self, X: Any) -> Floats:
         """Return the score of each document, shape (n,).
 
         Raise InputError if X has not the features of the training.
         """
-        return self._scores(self._features_of(X))
+        return self._scores(self._checked_features(X))
 
     def score(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> float:
         """Return the mean normalised DCG over queries; see `fit` for X, y, qid.
@@ -150,61 +147,45 @@ class Ranker(BaseEstimator):
         y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         metric: MetricLike | None = None,
-        empty: float = 0.0,
     ) -> Floats:
         """Return the normalised value of each query, shape (m,), by `metric` or the model's own.
 
-        `empty` is that of `Queries.evaluate`.
+        A query without a relevant document counts 0.
         """
         check_is_fitted(self)
-        queries = as_queries(X, y, qid, missing=self.takes_missing)
+        queries = as_queries(X, y, qid)
         own = self.metric_ if metric is None else metric
-        return queries.evaluate(self.predict(queries), own, empty=empty)
+        return queries.evaluate(self.predict(queries), own)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the fitted model into a folder: parameters as JSON, arrays as npz, no pickle.
+        """Write the fitted model into a JSON file, with a checksum; nothing is pickled.
 
         Raise NotFittedError if the ranker is not fitted; InputError if it is of a kind that has no
-        file, or the folder cannot be written.
+        file, or the file cannot be written, or exists and `force` is false.
         """
         check_is_fitted(self)
-        save_model(self, path, force=force)
+        write_json(path, saved_fields(self), force=force)
 
-    @classmethod
-    def load(cls, path: PathLike, metric: MetricLike | None = None) -> Self:
-        """Read what `save` wrote; see `load_ranker`, which reads every kind of model."""
-        return read_model(path, {cls.__name__: cls}, metric)
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features in training, shape (d,); there is none for other data."""
+        if self.columns_ is None:
+            raise AttributeError("the ranker was not trained on features with names")
+        return np.array(self.columns_, dtype=object)
 
-    def _numbers(self) -> tuple[bytes, Fields]:
-        """Return the content of `_data_file`, and further fields of ``model.json``."""
-        raise NotImplementedError
-
-    def _set_numbers(self, content: bytes, fields: Fields) -> None:
-        """Set what `_numbers` returned; `fields` are those of ``model.json``."""
-        raise NotImplementedError
-
-    def _set_columns(self, columns: FeatureColumns | None) -> None:
-        """Keep the names of the features, if they are known."""
-        self.columns_ = columns
-        if columns is not None:
-            self.feature_names_in_ = np.array(columns.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _features_of(self, X: Any) -> Any:
+    def _checked_features(self, X: Any) -> Any:
         """Return the features in X, checked to be those of the training set."""
         check_is_fitted(self)
         if isinstance(X, Queries):
             features, columns = X.features, X.columns
         else:
-            features, columns = from_frame(X) if is_table(X) else (X, None)
-            features = checked_features(features, missing=self.takes_missing)
+            features, columns = checked_features(X)
         if not self.takes_missing:
             refuse_missing(features)
 
         # columns in the order of the training set
         if self.columns_ is not None and columns is not None:
-            features = self.columns_.aligned(features, columns)
+            features = in_order(features, columns, self.columns_)
         if features.shape[1] != self.n_features_in_:
             raise InputError(
                 f"X has {features.shape[1]} features, but {type(self).__name__} is expecting "
@@ -224,7 +205,7 @@ class Ranker(BaseEstimator):
         if own is None:
             return DCG.standard(queries.n_grades or 1, 10)
         metric = read_metric(own, *queries.scale, accept=ONLY_DCG)
-        check_scale(queries, metric)
+        queries.check_scale(metric)
         return metric
 
     def _validation_set(self, eval_set: Any) -> Queries:
@@ -234,66 +215,54 @@ class Ranker(BaseEstimator):
             raise InputError("eval_set must be Queries or (X, y, qid)")
 
         # the same features and grades as in training
-        valid = as_queries(*parts, missing=self.takes_missing)
-        n_features = valid.shape[1]
-        if n_features != self.n_features_in_:
-            raise InputError(
-                f"eval_set has {n_features} features, the training set {self.n_features_in_}"
-            )
-        check_scale(valid, self.metric_, "eval_set")
-        if self.columns_ is None or valid.columns is None:
-            return valid
-        features = self.columns_.aligned(valid.features, valid.columns)
-        return replace(valid, features=features, columns=self.columns_, missing=self.takes_missing)
+        with errors_in("eval_set"):
+            valid = as_queries(*parts)
+            valid.check_scale(self.metric_)
+            return replace(valid, features=self._checked_features(valid), columns=self.columns_)
 
 
-def as_queries(
-    X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: bool = False
-) -> Queries:
-    """Return X, y and qid, or `Queries` X, as `Queries`; missing values only if `missing`."""
-    queries = X
-    if not isinstance(X, Queries):
-        # arrays need y and qid
-        if y is None:
-            raise InputError(
-                "a ranker requires y to be passed, but the target y is None: give the grade of "
-                "each document"
-            )
+class ValidatedRanker(Ranker):
+    """A ranker that chooses what it keeps by a validation set, if it is given one."""
 
-        if qid is None:
-            raise InputError(
-                "qid is missing: give the query of each document, one label per row of X; "
-                "a Pipeline or a search such as GridSearchCV passes qid on if "
-                "sklearn.set_config(enable_metadata_routing=True) is called: "
-                "search.fit(X, y, qid=qid, groups=qid) with cv=GroupKFold()"
-            )
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None
+    ) -> Self:
+        """Learn from documents X with grades y of queries qid, or from `Queries`.
 
-        queries = Queries(X, np.asarray(y), np.asarray(qid), missing=missing)
-    elif y is not None or qid is not None:
-        raise InputError("X is Queries, which have grades and qid: leave y and qid out")
+        Raises InputError as `RidgeRanker.fit`.
 
-    if not missing:
-        refuse_missing(queries.features)
-    return queries
+        Parameters
+        ----------
+        X, y, qid
+            As in `RidgeRanker.fit`.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the stage, the number of trees or the point of a path that is best on it
+            is used.
+        """
+        return self._train(X, y, qid, eval_set)
 
 
-def refuse_missing(features: Any) -> None:
-    """Raise InputError if a feature is missing."""
-    if has_missing(features):
+def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None) -> Queries:
+    """Return X, y and qid, or `Queries` X, as `Queries`."""
+    if isinstance(X, Queries):
+        if y is not None or qid is not None:
+            raise InputError("X is Queries, which have grades and qid: leave y and qid out")
+        return X
+
+    # arrays need y and qid
+    if y is None:
         raise InputError(
-            "a feature is missing (NaN): fill it in, or train a BoostedRanker, which takes missing "
-            "values"
+            "a ranker requires y to be passed, but the target y is None: give the grade of each "
+            "document"
         )
-
-
-def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
-    """Raise InputError if the DCG has no gain for a grade of the queries."""
-    top = int(queries.grades.max(initial=0))
-    if top >= dcg.n_grades:
+    if qid is None:
         raise InputError(
-            f"{name} has grade {top}, but the DCG has gains for grades 0..{dcg.n_grades - 1}; give "
-            f"a DCG with {top + 1} gains, or map the labels to its scale"
+            "qid is missing: give the query of each document, one label per row of X; "
+            "a Pipeline or a search such as GridSearchCV passes qid on if "
+            "sklearn.set_config(enable_metadata_routing=True) is called: "
+            "search.fit(X, y, qid=qid, groups=qid) with cv=GroupKFold()"
         )
+    return Queries(X, np.asarray(y), np.asarray(qid))
 
 
 def check_training(queries: Queries, dcg: DCG | None = None) -> None:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats, PolarsFrame, within
+from dcglearn.foundation.validation import Floats, within
 from dcglearn.losses import RSRank
 from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.linear_model import Coefficients, Design, LinearModel, least_squares
 from dcglearn.rankers.queries import Queries
-from dcglearn.rankers.ranker import Training
+from dcglearn.rankers.ranker import Training, ValidatedRanker
 
 
 @dataclass(frozen=True)
-class PathPoint(Finding):
+class PathPoint:
     """One model of a regularisation path, with the weight `l1` of the penalty (the paper's g).
 
     `train` and `valid` are mean normalised DCGs (`valid` is None without a validation set), and
@@ -40,34 +37,9 @@ class PathPoint(Finding):
         """Mean normalised DCG on the validation set, or on the training set without one."""
         return self.train if self.valid is None else self.valid
 
-    @property
-    def sentence(self) -> str:
-        """How well the features that are left rank, in words."""
-        if not self.n_features:
-            return f"the penalty l1 = {self.l1:.3g} leaves no feature: give a smaller one"
-        data = "training" if self.valid is None else "validation"
-        features = number_of(self.n_features, "features", ",")
-        return f"a model of {features} has normalised DCG {self.value:.4f} on the {data} data"
-
-    @property
-    def table(self) -> PolarsFrame:
-        """The features that are left, with their coefficients."""
-        left = np.flatnonzero(self.coef).tolist()
-        return table_of({"feature": str(i), "coefficient": float(self.coef[i])} for i in left)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The penalty, the value on the training data, and the unit of coefficients."""
-        return (
-            f"the penalty is l1 = {self.l1:.3g}; on the training data normalised DCG is "
-            f"{self.train:.4f}",
-            "features are numbered from 0; a coefficient is per unit of a feature's spread within "
-            "queries",
-        )
-
 
 @dataclass(eq=False, repr=False)
-class SparseRanker(LinearModel):
+class SparseRanker(ValidatedRanker, LinearModel):
     """Rank by a linear model of few features: RSRank.
 
     Follows the gradient of importance-weighted pairs (``w = Z |(a_i - a_j)(D(r_i) - D(r_j))|``
@@ -127,23 +99,7 @@ class SparseRanker(LinearModel):
     tol: float = 1e-4
     loss: Any = None
 
-    _default_loss: ClassVar[type[Any] | None] = RSRank
-
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None
-    ) -> Self:
-        """Learn from documents X with grades y of queries qid, or from `Queries`.
-
-        Raises InputError as `RidgeRanker.fit`.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in `RidgeRanker.fit`.
-        eval_set : Queries, or (X, y, qid), optional
-            Validation set: the point of the path that is best on it is used.
-        """
-        return self._train(X, y, qid, eval_set)
+    _default_loss = RSRank
 
     def _check_parameters(self) -> None:
         self._check_whole("n_points", "truncate_every", "max_iter")
@@ -181,10 +137,10 @@ class SparseRanker(LinearModel):
 
         # begin at a ridge regression, with a spread of 1
         v = least_squares(design, queries, self.metric_, 1e-3, reweighted=False)[1:]
-        v /= design.spread_of(v) or 1.0
+        v /= design.score_spread(v) or 1.0
 
         # penalties up to the one that leaves no feature
-        penalties = [] if self.l1 is None else [self.l1]
+        penalties: list[Any] = [self.l1]
         if self.l1 is None:
             v = self._converged(slope, v, 0.0)
             yield point(0.0, v)

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import (
-    Fields,
-    Floats,
-    InputError,
-    pair_values,
-    whole_number,
-    within,
-)
+from dcglearn.foundation.validation import Fields, Floats, whole_number, within
 from dcglearn.losses import RegSHFSDCG
-from dcglearn.losses.boosting import check_words
+from dcglearn.losses.descent import check_words
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import MetricLike
-from dcglearn.rankers.growth import Task, base_scores, booster_of, check_names, grow, threads_of
-from dcglearn.rankers.linear_model import coefficients_of
-from dcglearn.rankers.queries import Queries, has_missing
-from dcglearn.rankers.ranker import Ranker, Training
-
-_LOG = logging.getLogger(__name__)
+from dcglearn.rankers.growth import check_names, grow, lightgbm_itself, lightgbm_threads
+from dcglearn.rankers.linear_model import start_coefficients
+from dcglearn.rankers.queries import Queries, refuse_missing
+from dcglearn.rankers.ranker import Training, ValidatedRanker
 
 
-class BoostedRanker(Ranker):
+class BoostedRanker(ValidatedRanker):
     """Rank by LightGBM trees that maximise a smooth metric, or any loss of `dcglearn.losses`.
 
     Source: Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat
@@ -72,7 +61,7 @@ class BoostedRanker(Ranker):
     ----------
     booster_, metric_ : lightgbm.Booster, DCG
     n_trees_ : int
-        Number of trees that are used: the best number on the validation set, or all.
+        Number of trees: the best number on the validation set, or all that were grown.
     base_ : ndarray, shape (d + 1,), or None
         Coefficients and intercept of the scaled start.
     feature_names_in_ : ndarray of str, shape (d,)
@@ -94,9 +83,8 @@ class BoostedRanker(Ranker):
     True
     """
 
-    takes_missing: ClassVar[bool] = True
-    _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
-    _data_file: ClassVar[str] = "trees.txt"
+    takes_missing = True
+    _default_loss = RegSHFSDCG
 
     def __init__(
         self,
@@ -122,35 +110,8 @@ class BoostedRanker(Ranker):
         self.patience = patience
         self.random_state = random_state
         self.start = start
-        check_names(lightgbm)
+        check_names(lightgbm, self._get_param_names())
         self._lightgbm = lightgbm
-
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        eval_set: Any = None,
-        *,
-        query_weight: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from documents X with grades y of queries qid, or from `Queries`.
-
-        Raises InputError as `RidgeRanker.fit`.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in `RidgeRanker.fit`. NaN is a missing value.
-        eval_set : Queries, or (X, y, qid), optional
-            Validation set: the number of trees that is best on it is used.
-        query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
-            Weight of each query's value in the mean that is maximised; and of each document's slope
-            and curvature, as in LightGBM.
-        """
-        weights = {"query_weight": query_weight, "sample_weight": sample_weight}
-        return self._train(X, y, qid, eval_set, **weights)
 
     def get_params(self, deep: bool = True) -> Fields:
         """Return the parameters by name, LightGBM's included."""
@@ -158,15 +119,16 @@ class BoostedRanker(Ranker):
 
     def set_params(self, **params: Any) -> BoostedRanker:
         """Set parameters by name, LightGBM's included."""
-        own = set(self._get_param_names())
-        others = {name: value for name, value in params.items() if name not in own}
-        check_names(others)
-        super().set_params(**{name: value for name, value in params.items() if name in own})
-        self._lightgbm = {**self._lightgbm, **others}
-        return self
+        own = self._get_param_names()
+        others = [name for name in params if name.partition("__")[0] not in own]
+        check_names(others, own)
+        self._lightgbm = self._lightgbm | {name: params.pop(name) for name in others}
+        return super().set_params(**params)
 
     def _check_parameters(self) -> None:
-        self._check_whole("n_trees", "patience")
+        self._check_whole("n_trees")
+        if self.patience is not None:
+            whole_number(self.patience, "patience")
         whole_number(self.random_state, "random_state", 0)
         whole_number(self.num_leaves, "num_leaves", 2, 1 << 17)  # as in LightGBM
         # with a larger rate, scores soon overflow
@@ -174,43 +136,45 @@ class BoostedRanker(Ranker):
         check_words(self.follow, self.curvature)
 
     def _fit(self, training: Training) -> None:
-        self.booster_, self.validation_ = booster, history = grow(self._task(training))
-
-        # as many trees as are best on the validation set
-        self.n_trees_ = int(np.argmax(history)) + 1 if history else booster.num_trees()
-        _LOG.info("%d trees grown, %d of them used", booster.num_trees(), self.n_trees_)
-
-    def _task(self, training: Training) -> Task:
-        """Return the checked task of a training; set `base_`."""
-        queries = training.queries
-        weights: list[Floats | None] = [None, None]
-        sizes = {"query_weight": len(queries), "sample_weight": queries.shape[0]}
-        for i, (name, n) in enumerate(sizes.items()):
-            if training.options.get(name) is not None:
-                weights[i] = pair_values(training.options[name], name, n, positive=True)
-
         # the linear model that the trees add to
-        self.base_ = None
+        queries, self.base_ = training.queries, None
         if self.start is not None:
-            if has_missing(queries.features):
-                raise InputError("start: a linear model takes no missing values; leave start out")
-            self.base_ = start_of(self.start, queries, self.metric_)
-        by_query, by_document = weights
-        return Task(training, self, by_query, by_document, self._parameters())
+            refuse_missing(queries.features)
+            self.base_ = scaled_start(self.start, queries, self.metric_)
 
-    def _parameters(self) -> Fields:
+        self.booster_, self.validation_ = grow(self, training)
+
+    def lightgbm_parameters(self) -> Fields:
         """Return LightGBM's parameters; the trees are the same with any number of threads."""
         # defaults that differ from LightGBM's
         defaults: Fields = {"verbosity": -1, "feature_pre_filter": False, "deterministic": True}
-        defaults |= {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
         if "force_row_wise" not in self._lightgbm:
             defaults["force_col_wise"] = True
-        return {**defaults, **self._lightgbm, "metric": "none", "boost_from_average": False}
+
+        return {
+            **defaults,
+            **self._lightgbm,
+            "learning_rate": self.learning_rate,
+            "num_leaves": self.num_leaves,
+            "seed": self.random_state,
+            "num_threads": lightgbm_threads(self._lightgbm),
+            "metric": "none",
+            "boost_from_average": False,
+        }
+
+    def start_scores(self, features: Any) -> Any:
+        """Return the scores that the trees add to, shape (n,), or None."""
+        return None if self.base_ is None else features @ self.base_[:-1] + self.base_[-1]
+
+    @property
+    def n_trees_(self) -> int:
+        """Number of trees: the best number on the validation set, or all that were grown."""
+        return int(self.booster_.num_trees())
 
     @property
     def feature_importances_(self) -> Floats:
-        """Total gain of the splits on each feature, over the trees that are used, shape (d,)."""
-        return np.asarray(self.booster_.feature_importance("gain", iteration=self.n_trees_))
+        """Total gain of the splits on each feature, shape (d,)."""
+        return np.asarray(self.booster_.feature_importance("gain"))
 
     def important(self, n: int) -> list[tuple[str, float]]:
         """Return the names of up to `n` features with the largest gains, and their shares.
@@ -219,37 +183,27 @@ class BoostedRanker(Ranker):
         """
         gains = self.feature_importances_
         total = gains.sum()
-        names = range(1, len(gains) + 1) if self.columns_ is None else self.columns_.names
+        names = self.columns_ or range(1, len(gains) + 1)
         first = np.argsort(-gains, kind="stable")[:n]
         return [(f"{names[i]}", float(gains[i] / total)) for i in first if gains[i] > 0]
 
     def _scores(self, features: Any) -> Floats:
-        n_threads = threads_of(self._lightgbm) if features.size > 1 << 16 else 1
-        options = {"num_iteration": self.n_trees_, "num_threads": n_threads}
-        scores = self.booster_.predict(features, **options)
-        return scores if self.base_ is None else scores + base_scores(features, self.base_)
+        n_threads = lightgbm_threads(self._lightgbm) if features.size > 1 << 16 else 1
+        scores = self.booster_.predict(features, num_threads=n_threads)
+        return scores if self.base_ is None else scores + self.start_scores(features)
 
-    def _numbers(self) -> tuple[bytes, Fields]:
+    def _numbers(self) -> Fields:
         base = None if self.base_ is None else self.base_.tolist()
-        fields = {"n_trees_used": self.n_trees_, "base": base}
-        return self.booster_.model_to_string().encode(), fields
+        return {"base": base, "trees": self.booster_.model_to_string()}
 
-    def _set_numbers(self, content: bytes, fields: Fields) -> None:
-        self.booster_ = booster_of(content.decode(), "trees.txt")
-        self.n_trees_, self.base_ = int(fields["n_trees_used"]), None
-        if fields.get("base") is not None:
-            self.base_ = np.array(fields["base"], dtype=np.float64)
-            if self.base_.shape != (self.n_features_in_ + 1,):
-                raise InputError("the start in model.json has not one coefficient of each feature")
-
-        n_features, n_trees = self.booster_.num_feature(), self.booster_.num_trees()
-        if n_features != self.n_features_in_ or not 0 < self.n_trees_ <= n_trees:
-            raise InputError("trees.txt does not belong to model.json, or is damaged")
+    def _set_numbers(self, numbers: Fields) -> None:
+        self.booster_ = lightgbm_itself().Booster(model_str=numbers["trees"])
+        self.base_ = None if numbers["base"] is None else np.array(numbers["base"])
 
 
-def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:
+def scaled_start(start: Any, queries: Queries, dcg: DCG) -> Floats:
     """Return a start's coefficients and intercept, fitted to the gains over the largest one."""
-    coefficients = coefficients_of(start, queries.shape[1])
+    coefficients = start_coefficients(start, queries.shape[1])
     scores = queries.features @ coefficients
     target = dcg.gains[queries.grades] / (np.abs(dcg.gains).max() or 1.0)
     centred = scores - scores.mean()

@@ -14,38 +14,26 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.signatures import spelled_out
-from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
     Flags,
     Floats,
     Grades,
     InputError,
-    PathLike,
     Seed,
     graded_lists,
     known,
     multiset,
     one_of,
     scale_size,
-    suffix_among,
     whole_number,
     within,
 )
-from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import AnyMetric, MetricLike, largest_value, read_metric
 from dcglearn.reading.preferences import Preferences
-from dcglearn.simulate.lists import (
-    PAPER_LIST,
-    TwoLists,
-    free_lists,
-    optimal_pairs,
-    permutations,
-    permuted_documents,
-)
+from dcglearn.simulate.lists import PAPER_LIST, TwoLists, free_lists, permutations
 
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 """The ways in which `preference_pairs` makes the two lists of a pair."""
@@ -90,15 +78,6 @@ class JudgeOptions(TypedDict, total=False):
     rater_error: Mapping[Any, float] | None
     query: ArrayLike | None
     n_grades: int | None
-
-
-class PairOptions(JudgeOptions, total=False):
-    """Keywords of `preference_pairs`, for a function that writes them."""
-
-    lists: str
-    documents: ArrayLike
-    n_raters: int | None
-    n_queries: int | None
 
 
 def judge(
@@ -226,7 +205,9 @@ def preference_pairs(
     lists : {"permutations", "free", "optimal", "optimal-free"}
         Two `permutations` of `documents` (sections 6.1 to 6.4); two `free_lists` of the truth's
         scale; the best ordering of `documents` against a permutation, or against a free list
-        (section 6.5, `optimal_pairs`).
+        (section 6.5): the sorted list is the best
+        under every DCG whose gains grow with the grade and whose discounts are not negative and do
+        not rise (Proposition 1), so that such pairs of one multiset tell nothing about it.
     documents : array_like of int, shape (N,)
         The multiset of grades; the paper's by default. Not used by ``"free"``.
     n_raters, n_queries : int, optional
@@ -240,7 +221,7 @@ def preference_pairs(
 
     See Also
     --------
-    simulate.write_log : The same as a file.
+    simulate.judge : Judge lists of one's own.
 
     Examples
     --------
@@ -308,77 +289,6 @@ def machine_verdicts(
     return Preferences(winner, loser, n_grades=taste.n_grades, rater=rater, swapped=swapped)
 
 
-@spelled_out(PairOptions, preference_pairs)
-def write_log(
-    path: PathLike,
-    truth: MetricLike,
-    n: int,
-    *,
-    chunk: int = 1 << 18,
-    random_state: int = 0,
-    force: bool = True,
-    **options: Unpack[PairOptions],
-) -> None:
-    """Write a log of any length as Parquet, a chunk at a time, beside `path` and renamed.
-
-    Raises InputError if a setting is impossible, pyarrow is missing, or the file cannot be written
-    or has another suffix than ``.parquet``.
-
-    Parameters
-    ----------
-    path, force
-        The file, and whether an existing one is replaced.
-    truth, n, **options
-        As in `preference_pairs`; `n_flips` counts per chunk.
-    chunk, random_state : int
-        Number of pairs made and held at a time, a row group each; the seed of a chunk is ``(seed,
-        its number)``.
-
-    See Also
-    --------
-    simulate.preference_pairs : The same in memory.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = f"{folder}/log.parquet"
-    ...     dl.simulate.write_log(path, dl.simulate.ground_truth("D1"), 20, random_state=0)
-    ...     len(dl.read_preferences(path))
-    20
-    """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ModuleNotFoundError as error:
-        raise InputError(
-            "writing a log in chunks needs pyarrow: pip install 'dcglearn[dask]'"
-        ) from error
-    suffix_among(path, WRITTEN[-1:], "logs in chunks")
-    whole_number(n, "n")
-    whole_number(chunk, "chunk")
-
-    # columns of the log
-    lists, text = pa.list_(pa.int8()), pa.string()
-    labels = [name for name, count in _LABELS.items() if options.get(count) is not None]
-    schema = pa.schema({"a": lists, "b": lists, "winner": text, **dict.fromkeys(labels, text)})
-
-    # a row group per chunk
-    with written_beside(path, force=force) as part, pq.ParquetWriter(part, schema) as file:
-        for number, start in enumerate(range(0, n, chunk)):
-            rng = np.random.default_rng((random_state, number))
-            log = preference_pairs(truth, min(chunk, n - start), random_state=rng, **options)
-            columns = [
-                pa.FixedSizeListArray.from_arrays(pa.array(side.ravel()), log.depth).cast(lists)
-                for side in (log.preferred, log.other)
-            ]
-
-            # the first list wins, or it is a tie
-            columns.append(pa.array(np.where(ties_of(log), "tie", "a")))
-            columns += [pa.array(getattr(log, name)) for name in labels]
-            file.write_table(pa.Table.from_arrays(columns, schema=schema))
-
-
 @spelled_out(JudgeOptions, judge)
 def ungraded_pairs(
     truth: MetricLike,
@@ -413,8 +323,9 @@ def ungraded_pairs(
     size = len(hidden)
 
     # rankings of documents, judged by their hidden grades
+    rankings = partial(permutations, np.arange(size), random_state=rng)
     first, second = _decided_pairs(
-        lambda m: (permuted_documents(size, m, rng), permuted_documents(size, m, rng)),
+        lambda m: (rankings(m), rankings(m)),
         lambda one, two: _difference(truth, hidden[one], hidden[two]),
         n,
     )
@@ -456,10 +367,11 @@ def _draw(
     one_of(lists, "lists", LIST_PAIRS)
 
     # the best order of them against others
-    others = "free" if lists == "optimal-free" else "permutations"
-    best, other = optimal_pairs(
-        documents, n, others=others, n_grades=truth.n_grades, random_state=rng
-    )
+    best = np.tile(np.sort(documents)[::-1], (n, 1))
+    if lists == "optimal-free":
+        other = free_lists(truth.n_grades, len(documents), n, rng)
+    else:
+        other = permutations(documents, n, random_state=rng)
     return best[:, : truth.depth], other[:, : truth.depth]
 
 

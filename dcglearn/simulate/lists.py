@@ -12,7 +12,6 @@ from dcglearn.foundation.validation import (
     Grades,
     InputError,
     Seed,
-    finite_array,
     graded_lists,
     multiset,
     scale_size,
@@ -61,23 +60,13 @@ def permutations(
     )
 
 
-def free_lists(
-    n_grades: int,
-    depth: int,
-    n: int,
-    random_state: Seed = None,
-    probabilities: ArrayLike | None = None,
-) -> Grades:
-    """Return lists of independent grades, shape (n, K).
-
-    Raises InputError if the probabilities are not L numbers from 0 to 1 that add up to 1.
+def free_lists(n_grades: int, depth: int, n: int, random_state: Seed = None) -> Grades:
+    """Return lists of independent grades, all equally likely, shape (n, K).
 
     Parameters
     ----------
     n_grades, depth, n, random_state
         L, K, and as in `permutations`.
-    probabilities : array_like, shape (L,), optional
-        Probability of each grade, worst first; equal by default.
 
     See Also
     --------
@@ -85,122 +74,12 @@ def free_lists(
 
     Examples
     --------
-    >>> free_lists(n_grades=3, depth=4, n=2, random_state=0, probabilities=[0, 0, 1]).tolist()
-    [[2, 2, 2, 2], [2, 2, 2, 2]]
+    >>> free_lists(n_grades=1, depth=4, n=2).tolist()
+    [[0, 0, 0, 0], [0, 0, 0, 0]]
     """
-    size = scale_size(n_grades, 0)
     shape = whole_number(n, "n"), whole_number(depth, "depth")
     rng = np.random.default_rng(random_state)
-    if probabilities is None:
-        return rng.integers(size, size=shape, dtype=np.int8)
-
-    # grades of unequal probabilities
-    chances = finite_array(probabilities, "probabilities", 1)
-    if chances.shape != (size,) or (chances < 0).any() or abs(chances.sum() - 1) > 1e-8:
-        allowed = f"{size} numbers from 0 to 1, one a grade, with sum 1"
-        raise InputError(f"probabilities={probabilities} must be {allowed}")
-    return rng.choice(size, size=shape, p=chances).astype(np.int8)
-
-
-def partial_overlap(
-    documents: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, random_state: Seed = None
-) -> Grades:
-    """Return random orderings of one multiset, some positions with a new random grade.
-
-    The shape is (n, K). Raises InputError if `n_replaced` exceeds K.
-
-    Parameters
-    ----------
-    documents, n, n_grades, random_state
-        As in `permutations`, and L.
-    n_replaced : int
-        Number of positions redrawn in each list, chosen at random; the new grade can equal the old
-        one. With 0 the lists are `permutations`, with K `free_lists`: the paper's two settings.
-
-    See Also
-    --------
-    simulate.free_lists : Lists without common documents.
-
-    Examples
-    --------
-    >>> lists = partial_overlap([2, 2, 2, 2], n=5, n_replaced=1, n_grades=3, random_state=0)
-    >>> bool(((lists == 2).sum(axis=1) >= 3).all())
-    True
-    """
-    documents = multiset(documents, n_grades)
-    most = len(documents)
-    replaced = whole_number(n_replaced, "n_replaced", 0, most, "a list has no more positions")
-    rng = np.random.default_rng(random_state)
-    lists = permutations(documents, n, random_state=rng)
-
-    # redraw the first grades, and spread them evenly over the positions
-    lists[:, :replaced] = rng.integers(n_grades, size=(n, replaced), dtype=np.int8)
-    return rng.permuted(lists, axis=1)
-
-
-def permuted_documents(depth: int, n: int, random_state: Seed = None) -> Grades:
-    """Return n random rankings of the documents 0..K-1, shape (n, K), K <= 127.
-
-    Zhou et al. 2008, section 8.
-
-    See Also
-    --------
-    simulate.ungraded_pairs : Judge them.
-
-    Examples
-    --------
-    >>> np.sort(permuted_documents(depth=4, n=2, random_state=0)).tolist()
-    [[0, 1, 2, 3], [0, 1, 2, 3]]
-    """
-    size = whole_number(depth, "depth", most=MAX_GRADES, remedy="documents are numbered in int8")
-    return permutations(np.arange(size), n, random_state=random_state)
-
-
-def optimal_pairs(
-    documents: ArrayLike,
-    n: int,
-    *,
-    others: str = "permutations",
-    n_grades: int = 5,
-    random_state: Seed = None,
-) -> TwoLists:
-    """Return the best ordering, n times, and n other lists, shape (n, K) each.
-
-    Zhou et al. 2008, section 6.5. The sorted list is the best under every DCG whose gains grow with
-    the grade and whose discounts are not negative and do not grow with the position (Proposition
-    1), so pairs with permutations tell nothing about such a DCG. Pairs of equal lists are ties for
-    `judge`; ``preference_pairs(lists="optimal")`` draws them again. Raises InputError if `others`
-    is neither of the two.
-
-    Parameters
-    ----------
-    documents : array_like of int, shape (K,)
-        The multiset whose best ordering, best grade first, is the first list of every pair.
-    others : {"permutations", "free"}
-        The second lists: random orderings of the same multiset (figure 9), or independent grades
-        (figure 10).
-    n, n_grades, random_state
-        As in `permutations`, and L.
-
-    See Also
-    --------
-    simulate.permutations : Pairs at random.
-
-    Examples
-    --------
-    >>> best, other = optimal_pairs([0, 2, 1], n=50, n_grades=3, random_state=0)
-    >>> log = dl.simulate.judge(dl.simulate.ground_truth("D1", n_grades=3, depth=3), best, other)
-    >>> best[0].tolist(), bool((log.preferred == best).all())
-    ([2, 1, 0], True)
-    """
-    documents = multiset(documents, n_grades)
-    best = np.tile(np.sort(documents)[::-1], (whole_number(n, "n"), 1))
-    if others == "permutations":
-        return best, permutations(documents, n, random_state=random_state)
-    if others == "free":
-        return best, free_lists(n_grades, len(documents), n, random_state)
-    choices = "neither 'permutations' (of the same grades) nor 'free' (other grades)"
-    raise InputError(f"others={others!r} is {choices}")
+    return rng.integers(scale_size(n_grades, 0), size=shape, dtype=np.int8)
 
 
 def noisy_grades(

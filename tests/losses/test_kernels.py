@@ -12,8 +12,8 @@ from scipy.special import erfc
 import dcglearn as dl
 from dcglearn.kernels.library import function
 from dcglearn.losses import rank_kernel, soft_ranks
-from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
-from dcglearn.losses.rank_kernel import SoftRanks
+from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums
+from dcglearn.losses.rank_kernel import SoftRanks, sorted_queries
 from dcglearn.metrics.dcg import DCG
 from tests.losses import twins
 
@@ -250,11 +250,11 @@ class TestPairSums:
         offsets = np.array([0, 1, 20, 20, 60])
         scores = scale * rng.normal(size=60).round(digits)
         grades = rng.integers(0, 4, 60).astype(np.int8)
-        order = sorted_by_score(scores, offsets)
+        order, _ = sorted_queries(-scores, offsets, 1)
         value, slope = hinge_sums(scores, grades, offsets, order)
-        wanted, pull = hinge_twin(scores, grades, offsets)
+        wanted, slopes = hinge_twin(scores, grades, offsets)
         assert value == pytest.approx(wanted, rel=1e-9)
-        assert slope == pytest.approx(pull, rel=1e-9, abs=1e-9 * np.abs(pull).max())
+        assert slope == pytest.approx(slopes, rel=1e-9, abs=1e-9 * np.abs(slopes).max())
         assert count_pairs(grades, offsets) == sum(
             (grades[a:b, None] > grades[None, a:b]).sum()
             for a, b in zip(offsets[:-1], offsets[1:], strict=True)  # noqa: RUF007
@@ -265,6 +265,7 @@ class TestPairSums:
         offsets = np.array([0, 30, 80])
         scores, along = rng.normal(size=(2, 80))
         grades = rng.integers(0, 3, 80).astype(np.int8)
-        product = hinge_curvature(along, scores, grades, offsets, sorted_by_score(scores, offsets))
+        order, _ = sorted_queries(-scores, offsets, 1)
+        product = hinge_curvature(along, scores, grades, offsets, order)
         ahead, behind = (hinge_twin(scores + t * along, grades, offsets)[1] for t in (1e-7, -1e-7))
         assert product == pytest.approx((ahead - behind) / 2e-7, rel=1e-5, abs=1e-4)

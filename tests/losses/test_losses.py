@@ -405,19 +405,11 @@ def test_odd_but_good_input(name):
     loss(f, [1, 0])
 
 
-def test_empty_queries_are_counted():
+def test_an_empty_query_adds_nothing():
     loss = dl.losses.ApproxNDCG(LOG2)
-    assert loss.count_empty([0, 0, 1, 0], [0, 2, 2, 4]) == 2
     value, gradient = loss([1.0, 2.0, 1.0, 2.0], [0, 0, 1, 0], [0, 2, 2, 4])
     assert value == pytest.approx(loss([1.0, 2.0], [1, 0])[0])
     assert not gradient[:2].any()
-    for precise in (
-        dl.losses.ApproxAP(min_grade=2),
-        dl.losses.SmoothAP(min_grade=2),
-        dl.losses.SmoothAP(form="direct", min_grade=2),
-    ):
-        assert precise.count_empty([2, 0, 1, 0], [0, 2, 2, 4]) == 2
-    assert dl.losses.ListNet().count_empty([0, 0, 1, 0], [0, 2, 2, 4]) == 1
 
 
 @pytest.mark.parametrize(
@@ -469,7 +461,6 @@ def test_a_loss_takes_a_name_and_a_file(kind, tmp_path):
         assert np.array_equal(
             loss.lambdas(SCORES, GRADES, OFFSETS), kind(dcg).lambdas(SCORES, GRADES, OFFSETS)
         )
-        assert loss.count_empty(GRADES, OFFSETS) == kind(dcg).count_empty(GRADES, OFFSETS)
     refused("neither a file nor", kind, "AP")
 
 

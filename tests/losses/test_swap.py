@@ -46,7 +46,7 @@ def twin(loss, f, y, offsets):
     for q, (start, stop) in enumerate(pairwise(offsets)):
         order = sorted(range(start, stop), key=lambda i: (-f[i], gains[i]))
         own = (
-            loss._tailed(stop - start)
+            loss._with_tail(stop - start)
             if isinstance(loss, LambdaRank)
             else loss._discount.vector(stop - start)
         )
@@ -143,7 +143,7 @@ def test_what_must_not_matter(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_swaps_are_weighed_by_log2_too(kind):
     loss = kind(DCG([0, 1], [3.0, 0.3]))
-    own = kind(loss.dcg)._tailed(4)
+    own = kind(loss.dcg)._with_tail(4)
     np.testing.assert_allclose(own[:2], [3.0, 0.3])
     np.testing.assert_allclose(loss.swap_discounts(4), own / 2 + 1.5 / np.log2([2, 3, 4, 5]))
     textbook = kind(DCG.standard(3, 10))

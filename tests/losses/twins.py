@@ -35,20 +35,20 @@ def ideal(loss, y, k):
     )
 
 
-def depth_of(loss):
+def last_rank(loss):
     return loss.dcg.depth if loss.depth == "dcg" else loss.depth
 
 
 def approx_ndcg(loss, f, y):
     r = soft_ranks(f, loss.alpha)
-    value, slope = dcg_at(loss, r, y, depth_of(loss))
+    value, slope = dcg_at(loss, r, y, last_rank(loss))
     return value, soft_ranks_vjp(f, loss.alpha, slope)
 
 
 def dcg_at(loss, r, y, edge):
     d, change = loss._discount.with_slope(r)
     t, turn = truncation(r, edge, loss.beta, loss.shift)
-    best = ideal(loss, y, depth_of(loss)) if loss.normalise else 1.0
+    best = ideal(loss, y, last_rank(loss)) if loss.normalise else 1.0
     g = loss.dcg.gains[y] / best if best > 0 else np.zeros(len(y))
     return g @ (d * t), g * (change * t + d * turn)
 
@@ -84,7 +84,7 @@ def shf(loss, f, y):
     r = 1 + np.where(worse, to_worse, np.where(better, 1 + to_better, np.where(equal, s, 0))).sum(
         axis=1
     )
-    edge = depth_of(loss)
+    edge = last_rank(loss)
     if loss.annealed and edge is not None:
         best = np.lexsort((np.arange(len(f)), -f, -g))[:edge]
         edge = r[best].max()

@@ -1,11 +1,13 @@
 """Queries and rankers that several tests of rankers use."""
 
 import functools
+import re
 
+from dcglearn.foundation.validation import InputError
 from dcglearn.losses import ApproxNDCG
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear import LinearRanker
-from dcglearn.rankers.synthetic import letor_queries
+from dcglearn.rankers.simulated_queries import letor_queries
 
 TEXTBOOK = DCG.standard(3, 10)
 MINE = DCG([0.0, 1.0, 1.1], [1.0, 0.85, 0.6, 0.42, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05])
@@ -28,6 +30,18 @@ def letor(seed):
 
 def quick(**options):
     return LinearRanker(**{"loss": ApproxNDCG(MINE), "solver": "lbfgs", "max_iter": 15, **options})
+
+
+def assert_refused(call, cases):
+    """Assert that a call refuses each of the changed arguments, in words that match its pattern."""
+    wrong = []
+    for arguments, pattern in cases:
+        try:
+            wrong.append((arguments, call(**arguments)))
+        except InputError as error:
+            if not re.search(pattern, str(error)):
+                wrong.append((arguments, str(error)))
+    assert wrong == []
 
 
 def by_query(queries):

@@ -11,9 +11,10 @@ from scipy.sparse import csr_matrix
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
-from dcglearn.rankers.queries import Queries, group_labels
-from dcglearn.rankers.synthetic import letor_queries
+from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.simulated_queries import letor_queries
 from tests.makers import refused
+from tests.rankers.makers import assert_refused
 
 
 class TestQueries:
@@ -25,50 +26,35 @@ class TestQueries:
         assert len(queries[np.array([True, False])]) == 1
         assert queries[:0].shape == (0, 1)
 
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            ({"qid": [2, 1]}, "look like group sizes"),
-            ({"qid": [1, 2, 1]}, r"qid\[2\] = 1: this query appears again.*sort"),
-            ({"qid": None}, "qid is missing"),
-            ({"qid": [1.0, np.nan, 2.0]}, r"qid\[1\] is a missing value"),
-            ({"grades": [0, 1.5, 0]}, r"grades\[1\] = 1.5 is not a grade: grades are integers"),
-            ({"grades": [0, -1, 0]}, "leave unjudged documents out"),
-            ({"grades": [0, 3, 0], "n_grades": 3}, r"not a grade of the scale, 0..2"),
-            ({"grades": [0, 1]}, "expected one per document"),
-            ({"features": [[0], [np.nan], [1]]}, r"features\[1, 0\] = nan is not a finite number"),
-            ({"features": [[0], [np.inf], [1]]}, r"features\[1, 0\] = inf"),
-            ({"features": csr_matrix([[0, 0], [0, np.inf], [1, 0]])}, r"features\[1, 1\] = inf"),
-            ({"features": [0, 1, 2]}, "expected \\(documents, features\\)"),
-            ({"features": [["x"], ["y"], ["z"]]}, "must be numbers"),
-            ({"documents": ["A"]}, "1 document names for 3"),
-        ],
-    )
-    def test_what_is_wrong_is_named(self, change, message):
+    def test_what_is_wrong_is_named(self):
         good = {"features": [[0.0], [1.0], [2.0]], "grades": [0, 1, 0], "qid": [1, 1, 2]}
-        refused(message, Queries, **{**good, **change})
+        infinite = csr_matrix([[0, 0], [0, np.inf], [1, 0]])
+        assert_refused(
+            lambda **change: Queries(**{**good, **change}),
+            [
+                ({"qid": [2, 1]}, "look like group sizes"),
+                ({"qid": [1, 2, 1]}, r"qid\[2\] = 1: this query appears again.*sort"),
+                ({"qid": None}, "qid is missing"),
+                ({"qid": [1.0, np.nan, 2.0]}, r"qid\[1\] is a missing value"),
+                ({"grades": [0, 1.5, 0]}, r"grades\[1\] = 1.5 is not a grade: grades are integers"),
+                ({"grades": [0, -1, 0]}, "leave unjudged documents out"),
+                ({"grades": [0, 3, 0], "n_grades": 3}, r"not a grade of the scale, 0..2"),
+                ({"grades": [0, 1]}, "expected one per document"),
+                ({"features": [[0], [np.inf], [1]]}, r"features\[1, 0\] = inf is not a finite"),
+                ({"features": infinite}, r"features\[1, 1\] = inf"),
+                ({"features": [0, 1, 2]}, r"shape \(documents, features\): Expected 2D array"),
+                ({"features": [["x"], ["y"], ["z"]]}, "must be numbers"),
+                ({"documents": ["A"]}, "1 document names for 3"),
+            ],
+        )
 
-    @pytest.mark.parametrize(
-        ("sizes", "message"),
-        [
-            ([1, 1, 2], "looks like the query of each document; give it as qid"),
-            ([2, 2], "sum to 4, but there are 3"),
-            ([3, 0], "group size 1 is 0; leave empty queries out"),
-            ([1.5, 1.5], "whole numbers"),
-        ],
-    )
-    def test_group_sizes(self, sizes, message):
-        refused(message, group_labels, sizes, 3)
-
-    def test_a_split_is_of_queries(self):
-        first, second = letor_queries(10, sizes=(3, 5), random_state=0).split(0.7, random_state=1)
-        assert (len(first), len(second)) == (7, 3)
-        assert not set(first.names) & set(second.names)
-        refused("leaves one part empty", letor_queries(1, random_state=0).split, 0.5)
+    def test_group_sizes(self):
+        for sizes in ([1, 1, 2], [2, 2], [3, 0], [1.5, 1.5], [[3]], ["3"]):
+            refused("whole numbers above 0", Queries.from_groups, [[0], [1], [2]], [0, 1, 0], sizes)
 
 
 def queries_of(grades, sizes, n_grades=None):
-    return Queries.from_groups(np.zeros((len(grades), 1)), grades, sizes, n_grades)
+    return Queries.from_groups(np.zeros((len(grades), 1)), grades, sizes, n_grades=n_grades)
 
 
 class TestEvaluation:
@@ -102,10 +88,10 @@ class TestEvaluation:
 
     def test_nan_scores_and_foreign_grades(self):
         queries, dcg = queries_of([1, 0], [2]), DCG([0, 1], [1.0])
-        refused(r"scores\[1\] is NaN", queries.evaluate, [0, np.nan], dcg)
+        refused(r"scores\[1\]: nan; documents without", queries.evaluate, [0, np.nan], dcg)
         refused("one score per document", queries.evaluate, [0], dcg)
         refused(
-            r"grades\[0\] = 2 is not a grade of the DCG's scale, 0..1",
+            "have grade 2, but the metric has gains for grades 0..1",
             queries_of([2, 0], [2]).evaluate,
             [0, 1],
             dcg,

@@ -18,8 +18,8 @@ import dcglearn as dl
 from dcglearn.losses import ApproxNDCG
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.pairwise import PairwiseRanker
 from dcglearn.rankers.queries import Queries
-from dcglearn.rankers.reduction import PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import refused
@@ -148,7 +148,7 @@ class TestBadInput:
             ({"qid": np.array([1, 2, 1, 2])}, "keep the documents of a query together"),
             ({"qid": None}, "qid is missing"),
             ({"y": None}, "requires y to be passed"),
-            ({"y": np.array([0, 3, 0, 0])}, "has grade 3, but the DCG has gains for grades 0..2"),
+            ({"y": np.array([0, 3, 0, 0])}, "have grade 3, but the metric has gains"),
             ({"y": np.array([0, 0.5, 0, 0])}, "0.5 is not a grade"),
             ({"X": np.full((4, 2), np.inf)}, "not a finite number"),
             ({"y": np.array([1, 1, 1, 1])}, "same grade"),
@@ -168,7 +168,13 @@ class TestBadInput:
         fitted = clone(ranker).fit(queries)
         refused(r"X has 3 features, but \w+ is expecting 12", fitted.predict, np.zeros((2, 3)))
         refused("not a finite number", fitted.predict, np.full((2, 12), np.inf))
-        refused("not a grade of the DCG's scale", fitted.score, np.zeros((2, 12)), [0, 7], [1, 1])
+        refused(
+            "have grade 7, but the metric has gains for grades 0..2",
+            fitted.score,
+            np.zeros((2, 12)),
+            [0, 7],
+            [1, 1],
+        )
 
     def test_queries_without_a_relevant_document_count_nothing(self, ranker):
         queries = small(6)

@@ -1,6 +1,5 @@
 """What trees take beside numbers: missing values, data frames, threads; and what they refuse."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -9,10 +8,11 @@ import pytest
 from dcglearn.foundation import threads
 from dcglearn.losses import LambdaRank, RegSHFSDCG
 from dcglearn.metrics.dcg import DCG
-from dcglearn.rankers.feature_columns import FeatureColumns, from_frame
+from dcglearn.rankers.feature_columns import from_frame
+from dcglearn.rankers.growth import lightgbm_names
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RidgeRanker
-from dcglearn.rankers.loading import load_ranker
+from dcglearn.rankers.model_files import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
@@ -67,8 +67,8 @@ def test_a_missing_value_is_a_value_of_its_own(of_frame):
 
 
 def test_names_are_kept_saved_and_shown(of_frame, tmp_path, dcglearn):
-    of_frame.save(tmp_path / "model")
-    again = load_ranker(tmp_path / "model")
+    of_frame.save(tmp_path / "model.json")
+    again = load_ranker(tmp_path / "model.json")
     assert (
         again.feature_names_in_.tolist()
         == of_frame.feature_names_in_.tolist()
@@ -76,16 +76,16 @@ def test_names_are_kept_saved_and_shown(of_frame, tmp_path, dcglearn):
     )
     assert again.booster_.feature_name() == ["title__score", "price", "city"]
     np.testing.assert_array_equal(again.predict(TEST[0]), of_frame.predict(TEST[0]))
-    facts = json.loads(dcglearn("show", tmp_path / "model", "--json")[1])["model"]
+    facts = json.loads(dcglearn("show", tmp_path / "model.json", "--json")[1])["model"]
     assert facts["important"].startswith(("city ", "price ")) and facts["important"].count("%") == 3
 
 
 def test_a_frame_is_matched_by_name(of_frame):
     wanted = of_frame.predict(TEST[0])
-    turned = TEST[0][["city", "price", "title, score"]]
-    for frame in (turned, Queries(turned, *TEST[1:], missing=True)):
+    reordered = TEST[0][["city", "price", "title, score"]]
+    for frame in (reordered, Queries(reordered, *TEST[1:])):
         np.testing.assert_array_equal(of_frame.predict(frame), wanted)
-    moved = fitted().fit(FRAME, GRADES, QID, eval_set=(turned, *TEST[1:]))
+    moved = fitted().fit(FRAME, GRADES, QID, eval_set=(reordered, *TEST[1:]))
     assert moved.validation_ == of_frame.validation_
 
 
@@ -116,9 +116,9 @@ def test_frames_of_polars(of_frame):
     [
         (
             lambda f: f.drop(columns="price"),
-            "X has no column 'price', on which the model was trained",
+            "X and the training set differ in column 'price'; the model was trained on",
         ),
-        (lambda f: f.assign(more=1), "X has a column 'more', on which the model was not trained"),
+        (lambda f: f.assign(more=1), "X and the training set differ in column 'more'"),
         (
             lambda f: f.assign(city=f.city.astype(str)),
             "column 'city' holds (str|object).*; features are numbers: leave it out",
@@ -137,7 +137,7 @@ def test_frames_that_do_not_fit(of_frame, change, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"start": np.ones(3)}, "start: a linear model takes no missing values"),
+        ({"start": np.ones(3)}, "a linear model takes no missing .* BoostedRanker without a start"),
         (
             {"loss": MINE},
             r"loss=DCG\(.*is no loss; give one of dcglearn.losses, such as RegSHFSDCG\(dcg\)",
@@ -151,29 +151,19 @@ def test_settings_that_do_not_fit(settings, message):
 def test_linear_rankers_refuse_what_trees_take():
     numbers = FRAME[["title, score"]]
     assert LinearRanker(LambdaRank(MINE), max_iter=2).fit(numbers, GRADES, QID).coef_.shape == (1,)
-    message = r"features\[.*\] = nan is not a finite number"
+    message = r"features\[.*, 0\] = nan is missing, and a linear model"
     refused(message, LinearRanker(LambdaRank(MINE)).fit, FRAME[["price"]], GRADES, QID)
-    refused(
-        "a feature is missing",
-        RidgeRanker(MINE).fit,
-        Queries(FRAME[["price"]], GRADES, QID, missing=True),
-    )
+    refused(message, RidgeRanker(MINE).fit, Queries(FRAME[["price"]], GRADES, QID))
 
 
-def test_columns_of_one_name_for_lightgbm():
-    columns = FeatureColumns(("a b", "a,b", "c", ""))
-    assert columns.for_lightgbm() == ["Column_0", "Column_1", "c", "Column_3"]
-    assert (
-        FeatureColumns.from_dict(
-            json.loads(json.dumps(dataclasses.asdict(columns))), len(columns.names)
-        )
-        == columns
-    )
-    features, found = from_frame(
+def test_names_and_types_of_columns():
+    assert lightgbm_names(("a b", "c")) == ["a_b", "c"]
+    assert lightgbm_names(("a b", "a,b")) == lightgbm_names(None) == "auto"
+    features, names = from_frame(
         pd.DataFrame({"x": pd.array([1, None], dtype="Int64"), "y": [True, False]})
     )
     np.testing.assert_array_equal(features, [[1, 1], [np.nan, 0]])
-    assert found == FeatureColumns(("x", "y"))
+    assert names == ("x", "y")
 
 
 def test_missing_values_in_svmlight(dcglearn, misuse, here):
@@ -184,39 +174,19 @@ def test_missing_values_in_svmlight(dcglearn, misuse, here):
     ]
     (here / "train.svm").write_text("".join(text[:450]))
     (here / "valid.svm").write_text("".join(text[450:]))
-    queries = read_queries("train.svm", missing=True)
+    queries = read_queries("train.svm")
     np.testing.assert_array_equal(np.isnan(queries.features[:, 0]), np.isnan(price[:450]))
-    command = (
-        "train",
-        "train.svm",
-        "--valid",
-        "valid.svm",
-        "--trees",
-        80,
-        "--leaves",
-        4,
-        "--threads",
-        1,
-    )
-    status, out, _ = dcglearn(*command, "--model", "trees", "--folder", "model")
+    command = ("train", "train.svm", "--valid", "valid.svm", "--trees", 80)
+    status, out, _ = dcglearn(*command, "--model", "trees", "-o", "model.json")
     assert status == 0 and "least squares" not in out
-    model = load_ranker("model")
-    assert model.patience == 50 and model.get_params()["num_threads"] == 1
-    assert model.booster_.num_trees() == min(80, model.n_trees_ + 50)
-    assert dcglearn("rank", "model", "valid.svm")[0] == 0
-    assert (
-        dcglearn(
-            *command[:4], "--model", "trees", "--trees", 3, "--patience", 0, "--folder", "all"
-        )[0]
-        == 0
-    )
-    assert load_ranker("all").patience is None
-    for options, message in (
-        ((), r"feature value nan is not a finite number up to 1e+100; fill it in"),
-        (("--threads", 2), "--threads is for trees"),
-        (("--model", "trees", "--patience", 9), "--patience needs validation data"),
-    ):
-        misuse(message, "train", "train.svm", "--folder", "other", *options)
+    model = load_ranker("model.json")
+    assert model.patience == 50 and model.booster_.num_trees() == model.n_trees_ <= 80
+    assert dcglearn("rank", "model.json", "valid.svm")[0] == 0
+    few = (*command[:4], "--model", "trees", "--trees", 3, "--patience", 0, "-o", "all.json")
+    assert dcglearn(*few)[0] == 0
+    assert load_ranker("all.json").patience is None
+    message = "nan is missing, and a linear model takes no missing (NaN) values: fill it in"
+    misuse(message, "train", "train.svm", "-o", "other.json")
 
 
 def test_trees_do_not_depend_on_threads():

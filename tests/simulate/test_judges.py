@@ -53,7 +53,7 @@ def test_permutations_preserve_the_multiset(grades, n, seed):
     assert lists.dtype == np.int8
     np.testing.assert_array_equal(np.sort(lists, axis=1), np.tile(np.sort(grades), (n, 1)))
     np.testing.assert_array_equal(sim.permutations(grades, n, 1, seed), lists[:, :1])
-    rankings = sim.permuted_documents(7, n, random_state=seed)
+    rankings = sim.permutations(np.arange(7), n, random_state=seed)
     assert (rankings.shape, rankings.dtype) == ((n, 7), np.int8)
     np.testing.assert_array_equal(np.sort(rankings, axis=1), np.tile(np.arange(7), (n, 1)))
 
@@ -65,33 +65,19 @@ def test_permutations_are_uniform():
     np.testing.assert_allclose(counts / 10_000, 1, atol=0.05)
 
 
-def test_free_lists_have_the_asked_marginals_at_every_position():
-    for chances in (None, [0.1, 0.2, 0.3, 0.4]):
-        lists = sim.free_lists(4, 3, 40_000, random_state=0, probabilities=chances)
-        assert (lists.shape, lists.dtype) == ((40_000, 3), np.int8)
-        share = (lists[..., None] == np.arange(4)).mean(axis=0)
-        np.testing.assert_allclose(share, np.tile(chances or [0.25] * 4, (3, 1)), atol=0.012)
+def test_free_lists_have_all_grades_alike_at_every_position():
+    lists = sim.free_lists(4, 3, 40_000, random_state=0)
+    assert (lists.shape, lists.dtype) == ((40_000, 3), np.int8)
+    share = (lists[..., None] == np.arange(4)).mean(axis=0)
+    np.testing.assert_allclose(share, np.full((3, 4), 0.25), atol=0.012)
     assert abs(np.corrcoef(lists.T)[0, 1]) < 0.02
-
-
-@QUICK
-@given(st.integers(0, 6), SEEDS)
-def test_partial_overlap_redraws_no_more_than_it_was_told(n_replaced, seed):
-    lists = sim.partial_overlap([4, 4, 4, 0, 0, 0], 30, n_replaced, 5, seed)
-    kept = np.minimum((lists[..., None] == np.arange(5)).sum(axis=1), [3, 0, 0, 0, 3]).sum(axis=1)
-    assert (lists.dtype, lists.shape) == (np.int8, (30, 6))
-    assert (kept >= 6 - n_replaced).all()
-
-
-def test_partial_overlap_redraws_every_position_alike():
-    lists = sim.partial_overlap([0, 0, 0, 0], 40_000, 1, 2, random_state=0)
-    np.testing.assert_allclose((lists == 1).mean(axis=0), 1 / 8, atol=0.01)
 
 
 @pytest.mark.parametrize("truth", [sim.ground_truth("D1", 4, 5), sim.ground_truth("D2", 4, 5)])
 def test_the_optimal_list_is_optimal_by_brute_force(truth):
     grades = [1, 3, 0, 3, 2]
-    best, other = sim.optimal_pairs(grades, 40, n_grades=4, random_state=0)
+    log = sim.preference_pairs(truth, 40, lists="optimal", documents=grades, random_state=0)
+    best, other = log.preferred, log.other
     every = np.array(list(itertools.permutations(grades)))
     assert (best == best[0]).all()
     assert truth.score(best[0]) == truth.score(every).max()
@@ -344,10 +330,6 @@ def test_lists_are_as_deep_as_the_truth_and_their_grades_allow(lists, depth, exp
 def test_the_log_sees_what_the_theory_says(lists, rank):
     seen = sim.preference_pairs(D1, 2_000, lists=lists, random_state=0, n_flips=200).visible()
     assert (seen.rank, seen.structural_rank) == (rank, rank)
-    first, second = (sim.partial_overlap(sim.PAPER_LIST, 2_000, 1, 5, seed) for seed in (0, 1))
-    assert (
-        sim.judge(D1, first, second).visible().rank == 40
-    )  # partial overlap shows what permutations hide
 
 
 def test_ungraded_logs_are_judged_by_the_hidden_grades():
@@ -387,16 +369,6 @@ REFUSED = [
     (lambda: sim.permutations([1, 0], 0), "n=0: give 1 or more"),
     (lambda: sim.permutations([1, 0], 2.5), "n=2.5 is not an integer"),
     (lambda: sim.permutations([[1, 0]], 2), "expected a grade each"),
-    (lambda: sim.free_lists(3, 2, 5, probabilities=[0.5, 0.5]), "must be 3 numbers from 0 to 1"),
-    (lambda: sim.free_lists(2, 2, 5, probabilities=[0.5, 0.6]), "with sum 1"),
-    (lambda: sim.free_lists(2, 2, 5, probabilities=[1.5, -0.5]), "from 0 to 1"),
-    (lambda: sim.partial_overlap([1, 0], 3, 3, 2), "n_replaced=3: give 0 to 2"),
-    (lambda: sim.partial_overlap([5, 0], 3, 1, 5), "grade 5 lies outside"),
-    (lambda: sim.permuted_documents(128, 1), "depth=128: give 1 to 127"),
-    (
-        lambda: sim.optimal_pairs([1, 0], 2, others="same"),
-        "others='same' is neither 'permutations'",
-    ),
     (
         lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=3),
         "n_flips=3: give 0 to 2; 2 pairs are decided",

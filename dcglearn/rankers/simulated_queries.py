@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, Grades, InputError, Seed, whole_number
+from dcglearn.foundation.validation import Floats, Grades, InputError, Seed, whole_number, within
 from dcglearn.rankers.queries import Queries
 
 
@@ -64,8 +64,7 @@ def letor_queries(
             f"sizes={sizes}: give the smallest and the largest number of documents of a query, 1 "
             "or more"
         )
-    if conflict < 0:
-        raise InputError(f"conflict={conflict} must not be negative")
+    within(conflict, "conflict")
 
     # what each feature views: a hidden variable, or none (3)
     rng = np.random.default_rng(random_state)
@@ -133,8 +132,7 @@ def nonlinear_queries(
     whole_number(size, "size", 1)
     whole_number(n_features, "n_features", 7)
     whole_number(n_grades, "n_grades", 2, 127)
-    if noise < 0:
-        raise InputError(f"noise={noise} must not be negative")
+    within(noise, "noise")
 
     # utility of each document, with an offset of its query
     rng = np.random.default_rng(random_state)

@@ -5,7 +5,7 @@ import pytest
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
-from dcglearn.rankers.reduction import PairwiseRanker, weighted_pairs
+from dcglearn.rankers.pairwise import PairwiseRanker, weighted_pairs
 from tests.rankers.makers import MINE, by_query, small
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from dcglearn.foundation.validation import Fields, Floats, InputError, InputTypeError, whole_number
+from dcglearn.foundation.validation import Fields, Floats, InputError, InputTypeError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.linear_model import RidgeRanker
@@ -35,8 +35,8 @@ class PairwiseRanker(Ranker):
         default.
     metric : DCG, file or name, optional
         Gains and discounts, and the metric of `score`; the textbook DCG by default.
-    n_rounds, random_state : int
-        The paper's T; and the seed of the order of the documents in a pair.
+    n_rounds : int
+        The paper's T.
 
     Attributes
     ----------
@@ -56,7 +56,6 @@ class PairwiseRanker(Ranker):
     learner: Any = None
     metric: MetricLike | None = None
     n_rounds: int = 3
-    random_state: int = 0
 
     def _check_parameters(self) -> None:
         learner = self.learner
@@ -65,7 +64,6 @@ class PairwiseRanker(Ranker):
                 f"learner={learner!r} is no classifier: give one of scikit-learn, or None"
             )
         self._check_whole("n_rounds")
-        whole_number(self.random_state, "random_state", 0)
 
     def _fit(self, training: Training) -> None:
         """Train by NDCG-Train."""
@@ -76,7 +74,7 @@ class PairwiseRanker(Ranker):
             learner = LogisticRegression(fit_intercept=False, max_iter=1000)
 
         # positions of the first round
-        queries, rng = training.queries, np.random.default_rng(self.random_state)
+        queries = training.queries
         scores = RidgeRanker(self.metric_, reweighted=False).fit(queries).predict(queries)
 
         for _ in range(self.n_rounds):
@@ -89,9 +87,8 @@ class PairwiseRanker(Ranker):
                     "equal?"
                 )
 
-            # half of them in the other order, so that both labels occur
-            swap = rng.random(len(weight)) < 0.5
-            swap[:2] = (True, False)[: len(swap)]
+            # every second one in the other order, so that both labels occur
+            swap = np.arange(len(weight)) % 2 == 0
             first, second = np.where(swap, [worse, better], [better, worse])
             features = queries.features[first] - queries.features[second]
             weight /= weight.mean()
@@ -103,24 +100,21 @@ class PairwiseRanker(Ranker):
 
         X is `Queries`, or the documents of one query.
         """
-        features = self._features_of(X)
+        features = self._checked_features(X)
         offsets = X.offsets if isinstance(X, Queries) else np.array([0, features.shape[0]])
-        beaten = np.zeros(features.shape[0])
+        scores = np.empty(features.shape[0])
         for start, stop in pairwise(offsets):
-            if stop - start < 2:
-                continue
+            # decide on each pair both ways, 1/2 where the two decisions contradict each other
+            size, rows = stop - start, features[start:stop]
+            first, second = np.nonzero(~np.eye(size, dtype=bool))
+            before = np.zeros((size, size))
+            if size > 1:
+                before[first, second] = self.learner_.predict(rows[first] - rows[second])
+            beaten = (before.sum(axis=0) + size - 1 - before.sum(axis=1)) / 2
+            scores[start:stop] = -1 - beaten
+        return scores
 
-            # classify both ways, 1/2 where the two decisions contradict each other
-            i, j = (index + start for index in np.triu_indices(stop - start, 1))
-            difference = features[i] - features[j]
-            forth = self.learner_.predict(difference).astype(float)
-            back = self.learner_.predict(-difference).astype(float)
-            first = (forth + 1 - back) / 2
-            np.add.at(beaten, j, first)
-            np.add.at(beaten, i, 1 - first)
-        return -1 - beaten
-
-    def _numbers(self) -> tuple[bytes, Fields]:
+    def _numbers(self) -> Fields:
         raise InputError(
             "a PairwiseRanker's learner is another library's: no file without pickle; keep it "
             "yourself"
