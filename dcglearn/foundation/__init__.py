@@ -1,1 +1,1 @@
-"""Checks, files, bytes, threads and clusters: tools for every wing, without knowledge of DCG."""
+"""Checks, files, bytes and threads: tools for every wing, without knowledge of DCG."""

@@ -30,11 +30,6 @@ def at_most(n_threads: int) -> Iterator[None]:
         _LIMIT.most = before
 
 
-def one_thread() -> Any:
-    """Work without a pool in this thread, one of several that already share the processors."""
-    return at_most(1)
-
-
 def threads() -> int:
     """Return how many threads to use: one per processor of this process, at most `MAX_CHUNKS`."""
     n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

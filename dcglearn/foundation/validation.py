@@ -192,6 +192,12 @@ def errors_in(place: object) -> Iterator[None]:
         raise error.at(place) from None
 
 
+def at_depth(lists: Grades, depth: int) -> Grades:
+    """Return the first `depth` positions of lists, shape (n, M); those that lack are empty."""
+    lacking = max(depth - lists.shape[1], 0)
+    return np.pad(lists[:, :depth], [(0, 0), (0, lacking)], constant_values=EMPTY)
+
+
 def filled(lists: Grades, grade: int = UNKNOWN) -> Grades:
     """Return lists with a grade, by default an unknown one, in their empty places."""
     if lists.min(initial=0) != EMPTY:

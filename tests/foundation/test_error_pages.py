@@ -12,7 +12,7 @@ import dcglearn as dl
 from dcglearn.foundation import validation
 
 ROOT = Path(__file__).parents[2]
-OF_CLASSES = {"input-error", "cluster-lost"}
+OF_CLASSES = {"input-error"}
 """Anchors of classes, whose messages are complete."""
 
 

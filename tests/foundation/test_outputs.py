@@ -16,9 +16,8 @@ from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.plots import save_figure
 from dcglearn.rankers import RidgeRanker
-from dcglearn.rankers.synthetic import letor_queries
+from dcglearn.rankers.simulated_queries import letor_queries
 from dcglearn.reading.read import read_preferences
-from dcglearn.simulate import write_log
 from dcglearn.trust.next_pairs import Questions
 from tests.makers import TRUTH, random_log, refused
 
@@ -99,7 +98,6 @@ OUTPUTS = {
     "ranker": lambda path: RidgeRanker().fit(QUERIES).save(path),
     "questions": lambda path: Questions(np.zeros((1, 2, 3), np.int8), *np.zeros((2, 1))).save(path),
     "picture": lambda path: save_figure(Figure(), path),
-    "simulated log": lambda path: write_log(path, TRUTH, 10),
     "bad lines": lambda path: read_preferences("log.jsonl", skip_bad=path),
 }
 

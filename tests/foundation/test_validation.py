@@ -130,7 +130,6 @@ def test_no_error_is_wrapped_as_text():
         lambda: dl.evaluate_arrays([[1, 0]], [[2.0, 1.0]], metrics=3.5),
         lambda: dl.LinearRanker(loss=3).fit([[1.0], [2.0]], [0, 1], [1, 1]),
         lambda: dl.read_preferences([([1, 0], [0, 1], "a")], depth="three"),
-        lambda: dl.bands("log.csv"),
         lambda: dl.DCG([0, 1], [1, 0.5], grade_names=[1, 2]),
     ],
 )

@@ -1,1 +1,0 @@
-"""Logs in parts over a Dask cluster, read from Parquet."""
