@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import fewest_of_one_sign, percentile_interval, wilson
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import (
     Fields,
+    Flags,
+    Floats,
     Indices,
     InputError,
     Integers,
     PolarsFrame,
     within,
 )
-from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
-from dcglearn.learning.fit_dcg import fit_direct
+from dcglearn.learning.fit import DirectLearner, fit_log, fit_of
+from dcglearn.learning.options import DCGOptions
 from dcglearn.logs.columns import ties_of, ways_of
 from dcglearn.logs.unique_rows import numbered, size_of, unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
-from dcglearn.raters.repeats import ShownBothWays, shown_both_ways, units
+from dcglearn.raters.repeats import shown_both_ways, units
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.resampling import bootstrap_counts
@@ -49,8 +51,13 @@ class Estimate:
         """Whether the judgements tell the value."""
         return not np.isnan(self.value)
 
+    def in_words(self, level: float) -> str:
+        """Return the value with its interval."""
+        interval = f"{percent(level)} interval {self.low:.3f} to {self.high:.3f}"
+        if np.isnan(self.low):
+            interval = "no interval of so few"
+        return f"{self.value:.3f}, {interval}"
 
-UNKNOWN = Estimate()
 
 NOBODY = "all"
 """Name of the rater of a log that names none."""
@@ -65,31 +72,7 @@ OF_COLUMNS = {
 """What the columns of a table of raters mean."""
 
 
-@dataclass(frozen=True)
-class RaterSummary:
-    """One rater, by name; ``all`` for a log that names no rater.
-
-    `judgements` counts the verdicts, and `ties` those that are ties. `error` says how often the
-    rater names the worse list though the other is far better, `wrong` how often on the pairs of the
-    log, close ones included, and `bias` by how much the log-odds
-    favour the list shown first, whatever the pair. `first` is the share of the decided verdicts
-    that name the list shown first; near 1/2 where sides were drawn, without bias. `both_ways`
-    counts the pairs judged both ways round, and on the share `consistency` of these all verdicts
-    agree.
-    """
-
-    rater: str
-    judgements: int
-    ties: int
-    error: Estimate
-    wrong: Estimate
-    bias: Estimate
-    first: Estimate
-    both_ways: int
-    consistency: Estimate
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RaterAgreement(Finding):
     """How far the raters of a log agree.
 
@@ -98,7 +81,15 @@ class RaterAgreement(Finding):
     with an interval from bootstrap samples of units; at least two raters judged each of `n_units`.
     Which list is called the first changes nothing.
     One rater judged `both_ways` pairs both ways round, and on the share `consistency` of these the
-    verdicts agree. `raters` are by name; `level` is that of all intervals.
+    verdicts agree. `level` is that of all intervals.
+
+    `table` has a row for each rater, by name, with the number of `verdicts` and of `ties` among
+    them, and estimates with the ends of their intervals, as in ``error_low`` and ``error_high``.
+    `error` says how often the rater names the worse list though the other is far better, `wrong`
+    how often on the pairs of the log, close ones included, and `bias` by how much the log-odds
+    favour the list shown first, whatever the pair. `first` is the share of the decided verdicts
+    that name the list shown first; near 1/2 where sides were drawn, without bias. `consistency` is
+    the rater's own. There is no column of what the judgements of no rater tell.
     """
 
     nominal: Estimate
@@ -106,29 +97,19 @@ class RaterAgreement(Finding):
     n_units: int
     both_ways: int
     consistency: Estimate
-    raters: tuple[RaterSummary, ...]
     level: float
+    table: PolarsFrame = field(repr=False)
 
-    @property
-    def named(self) -> bool:
-        """Whether the log names its raters."""
-        return [one.rater for one in self.raters] != [NOBODY]
-
-    @property
-    def favouring(self) -> dict[str, list[str]]:
-        """Names of the raters whose position bias leaves 0 by its interval, by what they favour."""
-        return {
-            "favour the list shown first": [r.rater for r in self.raters if r.bias.low > 0],
-            "favour the list shown second": [r.rater for r in self.raters if r.bias.high < 0],
-        }
-
-    _formats: ClassVar = {
-        f"{name}{end}": ".3f" for name in OF_COLUMNS for end in ("", "_low", "_high")
-    }
+    caption = "Raters"
     _labels: ClassVar = {
         **{name: meaning.partition(":")[0] for name, meaning in OF_COLUMNS.items()},
         **{f"{name}_low": "interval" for name in OF_COLUMNS},
     }
+
+    @property
+    def named(self) -> bool:
+        """Whether the log names its raters."""
+        return self.table["rater"].to_list() != [NOBODY]
 
     @property
     def sentence(self) -> str:
@@ -145,30 +126,19 @@ class RaterAgreement(Finding):
         if not alpha.is_known:
             return f"nobody can say how far raters agree: all verdicts on {pairs} are alike"
         agree = "agree beyond chance" if alpha.low > 0 else "are not shown to agree beyond chance"
-        return f"raters {agree} on {pairs} (Krippendorff's alpha {_in_words(alpha, self.level)})"
-
-    @property
-    def caption(self) -> str:
-        """What the table holds."""
-        return "Raters"
+        return f"raters {agree} on {pairs} (Krippendorff's alpha {alpha.in_words(self.level)})"
 
     @property
     def known(self) -> list[str]:
         """The columns that something is known of, by some rater."""
-        return [name for name in OF_COLUMNS if any(getattr(r, name).is_known for r in self.raters)]
+        return [name for name in OF_COLUMNS if name in self.table.columns]
 
-    @property
-    def table(self) -> PolarsFrame:
-        """A row for each rater: verdicts, ties, and estimates with the ends of their intervals."""
-        rows = []
-        for rater in self.raters:
-            row: Fields = {"rater": rater.rater, "verdicts": rater.judgements, "ties": rater.ties}
-            for name in self.known:
-                estimate = getattr(rater, name)
-                ends = {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-                row |= {name: estimate.value} | ends
-            rows.append(row)
-        return table_of(rows)
+    def favouring(self, side: str) -> PolarsFrame:
+        """Return the rows of raters whose position bias, to the "first" or "second", leaves 0."""
+        if "bias" not in self.known:
+            return self.table.clear()
+        known = self.table.drop_nans(["bias"])
+        return known.filter(known["bias_low"] > 0 if side == "first" else known["bias_high"] < 0)
 
     @property
     def notes(self) -> list[str]:
@@ -178,42 +148,32 @@ class RaterAgreement(Finding):
             notes.append(
                 "alpha is 1 where all agree and 0 where they do by chance; where a tie is nearer "
                 "to either list than these are to each other, it is "
-                f"{_in_words(self.ordinal, self.level)}"
+                f"{self.ordinal.in_words(self.level)}"
             )
         if self.both_ways:
             notes.append(
                 f"of {number_of(self.both_ways, 'pairs', ',')} that a rater saw both ways round, "
-                f"the verdict is the same on a share of {_in_words(self.consistency, self.level)}"
+                f"the verdict is the same on a share of {self.consistency.in_words(self.level)}"
             )
-        for verb, raters in self.favouring.items():
+        for side in ("first", "second"):
+            raters = ", ".join(self.favouring(side)["rater"])
             if raters:
-                notes.append(f"{verb}: {', '.join(raters)}")
+                notes.append(f"favour the list shown {side}: {raters}")
 
         # what the columns mean
-        columns = [OF_COLUMNS[name] for name in self.known]
-        return [
-            *notes,
-            *columns,
-            *[f"intervals are {percent(self.level)} intervals"] * bool(columns),
-        ]
+        notes += [OF_COLUMNS[name] for name in self.known]
+        if self.known:
+            notes.append(f"intervals are {percent(self.level)} intervals")
+        return notes
 
     @property
     def pictures(self) -> list[Fields]:
         """What is known of the raters, with intervals; a picture for each column."""
         pictures = []
         for name in self.known:
-            estimates = [(rater.rater, getattr(rater, name)) for rater in self.raters]
-            rows = [(rater, x.value, x.low, x.high) for rater, x in estimates if x.is_known]
-            pictures.append({"title": f"{self._labels[name]}, by rater", "rows": rows})
+            numbers = self.table.select("rater", name, f"{name}_low", f"{name}_high").drop_nans()
+            pictures.append({"title": f"{self._labels[name]}, by rater", "rows": numbers.rows()})
         return pictures
-
-
-def _in_words(estimate: Estimate, level: float) -> str:
-    """Return a value with its interval, in words."""
-    interval = f"{percent(level)} interval {estimate.low:.3f} to {estimate.high:.3f}"
-    if np.isnan(estimate.low):
-        interval = "no interval of so few"
-    return f"{estimate.value:.3f}, {interval}"
 
 
 def rater_agreement(
@@ -259,7 +219,6 @@ def rater_agreement(
     See Also
     --------
     trust.reconciled : Decide what contradictory verdicts count.
-    plots.raters_figure : Draw it.
 
     Examples
     --------
@@ -283,11 +242,22 @@ def rater_agreement(
     who = np.arange(len(log)) if log.rater is None else rater
     answers = unique_rows(np.column_stack([judged.number, who]))[0]
 
-    # repeated pairs, and each rater's error and bias
-    repeated = shown_both_ways(log)
-    estimates = [(UNKNOWN, UNKNOWN, UNKNOWN)] * len(names)
-    if errors:
-        estimates = _estimates(log, rater, len(names), learner, level)
+    # each rater's error and position bias, and sides that are named whatever the pair
+    tie, repeated = ties_of(log), shown_both_ways(log)
+    columns = _errors(log, rater, len(names), learner, level) if errors else {}
+    if log.swapped is not None:
+        columns["first"] = _shares(rater[~tie], ~log.swapped[~tie], len(names), level)
+    columns["consistency"] = _shares(repeated.rater, repeated.same, len(names), level)
+
+    # a row for each rater
+    table: Fields = {
+        "rater": names,
+        "verdicts": np.bincount(rater, minlength=len(names)),
+        "ties": np.bincount(rater[tie], minlength=len(names)),
+    }
+    for name, ends in columns.items():
+        if not np.isnan(ends).all():
+            table |= {name: ends[:, 0], f"{name}_low": ends[:, 1], f"{name}_high": ends[:, 2]}
 
     # alpha as values, and as ordered ones
     alpha = partial(
@@ -304,8 +274,8 @@ def rater_agreement(
         n_units=int((np.bincount(answers[:, 0]) > 1).sum()),
         both_ways=len(repeated.same),
         consistency=Estimate.of_share(int(repeated.same.sum()), len(repeated.same), level),
-        raters=_summaries(log, names, rater, repeated, estimates, level),
         level=level,
+        table=table_of(table),
     )
 
 
@@ -370,7 +340,7 @@ def krippendorff_alpha(
     # answers to units of several raters, as they are and with the other signs
     several = (np.bincount(answers[:, 0]) > 1)[answers[:, 0]]
     if not several.any():
-        return UNKNOWN
+        return Estimate()
     tallies = [tally[several]]
     if exchangeable:
         tallies.append(tally[several, ::-1])
@@ -423,14 +393,17 @@ def _alpha(
     return 1 - float((totals.sum() - 1) * (coincidences * distance).sum()) / expected
 
 
-def _estimates(
+def _errors(
     log: Preferences, rater: Indices, n_raters: int, learner: DirectLearner | None, level: float
-) -> list[tuple[Estimate, Estimate, Estimate]]:
-    """Return error, share of wrong verdicts and position bias of every rater."""
+) -> dict[str, Floats]:
+    """Return each rater's error, share of wrong verdicts and position bias with intervals.
+
+    Each has the shape (R, 3).
+    """
     # the fit that tells how clear each pair is
     fit = fit_of(learner)
     if learner is None:
-        fit = fit_direct(log, DirectDescription(n_grades=log.n_grades))
+        fit = fit_log(log, DCGOptions(n_grades=log.n_grades))
     if fit is None:
         from sklearn.exceptions import NotFittedError
 
@@ -450,47 +423,16 @@ def _estimates(
         rater=rater[kept],
         n_raters=n_raters,
     )
-
-    # without sides there is no bias
     error, bias = fitted_raters(observed, level)
     wrong = np.column_stack([observed.wrong(end, bias[:, 0]) for end in error.T])
-    if log.swapped is None:
-        bias = np.full((n_raters, 3), np.nan)
-    rows = zip(error.tolist(), wrong.tolist(), bias.tolist(), strict=True)
-    return [(Estimate(*a), Estimate(*b), Estimate(*c)) for a, b, c in rows]
+    columns = {"error": error, "wrong": wrong}
+
+    # without sides there is no bias
+    return columns if log.swapped is None else columns | {"bias": bias}
 
 
-def _summaries(
-    log: Preferences,
-    names: NDArray[Any],
-    rater: Indices,
-    repeated: ShownBothWays,
-    estimates: list[tuple[Estimate, Estimate, Estimate]],
-    level: float,
-) -> tuple[RaterSummary, ...]:
-    """Return a summary of each rater."""
-
-    def count(rows: Indices) -> list[int]:
-        """Return how often each rater occurs."""
-        counts: list[int] = np.bincount(rows, minlength=len(names)).tolist()
-        return counts
-
-    def shares(successes: list[int], n: list[int]) -> list[Estimate]:
-        """Return the share of each rater."""
-        return [Estimate.of_share(*pair, level) for pair in zip(successes, n, strict=True)]
-
-    # verdicts, of which some decide, and some of these name the list shown first
-    tie = ties_of(log)
-    decided = first = [0] * len(names)
-    if log.swapped is not None:
-        decided, first = count(rater[~tie]), count(rater[~tie & ~log.swapped])
-
-    # pairs judged both ways round
-    both, same = count(repeated.rater), count(repeated.rater[repeated.same])
-
-    # a row each
-    counts = names.tolist(), count(rater), count(rater[tie])
-    rows = zip(*counts, estimates, shares(first, decided), both, shares(same, both), strict=True)
-    return tuple(
-        RaterSummary(name, n, ties, *of_model, *end) for name, n, ties, of_model, *end in rows
-    )
+def _shares(rater: Indices, flags: Flags, n_raters: int, level: float) -> Floats:
+    """Return the share of flags by rater, with its interval, shape (R, 3)."""
+    counts = (np.bincount(rows, minlength=n_raters) for rows in (rater[flags], rater))
+    shares = [Estimate.of_share(k, n, level) for k, n in zip(*counts, strict=True)]
+    return np.array([(share.value, share.low, share.high) for share in shares])

@@ -1,6 +1,6 @@
 """Error and position bias of raters by maximum likelihood, given how clear each pair is.
 
-The judges are those of the fit (`pair_loss`): the position bias b of a rater is added to the
+The judges are those of the fit (`pairs`): the position bias b of a rater is added to the
 utility of the list shown first, and the verdicts have the probabilities of `judgement_kernel`.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Flags, Floats, Indices
-from dcglearn.learning.dcg_model import BIAS_SPREAD
+from dcglearn.learning.curves import BIAS_SPREAD
 from dcglearn.learning.judgement_kernel import verdicts
 from dcglearn.learning.minimise import minimised_by_newton
 from dcglearn.learning.wrong_verdicts import wrong_chances
@@ -73,8 +73,8 @@ class Observations:
 
         It is NaN for a rater without any.
         """
-        pull = self.way * biases[self.rater]
-        wrong = wrong_chances(self.z, pull, self.threshold, errors[self.rater])
+        of_side = self.way * biases[self.rater]
+        wrong = wrong_chances(self.z, of_side, self.threshold, errors[self.rater])
         decided = np.where(self.tie, 0.0, 1.0)
         with np.errstate(invalid="ignore"):
             return self.summed(np.where(self.tie, 0.0, wrong)) / self.summed(decided)
@@ -97,11 +97,10 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
     n = observations.n_raters
     quantile = normal_quantile(level)
     logits = np.linspace(-9.0, 9.0, 145)
-    profile, paths = np.empty((2, len(logits), n))
+    profile = np.empty((len(logits), n))
     biases = np.zeros(n)
     for i, logit in enumerate(logits):
         biases, profile[i] = observations.best_biases(np.full(n, expit(logit)), biases)
-        paths[i] = biases
 
     # look it up, interpolated, between them
     fine = np.linspace(-9.0, 9.0, 3601)
@@ -116,8 +115,7 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
     rates = np.where(ends == 0, 0.0, np.where(ends == last, 1.0, expit(fine[ends])))
 
     # biases at the best error rate
-    near = paths[np.abs(logits[:, None] - fine[best]).argmin(axis=0), np.arange(n)]
-    biases, _ = observations.best_biases(errors, near)
+    biases, _ = observations.best_biases(errors, np.zeros(n))
     half = quantile * _standard_errors(observations, errors, biases)
     error = np.column_stack([errors, *rates])
     bias = np.column_stack([biases, biases - half, biases + half])

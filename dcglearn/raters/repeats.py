@@ -1,7 +1,6 @@
 """Repeated judgements: units of agreement, and pairs shown both ways."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -66,22 +65,23 @@ class ShownBothWays:
 def shown_both_ways(log: Columns) -> ShownBothWays:
     """Return the pairs that one rater judged both ways round; strengths do not matter."""
     # groups of one rater's verdicts on one pair
-    of = units(log)
+    judged = units(log)
     rater = np.zeros(len(log), np.intp) if log.rater is None else numbered(log.rater)
-    keys, _, group = unique_rows(np.column_stack([rater, of.number]).astype(np.int64))
-
-    def occurs(member: Any) -> Flags:
-        """Return whether any verdict of each group is such a member."""
-        counts = np.bincount(group[member], minlength=len(keys))
-        return np.asarray(counts > 0)
+    keys, _, group = unique_rows(np.column_stack([rater, judged.number]).astype(np.int64))
 
     # groups shown both ways, and whether one verdict alone occurs in them
-    both = np.flatnonzero(occurs(of.way == 1) & occurs(of.way == -1))
-    n_verdicts = np.sum([occurs(np.sign(of.value) == verdict) for verdict in (-1, 0, 1)], axis=0)
+    both = np.flatnonzero(_n_different(group, judged.way) > 1)
+    same = _n_different(group, np.sign(judged.value))[both] == 1
 
     place = np.full(len(keys), -1)
     place[both] = np.arange(len(both))
-    return ShownBothWays(keys[both, 0], (n_verdicts == 1)[both], place[group])
+    return ShownBothWays(keys[both, 0], same, place[group])
+
+
+def _n_different(group: Indices, values: Floats | Integers) -> Indices:
+    """Return how many different values each group holds."""
+    pairs = unique_rows(np.column_stack([group, values]).astype(np.int64))[0]
+    return np.bincount(pairs[:, 0])
 
 
 def reconciled(log: AnyLog, inconsistent: str) -> AnyLog:

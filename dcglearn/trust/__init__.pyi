@@ -20,6 +20,8 @@ from dcglearn.trust.cross_validation import ChosenC as ChosenC
 from dcglearn.trust.cross_validation import choose_C as choose_C
 from dcglearn.trust.deciding import Deciding as Deciding
 from dcglearn.trust.deciding import what_if as what_if
+from dcglearn.trust.graders import GraderComparison as GraderComparison
+from dcglearn.trust.graders import compare_graders as compare_graders
 from dcglearn.trust.held_out import compare_learners as compare_learners
 from dcglearn.trust.llm import LLMReport as LLMReport
 from dcglearn.trust.llm import llm_report as llm_report

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import (
-    LEVEL,
-    Clusters,
-    mean_and_error,
-    percentile_interval,
-    student_interval,
-)
+from dcglearn.foundation.intervals import LEVEL, percentile_interval
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
-    UNKNOWN,
     Fields,
     Floats,
     Grades,
@@ -27,21 +19,20 @@ from dcglearn.foundation.validation import (
     InputError,
     InputTypeError,
     PolarsFrame,
-    filled,
+    at_depth,
 )
 from dcglearn.learning.answer_likelihood import JudgedAnswers
-from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, warn_of
-from dcglearn.learning.fit_dcg import fit_dcg, zero_of
-from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.learning.starts import WarmStart
+from dcglearn.learning.fit import DirectLearner, Fit, fit_dcg, warn_of
+from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.pairs import Pairs, known_or_none, pairs_of
 from dcglearn.logs.preference_pairs import order_of
 from dcglearn.metrics.dcg import DCG, as_curves
-from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
+from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike, read_metric
 from dcglearn.reading.answers import Answers
-from dcglearn.trust.answer_level import gain_by_place, left_by_place
 from dcglearn.trust.comparison import LEAD_FORMATS, LEAD_LABELS, LEARNED, Row
-from dcglearn.trust.resampling import N_RESAMPLES, bootstrap_counts, folds_of_units
+from dcglearn.trust.held_out import rows_of
+from dcglearn.trust.held_out_frame import HeldOut
+from dcglearn.trust.resampling import N_RESAMPLES, bootstrap_counts, folds
 
 FEWEST_QUESTIONS = 30
 """With fewer questions of a kind nothing is said."""
@@ -53,8 +44,7 @@ class OutcomesFit(Finding):
 
     The facts are by name, and the shares, of held-out outcomes, by kind of outcome. `source` says
     what was learned from, `claim` what the first kind of shares are, and `missing` what it takes
-    to hold something out, where nothing was. `by_place` holds what is left of the gain of a right
-    passage at each place, where questions were also asked without any: rows as dictionaries.
+    to hold something out, where nothing was.
     """
 
     dcg: DCG
@@ -63,7 +53,6 @@ class OutcomesFit(Finding):
     source: str = field(default="outcomes", repr=False)
     claim: str = field(default="of held-out outcomes", repr=False)
     missing: str = field(default="", repr=False)
-    by_place: tuple[Fields, ...] = ()
 
     _formats: ClassVar = LEAD_FORMATS
     _labels: ClassVar = LEAD_LABELS
@@ -112,26 +101,7 @@ class OutcomesFit(Finding):
     @property
     def pictures(self) -> list[Fields]:
         """Gains and discounts as curves, and the leads with their intervals."""
-        leads = super().pictures if self.held_out else []
-        return [*as_curves({"learned": self.dcg}), *leads]
-
-
-def compared_rows(
-    shares: Floats, weight: Floats, clusters: Clusters, names: Sequence[str]
-) -> tuple[Row, ...]:
-    """Return each metric's mean share, and the first one's lead over it with its interval.
-
-    `shares`, shape (M, n), has the learned metric first.
-    """
-    # means, and leads with their errors
-    both = np.concatenate([shares, shares[0] - shares])
-    means, errors, n_units = mean_and_error(both, weight, clusters)
-    own, ahead = np.split(means, 2)
-    low, high = student_interval(ahead, errors[len(shares) :], n_units)
-
-    # a row each
-    columns = np.column_stack([own, own, ahead, low, high]).tolist()
-    return tuple(Row(name, *row) for name, row in zip(names, columns, strict=True))
+        return [*as_curves({"learned": self.dcg}), *super().pictures]
 
 
 def learn_from_answers(
@@ -150,23 +120,21 @@ def learn_from_answers(
 
     Where the lists of a question hold the same grades in another order, answers tell differences of
     discounts, and their level is a convention. Questions asked without any passage too (an empty
-    list) give it; with the right passage alone as well, they tell what is left of its gain at each
-    place (`by_place`).
+    list) give it.
 
     The `facts` of the result say what share of the answers' variance retrieval explains at most,
     and what the level of the discounts is; `held_out` says what share of comparisons of answers to
     held-out questions is ordered as these are, without those with an answer given without any
-    passage. Raises InputError if no two answers can be compared, or the learner's loss is no
-    likelihood.
+    passage. Raises InputError if no two answers can be compared.
 
     Parameters
     ----------
     answers : Answers
         What `read_answers` reads.
     learner : DCGLearner, optional
-        Learner whose settings are used, by default ``DCGLearner(zero="none", discounts="free")``:
-        readers may attend to the end of a list; "auto" stands for the logistic loss.
-    baseline : DCG, ListUtility, file or name
+        Learner whose settings are used, by default ``DCGLearner(loss="logistic", zero="none",
+        discounts="free")``: readers may attend to the end of a list.
+    baseline : DCG, file or name
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the
         question's lists.
     random_state : int
@@ -190,10 +158,13 @@ def learn_from_answers(
         raise InputTypeError(f"answers is {answers!r}; give what dl.io.read_answers(path) returns")
 
     # the fit; by default distractors may cost, and the end of a list may count
-    default = DirectDescription(zero="none", discounts="free")
-    description = DirectDescription.of(learner or default)
-    description = replace(description, loss=description.loss.replace("auto", "logistic"))
-    fit = fit_answers(answers, description)
+    default = DCGOptions(loss="logistic", zero="none", discounts="free")
+    options = DCGOptions.of(learner or default).plain
+    if options.power != 0:
+        raise InputError(f"power={options.power!r}: a DCG of answers adds up, so it is 0")
+    if options.depth is not None:
+        answers = replace(answers, lists=at_depth(answers.lists, options.depth))
+    fit = fit_answers(answers, options)
     warn_of(fit)
 
     # what was asked and answered
@@ -215,15 +186,11 @@ def learn_from_answers(
     explained = "share of the answers' variance that retrieval explains at most"
     facts[explained] = explained_at_most(answers, random_state)
 
-    # the level of the discounts, and what is left by place
-    facts["level of the discounts"] = _level(answers, description.zero)
-    by_place = tuple(gain_by_place(answers, FEWEST_QUESTIONS, random_state))
-    facts |= dict(left_by_place(by_place))
+    facts["level of the discounts"] = _level(answers, options.zero)
     return OutcomesFit(
         dcg=fit.dcg,
-        by_place=by_place,
         facts=facts,
-        held_out=_held_out(answers, description, baseline, random_state),
+        held_out=_held_out(answers, options, baseline, random_state),
         source=f"{len(answers):,} answers to {facts['questions']:,} questions",
         claim="orders {} of the comparisons of held-out answers as these are",
         missing=f"it takes at least {FEWEST_QUESTIONS} questions whose answers can be compared",
@@ -244,9 +211,10 @@ def _level(answers: Answers, zero: int | str) -> str:
     steps = np.unique(preferred - other, axis=0)
 
     # one grade may be worth nothing by definition
-    fixed = zero_of(log, zero)[0]
-    if fixed < log.n_grades:
-        steps = np.delete(steps, fixed, axis=1)
+    if zero == "none" and not steps.sum(axis=1).any():
+        zero = 0  # lists of one length have no empty place
+    if isinstance(zero, int):
+        steps = np.delete(steps, zero, axis=1)
 
     # constants that no comparison shows, one of them that of the best grade
     with_best = np.vstack([steps, np.eye(steps.shape[1], dtype=int)[-1]])
@@ -271,7 +239,7 @@ def _n_different(numbers: Indices) -> int:
     return len(np.unique(numbers))
 
 
-def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
+def fit_answers(answers: Answers, options: DCGOptions) -> Fit:
     """Return the fit to both kinds of answers.
 
     Comparisons are fitted alone first, and from there together with the likelihood of the other
@@ -287,22 +255,25 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
 
     # the fit to them alone
     with one_blas_thread():
-        fit, _ = fit_dcg(log, description, independent=True)
+        options.check(log.n_grades, graded=log.graded)
+        pairs = pairs_of(log, by_rater=False)
+        fit = fit_dcg(pairs, options, independent=True)
         alone = np.flatnonzero(~answers.varied)
         if not len(alone):
             return fit
 
         # the pairs of comparable answers
-        lists = filled(answers.lists, zero_of(log, description.zero)[0] or UNKNOWN)
-        pairs = JudgedPairs.plain(lists[rows], lists[wrong], weight)
+        assert pairs.facts is not None
+        lists = known_or_none(answers.lists)
+        compared = Pairs.plain(lists[rows], lists[wrong], weight)
 
         # questions that were asked with one list
         _, first, number = np.unique(answers.number[alone], return_index=True, return_inverse=True)
         right = np.bincount(number, answers.right[alone]).astype(float)
         count = np.bincount(number).astype(float)
-        judged = JudgedAnswers(pairs, lists[alone][first], right, count)
-        start = WarmStart.of(fit)
-        return fit_dcg(log, description, start, judged=judged, independent=True)[0]
+        judged = JudgedAnswers(compared, lists[alone][first], right, count)
+        # from judges of all sharpness: where comparisons are few, the best are all but infallible
+        return fit_dcg(pairs, options, fit.dcg, source=judged, independent=True)
 
 
 def explained_at_most(answers: Answers, random_state: int = 0) -> str:
@@ -333,22 +304,24 @@ def with_interval(values: Floats, form: str) -> str:
 
 
 def _held_out(
-    answers: Answers, description: DirectDescription, baseline: MetricLike, random_state: int
+    answers: Answers, options: DCGOptions, baseline: MetricLike, random_state: int
 ) -> dict[str, tuple[Row, ...]]:
     """Return how well nDCG, and DCGs learned without a fold, order the answers in the fold."""
     if answers.number.max() < FEWEST_QUESTIONS:
         return {}
 
-    folds = folds_of_units(answers.number, random_state)
-    metric = read_metric(baseline, answers.n_grades, answers.depth, accept=SCORING, name="baseline")
+    parts = folds((answers.number, answers.number), random_state)
+    metric = read_metric(
+        baseline, answers.n_grades, answers.depth, accept=ONLY_DCG, name="baseline"
+    )
 
     # compare the answers to the questions of each fold
-    parts: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}
-    for train, test in counted(folds, len(folds), "held-out questions"):
+    kinds: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}
+    for train, test in counted(parts, len(parts), "held-out questions"):
         held_out = answers[test]
-        dcg = fit_answers(answers[train], description).dcg
+        dcg = fit_answers(answers[train], options).dcg
         values = dcg.score(held_out.lists), ndcg(held_out, metric)
-        for kind, columns in parts.items():
+        for kind, columns in kinds.items():
             right, wrong, weight = getattr(held_out, kind)
 
             # nobody chooses between a list and none
@@ -363,26 +336,28 @@ def _held_out(
 
     # a table for each kind of comparisons, where there are enough
     tables = {}
-    for kind, columns in parts.items():
+    for kind, columns in kinds.items():
         joined = (np.concatenate(column, axis=-1) for column in zip(*columns, strict=True))
         respected, weight, *ends = joined
         questions, numbers = np.unique(ends, return_inverse=True)
         if len(questions) >= FEWEST_QUESTIONS:
             first, second = numbers.reshape(2, -1)
-            rows = compared_rows(respected, weight, (first, second), (LEARNED, "nDCG"))
+            pairs = np.arange(len(weight))
+            frame = HeldOut(pairs, weight, (first, second), respected[None])
             title = f"held-out comparisons {kind.replace('_', ' ')}"
-            tables[f"{title}, the share ordered as the answers are"] = rows
+            tables[f"{title}, the share ordered as the answers are"] = rows_of(
+                (LEARNED, "nDCG"), frame
+            )
     return tables
 
 
-def ndcg(answers: Answers, metric: DCG | ListUtility) -> Floats:
+def ndcg(answers: Answers, metric: DCG) -> Floats:
     """Return the normalised value of each answer's list.
 
     The ideal is the largest value of any order of any of the question's lists.
     """
-    counts = passages_by_grade(answers.lists, answers.n_grades)
     ideal = np.zeros(answers.number.max() + 1)
-    np.maximum.at(ideal, answers.number, metric.ideal_of_counts(counts))
+    np.maximum.at(ideal, answers.number, metric.ideal(answers.lists))
     return metric.score(answers.lists) / np.maximum(ideal, 1e-300)[answers.number]
 
 

@@ -19,20 +19,15 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.learning.descriptions import (
-    DirectDescription,
-    DirectFit,
-    DirectLearner,
-    fit_of,
-    warn_of,
-)
+from dcglearn.learning.fit import DirectLearner, Fit, fit_of, warn_of
+from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.usable_pairs import usable_pairs
-from dcglearn.metrics.dcg import DCG, as_curves, parameter_names
+from dcglearn.metrics.dcg import DCG, POWER, as_curves, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.fit_learner import fit_learner
-from dcglearn.trust.judge_draws import judge_draws, with_draws
+from dcglearn.trust.judge_draws import posterior_of
 from dcglearn.trust.resampling import FEWEST_TESTED, no_more_lists, unit_of
 
 FEWEST_DRAWN = 20
@@ -47,11 +42,11 @@ class Bands(Finding):
     """Bands of gains and discounts.
 
     `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and
-    `discounts`, shape (B, K), are draws. `level` is the share of logs in which a band is to hold
-    the truth: of each parameter by itself, or of all at once in `simultaneous` bands. A band that
-    what was learned lies beyond ends there instead. `by` is the independent unit, and `n_units`
-    their number in the log. `metric` is the learned DCG with its judges, and with draws of both for
-    intervals of shares of people.
+    `discounts`, shape (B, K), are draws, and `powers`, shape (B,), where the power is free. `level`
+    is the share of logs in which a band is to hold the truth: of each parameter by itself, or of
+    all at once in `simultaneous` bands. A band that what was learned lies beyond ends there
+    instead. `by` is the independent unit, and `n_units` their number in the log. `metric` is the
+    learned DCG with its judges, and with draws of both for intervals of shares of people.
     """
 
     dcg: DCG
@@ -62,6 +57,7 @@ class Bands(Finding):
     n_units: int
     kind: str = "pointwise"
     metric: DCG | None = field(default=None, repr=False)
+    powers: Floats | None = field(default=None, repr=False)
 
     _labels: ClassVar = {"low": "band of each", "all_low": "band of all at once"}
 
@@ -78,7 +74,13 @@ class Bands(Finding):
     @property
     def discount_band(self) -> Floats:
         """Lower and upper ends for every position, shape (2, K)."""
-        return self._ends[:, self.gains.shape[1] :]
+        n_gains = self.gains.shape[1]
+        return self._ends[:, n_gains : n_gains + self.dcg.depth]
+
+    @property
+    def power_band(self) -> tuple[float, float] | None:
+        """Lower and upper end of the power of the number of results, where it is free."""
+        return None if self.powers is None else tuple(self._ends[:, -1].tolist())
 
     @property
     def _ends(self) -> Floats:
@@ -140,19 +142,21 @@ class Bands(Finding):
         n_gains = self.gains.shape[1]
         low[:n_gains] = 0.0 if (self.gains >= 0).all() else -np.inf
         if (np.diff(self.discounts) > 0).any():
-            high[n_gains:] = np.inf
+            high[n_gains : n_gains + self.dcg.depth] = np.inf
         fixed = np.ptp(draws, axis=0) == 0
         return np.where(fixed, draws[0], np.array([low, high]))
 
     @property
     def _draws(self) -> Floats:
         """Draws of all parameters, shape (B, p)."""
-        return np.hstack([self.gains, self.discounts])
+        powers = [] if self.powers is None else [self.powers[:, None]]
+        return np.hstack([self.gains, self.discounts, *powers])
 
     @property
     def _estimates(self) -> Floats:
         """What was learned, shape (p,)."""
-        return np.concatenate([self.dcg.gains, self.dcg.discounts])
+        power = [] if self.powers is None else [self.dcg.power]
+        return np.concatenate([self.dcg.gains, self.dcg.discounts, power])
 
     @property
     def sentence(self) -> str:
@@ -194,6 +198,7 @@ class Bands(Finding):
         simultaneous one.
         """
         names = parameter_names(self.dcg.n_grades, self.dcg.depth, self.dcg.grade_names)
+        names += [] if self.powers is None else [POWER]
         errors = self._draws.std(axis=0, ddof=1)
         pointwise = replace(self, kind="pointwise")._ends
         columns = names, self._estimates, errors, *pointwise, *self.simultaneous._ends
@@ -245,12 +250,12 @@ def bands(
     for bands.
 
     Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves,
-    sampled by a population of Markov chains. Where units hold several judgements, the likelihood
-    counts less by as much as these depend on each other; weights that are no whole numbers count as
-    many judgements as Kish's effective number (1965). The bands of a blend are those of its
-    robust fit: a textbook DCG has none. So they say what the log tells by itself, also where a
-    judge was followed. The blend itself can lie beyond them, since it follows a textbook DCG or a
-    judge too: there a band ends at what was learned.
+    from a population that goes from the prior to the log in steps. Where units hold several
+    judgements, the likelihood counts less by as much as these depend on each other; weights that
+    are no whole numbers count as many judgements as Kish's effective number (1965). The bands are
+    those of the free curves: a textbook DCG has none. So they say what the log tells by itself,
+    also where a judge was followed. The learned DCG can lie beyond them, since it follows a
+    textbook DCG or a judge too: there a band ends at what was learned.
 
     Parameters
     ----------
@@ -283,35 +288,37 @@ def bands(
     # check the settings and the log
     whole_number(n_resamples, "n_resamples", 2)
     within(level, "level", 1, above=True, below=True)
-    log = usable_pairs(as_preferences(log))
+    options = DCGOptions.of(learner)
+    log = usable_pairs(as_preferences(log, None, options.depth))
     unit = by or unit_of(log, fewest=FEWEST_DRAWN)
     if problem := why_no_bands(log, unit):
         raise InputError(problem)
 
     # fit the whole log
-    fit = fit_of(learner)
-    llm = None if fit is None else fit.llm
-    description = replace(DirectDescription.of(learner), n_grades=log.n_grades)
-    whole = fit_learner(log, description, llm=llm)
-    if fit is None:
+    whole = fit_learner(log, replace(options, n_grades=log.n_grades))
+    if fit_of(learner) is None:
         warn_of(whole)
 
     # draw from the posterior
-    draws = judge_draws(log, whole, unit, 10 * n_resamples, random_state)
+    posterior = posterior_of(log, whole, unit, 10 * n_resamples, random_state)
+    gains, discounts = posterior.dcgs()
 
     dcg = whole.dcg
+    assert dcg.judges is not None, "a learner's fit knows its judges"
+    judges = replace(dcg.judges, draws=posterior.judges().few())
     return Bands(
-        dcg=DCG(dcg.gains, dcg.discounts, dcg.grade_names, dcg.notes),
-        gains=draws.gains,
-        discounts=draws.discounts,
+        dcg=DCG(dcg.gains, dcg.discounts, dcg.grade_names, dcg.notes, power=dcg.power),
+        gains=gains,
+        discounts=discounts,
         level=level,
         by=unit,
         n_units=_n_units(log, unit),
-        metric=with_draws(dcg, draws),
+        metric=replace(dcg, judges=judges),
+        powers=posterior.powers if whole.model.power is None else None,
     )
 
 
-def drawn_judges(log: Preferences, fit: DirectFit, random_state: int) -> Judges:
+def drawn_judges(log: Preferences, fit: Fit, random_state: int) -> Judges:
     """Return the judges of a fit, with draws by the log's independent unit if it is long enough."""
     judges = fit.dcg.judges
     assert judges is not None, "a learner's fit knows its judges"
@@ -320,8 +327,8 @@ def drawn_judges(log: Preferences, fit: DirectFit, random_state: int) -> Judges:
     log = usable_pairs(log)
     unit = unit_of(log, fewest=FEWEST_DRAWN)
     # from at most 2,048 judgements, which is faster
-    draws = judge_draws(log, fit, unit, N_DRAWS, random_state, 1 << 11)
-    return replace(judges, draws=draws.few())
+    posterior = posterior_of(log, fit, unit, N_DRAWS, random_state, 1 << 11)
+    return replace(judges, draws=posterior.judges().few())
 
 
 def why_no_bands(log: Preferences, by: str | None = None) -> str:

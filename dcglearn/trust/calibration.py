@@ -16,8 +16,6 @@ from dcglearn.foundation.intervals import (
     student_interval,
 )
 from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
-from dcglearn.learning.judgement_kernel import log_chances
-from dcglearn.learning.minimise import minimised_by_newton
 from dcglearn.metrics.judges import Judges
 
 STEEPEST = 10.0
@@ -60,38 +58,38 @@ class Calibration(Finding):
     @classmethod
     def of(cls, chances: Floats, weight: Floats, clusters: Clusters) -> Self:
         """Return the calibration of the chances of the lists that judges preferred, shape (n,)."""
-        from scipy.special import logit
+        from scipy.optimize import brentq
+        from scipy.special import expit, logit
 
         odds = logit(np.clip(chances, 1e-9, 1 - 1e-9))
 
-        def loss(slope: Floats) -> tuple[float, Floats, Floats]:
-            """Return minus the log likelihood of the verdicts, and its derivatives."""
-            logs, missed, _ = log_chances(slope * odds, 0.0)
-            curvature = weight @ (odds**2 * missed * (1 - missed))
-            return -float(weight @ logs), -np.array([weight @ (odds * missed)]), curvature[None]
+        def score(slope: float) -> float:
+            """Return the derivative of the verdicts' log likelihood, which falls in the slope."""
+            return float(weight @ (odds * expit(-slope * odds)))
 
-        # slope of verdicts on log-odds; the loss is convex, so beyond a bound the bound is best
-        best = minimised_by_newton(loss, np.ones(1), max_iter=20).x
-        slope = float(np.clip(best, 0.0, STEEPEST)[0])
+        # slope of verdicts on log-odds; beyond a bound the bound is best
+        slope = STEEPEST if score(0.0) > 0 else 0.0
+        if score(0.0) > 0 > score(STEEPEST):
+            slope = float(brentq(score, 0.0, STEEPEST))
 
         # its standard error, by the independent unit
-        _, missed, _ = log_chances(slope * odds, 0.0)
+        missed = expit(-slope * odds)
         curvature = float(weight @ (odds**2 * missed * (1 - missed)))
-        _, of_mean, n_units = mean_and_error((odds * missed)[None], weight, clusters)
-        error = float(of_mean[0]) * float(weight.sum()) / max(curvature, 1e-12)
+        _, of_mean, n_units = mean_and_error(odds * missed, weight, clusters)
+        error = np.inf  # of verdicts that are all as predicted, or predicted by coins
+        if curvature and slope < STEEPEST:
+            error = float(of_mean) * float(weight.sum()) / curvature
 
         # predicted and observed, for the list that is predicted to win
-        rows = []
         likelier = np.maximum(chances, 1 - chances)
-        right = np.where(chances == 0.5, 0.5, chances > 0.5)
+        both = np.stack([likelier, np.where(chances == 0.5, 0.5, chances > 0.5)])
         tenth = np.minimum(np.floor(10 * likelier + 1e-9), 9)
+        rows = []
         for low in np.unique(tenth):
-            # a row for each tenth that holds pairs
             inside = tenth == low
-            means = (np.average(x[inside], weights=weight[inside]) for x in (likelier, right))
-            predicted, observed = map(float, means)
+            predicted, observed = np.average(both[:, inside], axis=1, weights=weight[inside])
             row = {"chance": f"{low / 10:.1f} to {low / 10 + 0.1:.1f}", "n": int(inside.sum())}
-            rows.append(row | {"predicted": predicted, "observed": observed})
+            rows.append(row | {"predicted": float(predicted), "observed": float(observed)})
         brier = float(np.average((1 - chances) ** 2, weights=weight))
         return cls(table_of(rows), len(chances), brier, slope, error, n_units)
 
@@ -123,6 +121,8 @@ class Calibration(Finding):
         interval = f"{LEVEL:.0%} interval {low:.2f} to {high:.2f}"
         if np.isnan(low):
             interval = "no interval of so few"
+        elif np.isinf(high):
+            interval = "which these do not limit"
         return (
             f"by {self.n:,} held-out verdicts, {verdict} (a slope of {self.slope:.2f}, {interval}, "
             f"where 1 is as sure; a Brier score of {self.brier:.3f}, where a coin has "
@@ -152,11 +152,11 @@ def shrunk(judges: Judges, held_out: Calibration | None) -> Judges:
 
     The prior is normal around ``n / (n + OVERFIT)``, for n judgements, with the standard deviation
     `SPREAD`; the measured slope is normal around the true one, with its standard error. Where
-    nothing was held out, too few units to know the error, or every verdict was foretold, the prior
+    nothing was held out, too few units to know the error, or no limit of the slope, the prior
     stays.
     """
     expected = judges.n_judgements / (judges.n_judgements + OVERFIT)
-    if held_out is None or held_out.n_units < FEWEST_UNITS or held_out.slope == STEEPEST:
+    if held_out is None or held_out.n_units < FEWEST_UNITS:
         return replace(judges, slope=expected, slope_error=SPREAD)
 
     # normal prior, normal measurement

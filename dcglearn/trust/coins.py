@@ -9,18 +9,20 @@ most goes with them.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.usable_pairs import usable_pairs, warn_of_one_sided
+from dcglearn.learning.usable_pairs import one_sided_raters, usable_pairs, warn_of_one_sided
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import numbered
 from dcglearn.logs.visibility import n_weights
 from dcglearn.metrics.textbook_scores import textbook_scores
-from dcglearn.parts.parted_log import OpenLog
 from dcglearn.reading.direction import CHECKED_PAIRS, check_sense
+from dcglearn.reading.preferences import Preferences
 
 NO_SIGNAL = (
     "no metric orders new pairs of this log better than a coin: "
@@ -37,16 +39,22 @@ LEVEL = 0.035
 """Share of the logs of coins that are taken for others."""
 
 
-def check_log(log: OpenLog, *, as_is: bool = False, strict: bool = False) -> None:
+def check_log(
+    log: Preferences,
+    *,
+    as_is: bool = False,
+    strict: bool = False,
+    one_sided: NDArray[Any] | None = None,
+) -> None:
     """Raise InputError if lists are too long to learn, UpsideDownError if the log seems reversed.
 
     Warn if raters always name one side, and if no metric orders the pairs better than a coin; raise
-    InputError for the latter if the check is `strict`.
+    InputError for the latter if the check is `strict`. Of a sample, `one_sided` names these raters.
     """
     n_weights(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
         check_sense(log)
-    warn_of_one_sided(log)
+    warn_of_one_sided(one_sided_raters(log) if one_sided is None else one_sided)
 
     if tells_nothing(log):
         if strict:
@@ -54,7 +62,7 @@ def check_log(log: OpenLog, *, as_is: bool = False, strict: bool = False) -> Non
         warnings.warn(NO_SIGNAL, stacklevel=2)
 
 
-def tells_nothing(log: OpenLog) -> bool:
+def tells_nothing(log: Preferences) -> bool:
     """Return whether no metric is shown to order the pairs better than a coin would.
 
     A log of documents, or of too few preferences, is not tested: False.

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL
-from dcglearn.foundation.validation import Fields, Floats, PolarsFrame
+from dcglearn.foundation.validation import Fields, PolarsFrame
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import NoiseCeiling
 
 LEARNED = "learned DCG"
 """Name of the learned DCG's row."""
+
+ADDED_UP = "the learned DCG that adds up"
+"""Name of the row of the DCG of the plain form, where another was learned."""
+
+QP = "QP utility"
+"""Name of the row of the paper's weights of each grade at each position."""
+
+OF_QP = (
+    ": it weighs each grade at each place freely, which no DCG can; see whether gains depend on "
+    "the position (position_dependence)"
+)
+"""What the QP can do that is clearly better than the learned DCG."""
+
+LIST_VALUES = "list values, where lists recur"
+"""Name of the row of the noise ceiling's table of list values, on the pairs of the ceiling."""
 
 FOLLOWED_LEVEL = 0.05
 """People follow a metric if the test of a half has at most this p-value."""
@@ -24,14 +39,13 @@ FOLLOWED_LEVEL = 0.05
 class Row:
     """One metric on held-out pairs.
 
-    `share` and `precision` are the share of preferences respected, where ties of the metric count
-    half, or nothing; `difference` is the share of the first metric, the learned one, minus that of
-    this metric, and `low` and `high` are the ends of its 90% interval, NaN where it is not known.
+    `share` is the share of preferences respected, where ties of the metric count half; `difference`
+    is the share of the first metric, the learned one, minus that of this metric, and `low` and
+    `high` are the ends of its 90% interval, NaN where it is not known.
     """
 
     name: str
     share: float
-    precision: float
     difference: float
     low: float
     high: float
@@ -39,13 +53,12 @@ class Row:
     @property
     def cells(self) -> Fields:
         """The row of a table; the first metric has no lead, since that is over itself."""
-        shown: Fields = {"metric": self.name, "share": self.share}
-        lead = {"lead": self.difference, "low": self.low, "high": self.high}
-        if self.low < self.high:
-            return shown | lead
+        lead: Fields = {"lead": self.difference, "low": self.low, "high": self.high}
 
-        # no lead over itself, or no interval
-        return shown | dict.fromkeys(lead) | ({"lead": lead["lead"]} if lead["lead"] else {})
+        # no interval, or no lead over itself
+        if not self.low < self.high:
+            lead = {"lead": self.difference or None, "low": None, "high": None}
+        return {"metric": self.name, "share": self.share, **lead}
 
     @property
     def beside(self) -> str:
@@ -72,16 +85,15 @@ class Comparison(Finding):
     `rows` hold the learned metric first; `baseline` and `textbook` name the metric in use, and the
     textbook DCG that is best on the training pairs. `n_train` and `n_held_out` count the decided
     pairs, `by` is the unit that intervals are over, and `whom_of` says of whom they speak.
-    `ceiling` is the noise ceiling of the held-out pairs, and `reached` the share of its pairs that
-    the learned metric respects; where there is none, `no_ceiling` says why. `tells_nothing` is set
-    where no metric orders the log's pairs better than a coin: nobody follows a metric there.
+    `ceiling` is the noise ceiling of the held-out pairs, and `recurring` holds the rows of the
+    learned metric and of the ceiling's list values on its pairs; where there is none, `no_ceiling`
+    says why. `tells_nothing` is set where no metric orders the log's pairs better than a coin:
+    nobody follows a metric there.
 
     `apart` counts the pairs on which the learned metric and the one used now choose different
     lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
-    `p_value` that of a test of a half, see `sign_test`. `signs`, shape (n,), are 1 for pairs that
-    are as the learned one says, -1 for those that are as the other says, and else 0. `calibration`
-    tells whether people are as sure as the learned metric and its judges say, None where these are
-    not known.
+    `p_value` that of a test of a half, see `half_test`. `calibration` tells whether people are
+    as sure as the learned metric and its judges say, None where these are not known.
     """
 
     rows: tuple[Row, ...]
@@ -90,16 +102,15 @@ class Comparison(Finding):
     n_train: int
     n_held_out: int
     by: str
-    whom_of: str = ""
+    whom_of: str
     ceiling: NoiseCeiling | None = None
-    reached: float | None = None
+    recurring: tuple[Row, ...] = ()
     no_ceiling: str = ""
     apart: int = 0
     with_learned: float = 0.5
     p_value: float = 1.0
     calibration: Calibration | None = None
     tells_nothing: bool = False
-    signs: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
     _formats: ClassVar = LEAD_FORMATS
     _labels: ClassVar = LEAD_LABELS
@@ -112,35 +123,30 @@ class Comparison(Finding):
         return min(rows, key=lambda row: row.name.partition(" (")[0] != name)
 
     @property
-    def learned(self) -> str:
-        """What the first row is called in a sentence."""
-        return f"the {self.rows[0].name.partition(' (')[0]}"
-
-    @property
     def sentence(self) -> str:
         """What share each metric orders as people did, the one used now last, in words."""
-        row, best = self[self.baseline], self[self.textbook]
-        head = f"of {self.n_held_out:,} held-out pairs, {self.learned} orders"
-        clauses = [f"{head} {self.rows[0].share:.1%} as people did"]
-        in_use = f"{self.baseline}, the metric in use, "
+        in_use, best = self[self.baseline], self[self.textbook]
+        clauses = [
+            f"of {self.n_held_out:,} held-out pairs, the {LEARNED} orders {self.rows[0].share:.1%} "
+            "as people did"
+        ]
+        named = f"{self.baseline}, the metric in use, "
         if self.tells_nothing:
-            return f"{clauses[0]}; {in_use}{row.share:.1%}; a coin, 50%"
+            return f"{clauses[0]}; {named}{in_use.share:.1%}; a coin, 50%"
 
-        # a third metric that is ahead, and the best textbook DCG where it is not behind
-        others = [other for other in self.rows[1:] if other.high < 0 and other not in (row, best)]
-        if others:
-            ahead = min(others, key=lambda other: other.difference)
-            clauses.append(f"{ahead.name} {ahead.beside}")
-        if self.textbook != self.baseline and best.low <= 0:
-            clauses.append(f"{self.textbook}, the best textbook DCG in training, {best.beside}")
+        # what is ahead, what adds up, and the best textbook DCG where it is not behind
+        for row in self.rows[1:-1]:
+            if row.high < 0 or row.name == ADDED_UP or (row is best and row.low <= 0):
+                name = row.name.replace(" (", ", the ").replace(")", ",")
+                can = OF_QP if row.name == QP and row.high < 0 else ""
+                clauses.append(f"{name} {row.beside}{can}")
 
         # the metric used now, and of whom the intervals speak
-        advice = ": keep that, or get more judgements" if row.high < 0 else ""
+        advice = ": keep that, or get more judgements" if in_use.high < 0 else ""
         speaks = f"intervals are for {self.whom_of}"
-        if np.isnan(row.low):
+        if np.isnan(in_use.low):
             speaks = f"too few were asked to know how that would be for {self.whom_of}"
-        clauses.append(f"{in_use}{row.beside}{advice}")
-        return "; ".join([*clauses, *[speaks] * bool(self.whom_of)])
+        return "; ".join([*clauses, f"{named}{in_use.beside}{advice}", speaks])
 
     @property
     def followed(self) -> str:
@@ -154,7 +160,7 @@ class Comparison(Finding):
         """Whom people follow where the learned metric and the one used now differ, in words."""
         if not self.apart:
             pairs = f"on the {self.n_held_out:,} held-out pairs"
-            return f"{pairs} {self.learned} and {self.baseline} never choose different lists"
+            return f"{pairs} the {LEARNED} and {self.baseline} never choose different lists"
 
         # nobody follows a metric in a log of coins
         if self.tells_nothing:
@@ -163,20 +169,18 @@ class Comparison(Finding):
         # counts and the test
         follow = "are not shown to follow either"
         if self.followed:
-            follow = f"follow {self.learned if self.followed == 'learned' else self.baseline}"
+            follow = f"follow {f'the {LEARNED}' if self.followed == 'learned' else self.baseline}"
         p_value = "p < .001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
         return (
             f"where the two metrics differ, people {follow} ({self.with_learned:.0%} of "
-            f"{self.apart:,} held-out pairs are as {self.learned} says; {p_value}, a test against "
+            f"{self.apart:,} held-out pairs are as the {LEARNED} says; {p_value}, a test against "
             f"a half by {self.by})"
         )
 
     @property
     def below_ceiling(self) -> bool:
         """Whether the noise ceiling is shown to lie above the learned metric."""
-        if self.tells_nothing or self.ceiling is None or self.reached is None:
-            return False
-        return self.ceiling.interval[0] > self.reached
+        return not self.tells_nothing and any(row.high < 0 for row in self.recurring[1:])
 
     @property
     def room(self) -> str:
@@ -184,18 +188,13 @@ class Comparison(Finding):
 
         Without a ceiling, it says why there is none.
         """
-        if self.ceiling is None or self.reached is None:
+        if self.ceiling is None:
             return self.no_ceiling
-        share = self.ceiling.share
-        if not self.below_ceiling:
-            return (
-                f"no function of the grades is shown to be better there than {self.learned} "
-                f"({self.reached:.1%} of the preferences; the noise ceiling is about {share:.1%})"
-            )
+        learned, of_lists = self.recurring
         return (
-            f"{self.learned} orders {self.reached:.1%} of these pairs rightly, and about "
-            f"{share:.1%} is all that any function of the grades could reach: "
-            f"{100 * (share - self.reached):.1f} points are left"
+            f"noise ceiling, which people's disagreement sets: on {self.ceiling.about}, "
+            f"the {LEARNED} orders {learned.share:.1%} as people did; a table of list values "
+            f"{of_lists.beside}; no function of the grades more than {self.ceiling.above:.1%}"
         )
 
     @property
@@ -213,21 +212,6 @@ class Comparison(Finding):
         return f"{self.n_held_out:,} held-out pairs, each by what {self.n_train:,} others teach"
 
     @property
-    def pictures(self) -> list[Fields]:
-        """Leads of the first metric, and how far it is above the noise ceiling."""
-        rows: list[tuple[Any, ...]] = [
-            (f"{row.name.partition(' (')[0]}: {row.share:.1%}", row.difference, row.low, row.high)
-            for row in self.rows[1:]
-            if not np.isnan(row.low)
-        ]
-        if self.ceiling is not None and self.reached is not None and not self.tells_nothing:
-            label = f"noise ceiling, where lists recur: {self.ceiling.share:.1%}"
-            ends = (self.ceiling.share, *self.ceiling.interval[::-1])
-            rows.append((label, *(self.reached - end for end in ends)))
-        title = f"how far {self.learned} is ahead ({LEVEL:.0%} intervals)"
-        return [{"title": title, "rows": rows}]
-
-    @property
     def table(self) -> PolarsFrame:
         """A row for each metric: its share, and the first one's lead over it with its interval."""
         return table_of(row.cells for row in self.rows)
@@ -238,28 +222,15 @@ class Comparison(Finding):
         notes = [
             f"share of {self.n_held_out:,} held-out pairs that each metric orders as the judges "
             "did; its ties count half",
-            f"lead of {self.learned}, learned from {self.n_train:,} other pairs, over each metric, "
+            f"lead of the {LEARNED}, learned from {self.n_train:,} other pairs, over each metric, "
             f"with its {LEVEL:.0%} interval (Student's t, by {self.by})",
         ]
-        meanings = {
-            "QP utility": "the paper's weights of each grade at each position",
-            "QP + SVD": "the DCG nearest to the paper's weights",
-        }
-        names = [row.name for row in self.rows]
-        notes += [f"{name}: {meanings[name]}" for name in meanings if name in names]
+        if any(row.name == QP for row in self.rows):
+            notes.append(f"{QP}: the paper's weights of each grade at each position")
         notes.append(self.whom)
         if self.tells_nothing:
             return notes
 
-        # the ceiling, between two shares that are reached
-        ceiling = self.ceiling
-        if ceiling is not None and self.reached is not None:
-            unit = ceiling.unit
-            notes += [
-                f"noise ceiling, the most that people's disagreement leaves to reach, on "
-                f"{ceiling.about}: {ceiling.sentence}",
-                f"the lists' own values reach {ceiling.lower:.1%} on held-out {unit}s, and "
-                f"{ceiling.upper:.1%} on the same {unit}s (too high)",
-            ]
+        # as sure as said, and the ceiling
         notes += [] if self.calibration is None else [self.calibration.sentence]
         return [*notes, self.room] if self.room else notes

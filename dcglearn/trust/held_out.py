@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import starmap
 
 import numpy as np
 
-from dcglearn.foundation.intervals import Clusters, student_quantile
-from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats, Grades, InputError
-from dcglearn.learning.descriptions import (
-    DirectDescription,
-    DirectFit,
-    DirectLearner,
-    Fit,
-    QPDescription,
-    warn_of,
-)
+from dcglearn.foundation.intervals import student_quantile
+from dcglearn.foundation.validation import Floats, Indices, InputError
+from dcglearn.learning.fit import AnyFit, DirectLearner, Fit, fit_of, warn_of
 from dcglearn.learning.fit_utility import fit_qp
-from dcglearn.logs.preference_pairs import Metric
+from dcglearn.learning.options import DCGOptions, QPOptions
+from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
-from dcglearn.metrics.textbook_lists import textbook_list_metrics
+from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.trust.blend import best_textbook
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import ceiling_of
 from dcglearn.trust.coins import tells_nothing
-from dcglearn.trust.comparison import LEARNED, Comparison, Row
+from dcglearn.trust.comparison import ADDED_UP, LEARNED, LIST_VALUES, QP, Comparison, Row
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.fit_learner import fit_learner
-from dcglearn.trust.held_out_frame import HeldOut
+from dcglearn.trust.held_out_frame import HeldOut, held_out_frame, values_of
 from dcglearn.trust.resampling import (
     FEWEST_HELD_OUT,
+    FEWEST_TESTED,
+    FOLDS_OF_LISTS,
     decided_pairs,
-    folds_of,
-    sign_test,
+    folds,
+    half_test,
+    no_more_lists,
     speaks_of,
     unit_of,
 )
@@ -51,14 +46,14 @@ def compare_learners(
     *,
     baseline: MetricLike = BASELINE,
     C: float | str = "auto",
-    by: str | None = None,
     random_state: int = 0,
 ) -> Comparison:
     """Learn from one log; compare the learners and the textbook DCGs on another.
 
-    Rows of the result are the learned DCG, the QP's factors and utility, the textbook DCG that is
-    best in training, the metric used now, and the `textbook_list_metrics` that are best in
-    training. Raises InputError if the logs differ in shape, or one of them holds too little.
+    Rows of the result are the learned DCG, the QP's utility, the textbook DCG that is best in
+    training, and the metric used now. Intervals are over the coarsest unit of `held_out` of which
+    there are three: raters, queries, lists that recur, or else pairs. Raises InputError if the logs
+    differ in shape, or one of them holds too little.
 
     Parameters
     ----------
@@ -71,16 +66,13 @@ def compare_learners(
         the log.
     C : float or "auto"
         C of the paper's QP; "auto" chooses it by cross-validation on the training part.
-    by : {"pair", "rater", "query", "list"}, optional
-        Unit of `held_out` that intervals are over; by default the coarsest of which there are
-        three: raters, queries, lists that recur, or else pairs.
     random_state : int
         Seed of folds.
 
     See Also
     --------
     bands : How exactly the parameters are known.
-    noise_ceiling : The share that any metric could reach.
+    noise_ceiling : Two shares, between which lies what any metric could reach.
 
     Examples
     --------
@@ -100,22 +92,19 @@ def compare_learners(
         )
 
     # learn, and compare
-    learned = fit_learner(train, DirectDescription.of(learner))
+    learned = fit_learner(train, DCGOptions.of(learner))
     warn_of(learned)
-    return compare_dcg(
-        learned, train, held_out, baseline=baseline, C=C, by=by, random_state=random_state
-    )
+    return compare_dcg(learned, train, held_out, baseline=baseline, C=C, random_state=random_state)
 
 
 def compare_dcg(
-    learned: Fit,
+    learned: AnyFit,
     train: Preferences,
     held_out: Preferences,
     *,
     baseline: MetricLike,
     C: float | str,
     random_state: int,
-    by: str | None = None,
 ) -> Comparison:
     """Compare what was learned from `train` with other metrics; see `compare_learners`."""
     held_out = held_out.decided
@@ -123,52 +112,24 @@ def compare_dcg(
         raise InputError(
             "no held-out pair has a winner, so there is nothing to compare on: hold out more pairs"
         )
-    unit = unit_of(held_out) if by is None else by
 
     # the QP, whose C needs a few pairs to be chosen
     if C == "auto":
-        enough = len(train.merged()) >= 10
-        C = choose_C(train, QPDescription(tol=1e-5), random_state=random_state).C if enough else 1.0
-    qp = fit_qp(train, QPDescription(C=float(C)))
-    factored = qp.factor().dcg
+        enough = len(decided_pairs(train.merged())) >= FEWEST_TESTED
+        C = choose_C(train, QPOptions(tol=1e-5), random_state=random_state).C if enough else 1.0
+    qp = fit_qp(train, QPOptions(C=float(C)))
 
-    # what was learned comes first
-    dcg = learned.dcg if isinstance(learned, DirectFit) else learned.factor().dcg
-    metrics: dict[str, Metric] = {LEARNED: dcg}
-    if factored != dcg:
-        metrics["QP + SVD"] = factored
-    metrics["QP utility"] = qp.utility
-
-    # then textbooks and the metric used now
-    baseline_name, baseline_dcg = metric_in_use(baseline, train.n_grades, train.depth)
-    name, textbook = best_textbook(train.decided)
-    best = f"{name}@{train.depth}"
-    metrics[_named(best, baseline_name)] = textbook
-    metrics.setdefault(baseline_name, baseline_dcg)
-    metrics |= _of_lists(train)
-
-    # compare them by their verdicts
-    verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
-    n_train, n_held_out = len(train.decided), len(held_out)
-    tossed = tells_nothing(train) and tells_nothing(held_out)
-    names = Comparison((), baseline_name, best, n_train, n_held_out, by=unit, tells_nothing=tossed)
-    chances = _chances(learned.metric, held_out)
-    return _with_numbers(names, held_out, verdicts, chances, random_state)
-
-
-def _chances(metric: Any, pairs: Preferences) -> Floats | None:
-    """Return the chance that who decides prefers as the pairs say, shape (n,); None if unknown."""
-    judges = getattr(metric, "judges", None)
-    if judges is None:
-        return None
-    shares = judges.chances(pairs.gaps(metric))
-    chances: Floats = shares[:, 0] / (shares[:, 0] + shares[:, 2])
-    return chances
-
-
-def _named(best: str, baseline: str) -> str:
-    """Return the name of the row of the best textbook DCG, which may be the metric used now."""
-    return best if best == baseline else f"{best} (best textbook DCG in training)"
+    # all pairs are one fold
+    dcg = learned.dcg if isinstance(learned, Fit) else learned.factor().dcg
+    return _compared(
+        held_out,
+        [(train, np.arange(len(held_out)))],
+        {LEARNED: lambda _: dcg, **_added_up(learned), QP: lambda _: qp.utility},
+        baseline=baseline,
+        unit=unit_of(held_out),
+        random_state=random_state,
+        coins=tells_nothing(train) and tells_nothing(held_out),
+    )
 
 
 def cross_fitted(
@@ -177,97 +138,117 @@ def cross_fitted(
     *,
     baseline: MetricLike = BASELINE,
     random_state: int = 0,
-    llm: DCG | None = None,
 ) -> Comparison:
     """Compare the learned metric, the best textbook DCG and the current one on all pairs of a log.
 
     Each pair is judged by what was learned, or chosen, from the folds without it. Raters or queries
     are held out whole where there are ten of them; intervals are over the coarsest unit of which
-    there are three. `llm` is the DCG of an LLM judge, which knows
-    nothing of the log. Raises InputError if too few pairs can be held out.
+    there are three. Raises InputError if too few pairs can be held out.
     """
     pairs = decided_pairs(log)
-    description = replace(DirectDescription.of(learner), n_grades=pairs.n_grades)
-    unit = unit_of(pairs)
-    baseline_name, baseline_dcg = metric_in_use(baseline, pairs.n_grades, pairs.depth)
-
-    # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
-    verdicts = np.zeros((2, len(pairs)), np.int8)
-    chosen = []
-    chances = np.full(len(pairs), np.nan)
-    folds = folds_of(pairs, unit_of(pairs, fewest=FEWEST_HELD_OUT), random_state)
-    for train, test in counted(folds, len(folds), "held out"):
-        part = pairs[train]
-        fitted = fit_learner(part, description, llm=llm)
-        name, textbook = best_textbook(part)
-        chosen.append(name)
-
-        # their verdicts on the others
-        verdicts[:, test] = [pairs[test].verdicts(metric) for metric in (fitted.metric, textbook)]
-        chances[test] = _chances(fitted.metric, pairs[test])
-
-    # beside them the metric used now
-    best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
-    of_metrics = {LEARNED: verdicts[0], _named(best, baseline_name): verdicts[1]}
-    of_metrics[baseline_name] = pairs.verdicts(baseline_dcg)
-    n_train = max(len(train) for train, _ in folds)
-    says_nothing = tells_nothing(log)
-    names = Comparison(
-        (), baseline_name, best, n_train, len(pairs), by=unit, tells_nothing=says_nothing
+    options = replace(DCGOptions.of(learner), n_grades=pairs.n_grades)
+    held_out_by = unit_of(pairs, fewest=FEWEST_HELD_OUT)
+    no_more = no_more_lists(pairs, held_out_by, FOLDS_OF_LISTS, FEWEST_HELD_OUT)
+    parts = folds(pairs.clusters(held_out_by), random_state, fewest=30, remedy=no_more)
+    return _compared(
+        pairs,
+        [(pairs[train], test) for train, test in parts],
+        {LEARNED: lambda train: fit_learner(train, options).dcg, **_added_up(fit_of(learner))},
+        baseline=baseline,
+        unit=unit_of(pairs),
+        random_state=random_state,
+        coins=tells_nothing(log),
     )
-    return _with_numbers(names, pairs, of_metrics, chances, random_state)
 
 
-def _with_numbers(
-    names: Comparison,
+def _added_up(fit: AnyFit | None) -> dict[str, Callable[[Preferences], Metric]]:
+    """Return the learner of the plain form, where another was chosen."""
+    if not isinstance(fit, Fit) or fit.lead is None or fit.form == fit.options.plain:
+        return {}
+    plain = replace(fit.options.plain, n_grades=fit.dcg.n_grades)
+    return {ADDED_UP: lambda train: fit_learner(train, plain).dcg}
+
+
+def _compared(
     held_out: Preferences,
-    verdicts: Mapping[str, Grades],
-    chances: Floats | None,
+    parts: Sequence[tuple[Preferences, Indices]],
+    learners: Mapping[str, Callable[[Preferences], Metric]],
+    *,
+    baseline: MetricLike,
+    unit: str,
     random_state: int,
+    coins: bool,
 ) -> Comparison:
-    """Return a comparison, of which `names` says what is compared, with rows and tests.
+    """Return the comparison of metrics on pairs that they were learned, or chosen, without.
 
-    `verdicts` are those of the metrics on the held-out pairs, shape (n,) each, the learned metric's
-    first; `chances`, shape (n,), are those that it gives the preferences, NaN or None where it does
-    not know its judges.
+    `parts` hold a log to learn from, and the rows of `held_out` that it lacks. `learners` return
+    the metric of a log, the learned one first; beside them stand the best textbook DCG and the
+    metric in use.
     """
-    # a row each
-    unit = names.by
-    table = np.stack([*verdicts.values()])
-    frame = HeldOut.of(held_out, unit, np.arange(len(held_out)), (table[None] + 1) / 2)
-    weight = frame.weight
-    rows = rows_of([*verdicts], frame)
+    baseline_name, in_use = metric_in_use(baseline, held_out.n_grades, held_out.depth)
+    chosen = []
 
-    # the pairs on which the learned metric and the one used now choose different lists
-    learned = table[0]
-    signs = np.where(learned * verdicts[names.baseline] < 0, learned, 0.0)
-    p_value, with_learned = half_test(signs, weight, frame.clusters)
+    def values_without(train: Preferences, test: Indices) -> Floats:
+        """Return the values of the pairs of a fold."""
+        name, textbook = best_textbook(train.decided)
+        chosen.append(name)
+        metrics = [*(learn(train) for learn in learners.values()), textbook, in_use]
+        return np.stack([values_of(metric, held_out[test]) for metric in metrics], axis=1)
 
-    # how far the ceiling is
+    frame = held_out_frame(held_out, unit, parts, starmap(values_without, parts), "held out")
+
+    # a row each, one where the best textbook DCG is the metric in use
+    textbook = f"{max(chosen, key=chosen.count)}@{held_out.depth}"
+    best = f"{textbook} (best textbook DCG in training)"
+    names = [*learners, textbook if textbook == baseline_name else best, baseline_name]
+    rows = {name: place for place, name in enumerate(names)}
+    frame = replace(frame, values=frame.values[:, [*rows.values()]])
+
+    # the pairs on which the learned metric and the one in use choose different lists
+    learned, other = 2 * frame.right[[0, -1]] - 1
+    signs = np.where(learned * other < 0, learned, 0.0)
+    p_value, with_learned = half_test(signs, frame.weight, frame.clusters)
+
+    # the ceiling, and what is reached on its pairs by the learned metric and by list values
+    held_out = held_out[frame.rows]
     ceiling, no_ceiling = ceiling_of(held_out, random_state)
-    reached = None
+    recurring: tuple[Row, ...] = ()
     if ceiling is not None:
-        reached = float(frame.shares(ceiling.rows)[0])
+        right = np.stack([frame.right[0, ceiling.rows], ceiling.right])
+        same = HeldOut.of(held_out, unit, ceiling.rows, right[None])
+        recurring = rows_of([LEARNED, LIST_VALUES], same)
 
     # how sure people are, beside how sure they were said to be
+    chances = np.exp(frame.values[1, 0])
     calibration = None
-    if chances is not None and not np.isnan(chances).any():
-        calibration = Calibration.of(chances, weight, frame.clusters)
+    if not np.isnan(chances).any():
+        calibration = Calibration.of(chances, frame.weight, frame.clusters)
 
     # rows and tests together
-    return replace(
-        names,
-        rows=rows,
+    return Comparison(
+        rows=rows_of([*rows], frame),
+        baseline=baseline_name,
+        textbook=textbook,
+        n_train=max(len(train.decided) for train, _ in parts),
+        n_held_out=len(held_out),
+        by=unit,
         whom_of=speaks_of(held_out, unit),
         ceiling=ceiling,
-        reached=reached,
+        recurring=recurring,
         no_ceiling=no_ceiling,
         apart=int(np.count_nonzero(signs)),
         with_learned=with_learned,
         p_value=p_value,
         calibration=calibration,
-        signs=signs,
+        tells_nothing=coins,
     )
+
+
+def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
+    """Return the name of the textbook DCG that respects most of the preferences, and this."""
+    textbooks = textbook_scores(pairs.n_grades, pairs.depth)
+    best = int(np.argmax(pairs.verdicts(textbooks) @ pairs.weights))
+    return textbooks.names[best], textbooks.dcgs[best]
 
 
 def rows_of(names: Sequence[str], frame: HeldOut) -> tuple[Row, ...]:
@@ -277,8 +258,7 @@ def rows_of(names: Sequence[str], frame: HeldOut) -> tuple[Row, ...]:
     as in Agresti and Min 2005: that few pairs, or none, tell two metrics apart does not prove that
     they are equally good.
     """
-    shares = frame.means()[0]
-    precisions = (frame.right == 1) @ frame.weight / frame.weight.sum()
+    shares = frame.right @ frame.weight / frame.weight.sum()
 
     # leads with the pairs that nobody knows, of which the number ahead has the variance 1
     (behind, *_), (errors, *_), n_units = frame.leads()
@@ -289,25 +269,5 @@ def rows_of(names: Sequence[str], frame: HeldOut) -> tuple[Row, ...]:
 
     # a row each
     ends = (leads - reach, leads + reach)
-    columns = np.column_stack([shares, precisions, shares[0] - shares, *ends]).tolist()
+    columns = np.column_stack([shares, shares[0] - shares, *ends]).tolist()
     return tuple(Row(name, *row) for name, row in zip(names, columns, strict=True))
-
-
-def half_test(signs: Floats, weight: Floats, clusters: Clusters) -> tuple[float, float]:
-    """Return the p-value of signs, shape (n,), and the share of positive ones; 0 is neither."""
-    apart = np.flatnonzero(signs)
-    if not len(apart):
-        return 1.0, 0.5
-    first, second = clusters
-    p_value = sign_test(signs[apart], weight[apart], (first[apart], second[apart]))
-    return p_value, float(np.average(signs[apart] > 0, weights=weight[apart]))
-
-
-def _of_lists(train: Preferences) -> dict[str, Metric]:
-    """Return the textbook metrics of lists, each with the parameter that is best in training."""
-    chosen: dict[str, Metric] = {}
-    for family in textbook_list_metrics(train.n_grades, train.depth).values():
-        shares = {name: train.agreement(metric).share for name, metric in family.items()}
-        name = max(shares, key=shares.__getitem__)
-        chosen[f"{name} (fitted in training)" if len(family) > 1 else name] = family[name]
-    return chosen

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,8 @@ from dcglearn.foundation.validation import (
     suffix_among,
     whole_number,
 )
-from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, fit_of
+from dcglearn.learning.fit import DirectLearner, Fit, fit_of
+from dcglearn.learning.options import DCGOptions
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import encode, gram_matrix, n_weights
 from dcglearn.metrics.dcg import DCG
@@ -272,14 +273,15 @@ def _present_metric(
     If the learner is not fitted, it is fitted to the log; before any verdict, its prior stands in.
     Raise InputError if the metric has fewer grades than the lists, or another depth.
     """
-    description = DirectDescription.of(learner)
+    options = DCGOptions.of(learner)
     fit = fit_of(learner)
     if fit is not None:
         metric = fit.dcg
     elif log is None or not len(log.decided):
-        metric = description.prior_of(n_grades, depth) or DCG.standard(n_grades, depth).normalised()
+        prior = options.metric("prior", n_grades, depth)
+        metric = prior or DCG.standard(n_grades, depth).normalised()
     else:
-        metric = fit_learner(log, replace(description, n_grades=n_grades)).dcg
+        metric = fit_learner(log, replace(options, n_grades=n_grades)).dcg
 
     # a fitted one may not suit the lists
     if metric.n_grades < n_grades or metric.depth != depth:
@@ -303,7 +305,10 @@ def _directions(
     n_weights(metric.depth, metric.n_grades)
 
     # the parameters are the weights: d says which grades differ at which positions
-    ahead, behind = (encode(pairs[:, side], metric.n_grades) for side in (0, 1))
+    ahead, behind = (
+        encode(pairs[:, side], metric.n_grades) * metric.factors(pairs[:, side])[:, None, None]
+        for side in (0, 1)
+    )
     rows = (ahead - behind).reshape(len(pairs), -1).astype(np.float32)
     information = PRIOR * np.eye(rows.shape[1])
     if len(asked):
@@ -312,14 +317,14 @@ def _directions(
     return rows, information, metric.utility.weights.ravel()
 
 
-def _doubt(pairs: Grades, fit: DirectFit | None) -> Floats:
+def _doubt(pairs: Grades, fit: Fit | None) -> Floats:
     """Return the factor of each pair's value, shape (m,).
 
     It is less than 1 where the machine of a fit agrees with people.
     """
-    if fit is None or fit.machine is None:
+    if fit is None or fit.llm is None:
         return np.ones(len(pairs))
-    dcgs = fit.members[0].dcg, fit.machine.dcg
+    dcgs = fit.free, fit.llm
     people, machine = (np.sign(dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1])) for dcg in dcgs)
     return np.where(people == machine, 1e-3, 1.0)
 
@@ -334,7 +339,7 @@ def _greedy(
     # the uncertainty and the size of each difference, before any pair is chosen
     inverse = np.linalg.inv(information)
     difference = np.abs(rows @ weights.astype(np.float32))
-    variance = _variances(rows, inverse)
+    variance = np.einsum("ij,ij->i", rows @ inverse.astype(np.float32), rows)
     chosen: list[int] = []
     values = np.empty(n)
     for i in range(n):
@@ -350,11 +355,6 @@ def _greedy(
         inverse -= np.outer(step, step)
         variance -= (rows @ step.astype(np.float32)) ** 2
     return chosen, values
-
-
-def _variances(rows: NDArray[np.float32], inverse: Any) -> Floats:
-    """Return ``d' H^-1 d`` of each row."""
-    return np.einsum("ij,ij->i", rows @ inverse.astype(np.float32), rows)
 
 
 def _values(variance: Floats, difference: Floats) -> Floats:

@@ -22,6 +22,9 @@ from dcglearn.reading.preferences import Preferences
 FOLDS = 5
 """Number of folds of raters, queries or pairs."""
 
+FOLDS_OF_LISTS = 4
+"""Number of folds of lists, of which two at a time are held out."""
+
 N_RESAMPLES = 500
 """Number of bootstrap samples of questions."""
 
@@ -57,19 +60,16 @@ def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
     return pairs
 
 
-def unit_of(
-    log: PreferencePairs, *, fewest: int = FEWEST_UNITS, without: str = "", per_list: float = 1
-) -> str:
+def unit_of(log: PreferencePairs, *, fewest: int = FEWEST_UNITS) -> str:
     """Return the independent unit of a log: "rater", "query", "list" or "pair".
 
-    Raters, or else queries, are the unit if there are at least `fewest` of them (never the column
-    `without`); else lists, if there are at least `per_list` judgements for each, and more
-    judgements than lists; else pairs.
+    Raters, or else queries, are the unit if there are at least `fewest` of them; else lists, if
+    there are more judgements than lists; else pairs.
     """
     for unit in ("rater", "query"):
-        if unit != without and _n_labels(log, unit) >= fewest:
+        if _n_labels(log, unit) >= fewest:
             return unit
-    return "list" if len(log) >= max(per_list * log.n_lists, log.n_lists + 1) else "pair"
+    return "list" if len(log) > log.n_lists else "pair"
 
 
 def speaks_of(log: PreferencePairs, unit: str) -> str:
@@ -109,60 +109,41 @@ def no_more_lists(log: PreferencePairs, unit: str, n: int, fewest: int) -> str:
     )
 
 
-def divided(
-    clusters: tuple[Indices, Indices],
-    n_folds: int,
-    rng: np.random.Generator,
-    *,
-    across: bool = True,
+def folds(
+    clusters: Clusters, random_state: Seed, *, fewest: int = 1, remedy: str = ""
 ) -> list[tuple[Indices, Indices]]:
-    """Return the rows to train on and to hold out, for random folds of the lists' clusters.
+    """Return the rows to train on and to hold out, for random folds of units.
 
-    A pair is held out with the folds of its two lists, and trained on where neither is held out.
-    With `across`, folds are held out two at a time too, so that each pair is held out once; else
-    pairs of lists in two folds never are.
+    Units are divided into five folds. Where the two units of a pair are its lists there are four,
+    held out alone and two at a time: each pair is held out once, with the folds of its two lists,
+    and trained on where neither is held out. Raises InputError, with the remedy, if fewer than
+    `fewest` pairs can be held out.
     """
+    # the folds of each pair's two units
     first, second = clusters
-    # the folds of each pair's two lists
-    fold = rng.permutation(size_of(first, second)) % n_folds
+    n_folds = FOLDS if np.array_equal(first, second) else FOLDS_OF_LISTS
+    fold = np.random.default_rng(random_state).permutation(size_of(first, second)) % n_folds
     low = np.minimum(fold[first], fold[second])
     high = np.maximum(fold[first], fold[second])
 
     # hold out a fold, or two
-    folds = []
+    parts = []
     for i in range(n_folds):
-        for j in range(i, n_folds) if across else (i,):
+        for j in range(i, n_folds):
             test = np.flatnonzero((low == i) & (high == j))
-            train = np.flatnonzero((low != i) & (low != j) & (high != i) & (high != j))
+            train = np.flatnonzero(~np.isin(low, (i, j)) & ~np.isin(high, (i, j)))
             if len(test) and len(train):
-                folds.append((train, test))
-    return folds
+                parts.append((train, test))
 
-
-def folds_of(
-    log: PreferencePairs, unit: str, random_state: int, *, fewest: int = 30
-) -> list[tuple[Indices, Indices]]:
-    """Return rows to train on and to hold out, each pair once; see `divided`.
-
-    Of lists there are four folds, of which two at a time are held out. Raise InputError if fewer
-    than `fewest` pairs can be held out: too few to say anything.
-    """
-    n_folds = 4 if unit == "list" else FOLDS
-    folds = divided(log.clusters(unit), n_folds, np.random.default_rng(random_state))
-    n_held_out = sum(len(test) for _, test in folds)
+    # too few say nothing
+    n_held_out = sum(len(test) for _, test in parts)
     if n_held_out < fewest:
-        remedy = no_more_lists(log, unit, n_folds, FEWEST_HELD_OUT) or "get more judgements"
         raise InputError(
-            f"{n_held_out} pairs can be held out by {unit}, fewer than {fewest}: too few to "
-            f"compare anything; {remedy}",
+            f"{n_held_out} pairs can be held out, fewer than {fewest}: too few to compare anything;"
+            f" {remedy or 'get more judgements, of more raters, queries or lists'}",
             see="too-few",
         )
-    return folds
-
-
-def folds_of_units(unit: Indices, random_state: Seed) -> list[tuple[Indices, Indices]]:
-    """Return rows to train on and to hold out, each once; `unit`, shape (n,), numbers units."""
-    return divided((unit, unit), FOLDS, np.random.default_rng(random_state))
+    return parts
 
 
 def counts_in_folds(weight: Floats, rng: np.random.Generator) -> Floats:
@@ -181,20 +162,13 @@ def is_whole(weight: Floats) -> bool:
     return bool((weight == np.round(weight)).all())
 
 
-def reweighted(log: AnyLog, weight: ArrayLike) -> AnyLog:
-    """Return a log with other weights, shape (n,); pairs of weight 0 are left out."""
-    weights = np.asarray(weight, dtype=np.float64)
-    kept = np.flatnonzero(weights)
-    return log[kept].changed(weight=weights[kept])
-
-
 def sampled(log: AnyLog, rng: np.random.Generator, most: int = 4_000) -> AnyLog:
     """Return a log of at most `most` judgements, drawn by weight."""
     if len(log) <= most:
         return log
     chance = None if log.weight is None else log.weight / log.weight.sum()
-    drawn = np.bincount(rng.choice(len(log), most, p=chance), minlength=len(log))
-    return reweighted(log, drawn)
+    kept, times = np.unique(rng.choice(len(log), most, p=chance), return_counts=True)
+    return log[kept].changed(weight=times.astype(np.float64))
 
 
 def bootstrap_counts(times: ArrayLike, n_resamples: int, random_state: Seed) -> Integers:
@@ -208,24 +182,33 @@ def bootstrap_counts(times: ArrayLike, n_resamples: int, random_state: Seed) -> 
     return np.vstack([times, samples])
 
 
-def sign_test(signs: Floats, weight: Floats, clusters: Clusters) -> float:
-    """Return the two-sided p-value of signs, shape (n,), whose weighted sum is expected to be 0.
+def half_test(signs: Floats, weight: Floats, clusters: Clusters) -> tuple[float, float]:
+    """Return the two-sided p-value of a test of a half, and the share of positive signs.
 
-    The signs of a unit are exchanged together (`sign_flip_p`). Fewer than `FEWEST_FLIPPED` units
-    are tested by Student's t, since their flips cannot reach 5%. Where pairs are in two units,
-    their lists, each pair is exchanged by itself, and the value is at least that of Student's t.
+    Signs, shape (n,), are 1 and -1; 0 is neither. Those of a unit are exchanged together
+    (`sign_flip_p`). Fewer than `FEWEST_FLIPPED` units are tested by Student's t, since their flips
+    cannot reach 5%. Where pairs are in two units, their lists, each pair is exchanged by itself,
+    and the p-value is at least that of Student's t.
     """
+    # the pairs with a sign
+    apart = np.flatnonzero(signs)
+    if not len(apart):
+        return 1.0, 0.5
+    signs, weight = signs[apart], weight[apart]
+    first, second = (numbers[apart] for numbers in clusters)
+    share = float(np.average(signs > 0, weights=weight))
+
     # by the standard error of units
-    mean, error, n_units = mean_and_error(signs, weight, clusters)
+    mean, error, n_units = mean_and_error(signs, weight, (first, second))
     p_t = student_test(float(mean), float(error), n_units, LEVEL)["p_t"]
 
     # by flips of the signs that are exchanged together
-    first, second = clusters
-    by_list = not np.array_equal(first, second)
-    of_pair = pair_numbers(first, second) if by_list else np.unique(first, return_inverse=True)[1]
-    p_flips = sign_flip_p(np.bincount(of_pair, signs * weight).astype(np.float64))
-    if p_t is None:
-        return p_flips
-    if by_list:
-        return max(p_flips, float(p_t))
-    return p_flips if n_units >= FEWEST_FLIPPED else float(p_t)
+    sums = np.bincount(pair_numbers(first, second), signs * weight)
+    p_value = sign_flip_p(sums.astype(np.float64))
+    if p_t is not None:
+        by_list = not np.array_equal(first, second)
+        if by_list:
+            p_value = max(p_value, p_t)
+        elif n_units < FEWEST_FLIPPED:
+            p_value = p_t
+    return p_value, share

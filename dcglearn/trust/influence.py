@@ -1,0 +1,95 @@
+"""Influence of verdicts and of raters: the change of learned gains and discounts without each.
+
+That of verdicts is to first order. Without a verdict whose part of the objective has the slope s,
+a fit with the Hessian H moves by H^-1 s, and a number q by grad q . H^-1 s (Broderick, Giordano and
+Meager 2020). The prior, the weights of free curves and textbooks, and raters' deviations from the
+common judge are held.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.learning.fit import Fit, fit_log
+from dcglearn.learning.usable_pairs import usable_rows
+from dcglearn.learning.weighing import mean_dcg, weighed
+from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.metrics.dcg import DCG
+
+STEP = 1e-4
+"""Largest change of a parameter in a difference quotient."""
+
+
+def influence(log: PreferencePairs, fit: Fit, place: int) -> Floats:
+    """Return the change of a gain or discount without each verdict of a fit's log, shape (n,).
+
+    Gains are at the first places, discounts behind them.
+    """
+    rows = np.flatnonzero(usable_rows(log))
+    function, theta, model = fit.function, fit.theta, fit.model
+    if len(rows) != len(fit.pairs):
+        raise InputError("the learner was fitted to another log: fit it to this one")
+
+    # slope of the number in the parameters of the free curves
+    steps = STEP * np.eye(len(theta))
+    above, below = (
+        np.array([_number(fit, theta + sign * step, place) for step in steps]) for sign in (1, -1)
+    )
+    slope = (above - below) / (2 * STEP)
+
+    # the direction H^-1 grad q, in which parameters at a bound stay
+    low, high = model.bounds
+    free = np.flatnonzero((theta > low) & (theta < high))
+    direction = np.zeros(len(theta))
+    with one_blas_thread():
+        hessian = fit.hessian[np.ix_(free, free)]
+        direction[free] = np.linalg.lstsq(hessian, slope[free], rcond=1e-9)[0]
+
+    # slope of each verdict's loss along it
+    step = STEP / max(float(np.abs(direction).max()), 1e-300)
+    points = model.points(theta + step * np.outer([1.0, -1.0], direction))
+    losses = fit.pairs.losses(points)
+    changes = np.zeros(len(log))
+    changes[rows] = function.share * (losses[:, 0] - losses[:, 1]) / (2 * step)
+    return changes
+
+
+def refitted(log: PreferencePairs, fit: Fit) -> Fit:
+    """Return the fit to a part of its log, from where it ended, with its members' weights."""
+    return weighed(fit_log(log, fit.form, fit), held=[member.weight for member in fit.members])
+
+
+def influence_of_raters(log: PreferencePairs, fit: Fit) -> dict[str, Floats]:
+    """Return gains and discounts of the whole log minus those without each rater, shape (L + K,).
+
+    The largest difference comes first. At most ten raters, those with the most judgements, are left
+    out in turn, by fits from that of the whole log; the weights of free curves are held. A rater
+    without whom nothing can be learned is left out of the result.
+    """
+    if log.rater is None:
+        return {}
+    names, judged = np.unique(log.rater, return_counts=True)
+
+    # leave out each rater
+    moves = {}
+    busiest = names[np.argsort(-judged, kind="stable")[:10]]
+    for rater in counted(busiest, len(busiest), "without each rater"):
+        rest = log[log.rater != rater]
+        if len(rest.differing_pairs.decided):
+            moves[str(rater)] = numbers_of(fit.dcg) - numbers_of(refitted(rest, fit).dcg)
+    return dict(sorted(moves.items(), key=lambda item: -np.abs(item[1]).max()))
+
+
+def numbers_of(dcg: DCG) -> Floats:
+    """Return gains and discounts, shape (L + K,)."""
+    return np.concatenate([dcg.gains, dcg.discounts])
+
+
+def _number(fit: Fit, theta: Floats, place: int) -> float:
+    """Return a gain or discount of the mean with free curves at parameters."""
+    first, *others = fit.members
+    mean = mean_dcg([replace(first, dcg=fit.curves_at(theta)), *others])
+    return float(numbers_of(mean)[place])
