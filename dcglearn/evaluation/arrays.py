@@ -25,9 +25,8 @@ from dcglearn.foundation.validation import (
     one_of,
     query_labels,
 )
+from dcglearn.metrics.names import ListMetric, MetricName
 from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_name
-from dcglearn.metrics.textbook import NamedMetric
-from dcglearn.metrics.textbook_lists import ListMetric
 
 NEGATIVE = 'negative="zero" counts all below 0 as 0'
 """Remedy for grades below 0 that are none of the marks."""
@@ -173,7 +172,7 @@ def _read(metrics: MetricsLike, table: NDArray[Any], longest: int) -> dict[str, 
 
     # levels are whole numbers
     top = table.max(initial=0)
-    own = [one.n_grades for one in parsed.values() if not isinstance(one, NamedMetric)]
+    own = [one.n_grades for one in parsed.values() if not isinstance(one, MetricName)]
     has_levels = table.dtype.kind in "iu" and top < MAX_GRADES
     grading = Grading(max(own, default=int(top) + 1) if has_levels else None, float(top), LEVELS)
     read = {}

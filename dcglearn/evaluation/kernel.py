@@ -28,9 +28,9 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.unique_rows import places
 from dcglearn.metrics.dcg import DCG, largest_sums, normalised_values
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.reading import SCORING, MetricName, read_metric
-from dcglearn.metrics.textbook import NamedMetric, textbook_discounts
-from dcglearn.metrics.textbook_lists import ListMetric
+from dcglearn.metrics.names import ListMetric, MetricName
+from dcglearn.metrics.reading import SCORING, read_metric
+from dcglearn.metrics.textbook import textbook_discounts
 
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
@@ -63,7 +63,7 @@ class Grading(NamedTuple):
     numbers: Sequence[float] | None = None
 
 
-def at_grades(metric: ListMetric | NamedMetric, grading: Grading, depth: int) -> ListMetric:
+def at_grades(metric: ListMetric | MetricName, grading: Grading, depth: int) -> ListMetric:
     """Return a metric, or that of a name at the grades of documents; linear gains are numbers.
 
     Raises InputError, with the remedy, if it needs levels where there are none.
@@ -134,7 +134,11 @@ class Lists:
         if unjudged == "drop":
             return self.judged.values(metric)
         if isinstance(metric, DCG):
-            return self.sums(gains_of(metric, self.grades, unjudged), metric.discounts)
+            sums = self.sums(gains_of(metric, self.grades, unjudged), metric.discounts)
+            if metric.power == 0:
+                return sums
+            n = np.minimum(np.diff(self.offsets), metric.depth)
+            return sums * np.maximum(n, 1.0) ** -metric.power
 
         # gains of a utility that is no sum cannot be shared
         grades = graded(metric, self.grades, unjudged)
@@ -273,7 +277,7 @@ def ideals(
     *,
     filled: bool = False,
 ) -> list[Floats]:
-    """Return the largest value of a ranking of each query's documents, shape (Q,), by metric.
+    """Return the largest value of a ranking of each query's documents, shape (Q,), by DCG.
 
     Harmful documents are left out. If `filled`, unjudged documents that gain something fill the
     positions for which there is no other.
@@ -297,13 +301,8 @@ def ideals(
             if filler:
                 is_free = (own == EMPTY) & (np.arange(own.shape[1]) < metric.depth)
                 own = np.where(is_free, UNKNOWN, own)
-            if isinstance(metric, DCG):
-                gains = gains_of(metric, own, unjudged)
-                values[queries] = _filled_sums(gains, metric.discounts, filler)
-            else:
-                worst = np.zeros((len(own), metric.depth * (filler > 0)), dtype=int)
-                documents = np.hstack([graded(metric, own, unjudged), worst])
-                values[queries] = metric.ideal(documents)
+            gains = gains_of(metric, own, unjudged)
+            values[queries] = _filled_sums(gains, metric.discounts, filler)
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.metrics.reading import ALL_NAMES
+from dcglearn.metrics.names import NAMES
 from dcglearn.reading.judgements import Judgements
 from dcglearn.reading.runs import Run
 
@@ -26,7 +26,7 @@ def measured_elsewhere(
         import ir_measures
     except ImportError as error:
         raise InputError(
-            f"metric {next(iter(names_of))!r} is neither a file nor {ALL_NAMES}; for measures of "
+            f"metric {next(iter(names_of))!r} is neither a file nor {NAMES}; for measures of "
             f"ir_measures, as {names[0]} may be: pip install 'dcglearn[ir]'"
         ) from error
 
@@ -60,7 +60,7 @@ def _parsed(name: str) -> Any:
     except Exception as error:  # the parser raises many kinds
         alike = nearest(re.split(r"[@(]", name)[0], ir_measures.measures.registry)
         raise InputError(
-            f"metric {name!r} is neither a file nor {ALL_NAMES}, nor known to ir_measures{alike}"
+            f"metric {name!r} is neither a file nor {NAMES}, nor known to ir_measures{alike}"
         ) from error
 
     # trec_eval crashes on a cut-off of 0

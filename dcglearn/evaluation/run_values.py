@@ -40,12 +40,11 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
+from dcglearn.metrics.names import ListMetric, MetricName, is_metric_name
 from dcglearn.metrics.other_names import usual_name
-from dcglearn.metrics.reader_names import ReaderName
 from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_name
 from dcglearn.metrics.scales import grades_of, warn_of_scale
-from dcglearn.metrics.textbook import NamedMetric, is_metric_file
-from dcglearn.metrics.textbook_lists import ListMetric, ListMetricName
+from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.reading.judgements import Duplicates, Judgements, JudgementsLike
 from dcglearn.reading.runs import Run, RunsLike, read_both
 
@@ -477,6 +476,8 @@ def _check_metric(
         raise InputError(f"{name} is not a DCG: {remedy}")
     if bounds and not is_dcg:
         raise InputError(f"{name} is not a DCG, and only a DCG has bounds")
+    if bounds and isinstance(metric, DCG) and metric.power:
+        raise InputError(f"{name} averages, and only a DCG that adds up has bounds")
     if bounds and of_numbers:
         raise InputError(f"{name}: bounds are over all grades of a scale: {LEVELS}")
     if judged.n_grades is not None and not of_numbers and judged.n_grades > metric.n_grades:
@@ -541,7 +542,7 @@ def as_metrics(
         # names of ours, files and objects
         parsed = metric_or_name(word, accept=SCORING, name=called)
         label, depth = name, 1
-        if isinstance(parsed, NamedMetric):
+        if isinstance(parsed, MetricName):
             depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
             label = parsed.at(depth) if name == metric == word else name
         with errors_in(label):
@@ -557,8 +558,7 @@ def as_metrics(
 def _is_ours(word: PathLike) -> bool:
     """Return whether a word is a file, or has the form of one of our names."""
     name = os.fspath(word)
-    is_one = any(form.is_one(name) for form in (ListMetricName, ReaderName))
-    is_ours = is_one or re.match(r"[a-z0-9.]+-|(?i:n?dcg)(@.*)?$", name)
+    is_ours = is_metric_name(name) or re.match(r"[a-z0-9.]+-|(?i:n?dcg)(@.*)?$", name)
     return bool(is_ours) or is_metric_file(word)
 
 

@@ -12,9 +12,10 @@ from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.exports.settings import carried
 from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, one_of
 from dcglearn.losses import ApproxNDCG, Objective
-from dcglearn.losses.boosting import descent
+from dcglearn.losses.descent import descent
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import MetricLike, MetricName, metric_or_name
+from dcglearn.metrics.names import MetricName
+from dcglearn.metrics.reading import MetricLike, metric_or_name
 
 Callables = tuple[Callable[..., Any], Callable[..., Any]]
 Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries
@@ -223,4 +224,4 @@ def ir_measure(dcg: MetricLike, name: str = "DCGlearned", *, normalise: bool = T
         from dcglearn.exports.into_ir_measures import measure_of
     except ImportError as error:
         raise InputError("ir_measures is not installed: pip install 'dcglearn[ir]'") from error
-    return measure_of(carried(dcg, "ir_measures"), name, normalise)
+    return measure_of(carried(dcg, "ir-measures"), name, normalise)

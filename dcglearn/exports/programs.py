@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.exports.settings import carried, refuse_gains_below_0
+from dcglearn.exports.settings import carried, refuse_gains_below
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
@@ -91,7 +91,7 @@ def to_sentence_transformers(dcg: MetricLike, name: str = "the metric") -> str:
     LABELS = [0.0, 1.0, 2.0]
     """
     metric = _carried(dcg, "sentence-transformers")
-    refuse_gains_below_0(metric, "LambdaLoss", "use one of dcglearn's losses (--to pytorch)")
+    refuse_gains_below(0.0, metric, "LambdaLoss", "use one of dcglearn's losses (--to pytorch)")
     labels = np.log2(1 + metric.gains).tolist()
     return _filled("sentence_transformers.txt", metric, name, labels=labels)
 
@@ -114,7 +114,7 @@ def to_lenskit(dcg: MetricLike, name: str = "the metric") -> str:
     DISCOUNTS = [1.0, 0.6]  # of ranks 1, 2, ...
     """
     metric = _carried(dcg, "lenskit")
-    refuse_gains_below_0(metric, "LensKit's ideal ranking", "evaluate with dcglearn")
+    refuse_gains_below(0.0, metric, "LensKit's ideal ranking", "evaluate with dcglearn")
     if metric.gains[0] or (np.diff(metric.discounts) > 0).any():
         raise InputError(
             "LensKit: items that are not judged gain 0, and the ideal ranking counts on discounts "

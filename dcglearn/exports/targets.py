@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,47 +14,70 @@ from dcglearn.exports.programs import (
     to_sql,
 )
 from dcglearn.exports.settings import carried, lost_in_settings, to_lightgbm
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import aligned, nearest
-from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.textbook import is_metric_file
 
+
+@dataclass(frozen=True)
+class Target:
+    """A tool: the metrics that it can hold, in words, and a program, or else lines of Python.
+
+    The lines follow those that read the metric as `dcg`.
+    """
+
+    holds: str
+    program: Callable[[DCG, str], str] | None = None
+    lines: str = ""
+
+
 TARGETS = {
-    "quepid": "a JavaScript scorer: any gains, discounts of 0 or more",
-    "sql": "a query in standard SQL: any gains, discounts of 0 or more",
-    "python": "twenty lines without dependencies: any gains, discounts of 0 or more",
-    "pytorch": "four lines that build a loss: any DCG",
-    "sentence-transformers": "weights and labels for LambdaLoss: gains and discounts of 0 or more",
-    "lightgbm": "label_gain if the discounts are log2 and the worst grade gains 0; "
-    "else callables: any DCG",
-    "xgboost": "callables: any DCG",
-    "scikit-learn": "a scorer: any DCG",
-    "lenskit": "a rank weight and an NDCG: the worst grade gains 0, discounts that do not rise",
-    "ir-measures": "a measure, also for PyTerrier: any DCG or list utility",
+    "quepid": Target("a JavaScript scorer: any gains, discounts of 0 or more", to_quepid),
+    "sql": Target("a query in standard SQL: any gains, discounts of 0 or more", to_sql),
+    "python": Target(
+        "twenty lines without dependencies: any gains, discounts of 0 or more", to_python
+    ),
+    "pytorch": Target(
+        "four lines that build a loss: any DCG",
+        lines="from dcglearn.torch_losses import TorchLoss\n"
+        "loss = TorchLoss(dcglearn.losses.ApproxNDCG(dcg))",
+    ),
+    "sentence-transformers": Target(
+        "weights and labels for LambdaLoss: gains and discounts of 0 or more",
+        to_sentence_transformers,
+    ),
+    "lightgbm": Target(
+        "label_gain if the discounts are log2 and the worst grade gains 0; else callables: any DCG",
+        lines="objective, metric = dcglearn.exports.lightgbm_callables(dcg)",
+    ),
+    "xgboost": Target(
+        "callables: any DCG", lines="objective, metric = dcglearn.exports.xgboost_callables(dcg)"
+    ),
+    "scikit-learn": Target(
+        "a scorer: any DCG", lines="scorer = dcglearn.exports.sklearn_scorer(dcg)"
+    ),
+    "lenskit": Target(
+        "a rank weight and an NDCG: the worst grade gains 0, discounts that do not rise", to_lenskit
+    ),
+    "ir-measures": Target(
+        "a measure, also for PyTerrier: any DCG or list utility",
+        lines="measure = dcglearn.exports.ir_measure(dcg)",
+    ),
 }
-"""Each target by its name, with the metrics that it can hold."""
+"""Each target by its name."""
 
 FIXED = ("elasticsearch", "opensearch")
 """Tools whose DCG has fixed gains and discounts."""
 
-LINES = {
-    "pytorch": "from dcglearn.torch_losses import TorchLoss\n"
-    "loss = TorchLoss(dcglearn.losses.ApproxNDCG(dcg))",
-    "lightgbm": "objective, metric = dcglearn.exports.lightgbm_callables(dcg)",
-    "xgboost": "objective, metric = dcglearn.exports.xgboost_callables(dcg)",
-    "ir-measures": "measure = dcglearn.exports.ir_measure(dcg)",
-    "scikit-learn": "scorer = dcglearn.exports.sklearn_scorer(dcg)",
-}
-"""Lines of Python after the DCG is there."""
-
 
 @dataclass(frozen=True)
 class Export(Finding):
-    """What is written for a target: a text, or settings that are written as JSON."""
+    """What is written for a target: a `text`; settings too, where the text is their JSON."""
 
     target: str
-    text: str | None = None
+    text: str
     settings: Fields | None = None
 
     @property
@@ -63,19 +87,9 @@ class Export(Finding):
         return f"the metric as {self.target} takes it: {what}"
 
     @property
-    def table(self) -> PolarsFrame:
-        """The settings, each as text on lines of its own; lists that are empty are left out."""
-        rows = []
-        for name, value in (self.settings or {}).items():
-            parts = value if isinstance(value, list | tuple) else [value]
-            rows.append({"setting": name, "value": "\n".join(map(str, parts))})
-        return table_of(row for row in rows if row["value"])
-
-    @property
     def texts(self) -> Mapping[str, str]:
         """What is to be pasted, by the target."""
-        lines = [f"{name}: {value}" for name, value in self.table.rows()]
-        return {self.target: self.text or "\n".join(lines)}
+        return {self.target: self.text}
 
 
 def target_of(word: str) -> str:
@@ -95,11 +109,7 @@ def target_of(word: str) -> str:
             "dcglearn evaluate JUDGEMENTS RUN --metric dcg.json"
         )
 
-    # a beginning of a name is nearer than a likeness
-    guess = nearest(name, [*TARGETS, *aliases], cutoff=0.5)
-    for target in reversed(TARGETS):
-        if target.startswith(name):
-            guess = f"; the nearest is {target}"
+    guess = nearest(name, [*TARGETS, *aliases])
     raise InputError(f"there is no target {word!r}; the targets are {', '.join(TARGETS)}{guess}")
 
 
@@ -120,36 +130,27 @@ def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False) -> Export
     """
     target = target_of(target)
     dcg = carried(dcg, target)
-
-    # programs
-    programs: dict[str, Callable[..., str]]
-    programs = {"quepid": to_quepid, "sql": to_sql, "python": to_python}
-    programs |= {"sentence-transformers": to_sentence_transformers, "lenskit": to_lenskit}
-    if target in programs:
-        return Export(target, programs[target](dcg, name))
+    made = TARGETS[target]
+    if made.program is not None:
+        return Export(target, made.program(dcg, name))
 
     # settings, where the tool can hold the metric
-    settings: Fields | None = None
     lost = lost_in_settings(dcg)
     if target == "lightgbm" and (lossy or not lost):
         settings = {"params": to_lightgbm(dcg, lossy=lossy), "lost": lost}
+        return Export(target, json.dumps(settings, indent=1), settings)
 
     # else lines of Python
-    if settings is None:
-        scale_of_name = "" if is_metric_file(name) else f", n_grades={dcg.n_grades}"
-        load = f"dcg = dcglearn.metric({name!r}{scale_of_name})"
-        lines = f"import dcglearn\n{load}\n{LINES[target]}"
-        if target == "pytorch":
-            return Export(target, lines + "\n")
-        settings = {"python": lines.split("\n"), "lost": []}
-    return Export(target, settings={"tool": target, **settings})
+    scale_of_name = "" if is_metric_file(name) else f", n_grades={dcg.n_grades}"
+    load = f"dcg = dcglearn.metric({name!r}{scale_of_name})"
+    return Export(target, f"import dcglearn\n{load}\n{made.lines}\n")
 
 
 def list_of_targets() -> str:
     """Return a table of the targets and what each can hold."""
     return "\n".join(
         [
-            *aligned([*TARGETS.items()], 2),
+            *aligned([(name, target.holds) for name, target in TARGETS.items()], 2),
             f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate takes their "
             "results as a run",
         ]

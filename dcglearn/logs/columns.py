@@ -29,14 +29,12 @@ from dcglearn.logs.unique_rows import size_of
 class Column:
     """What a column holds of each pair.
 
-    `kind` is positive, number, label, text (a label of any length), flag or documents. `missing`
-    is the value of a pair that lacks the column where others have it, None if then no pair may have
-    it. Learners, and so logs in parts, use only the columns that are `learned`. The names that
-    files give to columns stand in the contract of reading.
+    `kind` is positive, number, label, text (a label of any length), flag or documents. Learners use
+    only the columns that are `learned`. The names that files give to columns stand in the contract
+    of reading.
     """
 
     kind: str
-    missing: Any = None
     learned: bool = False
 
 
@@ -55,19 +53,19 @@ class Columns:
     n_grades: int
 
     # an entry a pair; `Preferences` says what they mean
-    id: NDArray[np.object_] | None = _column("text", missing="")
-    query: NDArray[np.str_] | None = _column("label", missing="")
-    rater: NDArray[np.str_] | None = _column("label", missing="", learned=True)
-    weight: Floats | None = _column("positive", missing=1.0, learned=True)
-    strength: Floats | None = _column("positive", missing=1.0, learned=True)
+    id: NDArray[np.object_] | None = _column("text")
+    query: NDArray[np.str_] | None = _column("label")
+    rater: NDArray[np.str_] | None = _column("label", learned=True)
+    weight: Floats | None = _column("positive", learned=True)
+    strength: Floats | None = _column("positive", learned=True)
     margin: Floats | None = _column("number", learned=True)
-    tie: Flags | None = _column("flag", missing=False, learned=True)
+    tie: Flags | None = _column("flag", learned=True)
     swapped: Flags | None = _column("flag", learned=True)
     docs: NDArray[np.object_] | None = _column("documents")
-    segment: NDArray[np.str_] | None = _column("label", missing="")
-    time: NDArray[np.str_] | None = _column("label", missing="")
-    tie_kind: NDArray[np.str_] | None = _column("label", missing="")
-    status: NDArray[np.object_] | None = _column("text", missing="")
+    segment: NDArray[np.str_] | None = _column("label")
+    time: NDArray[np.str_] | None = _column("label")
+    tie_kind: NDArray[np.str_] | None = _column("label")
+    status: NDArray[np.object_] | None = _column("text")
 
     # names of the grades, or of the documents in their place
     grade_names: tuple[str, ...] | None = None

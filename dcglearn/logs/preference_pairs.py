@@ -22,24 +22,16 @@ from dcglearn.foundation.validation import (
     Indices,
     InputError,
     Seed,
+    at_depth,
     filled,
     frozen,
     known,
     one_of,
-    whole_number,
     within,
 )
 from dcglearn.logs.columns import COLUMNS, Columns, ColumnValues, checked_column, checked_lists
 from dcglearn.logs.thinning import Weighted
-from dcglearn.logs.unique_rows import (
-    list_numbers,
-    n_distinct,
-    numbered,
-    packed,
-    pair_numbers,
-    size_of,
-    unique_rows,
-)
+from dcglearn.logs.unique_rows import list_numbers, n_distinct, numbered, pair_numbers, size_of
 
 if TYPE_CHECKING:
     from dcglearn.logs.rating_counts import RatingCounts
@@ -154,6 +146,11 @@ class PreferencePairs(Columns, Weighted):
         """The pairs with a winner."""
         return self if self.tie is None else self[~self.tie]
 
+    @property
+    def differing_pairs(self) -> Self:
+        """The pairs whose lists differ."""
+        return self if self.differing.all() else self[self.differing]
+
     @cached_property
     def ratings(self) -> RatingCounts | None:
         """How often each list got each rating in each group; None unless made of rated lists."""
@@ -163,6 +160,11 @@ class PreferencePairs(Columns, Weighted):
     def differing(self) -> Flags:
         """Whether the two lists of a pair differ at all, shape (n,)."""
         return frozen((self.preferred != self.other).any(axis=1))
+
+    @property
+    def n_judgements(self) -> int:
+        """Number of ratings, or of pairs where there are none."""
+        return len(self) if self.ratings is None else round(float(self.ratings.weight.sum()))
 
     @cached_property
     def n_lists(self) -> int:
@@ -198,24 +200,6 @@ class PreferencePairs(Columns, Weighted):
             )
         return parts
 
-    def folds(
-        self, n_folds: int, *, random_state: Seed = 0, by: str | None = None
-    ) -> list[tuple[Self, Self]]:
-        """Return the (train, held out) logs of a cross-validation.
-
-        There are at least 2; `random_state` and `by` are as in `split`, by "pair", "rater" or
-        "query", or of judgements. Raises InputError if there are fewer pairs (or raters, queries)
-        than folds.
-        """
-        if by == "list":
-            raise InputError('folds by "list" would drop most pairs; use split(by="list")')
-        cluster, _ = self.clusters(by)
-        n = size_of(cluster)
-        whole_number(n_folds, "n_folds", 2, n, f"the log has {n} to divide by {by or 'judgement'}")
-
-        fold = np.random.default_rng(random_state).permutation(n)[cluster] % n_folds
-        return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
-
     def clusters(self, by: str | None) -> tuple[Indices, Indices]:
         """Return the number of each pair's two clusters, shape (n,) each.
 
@@ -240,11 +224,19 @@ class PreferencePairs(Columns, Weighted):
             )
         return (numbered(labels),) * 2
 
-    def rescaled(self, n_grades: int) -> Self:
-        """Return the log on a scale of `n_grades`, its arrays shared.
+    def rescaled(self, n_grades: int | None, depth: int | None = None) -> Self:
+        """Return the log on a scale of `n_grades`, its arrays shared; as it is for None.
 
-        Raises InputError if a grade lies above the scale, or the log is one of documents.
+        Lists longer than `depth` are cut, shorter ones have empty places behind; then they are no
+        longer those that were rated. Raises InputError if a grade lies above the scale, or the log
+        is one of documents.
         """
+        if depth not in (None, self.depth):
+            preferred, other = (at_depth(lists, depth) for lists in (self.preferred, self.other))
+            changed = self.changed(preferred=preferred, other=other, rated=None, units=None)
+            return changed.rescaled(n_grades)
+        if n_grades in (None, self.n_grades):
+            return self
         if not self.graded:
             raise InputError("n_grades has no meaning for a log of documents")
         *_, size = checked_lists(self.preferred, self.other, n_grades, None)
@@ -260,23 +252,13 @@ class PreferencePairs(Columns, Weighted):
             return self
         return self.changed(preferred=preferred, other=other, rated=None, units=None)
 
-    def merged(self) -> Self:
+    def merged(self, *, in_order: bool = True) -> Self:
         """Return the distinct pairs in order of first appearance, with summed weights.
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
-        # what tells pairs apart, as integers
-        keys = [packed(self.preferred), packed(self.other)]
-        for values in (self.tie, self.strength, self.margin):
-            if values is not None:
-                keys.append(values.astype(np.float64).view(np.int64))
-
-        # the first of each kind, with the weight of all
-        _, index, number = unique_rows(np.column_stack(keys))
-        order = np.argsort(index)
-        weight = np.bincount(number, self.weights)[order]
         none = dict.fromkeys({*COLUMNS, "rated", "units"} - {"tie", "strength", "margin", "weight"})
-        return self.at(index[order], weight=weight, **none)
+        return super(PreferencePairs, self.changed(**none)).merged(in_order=in_order)
 
     def n_contradicted(self) -> float:
         """Return the weight of contradicted pairs: the lighter side of each two opposed ones."""

@@ -7,6 +7,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Integers
+from dcglearn.logs.unique_rows import packed, unique_rows
+
+SAMPLE = 1 << 15
+"""Number of pairs in a sample of a log: up to twice as many are not sampled."""
 
 Marks: TypeAlias = tuple[float, float, int]
 """Where a part of a log begins, in rows of the mean weight, that weight, and the step of marks."""
@@ -40,6 +44,17 @@ def marks_of_parts(
     mean = np.sum(weights) / max(n_rows, 1)
     starts = (np.cumsum(weights) - weights) / (mean or 1.0)
     return [(start, mean, n_rows // n) for start in starts.tolist()]
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Return the rows of parts of one kind; what is one for all rows of a part is repeated."""
+    columns = {}
+    for name in (column.name for column in fields(parts[0])):
+        values = [getattr(part, name) for part in parts]
+        if isinstance(values[0], np.ndarray):
+            shapes = [(len(part), *values[0].shape[1:]) for part in parts]
+            columns[name] = np.concatenate([*map(np.broadcast_to, values, shapes)])
+    return parts[0].changed(**columns)
 
 
 class Weighted:
@@ -82,6 +97,25 @@ class Weighted:
         if len(self) < 2 * n:
             return self
         return self.marked(marks_of_parts(n, [len(self)], [self.total_weight])[0])
+
+    def merged(self, *, in_order: bool = False) -> Self:
+        """Return the distinct rows, weights added, sorted or in order of first appearance."""
+        # what tells rows apart, as integers
+        keys = []
+        for column in fields(self):  # type: ignore[arg-type]
+            values = getattr(self, column.name)
+            if column.name == "weight" or not isinstance(values, np.ndarray):
+                continue
+            if values.ndim == 2:
+                keys.append(packed(values))
+            elif len(values) == len(self):
+                keys.append(values.astype(np.float64).view(np.int64))
+
+        # the first of each kind, with the weight of all
+        _, at, number = unique_rows(np.column_stack(keys))
+        order = np.argsort(at) if in_order else np.arange(len(at))
+        weight = np.bincount(number, self.weights, len(at))
+        return self.at(at[order], weight=weight[order])
 
     def marked(self, marks: Marks) -> Self:
         """Return the rows that hold marks."""

@@ -57,15 +57,19 @@ def pair_numbers(first: Indices, second: Indices) -> Indices:
     return numbered(np.minimum(first, second) * n + np.maximum(first, second))
 
 
-def n_distinct(rows: Integers | Grades) -> int:
-    """Return the number of distinct rows of small integers, shape (n, m).
+def hashed(rows: Integers | Grades) -> Integers:
+    """Return a hash of each row of small integers, shape (n, m); shape (n,).
 
-    A row is hashed to a sum of its values times random odd numbers, which takes a tenth of the time
-    of `unique_rows`; two rows of 10^6 share a hash in one case of a million.
+    It is the sum of a row's values times random odd numbers. Two rows of 10^6 share a hash in one
+    case of a million.
     """
     odd = 2 * np.random.default_rng(0).integers(1 << 62, size=rows.shape[1]) + 1
-    hashed = np.einsum("nk,k", rows, odd)  # overflow wraps around
+    hashes: Integers = np.einsum("nk,k", rows, odd)  # overflow wraps around
+    return hashes
 
-    # equal rows have equal hashes
-    hashed.sort()
-    return int(np.count_nonzero(np.diff(hashed))) + min(len(rows), 1)
+
+def n_distinct(rows: Integers | Grades) -> int:
+    """Return the number of distinct rows, shape (n, m), in a tenth of the time of `unique_rows`."""
+    hashes = hashed(rows)
+    hashes.sort()
+    return int(np.count_nonzero(np.diff(hashes))) + min(len(rows), 1)

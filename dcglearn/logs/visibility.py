@@ -34,6 +34,9 @@ of the largest, and a direction of one pair in a billion has 1e-9.
 SAMPLE = 1 << 15
 """Pairs of a longer log that are tried first: they mostly show all that such pairs can show."""
 
+ONLY_STEPS = "only the steps between discounts are learned"
+"""What is said, on a DCG too, where both lists of every pair hold the same grades."""
+
 MOST_WEIGHTS = 5_000
 """Most weights, positions times grades, that are learned; time grows with their cube."""
 
@@ -129,8 +132,8 @@ class Visibility(Finding):
         if self.free_columns:
             yield (
                 "how high the discounts are",
-                f"both lists of every pair hold the same {thing}s in another order, so only the "
-                "steps between discounts are learned, and their level is a convention",
+                f"both lists of every pair hold the same {thing}s in another order, so "
+                f"{ONLY_STEPS}, and their level is a convention",
             )
 
         # weights for which there are too few pairs
@@ -146,7 +149,7 @@ class Visibility(Finding):
 
 
 def visibility_of(log: Columns) -> Visibility:
-    """Return what the pairs of a log in memory identify."""
+    """Return what the pairs of a log identify."""
     first, second, n_grades = log.preferred, log.other, log.n_grades
     occurs = np.array([(first == g).any() or (second == g).any() for g in range(n_grades)])
 
@@ -164,7 +167,7 @@ def visibility_of(log: Columns) -> Visibility:
 def visibility(log: Any, gram: Floats, occurs: Flags) -> Visibility:
     """Return what a log identifies, from its `gram_matrix` and whether each grade occurs, (L,).
 
-    The log may be in parts; its scale, depth and names alone are looked at.
+    Of the log, its scale, depth and names alone are looked at.
 
     Three kinds of directions are invisible by the structure of the pairs: a constant added to a
     position (where no pair has a known grade in one list only), a constant added to every grade (if

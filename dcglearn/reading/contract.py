@@ -167,7 +167,7 @@ RECIPES = {
     "Probabilities": {"probability", "proba", "probabilitya", "pabetter"},
     "Logprobs": {"logprob", "logproba", "logprobability"},
     "Ranks": {"ranka rankb"},
-    "Documents judged elsewhere": {"docsa docsb", "docida docidb"},
+    "Documents judged elsewhere": {"docsa docsb", "docida docidb", "docs", "documents"},
     "Quepid's snapshots": {"snapshotname docid"},
     "Argilla": {"fields responses"},
     "Label Studio": {"annotations data"},

@@ -92,9 +92,9 @@ def warn_of_one_side(log: PreferencePairs) -> None:
 def check_sense(log: Any, remedies: Mapping[str, str] = OF_ARRAYS) -> None:
     """Raise UpsideDownError if textbook DCGs contradict a log far more often than chance would.
 
-    So they may contradict most of its raters. A sample of the log, which may be in parts, is
-    checked. `remedies` say what mends each reversal. If sides can be told the other way, the log's
-    `swapped` says which pairs were shown with b first: these are checked alone, too.
+    So they may contradict most of its raters. A sample of the log is checked. `remedies` say what
+    mends each reversal. If sides can be told the other way, the log's `swapped` says which pairs
+    were shown with b first: these are checked alone, too.
     """
     if not log.graded:
         return

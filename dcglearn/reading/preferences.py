@@ -75,7 +75,6 @@ class Preferences(PreferencePairs):
     See Also
     --------
     read_preferences : Read a file or a data frame.
-    io.DaskLog : A log over a cluster.
     DCGLearner : Learn a DCG from it.
 
     Examples

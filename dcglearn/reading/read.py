@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dcglearn.foundation.files import refuse_existing
+from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import Counts, Flags, Grades, InputError, PathLike, listed
@@ -353,6 +354,8 @@ def judgements_of(
         refuse_named_sides(frame, winner, read.recognised.ignored, codes)
     if swapped is None and "rater" in values:
         _remark_one_sided(values["rater"], codes, refusals)
+    if len(systems) == 2:
+        _remark_systems([text(names).to_numpy() for names in systems], codes, refusals)
     refusals.check()
 
     # winners, and strengths by word
@@ -386,6 +389,23 @@ def _remark_one_sided(raters: NDArray[Any], codes: Grades, refusals: Refusals) -
             "they always pick one side? A column shown_left (a or b, the list shown left) tells, "
             "and leaves their verdicts out if so"
         )
+
+
+def _remark_systems(systems: Sequence[Any], codes: Grades, refusals: Refusals) -> None:
+    """Remark how many verdicts each of two systems won, with a sign test of single verdicts."""
+    decided = np.isin(codes, (A, B)) & (systems[0] != systems[1])
+    won = np.where(codes == A, *systems)[decided]
+    names = np.unique(np.concatenate([names[decided] for names in systems]))
+    if len(names) != 2:
+        return
+    times = [int((won == name).sum()) for name in names]
+    first = int(np.argmax(times))
+    n, most = sum(times), times[first]
+    p_value = min(1.0, 2 * float(binomial_tail(most, n)))
+    refusals.remarks.append(
+        f"{names[first]} won {most:,} of {n:,} verdicts, {names[1 - first]} {n - most:,} "
+        f"(p = {p_value:.2g}, a sign test that takes verdicts as independent)"
+    )
 
 
 def log_of(

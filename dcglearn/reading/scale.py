@@ -20,6 +20,7 @@ from dcglearn.foundation.validation import (
     Grades,
     InputError,
     Integers,
+    at_depth,
     scale_size,
     whole_number,
 )
@@ -222,7 +223,7 @@ def _texts_of_positions(columns: list[pl.Series], refusals: Refusals) -> pl.Seri
     texts = cells.select(joined).to_series()
 
     gap = texts.str.contains(r"^\||\|\|")
-    remedy = "write -1 where a grade is unknown (fill_null)"
+    remedy = "write -1 where a grade is unknown, -2 where there is no result (fill_null)"
     refusals.add(gap, "a position above others is blank:", remedy, texts)
     return texts
 
@@ -255,8 +256,7 @@ def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Gra
     depth = depth or max(grades.shape[1] for grades in lists)
     whole = []
     for grades in lists:
-        lacking = [(0, 0), (0, max(depth - grades.shape[1], 0))]
-        whole.append(np.pad(grades[:, :depth], lacking, constant_values=EMPTY))
+        whole.append(at_depth(grades, depth))
     return [np.where(x == EMPTY, np.int8(UNKNOWN), x) for x in whole] if pad else whole
 
 

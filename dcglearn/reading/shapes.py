@@ -141,7 +141,7 @@ def with_grades(
             f"{judged.name}: a log needs levels of grades, 0, 1, 2, ...; read_judgements(scale=) "
             "(--scale 0,.5,1) takes the grades that there are, worst first"
         )
-    query, lists = _lists_of_documents(table, own_names(columns))
+    query, lists = lists_of_documents(table, own_names(columns))
     frame = table.frame.with_row_index(ROW)
 
     # a row a document with its grade; null is a place without a result
@@ -171,7 +171,7 @@ def with_grades(
     return frame.drop(ROW)
 
 
-def _lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
     short = {role.removeprefix("docs_"): own[role] for role in sorted(own)}
     listed = {role: name for role, name in short.items() if role in LISTED}

@@ -213,7 +213,7 @@ def test_exit_status(dcglearn, files):
     gate, options = files
     margins = {"harm": "-0.005", "non-inferior": "-0.02"}
     for (run, wanted), (rule, margin) in product((("new", 0), ("bad", 1)), margins.items()):
-        words = (f"{run}.txt", *options, "--rule", rule, "--min-difference", margin)
+        words = (f"{run}.txt", *options[2:], "--rule", rule, "--min-difference", margin)
         status, out, err = dcglearn(*gate, *words)
         assert (status, err) == (wanted, "") and f"\n{'Fail' if wanted else 'Pass'}: " in out
     assert "Fail: " not in dcglearn("compare", *gate[1:], "bad.txt")[1]
@@ -456,8 +456,11 @@ def test_a_list_utility_is_compared_and_gated_as_its_dcg():
     worst_first = {q: {d: -float(g) for d, g in docs.items()} for q, docs in judged.items()}
     runs = {"old": judged, "new": worst_first}
     dcg = dl.DCG([0.0, 0.4, 1.0], [1.0, 0.5, 0.25])
-    metrics = (dcg, dl.ListUtility(dcg.gains, dcg.discounts))
-    gates = [dl.compare_systems(judged, runs, metric, n_resamples=200).gate() for metric in metrics]
+    how = {"n_resamples": 200, "normalise": False}
+    gates = [
+        dl.compare_systems(judged, runs, metric, **how).gate()
+        for metric in (dcg, dl.ListUtility(dcg.gains, dcg.discounts))
+    ]
     assert [gate.table["verdict"][0] for gate in gates] == ["fail", "fail"]
     assert gates[0].table["difference"][0] == pytest.approx(
         gates[1].table["difference"][0], abs=1e-12

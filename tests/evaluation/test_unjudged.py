@@ -8,10 +8,20 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.evaluation.unjudged import OpenQuery
-from dcglearn.metrics.dcg import DCG, normalised_values
+from dcglearn.metrics.dcg import DCG, largest_sums, normalised_values
 from tests.makers import refused
 
 LOG2 = 1 / np.log2(np.arange(2, 12))
+
+
+def ideals_of(metric, counts, filler=0.0):
+    """Return the largest DCG of documents by grade, where positions that stay empty may gain."""
+    found = []
+    for row in np.atleast_2d(counts):
+        gains = np.repeat(metric.gains, row)
+        empty = max(metric.depth - len(gains), 0)
+        found.append(largest_sums(np.append(gains, np.full(empty, filler)), metric.discounts))
+    return np.array(found)
 
 
 def every_value(query, empty):
@@ -20,7 +30,7 @@ def every_value(query, empty):
     for grades in itertools.product(range(metric.n_grades), repeat=len(query.weights)):
         own = np.array(grades, int)
         counts = query.counts + np.bincount(own, minlength=metric.n_grades)
-        ideal = metric.ideal_of_counts(counts, max(metric.gains.min(), 0.0))
+        ideal = ideals_of(metric, counts, max(metric.gains.min(), 0.0))
         values.append(query.known + query.weights @ metric.gains[own])
         ratios.append(normalised_values(np.array(values[-1:]), ideal, empty)[0])
     return values, ratios
@@ -121,7 +131,7 @@ def test_none_of_ten_thousand_completions_leaves_the_bounds(seed):
         grades = rng.integers(0, n_grades, (100, u))
         counts = query.counts + (grades[:, :, None] == np.arange(n_grades)).sum(axis=1)
         values = query.known + query.metric.gains[grades] @ query.weights
-        ideals = query.metric.ideal_of_counts(counts, max(query.metric.gains.min(), 0.0))
+        ideals = ideals_of(query.metric, counts, max(query.metric.gains.min(), 0.0))
         ratios = normalised_values(values, ideals, 0.0)
         for (least, most), found in ((query.sums(), values), (query.ratios(0.0), ratios)):
             assert least - 1e-9 <= found.min() and found.max() <= most + 1e-9
@@ -201,7 +211,7 @@ def test_a_hundred_unjudged_of_a_thousand_documents_are_bounded_exactly_by_all_c
     low, high = query.ratios()
     for _ in range(1000):
         grades = rng.choice(5, 100, p=rng.dirichlet(np.ones(5)))
-        ideal = metric.ideal_of_counts(query.counts + np.bincount(grades, minlength=5))[0]
+        ideal = ideals_of(metric, query.counts + np.bincount(grades, minlength=5))[0]
         assert low <= (query.known + query.weights @ metric.gains[grades]) / ideal <= high
 
 

@@ -17,7 +17,7 @@ from dcglearn import LinearRanker, exports
 from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.metrics.dcg import DCG
-from dcglearn.rankers.synthetic import letor_queries
+from dcglearn.rankers.simulated_queries import letor_queries
 from tests.makers import refused
 
 STEEP = DCG([0, 0.2, 0.5, 9], [1, 0.9, 0.8, 0.2])
@@ -147,6 +147,10 @@ def test_ir_measures():
     by_query = {m.query_id: m.value for m in ir_measures.iter_calc([measure], judged, run)}
     assert len(by_query) == 30 and str(measure) == "Steep"
     refused("another measure", exports.ir_measure, STEEP, "nDCG")
+
+    # a name can stand for another metric later
+    again = exports.ir_measure(DCG([0, 1, 2, 3], [1, 1.0]), "Steep", normalise=False)
+    assert ir_measures.calc_aggregate([again], judged, run)[again] == pytest.approx(flat)
 
 
 def test_scikit_learn():

@@ -1,4 +1,4 @@
-"""The table of columns: every row is checked, cut, saved, read, joined and documented."""
+"""The table of columns: every row is checked, cut, saved, read and documented."""
 
 import inspect
 import re
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dcglearn.logs.columns import COLUMNS, ColumnValues
-from dcglearn.parts.parted_log import joined
 from dcglearn.reading.contract import JUDGEMENT
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_preferences
@@ -33,14 +32,10 @@ def log_with(name):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_every_column_is_cut_saved_read_and_joined(tmp_path, name):
+def test_every_column_is_cut_saved_and_read(tmp_path, name):
     log = log_with(name)
     values = getattr(log, name)
     assert getattr(log[1:], name).tolist() == values[1:].tolist()
-    assert getattr(joined([log, log[:1]], 3, None), name).tolist() == [
-        *values.tolist(),
-        *values[:1].tolist(),
-    ]
     for file in ("log.jsonl", "log.parquet"):
         log.save(tmp_path / file)
         assert getattr(read_preferences(tmp_path / file), name).tolist() == values.tolist()
@@ -50,19 +45,12 @@ def test_every_column_is_cut_saved_read_and_joined(tmp_path, name):
         setattr(log, name, None)
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-def test_pairs_that_lack_a_column_have_its_missing_value(name):
-    bare, missing = Preferences([[1, 0]], [[0, 1]]), COLUMNS[name].missing
-    values = getattr(joined([log_with(name), bare], 3, None), name)
-    assert values is None if missing is None else values[-1] == missing
-
-
-def test_a_line_that_lacks_a_number_has_the_missing_value_of_its_column(tmp_path):
+def test_a_line_that_lacks_a_number_counts_as_one(tmp_path):
     text = "a,b,winner,strength,weight\n2 0,0 1,a,,2\n2 0,0 1,a,3,\n"
     (tmp_path / "log.csv").write_text(text)
     log = read_preferences(tmp_path / "log.csv")
-    assert log.strength.tolist() == [COLUMNS["strength"].missing, 3]
-    assert log.weight.tolist() == [2, COLUMNS["weight"].missing]
+    assert log.strength.tolist() == [1, 3]
+    assert log.weight.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -2,6 +2,8 @@
 with a metric.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -122,6 +124,14 @@ def test_a_larger_scale_can_be_asked_for():
     refused("outside", as_preferences, log, 2)
 
 
+def test_files_are_read_and_frames_of_dask_are_not(tmp_path):
+    log = random_log(5)
+    log.save(tmp_path / "log.parquet")
+    assert rows(as_preferences(tmp_path / "log.parquet", 7)) == rows(log)
+    frame = SimpleNamespace(to_delayed=list)
+    refused(r"its compute\(\) returns", as_preferences, frame)
+
+
 def test_split_is_a_partition_and_repeats():
     log = random_log(100)
     first, second = log.split(0.8, random_state=1)
@@ -142,13 +152,10 @@ def test_split_keeps_clusters_whole(by):
 def test_split_by_pair_keeps_opposed_judgements_together():
     rng = np.random.default_rng(0)
     log = Preferences(rng.integers(0, 2, (300, 2, 3)))
-    for first, second in [
-        log.split(0.5, random_state=0, by="pair"),
-        *log.folds(3, random_state=0, by="pair"),
-    ]:
-        seen = [{frozenset(row) for row in rows(part)} for part in (first, second)]
-        assert not seen[0] & seen[1]
-        assert len(first) + len(second) == 300
+    first, second = log.split(0.5, random_state=0, by="pair")
+    seen = [{frozenset(row) for row in rows(part)} for part in (first, second)]
+    assert not seen[0] & seen[1]
+    assert len(first) + len(second) == 300
 
 
 def test_split_by_list_shares_no_list():
@@ -170,15 +177,6 @@ def test_split_that_cannot_be():
     refused("no rater", log.split, 0.5, by="rater")
     refused("by='day': give one of pair, rater", log.split, 0.5, by="day")
     refused("one part empty at 0.01: give more", log.split, 0.01)
-
-
-def test_folds_hold_out_each_pair_once():
-    log = random_log(50)
-    parts = log.folds(5, random_state=0)
-    assert sorted(row for _, held_out in parts for row in rows(held_out)) == sorted(rows(log))
-    assert all(len(train) + len(held_out) == 50 for train, held_out in parts)
-    refused("n_folds=51: give 2 to 50; the log has 50 to divide by judgement", log.folds, 51)
-    refused("drop most pairs", log.folds, 2, by="list")
 
 
 @given(st.integers(0, 2**32), st.booleans(), st.booleans(), st.integers(1, 12))

@@ -73,7 +73,7 @@ def test_a_reversed_log_is_stopped_with_what_makes_sense_of_it():
 def test_who_insists_learns_from_it():
     log = judged()
     assert len(dl.read_preferences(lines(log, "b"), as_is=True)) == 60
-    for learner in (dl.DCGLearner(n_starts=1, max_iter=20), dl.UtilityLearner()):
+    for learner in (dl.DCGLearner(), dl.UtilityLearner()):
         refused(
             "the winners exchanged, 9.* give the preferred lists first", learner.fit, exchanged(log)
         )
@@ -127,13 +127,13 @@ def test_sides_taken_for_lists_are_stopped():
     assert "With sides told the other way, 9" in message and "sides='shown'" in message
 
 
-def test_logs_in_parts_are_checked(tmp_path, parted):
-    exchanged(judged(80)).save(tmp_path / "log.parquet")
-    with parted(tmp_path / "log.parquet") as parts:
-        refused("the log is upside down", dl.UtilityLearner().fit, parts)
-        assert dl.UtilityLearner().fit(parts, as_is=True).n_iter_ > 0
-    with parted(tmp_path / "log.parquet", as_is=True) as parts:
-        assert dl.UtilityLearner().fit(parts).n_iter_ > 0
+@pytest.mark.parametrize("learner", [dl.UtilityLearner(), dl.DCGLearner()])
+def test_a_file_is_learned_as_it_is_where_a_fit_is_told_to(tmp_path, learner):
+    log = exchanged(judged(80))
+    log.to_polars().write_parquet(tmp_path / "log.parquet")
+    refused("the log is upside down", learner.fit, tmp_path / "log.parquet")
+    learned = learner.fit(tmp_path / "log.parquet", as_is=True).metric_
+    assert learned.to_dict() == learner.fit(log, as_is=True).metric_.to_dict()
 
 
 @pytest.mark.parametrize("name", ["fsd_train.txt", "qref_train.txt"])
