@@ -12,8 +12,8 @@ from dcglearn import rankers as rankers
 from dcglearn import simulate as simulate
 from dcglearn import trust as trust
 from dcglearn.audits.audit import audit as audit
-from dcglearn.coherence.pair_shares import disagreement as disagreement
-from dcglearn.coherence.rank_changes import system_order as system_order
+from dcglearn.coherence.disagreements import disagreement as disagreement
+from dcglearn.coherence.order_of_systems import system_order as system_order
 from dcglearn.coherence.verdict import coherence as _coherence
 from dcglearn.estimators.dcg_learner import DCGLearner as DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner as UtilityLearner
@@ -30,7 +30,7 @@ from dcglearn.metrics.list_utility import ListUtility as ListUtility
 from dcglearn.metrics.reading import metric as metric
 from dcglearn.metrics.scales import ScaleWarning as ScaleWarning
 from dcglearn.rankers.linear import LinearRanker as LinearRanker
-from dcglearn.rankers.loading import load_ranker as load_ranker
+from dcglearn.rankers.model_files import load_ranker as load_ranker
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
 from dcglearn.rankers.trees import BoostedRanker as BoostedRanker
@@ -44,6 +44,7 @@ from dcglearn.reading.runs import read_runs as read_runs
 from dcglearn.trust.answers import learn_from_answers as learn_from_answers
 from dcglearn.trust.band_draws import bands as bands
 from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling
+from dcglearn.trust.graders import compare_graders as compare_graders
 from dcglearn.trust.held_out import compare_learners as compare_learners
 from dcglearn.trust.next_pairs import suggest_pairs as suggest_pairs
 

@@ -3,7 +3,6 @@
 from dcglearn.logs.preference_pairs import Agreement as Agreement
 from dcglearn.logs.visibility import Visibility as Visibility
 from dcglearn.logs.visibility import encode as encode
-from dcglearn.parts.dask_log import DaskLog as DaskLog
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
 from dcglearn.reading.answers import Answers as Answers

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,18 +24,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dcglearn.coherence.pair_shares import DisagreementMatrix
-    from dcglearn.coherence.rank_changes import SystemOrder
+    from dcglearn.coherence.disagreements import DisagreementMatrix
+    from dcglearn.coherence.order_of_systems import SystemOrder
     from dcglearn.coherence.verdict import Coherence, Witness
-    from dcglearn.evaluation.people import People
     from dcglearn.evaluation.rank_intervals import Ranks
     from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metrics.dcg import DCG
-    from dcglearn.raters.rater_agreement import RaterAgreement
     from dcglearn.trust.band_draws import Bands
     from dcglearn.trust.comparison import Comparison
-    from dcglearn.trust.segments import SegmentTest
 
 __all__ = [
     "LINE_STYLES",
@@ -52,9 +47,7 @@ __all__ = [
     "plot_shares",
     "plot_weights",
     "ranks_figure",
-    "raters_figure",
     "save_figure",
-    "segments_figure",
     "slope_figure",
     "witness_figure",
 ]  # fmt: skip
@@ -75,24 +68,16 @@ def plot_gains(dcgs: Any, axes: Axes) -> Axes:
 
     `dcgs` is a DCG, its file or name (with others that tell its scale), a fitted learner, a list of
     these, or maps legend entries to them; the axes are returned. The DCG with the most grades names
-    them. Grades cut from a score, such as "0.2-0.4", are drawn at the middle of their interval.
+    them.
     """
-    # names of the grades, and whether all are intervals of a score
     dcgs = _by_name(dcgs)
     most_grades = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
     names = most_grades.grade_names or [str(grade) for grade in range(most_grades.n_grades)]
-    number = r"(\d+\.?\d*|\.\d+)"
-    intervals = [re.fullmatch(f"{number}-{number}", name) for name in names]
-    middles = [(float(ends[1]) + float(ends[2])) / 2 for ends in intervals if ends]
-    are_levels = len(middles) == len(names)
-    x = np.array(middles if are_levels else range(len(names)), np.float64)
-
     # gains to 1
     for style, (name, dcg) in zip(styles(len(dcgs)), dcgs.items(), strict=True):
         gains = dcg.gains - (0.0 if dcg.gains[-1] == 1 else dcg.gains[0])
-        axes.plot(x[: dcg.n_grades], gains / (gains[-1] or 1.0), label=name, **style)
-    if not are_levels:
-        axes.set_xticks(x, names)
+        axes.plot(range(dcg.n_grades), gains / (gains[-1] or 1.0), label=name, **style)
+    axes.set_xticks(range(len(names)), names)
     axes.set(xlabel="grade (worst to best)", ylabel="gain (best = 1)")
     return axes
 
@@ -172,60 +157,27 @@ def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None
 
 
 def plot_shares(comparison: Comparison, axes: Axes) -> Axes:
-    """Draw the shares of held-out pairs that metrics respect, and the noise ceiling's interval.
+    """Draw the shares of held-out pairs that metrics respect, and the noise ceiling's two shares.
 
     Bars are the interval of the difference from the learned DCG. The ceiling speaks for pairs of
     lists that recur; it is drawn beside the learned DCG's share of the same pairs.
     """
-    rows, color = comparison.rows, _COLOR
+    rows = comparison.rows
+    learned = rows[0].share
     names = [row.name.partition(" (")[0] for row in rows]
+    drawn = [(row.share, learned - row.high, learned - row.low) for row in rows]
 
-    # shares, and intervals of the difference from the first
-    first = rows[0].share
-    for place, row in enumerate(rows):
-        axes.plot(row.share, place, "o", color=color, ms=4)
-        axes.plot([first - row.high, first - row.low], [place, place], color=color, lw=1.3)
-
-    # the noise ceiling, below a line
+    # the noise ceiling, from the lower to the upper share
     ceiling = comparison.ceiling
-    if ceiling is not None and comparison.reached is not None:
-        place = len(rows)
-        axes.axhline(place - 0.5, color="0.8", lw=0.8)
-        axes.plot(comparison.reached, place, "o", color=color, ms=4)
-        _plot_ceiling(axes, ceiling, place + 1)
-        axes.plot([ceiling.lower, ceiling.upper], [place + 1] * 2, "|", color="0.3", ms=9)
+    if ceiling is not None:
         names += [f"{rows[0].name}, on lists that recur", "noise ceiling, on lists that recur"]
+        middle = (ceiling.below + ceiling.above) / 2
+        drawn += [(comparison.recurring[0].share,) * 3, (middle, ceiling.below, ceiling.above)]
 
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
+    _plot_intervals(axes, np.arange(float(len(drawn))), *np.array(drawn).T, **styles(1)[0])
+    _name_rows(axes, names)
     axes.set(xlabel="share of held-out pairs ordered as people did")
     return axes
-
-
-def _plot_ceiling(axes: Axes, ceiling: Any, place: int) -> None:
-    """Draw a noise ceiling with its interval, at a height."""
-    axes.plot(ceiling.interval, [place] * 2, color="0.3", lw=1.3)
-    axes.plot(ceiling.share, place, "D", color="0.3", ms=4)
-
-
-def add_shares(figure: Figure, comparison: Comparison) -> None:
-    """Add a panel with `plot_shares` below the panels of a figure, which becomes taller."""
-    with print_style():
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height + 2.4)
-        grid = figure.add_gridspec(2, 1, height_ratios=[height, 2.4])
-
-        # move the panels up, each layout as a whole; a bar of colours has no place of its own
-        inners: dict[Any, Any] = {}
-        for axes in figure.axes:
-            place = axes.get_subplotspec()
-            if place is not None:
-                old = place.get_gridspec()
-                inner = inners.setdefault(old, grid[0].subgridspec(*old.get_geometry()))
-                axes.set_subplotspec(inner[place.rowspan.start, place.colspan.start])
-
-        # the shares below
-        plot_shares(comparison, figure.add_subplot(grid[1]))
 
 
 def banded_figure(
@@ -286,22 +238,16 @@ def _draw_witness(
             color = "white" if grade < (n_grades - 1) / 2 else "black"
             axes.text(column, row, str(grade), ha="center", va="center", color=color)
 
-    # names at the left, values at the right
-    axes.set_yticks([0, 1], [f"preferred by\n{name}" for name in names])
+    # who prefers each, and its values
+    worths = list(zip(names, (witness.first, witness.second), strict=True))
+    values = ["\n".join(f"{name}: {two[side]:.4g}" for name, two in worths) for side in (0, 1)]
+    axes.set_yticks([0, 1], [f"preferred by {x}\n{y}" for x, y in zip(names, values, strict=True)])
     ticks = _ticks(depth)
     axes.set_xticks(ticks - 1, [str(tick) for tick in ticks])
-    right = axes.secondary_yaxis("right")
-    by_name = list(zip(names, (witness.first, witness.second), strict=True))
-    values = [
-        "\n".join(f"{name}: {_with_lead(worths, side)}" for name, worths in by_name)
-        for side in (0, 1)
-    ]
-    right.set_yticks([0, 1], values)
 
     # no frame around the grades
-    for side in (axes, right):
-        side.tick_params(length=0)
-        side.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
     axes.grid(visible=False)
     axes.set_title(
         f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.1%} of its range",
@@ -310,31 +256,19 @@ def _draw_witness(
     axes.set_xlabel("position")
 
 
-def _with_lead(worths: Floats, side: int) -> str:
-    """Return the value of one of two rankings, and its lead where it is the better one."""
-    lead = worths[side] - worths[1 - side]
-    return f"{worths[side]:.4g}" + (f" (+{lead:.2g})" if lead > 0 else "")
-
-
 def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
-    """Return a heat map of how often metrics disagree, ordered by the clustering's tree above."""
-    from scipy.cluster.hierarchy import dendrogram
+    """Return a heat map of how often metrics disagree, those that agree most side by side."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
 
-    n, order = len(matrix.names), matrix.order()
+    condensed = squareform(matrix.share, checks=False)
+    order = leaves_list(linkage(condensed, "average", optimal_ordering=True))
+    n, names = len(matrix.names), [matrix.names[i] for i in order]
     size = max(3.5, 0.19 * n + 2.2)
-    with printed(size + 0.8, size + 0.6) as figure:
-        top, axes = figure.subplots(2, 1, height_ratios=[1, 6])
-
-        # the tree
-        if n > 2:
-            plain = {"color_threshold": 0, "above_threshold_color": "0.4"}
-            dendrogram(matrix.tree(), ax=top, no_labels=True, **plain)
-        top.set_axis_off()
-
-        # the shares, in the order of its leaves
+    with printed(size + 0.8, size) as figure:
+        axes = figure.subplots()
         shares = matrix.share[np.ix_(order, order)]
         image = axes.imshow(shares, cmap="cividis", vmin=0, aspect="auto")
-        names = [matrix.names[i] for i in order]
         axes.set_xticks(range(n), names, rotation=90, fontsize=7)
         axes.set_yticks(range(n), names, fontsize=7)
         axes.grid(visible=False)
@@ -345,9 +279,7 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
 def slope_figure(order: SystemOrder) -> Figure:
     """Return a slope chart of systems' ranks by metric; swaps beyond chance are in colour."""
     # systems of a swap beyond chance
-    coloured: set[str] = set()
-    for swaps in order.swaps.values():
-        coloured.update(*itertools.compress(swaps.pairs, swaps.solid))
+    coloured = {name for swap in order.swaps if swap.beyond_chance for name in swap.systems}
 
     evaluation, ranks = order.evaluation, order.ranks
     n, columns = len(evaluation.runs), np.arange(len(evaluation.metrics))
@@ -379,20 +311,12 @@ def slope_figure(order: SystemOrder) -> Figure:
 
 
 def forest_figure(comparison: SystemComparison) -> Figure:
-    """Return a forest plot of differences from the baseline, with intervals, by metric.
-
-    Where a metric knows its judges, a bar of 100 people for each run stands below.
-    """
-    table, people = comparison.table, comparison.of_people
+    """Return a forest plot of differences from the baseline, with intervals, by metric."""
+    table = comparison.table
     runs, measures = list(dict.fromkeys(table["run"])), list(dict.fromkeys(table["measure"]))
     height = max(2.2, 0.16 * len(table) + 0.25 * len(runs) + 0.9)
-    below = 0.0 if people is None else 0.3 * len(people.table) + 1.1
-    with printed(6.0, height + below) as figure:
-        if people is None:
-            axes = figure.subplots()
-        else:
-            axes, lower = figure.subplots(2, height_ratios=[height, below])
-            _plot_people(lower, people)
+    with printed(6.0, height) as figure:
+        axes = figure.subplots()
 
         # the measures of a run side by side
         for m, (style, measure) in enumerate(zip(styles(len(measures)), measures, strict=True)):
@@ -410,7 +334,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
                 )
 
         # runs by name, and what they are compared with
-        _zero_line(axes)
+        axes.axvline(0.0, color="0.4", lw=0.8)
         _name_rows(axes, runs)
         bars = f"{percent(comparison.level)} interval"
         if "least" in table.columns:
@@ -436,111 +360,12 @@ def ranks_figure(ranks: Ranks) -> Figure:
     return figure
 
 
-def _plot_people(axes: Axes, people: People) -> None:
-    """Draw a bar of 100 people for each run: those who take it, and those who take the other."""
-    # a row for each run and measure
-    table = people.table
-    baseline = table["baseline"][0]
-    names = [f"{row['run']}, {row['measure']}" for row in table.iter_rows(named=True)]
-
-    # shares end to end, with their numbers where there is room
-    left = np.zeros(len(table))
-    for part, label, colour in (
-        ("take", "take it", _COLOR),
-        ("no_difference", "see no difference", "0.8"),
-        ("keep", f"take {baseline}", LINE_STYLES[1]["color"]),
-    ):
-        shares = table[part].to_numpy()
-        look: Fields = {"color": colour, "label": label, "height": 0.6, "zorder": 2}
-        bars = axes.barh(np.arange(len(table)), shares, left=left, **look)
-        numbers = [f"{share:.0f}" if share >= 5 else "" for share in shares]
-        dark = "black" if part == "no_difference" else "white"
-        axes.bar_label(bars, numbers, label_type="center", color=dark)
-        left = left + shares
-
-    # names of the rows and the parts
-    _name_rows(axes, names)
-    axes.set(xlim=(0, 100), xlabel="of 100 people who see both lists")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-
-
-def raters_figure(agreement: RaterAgreement) -> Figure:
-    """Return a figure of raters' error rates, position bias and consistency, with intervals.
-
-    Raises InputError if nothing is known of any rater: estimate errors, or give a log with the
-    column `swapped`.
-    """
-    # the title, the attribute of a rater, and where a good rater stands
-    parts = (
-        ("error rate, clear pairs", "error", 0.0),
-        ("error rate, all pairs", "wrong", 0.0),
-        ("position bias (log-odds)", "bias", 0.0),
-        ("consistent both ways (share)", "consistency", 1.0),
-    )
-
-    # those that are known of some rater
-    drawn = [part for part in parts if part[1] in agreement.known]
-    if not drawn:
-        raise InputError(
-            "nothing is known of any rater; estimate errors, or give a log with the column swapped"
-        )
-
-    # one panel each, a row for each rater
-    n = len(agreement.raters)
-    with printed(2.4 * len(drawn) + 1.2, max(1.8, 0.22 * n + 1.0)) as figure:
-        panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
-        for axes, (title, name, good) in zip(panels, drawn, strict=True):
-            values = [getattr(rater, name) for rater in agreement.raters]
-            ends = np.array([(value.value, value.low, value.high) for value in values]).T
-            _plot_intervals(axes, np.arange(float(n)), *ends, **styles(1)[0])
-            _zero_line(axes, good)
-            axes.set_xlabel(title)
-
-        # raters by name, and how far they agree
-        _name_rows(panels[0], [rater.rater for rater in agreement.raters])
-        alpha, said = agreement.ordinal, "not known"
-        if alpha.is_known:
-            said = f"{alpha.value:.3f}"
-            if not np.isnan(alpha.low):
-                said += f" ({alpha.low:.3f} to {alpha.high:.3f})"
-        figure.suptitle(f"Agreement of raters (ordinal alpha): {said}", fontsize=9)
-    return figure
-
-
-def segments_figure(test: SegmentTest) -> Figure:
-    """Return a figure of a segment test: shares respected by segments' DCGs and the common one."""
-    drawn = [segment for segment in test.segments if segment.own is not None]
-    with printed(5.0, max(1.8, 0.22 * len(drawn) + 1.0)) as figure:
-        axes, places = figure.subplots(), range(len(drawn))
-
-        # the shares of both DCGs
-        names = {"own": f"DCG of the {test.by}", "common": "common DCG"}
-        for style, (kind, name) in zip(styles(2), names.items(), strict=True):
-            shares = [getattr(part, kind) for part in drawn]
-            axes.plot(shares, places, label=name, **{**style, "linestyle": ""})
-
-        # segments by name, and what was gained
-        labels = [f"{part.name or '(none)'} ({part.n_pairs:,} pairs)" for part in drawn]
-        _name_rows(axes, labels)
-        axes.set_xlabel("share of held-out pairs ordered as people did")
-        low, high = test.interval
-        gain = f"gain of own DCGs {test.gain:+.4f} ({low:+.4f} to {high:+.4f})"
-        axes.set_title(gain, fontsize=9)
-        figure.legend(loc="outside lower center", ncols=2)
-    return figure
-
-
 def _plot_intervals(
     axes: Axes, at: Floats, middle: Floats, low: Floats, high: Floats, **style: Any
 ) -> None:
     """Draw points with their intervals from left to right, one at each height."""
     ends = np.maximum([middle - low, high - middle], 0.0)
     axes.errorbar(middle, at, xerr=ends, elinewidth=1.2, capsize=2, **{**style, "linestyle": ""})
-
-
-def _zero_line(axes: Axes, at: float = 0.0) -> None:
-    """Draw the line with which values are compared."""
-    axes.axvline(at, color="0.4", lw=0.8)
 
 
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:

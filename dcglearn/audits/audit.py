@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_decisions import next_section, systems_parts, tools_section
+from dcglearn.audits.of_decisions import deciding_parts, next_section, systems_parts, tools_section
 from dcglearn.audits.of_fit import learned_from_coins, learned_section, left_open
 from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import (
@@ -23,7 +23,6 @@ from dcglearn.audits.of_metric import (
     held_out_parts,
     verdict_section,
 )
-from dcglearn.audits.of_verdicts import deciding_parts
 from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
@@ -121,9 +120,7 @@ def audit(
     inputs = Inputs.of(judged, baseline, random_state, strict=strict_log)
 
     # the sections, in the order of the page
-    curves, systems = curves_section(inputs), systems_parts(inputs, judgements, runs)
-    survival = systems.get("survival")
-    swaps = survival.rows if isinstance(survival, Section) else []
+    curves = curves_section(inputs)
     coins = inputs.tells_nothing
     fit = inputs.fit
     findings: dict[str, Finding] = {
@@ -136,8 +133,8 @@ def audit(
         "left open": left_open(fit, coins=coins),
         "disagreement": disagreement_section(inputs),
         # what follows from it
-        **systems,
-        **deciding_parts(inputs, curves, swaps, judgements, runs),
+        **systems_parts(inputs, judgements, runs),
+        **deciding_parts(inputs, curves),
         "next": next_section(inputs),
         "tools": tools_section(inputs),
     }

@@ -9,11 +9,12 @@ import numpy as np
 from dcglearn.coherence.verdict import Coherence, coherence
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
+from dcglearn.learning.fit import Fit, warn_of
+from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.names import MetricName
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
-from dcglearn.metrics.textbook import NamedMetric
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands_or_why, drawn_judges
 from dcglearn.trust.calibration import shrunk
@@ -36,7 +37,7 @@ class Inputs:
     metric: Any  # a DCG, or a checked name
     name: str
     baseline: DCG
-    fit: DirectFit
+    fit: Fit
     bands: Bands | None
     no_bands: str
     random_state: int
@@ -91,7 +92,7 @@ class Inputs:
         """Learn from a log; for errors see `audit`."""
         # the metric in use, on the grades and positions of the log
         in_use = metric_or_name(metric, accept=ONLY_DCG)
-        name = in_use.at(log.depth) if isinstance(in_use, NamedMetric) else "the metric used now"
+        name = in_use.at(log.depth) if isinstance(in_use, MetricName) else "the metric used now"
         baseline: DCG = read_metric(in_use, log.n_grades, log.depth)
         if baseline.n_grades < log.n_grades:
             raise InputError(
@@ -107,7 +108,7 @@ class Inputs:
         # the DCG learned
         check_log(log, strict=strict)
         with stage("learning"):
-            fit = fit_learner(log, DirectDescription(n_grades=log.n_grades))
+            fit = fit_learner(log, DCGOptions(n_grades=log.n_grades, random_state=random_state))
         warn_of(fit)
 
         # its bands, as `learn` has them

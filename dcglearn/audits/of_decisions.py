@@ -1,4 +1,4 @@
-"""Parts of an audit on decisions: order of systems, next judgements, other tools."""
+"""Parts of an audit on decisions: order of systems, deciding verdicts, next pairs, tools."""
 
 import warnings
 from itertools import chain, combinations
@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section, json_address
-from dcglearn.coherence.rank_changes import SystemOrder, system_order
+from dcglearn.coherence.order_of_systems import SystemOrder, system_order
 from dcglearn.evaluation.paired_tests import interval_of_mean
 from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
@@ -24,6 +24,7 @@ from dcglearn.reading.judgements import Judgements
 from dcglearn.reading.runs import Run, read_both
 from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
 from dcglearn.trust.coins import ASSUMED
+from dcglearn.trust.deciding import what_if
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.resampling import no_more_lists
 
@@ -58,7 +59,7 @@ def _survival(
 ) -> Section:
     """Return how many conclusions survive every DCG of the bands, and the swaps with intervals."""
     # pairs of systems by falling means under the metric in use
-    names, (swaps,) = order.evaluation.runs, order.swaps.values()
+    names = order.evaluation.runs
     sentence = "no bands, so nothing is said of other DCGs that the log allows"
     numbers: Fields = {"survive": None, "overturned": None}
     if inputs.bands is not None:
@@ -74,14 +75,16 @@ def _survival(
         )
 
     # at most 20 swaps, those beyond chance first
-    swapped = sorted(swaps.table.rows(), key=lambda swap: not swap[-1])
+    swapped = sorted(order.swaps, key=lambda swap: not swap.beyond_chance)
     shown = []
-    for first, second, solid in swapped[:20]:
+    for swap in swapped[:20]:
+        first, second = swap.better_under_metric, swap.better_under_other
         values = order.evaluation.filled
         gaps = values[names.index(second)] - values[names.index(first)]
         ends = chain(*(_mean_with_interval(gap) for gap in gaps))
-        swap = {"better_in_use": first, "better_when_learned": second, "beyond_chance": solid}
-        shown.append(swap | dict(zip(ENDS, ends, strict=True)))
+        row: Fields = {"better_in_use": first, "better_when_learned": second}
+        row["beyond_chance"] = swap.beyond_chance
+        shown.append(row | dict(zip(ENDS, ends, strict=True)))
     return Section(
         sentence,
         numbers=numbers,
@@ -118,7 +121,8 @@ def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
 def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers) -> Floats:
     """Return the share of 100 draws of the bands that put each pair's first system ahead."""
     draws = np.linspace(0, len(bands.gains) - 1, 100).astype(int).tolist()
-    dcgs = {str(i): DCG(bands.gains[i], bands.discounts[i]) for i in draws}
+    powers = np.zeros(len(bands.gains)) if bands.powers is None else bands.powers
+    dcgs = {str(i): DCG(bands.gains[i], bands.discounts[i], power=powers[i]) for i in draws}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScaleWarning)  # given for the learned DCG before
         means = evaluate(judged, systems, dcgs).means
@@ -129,6 +133,20 @@ def _mean_with_interval(gap: Floats) -> tuple[float | None, ...]:
     """Return the mean of differences, and the ends of its 95% interval."""
     interval = interval_of_mean(gap[~np.isnan(gap)], 0.95)
     return float(np.nanmean(gap)), interval["low"], interval["high"]
+
+
+def deciding_parts(inputs: Inputs, curves: Section) -> dict[str, Finding]:
+    """Return the verdicts that decide on which side of the metric in use the learned one lies.
+
+    This is of the number furthest outside its band; there is no part where all lie within, or no
+    metric orders the pairs better than a coin.
+    """
+    furthest = curves["furthest"]
+    if inputs.tells_nothing or furthest is None:
+        return {}
+    side = "<" if furthest["estimate"] < furthest["in_use"] else ">"
+    conclusion = f"{furthest['parameter']} {side} {furthest['in_use']:.6f}"
+    return {"deciding": what_if(inputs.log, inputs.fit, conclusion)}
 
 
 def next_section(inputs: Inputs) -> Section:
@@ -210,7 +228,7 @@ def tools_section(inputs: Inputs) -> Section:
     about = "what other tools need of the learned DCG, to paste; a page (.html) holds dcg.json too"
     return Section(
         about,
-        numbers={"paste": {one.target: one.text or one.settings for one in made}},
+        numbers={"paste": {one.target: one.settings or one.text for one in made}},
         texts={one.target: one.texts[one.target] for one in made},
         files={"dcg.json": json_address(dcg.to_dict())},
     )

@@ -1,13 +1,13 @@
 """Parts of reports on a fit: what was learned, and what the log cannot tell."""
 
 from itertools import zip_longest
-from math import isfinite
 
 from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.intervals import LEVEL, percentile_interval
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields
-from dcglearn.learning.descriptions import DirectFit, Fit
+from dcglearn.learning.fit import AnyFit, Fit
 from dcglearn.metrics.dcg import DCG
 from dcglearn.trust.coins import ASSUMED
 
@@ -18,26 +18,57 @@ def learned_from_coins(dcg: DCG) -> Section:
     return Section(sentence, dcg.notes, rows=_table(dcg))
 
 
-def left_open(fit: Fit, *, coins: bool) -> Finding:
+def left_open(fit: AnyFit, *, coins: bool) -> Finding:
     """Return what the log cannot tell of a fit; of coin flips, that it is everything."""
     return Section("every gain and discount") if coins else fit.visible
 
 
-def learned_section(fit: DirectFit) -> Section:
+def learned_section(fit: Fit) -> Section:
     """Return the gains and discounts that were learned, from what, and how the judges err."""
     # from how many judgements, and how
     total = number_of(round(fit.weighed_on), "judgements", ",")
-    loss = "" if fit.members else f", with the {fit.loss} loss"
     fewer, recur = round(fit.n_effective), ""
     if fewer != round(fit.weighed_on):
         recur = f"; since lists recur, they tell as much as {fewer:,} independent ones"
-    notes = [f"gains and discounts are learned from {total}{loss}{recur}"]
+    notes = [f"gains and discounts are learned from {total}{recur}"]
 
     # what it is made of and how the judges err, which fewer judgements than numbers do not tell
     if fit.n_effective >= fit.dcg.n_grades - 2 + fit.dcg.depth:
         notes += [*_of_members(fit), *_of_judges(fit)]
     notes += fit.dcg.notes
-    return Section(fit.dcg.sentence, notes, rows=_table(fit.dcg))
+    said = f"{fit.dcg.sentence}{_of_lengths(fit)}"
+    return Section(said, notes, rows=_table(fit.dcg))
+
+
+def _of_lengths(fit: Fit) -> str:
+    """Return whether people add up what they find or average it, where lists differ in length."""
+    if fit.lead is None:
+        return ""
+    if fit.form == fit.options.plain:
+        return (
+            "; lists differ in length, but the log does not show that people average what they "
+            "find, or that a useless result costs them anything"
+        )
+
+    # how near to an average, and what the worst grade costs
+    power, worst = fit.dcg.power, fit.dcg.gains[0]
+    which = (
+        "come nearer to averaging what they find than to adding it up"
+        if power > 0.5
+        else "come nearer to adding up what they find than to averaging it"
+    )
+    draws = None if fit.dcg.judges is None else fit.dcg.judges.draws
+    between, costs = "", ""
+    if draws is not None and draws.powers is not None:
+        low, high = percentile_interval(draws.powers)
+        between = f", {LEVEL:.0%} interval {min(low, power):.2f} to {max(high, power):.2f}"
+        low, high = percentile_interval(draws.gains[:, 0])
+        if high < 0 and worst < 0:
+            costs = (
+                f"; a result of the worst grade costs {-worst:.0%} of what one of the best is "
+                f"worth ({LEVEL:.0%} interval {-high:.0%} to {-low:.0%})"
+            )
+    return f"; these people {which} (p = {power:.2f}{between}){costs}"
 
 
 def _table(dcg: DCG) -> list[Fields]:
@@ -50,34 +81,32 @@ def _table(dcg: DCG) -> list[Fields]:
     return [dict(zip(head, (*gain, *discount), strict=True)) for gain, discount in rows]
 
 
-def _of_members(fit: DirectFit) -> list[str]:
-    """Return what a DCG was mixed from, and the textbook DCGs that may be as good."""
-    notes = []
-    for member in fit.members:
-        share = ""
-        if isfinite(member.share):
-            # where all come out alike, nothing shows how far the share may be off
-            error = f" ± {member.error:.1%}" if member.error else ""
-            share = f", and orders {member.share:.1%}{error} of held-out judgements as people did"
-        notes.append(f"{member.weight:.1%} of it is {member.meaning}{share}")
-    if any(isfinite(member.share) for member in fit.members):
-        notes.append(
-            "how much of each is taken follows from these shares; the mix's own share of new "
-            "judgements is measured by other mixes, made without these judgements, and can differ"
-        )
-
-    # .16: chance that the one behind by a standard error is the better one
-    textbook = [member for member in fit.members if member.fit is None and member.weight > 0.16]
-    if textbook:
-        names = " and ".join(member.name for member in textbook)
-        notes.append(f"{names}: perhaps as good as what was learned; this log cannot tell")
-    return notes
+NAMED = 0.05
+"""Members with this weight at least are named."""
 
 
-def _of_judges(fit: DirectFit) -> list[str]:
+def _of_members(fit: Fit) -> list[str]:
+    """Return what a DCG is the mean of, unless one makes up all but a hundredth of it."""
+    members = sorted(fit.members, key=lambda member: -member.weight)
+    if not members or members[0].weight > 0.99:
+        return []
+    large = [member for member in members if member.weight >= NAMED]
+    parts = [f"{member.weight:.0%} {member.meaning}" for member in large]
+
+    # the others together
+    rest = 1 - sum(member.weight for member in large)
+    if rest >= 0.005:
+        parts.append(f"{rest:.0%} others, each less than {NAMED:.0%}")
+    return [
+        "it is a mean, by how probable it is that people follow each: "
+        f"{'; '.join(parts)}; this log cannot tell them apart for certain"
+    ]
+
+
+def _of_judges(fit: Fit) -> list[str]:
     """Return the judges' error rate, the worst raters, and the side that they prefer."""
     notes = []
-    if fit.loss in ("blend", "robust"):
+    if fit.options.loss == "robust":
         notes.append(
             f"about {fit.wrong_share:.1%} of the verdicts name the worse list; where it is far "
             f"worse, at least about {fit.error_rate:.1%} do"

@@ -10,15 +10,15 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
-from dcglearn.learning.descriptions import cautions_of
+from dcglearn.learning.fit import cautions_of
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters
+from dcglearn.logs.contents import contents
 from dcglearn.logs.unique_rows import list_numbers
-from dcglearn.parts.parted_log import contents, differing_pairs
-from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.raters.repeats import contradiction
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import NO_SIGNAL
+from dcglearn.trust.influence import influence_of_raters
 
 
 def log_parts(inputs: Inputs) -> dict[str, Finding]:
@@ -54,7 +54,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "much": much,
         "over_time": _over_time(log),
         "one_sided": one_sided_raters(log).tolist(),
-        "left_out": len(differing_pairs(log)) - len(inputs.pairs),
+        "left_out": int(log.differing.sum()) - len(inputs.pairs),
         "no_signal": NO_SIGNAL if coins else "",
         "as_read": [contradiction(log), *_left_out(inputs)],
         "cautions": cautions_of(log, inputs.fit),
@@ -98,7 +98,7 @@ def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[s
                 f"(pairs judged twice: {agreement.n_units})"
             )
         striking += _of_raters(agreement, numbers["error_rate"])
-        if not any(one.bias.is_known for one in agreement.raters):
+        if "bias" not in agreement.known:
             asks.append(
                 "add the column swapped, or shown_left: it tells whether judges favour a side"
             )
@@ -135,24 +135,21 @@ def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[s
 
 def _of_raters(agreement: RaterAgreement, error_rate: float) -> list[str]:
     """Return the raters who err far more often than judges do, and those who favour a side."""
+    # beyond twice the judges' error rate, and 5%
     striking = []
-    for one in agreement.raters:
-        if not one.error.is_known:
-            continue
-
-        # beyond twice the judges' error rate, and 5%
-        if one.error.low > max(2 * error_rate, 0.05):
+    for rater in agreement.table.iter_rows(named=True):
+        if rater.get("error_low", 0.0) > max(2 * error_rate, 0.05):
             striking.append(
-                f"one rater errs far more often: {one.rater} "
-                f"({100 * one.error.low:.0f}% to {100 * one.error.high:.0f}%)"
+                f"one rater errs far more often: {rater['rater']} "
+                f"({100 * rater['error_low']:.0f}% to {100 * rater['error_high']:.0f}%)"
             )
 
-        # whatever the lists
-        if one.bias.low > 0 or one.bias.high < 0:
-            side = "first" if one.bias.value > 0 else "second"
+    # whatever the lists
+    for side in ("first", "second"):
+        for rater in agreement.favouring(side).iter_rows(named=True):
             striking.append(
-                f"one side is favoured, that shown {side}, by rater: {one.rater} "
-                f"(log-odds {one.bias.value:+.2f})"
+                f"one side is favoured, that shown {side}, by rater: {rater['rater']} "
+                f"(log-odds {rater['bias']:+.2f})"
             )
     return striking
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section
-from dcglearn.coherence.pair_shares import disagreement_matrix
+from dcglearn.coherence.disagreements import disagreement_matrix
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage

@@ -29,7 +29,7 @@ from dcglearn.reading.contract import CANDIDATE, QUESTION
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
-    from dcglearn.learning.descriptions import DirectFit
+    from dcglearn.learning.fit import Fit
     from dcglearn.reading.preferences import Preferences
     from dcglearn.trust.next_pairs import Questions
 
@@ -204,7 +204,7 @@ def _refuse_other_form(options: Any, remedy: str, *, refused: bool) -> None:
 
 def _judgements(
     reading: Reading, log: str | None, llm: str | None, n_grades: int = 0
-) -> tuple[Preferences | None, Preferences | None, DirectFit | None]:
+) -> tuple[Preferences | None, Preferences | None, Fit | None]:
     """Return people's judgements, a machine's, and a fit to both, where they are given.
 
     The judgements have at least `n_grades` grades.
@@ -222,14 +222,13 @@ def _judgements(
             "--llm goes with --log: people's verdicts say how far to follow the LLM judge's"
         )
 
-    from dcglearn.learning.descriptions import DirectDescription
+    from dcglearn.learning.options import DCGOptions
     from dcglearn.trust.fit_learner import fit_learner
-    from dcglearn.trust.llm import llm_dcg
 
     # the machine's are followed as far as people agree
     verdicts = read_llm(llm, judged.n_grades)
-    of_people = DirectDescription(n_grades=judged.n_grades)
-    return judged, verdicts, fit_learner(judged, of_people, llm=llm_dcg(verdicts, judged))
+    of_both = DCGOptions(n_grades=judged.n_grades, llm=verdicts)
+    return judged, verdicts, fit_learner(judged, of_both)
 
 
 def _questions(

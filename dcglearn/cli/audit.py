@@ -3,6 +3,7 @@
 import hashlib
 import shlex
 import sys
+from pathlib import Path
 
 import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, output_row
@@ -20,6 +21,7 @@ from dcglearn.metrics.textbook import is_metric_file
     "dcglearn audit log.jsonl --baseline nDCG@10 --qrels qrels.txt --runs runs/*.txt -o audit.html",
     "dcglearn audit log.jsonl --anonymous -o audit.html",
     "dcglearn audit satisfaction.jsonl --ratings --baseline dcg.json --json",
+    "dcglearn audit thumbs.csv --labels gpt.csv --labels claude.csv --labels llama.csv",
 )
 def audit(
     *,
@@ -35,6 +37,11 @@ def audit(
     ),
     more_runs: list[str] | None = argument_row("Further runs.", metavar="[RUN]..."),
     qrels: str | None = first_row("Judgements of the runs' documents.", metavar="FILE"),
+    labels: list[str] | None = first_row(
+        "Whose grades of documents do people follow? A file for each grader, or one with a column "
+        "grader; LOG holds lists of documents. Nothing else is audited then.",
+        metavar="[NAME=]FILE",
+    ),
     anonymous: bool = output_row("Numbers instead of the names of raters and queries.", False),
     output: Output = None,
     seed: Seed = 0,
@@ -47,13 +54,29 @@ def audit(
     if bool(systems) != (qrels is not None):
         raise InputError("--runs and --qrels go together: runs, and judgements of their documents")
 
+    if labels and systems:
+        raise InputError("--labels compares graders alone: leave out --runs and --qrels")
+
     # files that are read
-    files = [log, *systems, *([qrels] if qrels else [])]
+    graders = dict(_named(word) for word in labels or ())
+    if len(graders) < len(labels or ()):
+        raise InputError("--labels: two graders have one name; give --labels NAME=FILE")
+    files = [log, *systems, *([qrels] if qrels else []), *graders.values()]
     if is_metric_file(baseline):
         files.append(baseline)
     check_outputs(output, log=reading.skip_bad, force=force, inputs=files)
     if output is not None:
         suffix_among(output, FORMS, "findings")
+
+    if graders:
+        only = [*graders.values()]
+        given = graders if len(only) > 1 or "=" in (labels or [""])[0] else only[0]
+        found = dl.compare_graders(log, given, baseline, columns=reading.columns, random_state=seed)
+        if output is not None:
+            found.save(output, force=force)
+            say(f"wrote: {output}")
+        print_result(found, as_json)
+        return
 
     # how the page was made: the command, and the digest of every file
     made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
@@ -80,3 +103,9 @@ def audit(
         result.save(output, force=force)
         say(f"wrote: {output}")
     print_result(result, as_json)
+
+
+def _named(word: str) -> tuple[str, str]:
+    """Return the name and the file of a grader, ``NAME=FILE``; a file is named by itself."""
+    name, mark, file = word.partition("=")
+    return (name, file) if mark else (Path(word).stem, word)

@@ -63,7 +63,7 @@ def coherence(
     often = dl.disagreement(first, second, ranked, names=names)
     values: Fields = {"disagreement": often.to_dict()}
     if not certified:
-        reason = "these are only true of a DCG; disagreement is sampled"
+        reason = "these are only true of a DCG"
         say(f"no certificate: {reason}")
         print_result(values if as_json else often, as_json)
         return

@@ -20,10 +20,10 @@ from dcglearn.foundation.plain_text import escaped, nearest
 from dcglearn.foundation.validation import Fields, shortened
 from dcglearn.foundation.version import __version__
 
-PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scale")
+PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output")
 """The panels of a command's help page, in their order."""
 
-first_option, input_option, model_option, output_option, scale_option = (
+first_option, input_option, model_option, output_option = (
     partial(typer.Option, rich_help_panel=panel) for panel in PANELS[1:]
 )
 
@@ -47,9 +47,7 @@ def _option_row(panel: str, summary: str, default: Any = None, *names: str, **ho
     return _row(default, make, names)
 
 
-first_row, input_row, model_row, output_row, scale_row = (
-    partial(_option_row, panel) for panel in PANELS[1:]
-)
+first_row, input_row, model_row, output_row = (partial(_option_row, panel) for panel in PANELS[1:])
 """Rows of options by panel: help, default, names unless the parameter's own, and more for typer."""
 
 _WORDS: dict[Any, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
@@ -243,8 +241,12 @@ class Command(_HelpPage, TyperCommand):
     """A command whose help page has a panel for each kind of option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse options and arguments, and refuse a wrong one with the nearest right one."""
+        """Parse options and arguments, and refuse a wrong one with the nearest right one.
+
+        An option of one value that is given again is refused, rather than the last one taken.
+        """
         try:
+            _refuse_repeated(self.make_parser(ctx).parse_args(args=[*args])[2])
             return list(super().parse_args(ctx, args))
         except typer.BadParameter as error:
             error.message = _plain_refusal(error)
@@ -301,6 +303,15 @@ class Group(_HelpPage, TyperGroup):
             first_sentence = " ".join(command.help.partition("\n\n")[0].split())
             panels.setdefault(command.rich_help_panel, []).append((name, first_sentence))
         yield from panels.items()
+
+
+def _refuse_repeated(given: Sequence[Any]) -> None:
+    """Raise a usage error for an option of one value that is given again."""
+    options = [one for one in given if one.param_type_name == "option"]
+    single = [one for one in options if not (one.multiple or one.is_flag or one.count)]
+    for i, one in enumerate(single):
+        if one in single[:i]:
+            raise _USAGE_ERROR(f"{one.opts[-1]} is given twice, and takes one value")
 
 
 def _options_of(command: Any, ctx: Any) -> list[str]:

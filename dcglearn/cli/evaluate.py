@@ -273,7 +273,7 @@ def compared_and_ordered(
     judgements: Judgements, runs: list[Run], metrics: Fields, *, level: float, **settings: Any
 ) -> tuple[SystemComparison, Finding]:
     """Return the comparison of systems, and their orders under several metrics."""
-    from dcglearn.coherence.rank_changes import system_order
+    from dcglearn.coherence.order_of_systems import system_order
 
     compared = compare_systems(judgements, runs, metrics, level=level, **settings)
 

@@ -18,24 +18,17 @@ from dcglearn.cli.command import (
     output_row,
 )
 from dcglearn.cli.learn_options import BaselineOptions, CurveOptions, LearnerOptions, TrustOptions
-from dcglearn.cli.options import (
-    AsJson,
-    Cluster,
-    Force,
-    check_outputs,
-    print_result,
-    said_now,
-    write_figure,
-)
+from dcglearn.cli.options import AsJson, Force, check_outputs, print_result, said_now, write_figure
 from dcglearn.cli.reading import LogOptions, TableReading, describe, recognised_lines, say_reading
 from dcglearn.cli.terminal import log_is_shown
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError, suffix_among
 from dcglearn.metrics.dcg import Utility
 from dcglearn.plots import banded_figure
+from dcglearn.reading.preferences import Preferences
 
 if TYPE_CHECKING:
-    from dcglearn.learning.descriptions import DirectDescription
+    from dcglearn.learning.options import DCGOptions
 
 
 NO_METRIC = {
@@ -43,10 +36,6 @@ NO_METRIC = {
     ".pdf", ".png", ".svg", ".jpg", ".jpeg",
 }  # fmt: skip
 """Suffixes of reports, tables, packed files and pictures, by which no metric is written."""
-
-
-MEASURED = ("holdout", "bands", "calibrate", "what_if")
-"""What needs the whole log in memory."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +110,6 @@ class OutputOptions:
     "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
-    "dcglearn learn logs/ --workers 4",
 )
 def learn(
     *,
@@ -129,7 +117,6 @@ def learn(
     outputs: OutputOptions,
     learner: LearnerOptions,
     trust: TrustOptions,
-    cluster: Cluster,
     dry_run: bool = output_row(
         "Print what was recognised in the log; learn and write nothing.", False
     ),
@@ -146,35 +133,27 @@ def learn(
         if getattr(trust, name) and learner.method != "dcg":
             raise InputError(f"{option_name(name)} goes with --method dcg")
 
-    # what needs the whole log in memory
-    if cluster.engine is not None:
-        measured = {name: getattr(trust, name) for name in MEASURED}
-        source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
-
+    log = source.pairs
     if dry_run:
-        _show_log(source, outputs, cluster)
+        _show_log(log, outputs)
         return
 
-    # read, learn, write
-    with source.opened(cluster) as log:
-        said = said_now("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
-        say_reading(getattr(log, "recognised", None))
-        from dcglearn.cli.learn_report import learn_report
+    # learn, write
+    said = said_now("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
+    say_reading(log.recognised)
+    from dcglearn.cli.learn_report import learn_report
 
-        report = learn_report(log, learner, trust, strict_log=source.strict_log)
+    report = learn_report(log, learner, trust, strict_log=source.strict_log)
     text = report.text(read=said, full=log_is_shown())
     outputs.write(report.dcg, report.utility, report, text, report.figure)
 
 
-def _show_log(source: LogOptions, outputs: OutputOptions, cluster: Cluster) -> None:
+def _show_log(log: Preferences, outputs: OutputOptions) -> None:
     """Print what was recognised in the log, and what would be written."""
-    from dcglearn.parts.parted_log import PartedLog
-
     targets: list[Any] = [*outputs.files] or ["the DCG to standard output"]
     would = [f"would write: {target}" for target in targets]
-    with source.opened(cluster) as log:
-        seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
-        typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))
+    seen = recognised_lines(log)
+    typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,9 +173,9 @@ class ReaderOptions(CurveOptions):
         "free: a later position may count for more; falling: none does.", "free"
     )
 
-    def direct(self, log: Any) -> "DirectDescription":
+    def direct(self, log: Any, seed: int = 0) -> "DCGOptions":
         """Return what to fit to answers; without --zero, an empty place alone is worth nothing."""
-        described = replace(super().direct(log), discounts=self.discounts)
+        described = replace(super().direct(log, seed), discounts=self.discounts)
         return described if self.zero is not None else replace(described, zero="none")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from dcglearn.cli.command import first_row, model_row, option_name
@@ -11,8 +11,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name
 
 if TYPE_CHECKING:
-    from dcglearn.learning.descriptions import DirectDescription, QPDescription
-    from dcglearn.parts.parted_log import PartedLog
+    from dcglearn.learning.options import DCGOptions, QPOptions
     from dcglearn.reading.answers import Answers
     from dcglearn.reading.preferences import Preferences
 
@@ -21,26 +20,32 @@ if TYPE_CHECKING:
 class CurveOptions:
     """How gains and discounts are fitted."""
 
-    ridge: float | None = model_row("Strength of the prior for smooth curves.", min=0.0)
-    loss: Literal["auto", "robust", "logistic"] = model_row(
-        "auto mixes what two losses learn with the best textbook DCG.", "auto"
+    ridge: float | None = model_row(
+        "Expected strength of the prior for smooth curves (2), which the log corrects.", min=0.0
+    )
+    loss: Literal["robust", "logistic"] = model_row(
+        "logistic: judges whose only errors are those on close pairs.", "robust"
     )
     prior: str | None = model_row(
-        "Start from this file, GAIN-DISCOUNT or reader:NAME, and leave it as far as the log says; "
-        "for small logs.",
+        "Draw the curves to this file, GAIN-DISCOUNT or reader:NAME, and weigh it beside "
+        "textbooks; for small logs.",
         metavar="METRIC",
     )
     zero: str | None = model_row(
-        "The grade with gain 0; none: an empty place alone.", metavar="GRADE|none"
+        "The grade with gain 0; none: an empty place alone; by default the worst, unless lists "
+        "of different lengths say otherwise.",
+        metavar="GRADE|none",
     )
 
-    def direct(self, log: Preferences | PartedLog | Answers) -> DirectDescription:
-        """Return what to fit to a log."""
-        from dcglearn.learning.descriptions import DirectDescription
+    def direct(self, log: Preferences | Answers, seed: int = 0) -> DCGOptions:
+        """Return what to fit to a log; draws that weigh have the seed."""
+        from dcglearn.learning.options import DCGOptions
 
-        ridge = DirectDescription.ridge if self.ridge is None else self.ridge
-        zero = 0 if self.zero is None else grade_of(self.zero, log)
-        return DirectDescription(loss=self.loss, ridge=ridge, prior=self.prior, zero=zero)
+        ridge = DCGOptions.ridge if self.ridge is None else self.ridge
+        zero = "auto" if self.zero is None else grade_of(self.zero, log)
+        return DCGOptions(
+            loss=self.loss, ridge=ridge, prior=self.prior, zero=zero, random_state=seed
+        )
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,11 @@ class LearnerOptions(CurveOptions):
         "--C",  # typer 0.19 would call it --c
         metavar="NUMBER|auto",
     )
+    power: str | None = model_row(
+        "dcg: how far people average what they find: 0 adds up, 1 averages; by default found out "
+        "where lists differ in length.",
+        metavar="P|free",
+    )
     margin: Literal["unit", "hamming", "log"] = model_row(
         "qp: by how much the preferred list should win.", "unit"
     )
@@ -76,22 +86,32 @@ class LearnerOptions(CurveOptions):
         # options of the other method keep their defaults
         needed, names = "qp", ["C", "margin"]
         if self.method == "qp":
-            needed, names = "dcg", ["loss", "ridge", "prior", "zero", "llm"]
+            needed, names = "dcg", ["loss", "ridge", "prior", "zero", "power", "llm"]
         for name in names:
             if getattr(self, name) != getattr(LearnerOptions, name):
                 raise InputError(f"{option_name(name)} goes with --method {needed}")
 
-    def description(self, log: Preferences | PartedLog) -> DirectDescription | QPDescription:
+    def learner(self, log: Preferences, seed: int) -> DCGOptions | QPOptions:
         """Return what to fit to a log; C is 1 where it is to be chosen."""
-        from dcglearn.learning.descriptions import QPDescription
+        from dcglearn.learning.options import QPOptions
 
         if self.method == "dcg":
-            return self.direct(log)
+            return replace(self.direct(log, seed), power=power_of(self.power))
         C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
-        return QPDescription(C=C, margin=self.margin)
+        return QPOptions(C=C, margin=self.margin)
 
 
-def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
+def power_of(word: str | None) -> float | str:
+    """Return a power of the length; raise InputError for any other word than "free"."""
+    if word in (None, "free"):
+        return word or "auto"
+    try:
+        return float(word or "")
+    except ValueError:
+        raise InputError(f"--power {word}: give a number from 0 to 1, or free") from None
+
+
+def grade_of(word: str, log: Preferences | Answers) -> int | str:
     """Return the grade of a name or number, or "none"; raise InputError for any other word."""
     numbers = [str(grade) for grade in range(log.n_grades)]
     names = [name.lower() for name in log.grade_names or numbers]
@@ -137,8 +157,8 @@ class TrustOptions(BaselineOptions):
 
     calibrate: bool = first_row("Measure how sure people are in folds of the whole log.", False)
     what_if: str | None = first_row(
-        'dcg: the few verdicts, raters and queries that decide it: "gain of 2 > 0.5", "discount '
-        'at 3 < 0.4", "followed rather than METRIC".',
+        'dcg: the few verdicts, raters and queries that decide it: "gain of 2 > 0.5" or "discount '
+        'at 3 < 0.4".',
         metavar="CONCLUSION",
     )
 
@@ -152,20 +172,14 @@ class TrustOptions(BaselineOptions):
             raise InputError("--bands 1: give 2 or more; 200 is enough")
         if self.level is not None and not self.bands:
             raise InputError("--level is that of --bands: give --bands 200 too, or leave it out")
-        if self.what_if is not None:
-            from dcglearn.trust.conclusions import ABOUT_RUNS, conclusion_in
 
-            if conclusion_in(self.what_if)[0] == ABOUT_RUNS:
-                remedy = "`dcglearn audit --runs` and, in Python, dl.trust.what_if tell"
-                raise InputError(f"--what-if {self.what_if!r} is about runs: {remedy}")
-
-    def unit(self, log: Preferences | PartedLog) -> str:
+    def unit(self, log: Preferences) -> str:
         """Return the unit to hold out whole: a split by pair would leak the rated lists."""
         if self.holdout_by is not None or not of_ratings(log):
             return self.holdout_by or "pair"
-        return "list" if getattr(log, "rater", None) is None else "rater"
+        return "list" if log.rater is None else "rater"
 
 
-def of_ratings(log: Preferences | PartedLog) -> bool:
+def of_ratings(log: Preferences) -> bool:
     """Return whether a log was made of ratings."""
-    return getattr(log, "ratings", None) is not None
+    return log.ratings is not None

@@ -12,28 +12,20 @@ import dcglearn as dl
 from dcglearn.audits.section import Section
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.reading import read_llm
-from dcglearn.cli.report import NOT_IN_PARTS, Report
+from dcglearn.cli.report import Report
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.learning.descriptions import (
-    DirectDescription,
-    DirectFit,
-    Fit,
-    QPDescription,
-    QPFit,
-    warn_of,
-)
-from dcglearn.learning.fit_utility import fit_qp
+from dcglearn.learning.fit import AnyFit, Fit, warn_of
+from dcglearn.learning.fit_utility import QPFit, fit_qp
+from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.learning.usable_pairs import usable_pairs
-from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import metric_in_use
-from dcglearn.parts.parted_log import PartedLog
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import ASSUMED, NO_SIGNAL, check_log, tells_nothing
-from dcglearn.trust.fit_learner import fit_learner
+from dcglearn.trust.fit_learner import fit_learner, with_llm_learned
 from dcglearn.trust.judge_draws import judged_by
-from dcglearn.trust.llm import llm_dcg, llm_report
+from dcglearn.trust.llm import llm_report
 
 if TYPE_CHECKING:
     from dcglearn.raters.rater_agreement import RaterAgreement
@@ -49,72 +41,67 @@ MEASURED = 5_000
 
 
 def learn_report(
-    log: Preferences | PartedLog,
-    options: LearnerOptions,
-    trust: TrustOptions,
-    *,
-    strict_log: bool = False,
+    log: Preferences, options: LearnerOptions, trust: TrustOptions, *, strict_log: bool = False
 ) -> Report:
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
-    A log in parts can be learned from, not measured. The DCG is learned from the whole log, also
-    with held-out data. Raises InputError if the log cannot be learned from, or cannot be split;
-    with `strict_log` also if no metric orders its pairs better than a coin.
+    The DCG is learned from the whole log, also with held-out data. Raises InputError if the log
+    cannot be learned from, or cannot be split; with `strict_log` also if no metric orders its pairs
+    better than a coin.
     """
     began = time.perf_counter()
 
     # check the log and the metric in use
     check_log(log, strict=strict_log)
     metric_in_use(trust.baseline, log.n_grades, log.depth)
-    description, unit = options.description(log), trust.unit(log)
-    pairs = log if isinstance(log, Preferences) else None
+    asked, unit = options.learner(log, trust.seed), trust.unit(log)
 
     # check the conclusion that is asked for, and read the LLM's verdicts
-    if trust.what_if is not None and pairs is not None:
-        from dcglearn.trust.conclusions import conclusion_in
+    if trust.what_if is not None:
+        from dcglearn.trust.deciding import conclusion_in
 
-        conclusion_in(trust.what_if, pairs)
+        conclusion_in(trust.what_if, log)
     verdicts = None if options.llm is None else read_llm(options.llm, log.n_grades)
-    with stage("machine"):
-        llm = llm_dcg(verdicts, log)
+    if verdicts is not None and isinstance(asked, DCGOptions):
+        with stage("machine"):
+            asked = with_llm_learned(replace(asked, llm=verdicts), log)
 
     # learn from all pairs, and measure on held-out ones
-    fitted = partial(_fitted, description=description, options=options, trust=trust, llm=llm)
-    comparison, not_measured = None, NOT_IN_PARTS if pairs is None else NOT_MEASURED
-    if pairs is not None and trust.holdout is not None:
-        comparison = _held_out(pairs, fitted, trust)
+    fitted = partial(_fitted, asked=asked, options=options, trust=trust)
+    comparison, not_measured = None, ""
+    if trust.holdout is not None:
+        comparison = _held_out(log, fitted, trust)
     with stage("learning"):
         learner, chosen = fitted(log)
-    if pairs is not None and comparison is None:
-        comparison, not_measured = _in_folds(pairs, learner, trust, llm)
+    if comparison is None:
+        comparison, not_measured = _in_folds(log, learner, trust)
 
-    # what a log in memory can tell of the fit; coin flips tell nothing
+    # what the log can tell of the fit; coin flips tell nothing
     coins = tells_nothing(log)
     bands, no_bands = None, f"not at all: bands are those of {ASSUMED}" if coins else ""
     machine = raters = None
     decide: dict[str, Finding] = {}
-    if pairs is not None and isinstance(learner, DirectFit):
+    if isinstance(learner, Fit):
         if not coins:
-            bands, no_bands = _bands(pairs, learner, trust)
-        learner = _judged(pairs, learner, comparison, trust)
-        decide = _deciding(pairs, learner, trust)
-        if verdicts is not None and llm is not None:
-            n = len(verdicts[verdicts.differing].decided)
-            machine = llm_report(pairs, learner, n_llm=n, random_state=trust.seed)
+            bands, no_bands = _bands(log, learner, trust)
+        learner = _judged(log, learner, comparison, trust)
+        decide = _deciding(log, learner, trust)
+        if learner.llm is not None:
+            machine = llm_report(log, learner, random_state=trust.seed)
 
     # raters, for any learner
-    if pairs is not None and not of_ratings(pairs):
-        raters = _agreement(pairs, learner, coins=coins)
+    if not of_ratings(log):
+        raters = _agreement(log, learner, coins=coins)
 
     return Report(
         learner=learner,
-        factoring=None if isinstance(learner, DirectFit) else learner.factor(normalise_gains=True),
+        factoring=None if isinstance(learner, Fit) else learner.factor(normalise_gains=True),
         log=log,
         chosen=chosen,
         comparison=comparison,
         held_out_by=None if trust.holdout is None else unit,
         # how far it can be trusted
-        contradicted=None if pairs is None else pairs.n_contradicted(),
+        contradicted=log.n_contradicted(),
         bands=bands,
         seconds=time.perf_counter() - began,
         raters=raters,
@@ -126,26 +113,24 @@ def learn_report(
     )
 
 
-def _deciding(log: Preferences, learner: DirectFit, trust: TrustOptions) -> dict[str, Finding]:
+def _deciding(log: Preferences, learner: Fit, trust: TrustOptions) -> dict[str, Finding]:
     """Return the verdicts, raters and queries that decide a conclusion, where it is asked for."""
     if trust.what_if is None:
         return {}
     if tells_nothing(log):
         return {"what if": Section(f"no verdicts decide it: {NO_SIGNAL}")}
-    from dcglearn.trust.conclusions import conclusion_of
-    from dcglearn.trust.deciding import deciding
+    from dcglearn.trust.deciding import what_if
 
-    with stage("what if"):
-        asked = conclusion_of(trust.what_if, log, learner, random_state=trust.seed)
-        found: dict[str, Finding] = {"what if": deciding(asked)}
-        for by in ("rater", "query"):
-            labels = getattr(log, by)
-            if asked.margin > 0 and labels is not None and (labels != labels[0]).any():
-                found[f"what if, by {by}"] = deciding(asked, by)
+    verdicts = what_if(log, learner, trust.what_if)
+    found: dict[str, Finding] = {"what if": verdicts}
+    for by in ("rater", "query"):
+        labels = getattr(log, by)
+        if verdicts.holds and labels is not None and (labels != labels[0]).any():
+            found[f"what if, by {by}"] = what_if(log, learner, trust.what_if, by=by)
     return found
 
 
-def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[Bands | None, str]:
+def _bands(log: Preferences, learner: Fit, trust: TrustOptions) -> tuple[Bands | None, str]:
     """Return the bands that are asked for, or why there are none."""
     if not trust.bands:
         return None, ""
@@ -158,8 +143,8 @@ def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[B
 
 
 def _judged(
-    log: Preferences, learner: DirectFit, comparison: Comparison | None, trust: TrustOptions
-) -> DirectFit:
+    log: Preferences, learner: Fit, comparison: Comparison | None, trust: TrustOptions
+) -> Fit:
     """Return the fit with draws of its judges, and with what held-out pairs say of them."""
     from dcglearn.trust.band_draws import drawn_judges
     from dcglearn.trust.calibration import shrunk
@@ -189,7 +174,7 @@ def _held_out(
     # learn from one part, compare on the other
     with stage("held out"):
         learner, _ = fitted(train)
-        reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
+        reference_C = learner.options.C if isinstance(learner, QPFit) else "auto"
         comparison = compare_dcg(
             learner, train, test, baseline=trust.baseline, C=reference_C, random_state=trust.seed
         )
@@ -198,13 +183,13 @@ def _held_out(
 
 
 def _in_folds(
-    log: Preferences, learner: Fit, trust: TrustOptions, llm: DCG | None
+    log: Preferences, learner: AnyFit, trust: TrustOptions
 ) -> tuple[Comparison | None, str]:
     """Return how well fits without a fold predict it, as an audit has it, or why that is not told.
 
     It takes five fits or more, which are made for a DCG alone, and to a sample of a long log.
     """
-    if not isinstance(learner, DirectFit):
+    if not isinstance(learner, Fit):
         return None, NOT_MEASURED
     if not trust.calibrate:
         log = log.thinned(MEASURED)
@@ -213,14 +198,14 @@ def _in_folds(
     try:
         with stage("held out"):
             options: Fields = {"baseline": trust.baseline, "random_state": trust.seed}
-            return cross_fitted(log, learner, llm=llm, **options), ""
+            return cross_fitted(log, learner, **options), ""
     except InputError as error:
         if trust.calibrate:
             raise
         return None, str(error)
 
 
-def _agreement(log: Preferences, learner: Fit, *, coins: bool) -> RaterAgreement | None:
+def _agreement(log: Preferences, learner: AnyFit, *, coins: bool) -> RaterAgreement | None:
     """Return the raters' agreement; None if no pair was judged twice and no side is known.
 
     Coin flips tell nothing of their errors.
@@ -232,30 +217,26 @@ def _agreement(log: Preferences, learner: Fit, *, coins: bool) -> RaterAgreement
         return None
 
     # errors of each rater take seconds on a large log
-    if coins or not isinstance(learner, DirectFit) or len(log) > 200_000:
+    if coins or not isinstance(learner, Fit) or len(log) > 200_000:
         return agreement
     return dl.rater_agreement(log, learner)
 
 
 def _fitted(
-    log: Preferences | PartedLog,
-    description: DirectDescription | QPDescription,
-    options: LearnerOptions,
-    trust: TrustOptions,
-    llm: DCG | None,
-) -> tuple[Fit, ChosenC | None]:
+    log: Preferences, asked: DCGOptions | QPOptions, options: LearnerOptions, trust: TrustOptions
+) -> tuple[AnyFit, ChosenC | None]:
     """Return the fit to a log and, of a QP, how C was chosen."""
     # gains and discounts, or the QP with C chosen by validation
-    fit: Fit
+    fit: AnyFit
     chosen = None
-    if isinstance(description, DirectDescription):
-        fit = fit_learner(log, description, llm=llm)
+    if isinstance(asked, DCGOptions):
+        fit = fit_learner(log, asked)
     else:
-        if options.C == "auto" and isinstance(log, Preferences):
+        if options.C == "auto":
             unit = trust.unit(log)
             by = "pair" if unit == "list" else unit
-            chosen = dl.trust.choose_C(log, description, by=by, random_state=trust.seed)
-            description = replace(description, C=chosen.C)
-        fit = fit_qp(log, description)
+            chosen = dl.trust.choose_C(log, asked, by=by, random_state=trust.seed)
+            asked = replace(asked, C=chosen.C)
+        fit = fit_qp(log, asked)
     warn_of(fit)
     return fit, chosen

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import dcglearn as dl
 from dcglearn.cli.command import argument_row, examples, first_row, input_row
 from dcglearn.cli.options import Force, OutputLog, check_outputs, say, write_log
-from dcglearn.cli.reading import ConvertReading, JoinOptions, one_or_all, say_reading, say_won
+from dcglearn.cli.reading import ConvertReading, JoinOptions, one_or_all, say_reading
 from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.validation import InputError
 
@@ -72,8 +72,6 @@ def convert(
 
     # what was recognised, and left out
     say_reading(found.recognised)
-    if joins.run_a is not None and inconsistent == "keep":
-        say_won(source.frame, frame)
     if names is not None:
         say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in enumerate(names))}")
     for line in left_out(found.dropped):

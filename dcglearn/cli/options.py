@@ -7,13 +7,12 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_row
+from dcglearn.cli.command import first_option, input_option, model_option, output_option
 from dcglearn.foundation.figure_style import refuse_format, save_figure
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.inputs import expand_paths
@@ -52,10 +51,6 @@ Scale = Annotated[
     str | None,
     first_option(metavar="NAMES", help="Grades, worst first: Bad,Fair,Good or 0,1,10,100."),
 ]
-Groups = Annotated[
-    Path | None,
-    input_option(help="Group sizes of data without qid; by default NAME.query beside it."),
-]
 Ties = Annotated[
     Literal["docno-desc", "stable", "average"],
     model_option(help="Order of documents of one score; average: they share their positions."),
@@ -63,27 +58,6 @@ Ties = Annotated[
 Seed = Annotated[
     int, model_option(min=0, help="Seed of everything random: same seed, same results.")
 ]
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """Where work that can be spread is done: in this process, in several, or on a cluster."""
-
-    workers: str | None = scale_row(
-        "Use N processes here, by Dask, or the Dask cluster tcp://host:8786.", metavar="N|ADDRESS"
-    )
-
-    def __post_init__(self) -> None:
-        if self.workers is not None and not str(self.workers).strip("0"):
-            raise InputError(
-                f"--workers {self.workers}: give at least 1, or the address of a Dask cluster"
-            )
-
-    @property
-    def engine(self) -> str | int | None:
-        """A scheduler's address or a number of processes; None to work in this process."""
-        workers = self.workers
-        return int(workers) if workers is not None and workers.isdecimal() else workers
 
 
 def check_outputs(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,14 +11,12 @@ import numpy as np
 
 import dcglearn as dl
 from dcglearn.cli.command import argument_row, first_option, first_row, input_row, option_name
-from dcglearn.cli.options import Cluster, Grades, Scale, say
-from dcglearn.foundation.inputs import expand_paths
+from dcglearn.cli.options import Grades, Scale, say
 from dcglearn.foundation.plain_text import aligned, left_out, one_line
-from dcglearn.foundation.sources import FORMATS, suffix_of
-from dcglearn.foundation.validation import Counts, Fields, InputError, PolarsFrame
+from dcglearn.foundation.validation import Counts, Fields, InputError
+from dcglearn.logs.contents import contents
 
 if TYPE_CHECKING:
-    from dcglearn.parts.parted_log import PartedLog
     from dcglearn.reading.contract import Contract
     from dcglearn.reading.preferences import Preferences
     from dcglearn.reading.recognised import Recognised
@@ -171,38 +168,10 @@ class LogOptions(CheckedReading):
         metavar="LOG...",
     )
 
-    def refuse_in_parts(self, **options: Any) -> None:
-        """Raise InputError for the first option, by name and value, that needs the log whole."""
-        of_reading = {"ratings": self.ratings, "skip_bad": self.skip_bad}
-        for name, value in {**of_reading, **options}.items():
-            if not value:
-                continue
-            option, remedy = option_name(name), ""
-            if name in of_reading:
-                remedy = f"; dcglearn convert LOG {option} -o FILE.parquet makes such files first"
-            raise InputError(
-                f"{option} needs the whole log in memory; leave out --workers{remedy}",
-                see="whole-log",
-            )
-
-    @contextlib.contextmanager
-    def opened(self, cluster: Cluster) -> Iterator[Preferences | PartedLog]:
-        """Yield the log."""
-        # a log in memory
-        engine, paths = cluster.engine, one_or_all(self.log)
-        if engine is None:
-            yield self.read(paths)
-            return
-        from dcglearn.parts.open_log import opened_log
-
-        # over a cluster; other files than Parquet are read whole, and then spread
-        files = expand_paths(self.log, "**/*")
-        if {suffix_of(file) for file in files} & {*FORMATS} == {".parquet"}:
-            opened = opened_log(self.log, engine=engine, **self.options)
-        else:
-            opened = opened_log(self.read(paths), engine=engine)
-        with opened as parts:
-            yield parts
+    @property
+    def pairs(self) -> Preferences:
+        """The log, read."""
+        return self.read(one_or_all(self.log))
 
 
 def one_or_all(paths: list[str]) -> Any:
@@ -302,23 +271,8 @@ def _say_sides(table: Table, own: Mapping[str, str]) -> None:
         say(one_line(f"columns: {', '.join(sides)}"))
 
 
-def say_won(verdicts: PolarsFrame, log: PolarsFrame) -> None:
-    """Print how often each of two runs won; the verdicts name the runs, the log a and b."""
-    import polars as pl
-
-    if len(verdicts) != len(log):
-        return
-    winner = log["winner"]
-    of_a, of_b = (pl.when(winner == side).then(verdicts[f"system_{side}"]) for side in ("a", "b"))
-    won = pl.select(pl.coalesce(of_a, of_b, winner).alias("won")).to_series()
-    counts = [f"{name} {n:,}" for name, n in won.value_counts(sort=True).rows()]
-    say(one_line(f"won: {', '.join(counts)}"))
-
-
-def describe(log: Preferences | PartedLog, dropped: Counts) -> list[str]:
+def describe(log: Preferences, dropped: Counts) -> list[str]:
     """Return a line that counts a log's content, and a line for each reason to leave out pairs."""
-    from dcglearn.parts.parted_log import contents
-
     return [f"read: {contents(log)}", *left_out(dropped)]
 
 

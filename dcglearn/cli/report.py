@@ -14,11 +14,11 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.plain_text import left_out, number_of, one_line
 from dcglearn.foundation.validation import Fields
-from dcglearn.learning.descriptions import DirectFit, Fit, QPFit, cautions_of
 from dcglearn.learning.factoring import Factoring
+from dcglearn.learning.fit import AnyFit, Fit, cautions_of
+from dcglearn.learning.fit_utility import QPFit
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import BASELINE
-from dcglearn.parts.parted_log import PartedLog, n_judgements, n_pairs
 from dcglearn.raters.repeats import contradiction
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.llm import LLMReport
@@ -32,17 +32,13 @@ if TYPE_CHECKING:
     from dcglearn.trust.cross_validation import ChosenC
 
 
-def read_section(
-    log: Preferences | PartedLog, contradicted: float | None, remarks: list[str]
-) -> Section:
+def read_section(log: Preferences, contradicted: float, remarks: list[str]) -> Section:
     """Return what was read, what of it was left out or is contradicted, and the remarks."""
     read, *notes = describe(log, log.dropped)
-    if contradicted and isinstance(log, Preferences):
+    if contradicted:
         notes.append(contradiction(log))
     return Section(read.removeprefix("read: "), [*notes, *remarks])
 
-
-NOT_IN_PARTS = "not measured; that takes the whole log in memory, without --workers"
 
 ASKED = ("what if", "what if, by rater", "what if, by query", "LLM judge")
 """Parts that are printed too where an option asks for them."""
@@ -57,21 +53,20 @@ class Report(Findings):
 
     `factoring` belongs to the QP and `chosen` to C="auto"; `comparison` holds shares of held-out
     pairs, under a model that did not see them; `contradicted` is the weight of pairs that other
-    pairs contradict (None for a log in parts); `seconds` is the time to learn, without reading the
-    log; `raters` is the agreement of raters who judged the same; `no_bands` says why there are
-    none, where they were asked for or nothing was learned; `machine` is how far an LLM judge can be
-    trusted; `no_signal` says so if no metric orders the pairs better than a coin; `not_measured`
-    says why there is no comparison, and `deciding` tells what decides a conclusion, by the name of
-    the part.
+    pairs contradict; `seconds` is the time to learn, without reading the log; `raters` is the
+    agreement of raters who judged the same; `no_bands` says why there are none, where they were
+    asked for or nothing was learned; `machine` is how far an LLM judge can be trusted; `no_signal`
+    says so if no metric orders the pairs better than a coin; `not_measured` says why there is no
+    comparison, and `deciding` tells what decides a conclusion, by the name of the part.
     """
 
-    learner: Fit
+    learner: AnyFit
     factoring: Factoring | None
-    log: Preferences | PartedLog
+    log: Preferences
     chosen: ChosenC | None
     comparison: Comparison | None
     held_out_by: str | None
-    contradicted: float | None
+    contradicted: float
     bands: Bands | None
     seconds: float
     raters: RaterAgreement | None = None
@@ -84,7 +79,7 @@ class Report(Findings):
     @property
     def dcg(self) -> DCG:
         """The DCG learned."""
-        return self.learner.dcg if isinstance(self.learner, DirectFit) else self._factored.dcg
+        return self.learner.dcg if isinstance(self.learner, Fit) else self._factored.dcg
 
     @property
     def _factored(self) -> Factoring:
@@ -94,36 +89,32 @@ class Report(Findings):
     @property
     def utility(self) -> Utility:
         """The learned utility of every grade at every position."""
-        return self.dcg.utility if isinstance(self.learner, DirectFit) else self.learner.utility
+        return self.dcg.utility if isinstance(self.learner, Fit) else self.learner.utility
 
     def figure(self) -> Figure:
-        """Return a figure of the learned DCG beside the usual one, and of the held-out shares."""
-        from dcglearn.plots import add_shares, banded_figure, learned_figure
+        """Return a figure of the learned DCG beside the usual one."""
+        from dcglearn.plots import banded_figure, learned_figure
 
         # metrics to draw beside the learned one
         others = {f"{BASELINE}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
         bands = self.bands
         if self.machine is not None:
-            others["machine"] = self.machine.machine.dcg
+            others["machine"] = self.machine.machine
             bands = bands or self.machine.bands
 
-        # the figure of the method, and the held-out shares below
+        # the figure of the method
         if self.factoring is not None:
-            figure = learned_figure(self.factoring, others)
-        else:
-            figure = banded_figure(self.bands.dcg if self.bands else self.dcg, others, bands)
-        if self.comparison is not None:
-            add_shares(figure, self.comparison)
-        return figure
+            return learned_figure(self.factoring, others)
+        return banded_figure(self.bands.dcg if self.bands else self.dcg, others, bands)
 
     def to_dict(self) -> Fields:
         """Return the report as plain Python values, for programs."""
         log, learner = self.log, self.learner
-        visible, recognised = learner.visible, getattr(log, "recognised", None)
+        visible, recognised = learner.visible, log.recognised
 
         # what was read, and how well it is fitted
         values = {
-            "pairs": n_pairs(log),
+            "pairs": len(log),
             "total_weight": log.total_weight,
             "depth": log.depth,
             "n_grades": log.n_grades,
@@ -160,7 +151,7 @@ class Report(Findings):
             values["what_if"] = [part.to_dict() for part in self.deciding.values()]
 
         # what belongs to the method alone
-        own = _direct_dict(learner) if isinstance(learner, DirectFit) else self._qp_dict(learner)
+        own = _direct_dict(learner) if isinstance(learner, Fit) else self._qp_dict(learner)
         if self.no_signal:
             own |= dict.fromkeys(own.keys() & OF_JUDGES)
         return {**values, **own, "seconds": round(self.seconds, 3)}
@@ -172,7 +163,7 @@ class Report(Findings):
             path = self.chosen.table.rename(names).to_dicts()
         return {
             "method": "qp",
-            "C": learner.description.C,
+            "C": learner.options.C,
             "C_path": path,
             "gap": learner.gap,
             "explained": self._factored.explained,
@@ -210,15 +201,13 @@ class Report(Findings):
     @property
     def _without_bands(self) -> str:
         """How to get the bands that were not asked for."""
-        if isinstance(self.log, PartedLog):
-            return NOT_IN_PARTS
         method = "" if self.factoring is None else "--method dcg "
         return f"not measured; {method}--bands 200 gives 90% bands of every gain and discount"
 
     def _learned(self) -> Section:
         if self.no_signal:
             return learned_from_coins(self.dcg)
-        if isinstance(self.learner, DirectFit):
+        if isinstance(self.learner, Fit):
             return learned_section(self.learner)
 
         # the QP says how it was solved
@@ -227,7 +216,7 @@ class Report(Findings):
         return Section(
             f"{self.dcg.sentence}; it is the nearest DCG to weights of each grade at each "
             "position, which the paper's quadratic programme learned with "
-            f"C = {learner.description.C:g}{chosen}",
+            f"C = {learner.options.C:g}{chosen}",
             [
                 "proof: no other weights lower what it minimises by more than a share of "
                 f"{learner.gap:.1e} (duality gap)"
@@ -237,9 +226,9 @@ class Report(Findings):
     @cached_property
     def title(self) -> str:
         """Title of the page."""
-        n = n_judgements(self.log)
+        n = self.log.n_judgements
         says = "says" if n == 1 else "say"
-        what = "judgements" if getattr(self.log, "ratings", None) is None else "ratings"
+        what = "judgements" if self.log.ratings is None else "ratings"
         return f"What {number_of(n, what, ',')} {says} of gains and discounts"
 
     def text(self, *, read: bool = False, full: bool = False) -> str:
@@ -257,14 +246,14 @@ class Report(Findings):
         return self.text()
 
 
-def _direct_dict(learner: DirectFit) -> Fields:
+def _direct_dict(learner: Fit) -> Fields:
     """Return what belongs to a DCG fitted directly, as plain Python values."""
-    names = ["loss", "error_rate", "wrong_share", "rater_error", "scale", "n_effective"]
+    names = ["error_rate", "wrong_share", "rater_error", "scale", "n_effective"]
     if len(learner.curves.biases):
         names += ["position_bias", "rater_bias"]
     values = {"method": "dcg", **{name: getattr(learner, name) for name in names}}
 
-    # what it was mixed from
+    # what it is a mean of
     if learner.members:
         values["members"] = [member.to_dict() for member in learner.members]
     return values

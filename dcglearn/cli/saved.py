@@ -1,6 +1,5 @@
 """Commands on saved files: ``dcglearn show`` and ``dcglearn export``."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from dcglearn.cli.options import (
     write_figure,
     write_text,
 )
-from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.plots import dcg_figure
 
@@ -29,12 +27,12 @@ from dcglearn.plots import dcg_figure
     "dcglearn show dcg.json",
     "dcglearn show dcg.json exponential-log2@10 --plot both.png",
     "dcglearn show reader:news-feed",
-    "dcglearn show model  # is it whole, and what is in it?",
+    "dcglearn show model.json  # is it whole, and what is in it?",
 )
 def show(
     *,
     shown: list[str] = argument_row(
-        "Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME; folders of models.",
+        "Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME; files of models.",
         ...,
         metavar="METRIC|MODEL...",
     ),
@@ -47,7 +45,9 @@ def show(
 
     A damaged model ends with status 2.
     """
-    models = [name for name in shown if Path(name).is_dir()]
+    from dcglearn.rankers.model_files import is_model
+
+    models = [name for name in shown if is_model(name)]
     metrics = [name for name in shown if name not in models]
     check_outputs(force=force, picture=plot, inputs=metrics)
     if plot is not None and not metrics:
@@ -103,8 +103,7 @@ def export(
     check_outputs(output, force=force, inputs=[metric])
     dcg = carried(metric, target, grades or 5)
     made = exported(dcg, metric, target, lossy=lossy)
-    text = json.dumps(made.settings, indent=1) if made.text is None else made.text.rstrip("\n")
-    write_text(text, output, force=force)
+    write_text(made.text.rstrip("\n"), output, force=force)
 
 
 def _show_model(model: Path, *, as_json: bool) -> None:
@@ -117,19 +116,17 @@ def _show_model(model: Path, *, as_json: bool) -> None:
     typer.echo("\n".join(["model: whole", *lines]))
 
 
-def _model(folder: Path) -> Fields:
+def _model(file: Path) -> Fields:
     """Return the facts of a model; raise InputError if it is damaged."""
-    ranker: Any = dl.load_ranker(folder)
-    saved = read_json_object(folder / "model.json")
-    facts = {"kind": saved["kind"], "features": ranker.n_features_in_}
+    ranker: Any = dl.load_ranker(file)
+    facts = {"kind": type(ranker).__name__, "features": ranker.n_features_in_}
     facts["metric"] = repr(ranker.metric_)
 
     # trees tell how many they are, and of which features
     if hasattr(ranker, "n_trees_"):
         facts["trees"] = ranker.n_trees_
         facts["important"] = most_important(ranker)
-    files = [f"{name} (SHA-256 {checksum})" for name, checksum in saved["files"].items()]
-    return facts | {"data": ", ".join(files)}
+    return facts
 
 
 def most_important(ranker: Any) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.options import DCGOptions
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.fit_learner import fit_learner
@@ -25,7 +25,7 @@ def judged(n, truth=STEEP, seed=0, noise=0.0, **columns):
 
 def known_of(log, metric=FLAT, name="flat", bands=None):
     """Return what an audit knows, without the time that bands take."""
-    fit = fit_learner(log, DirectDescription(n_grades=log.n_grades))
+    fit = fit_learner(log, DCGOptions(n_grades=log.n_grades))
     return Inputs(
         log, metric, name, metric, fit, bands, "" if bands else "no bands: not asked for", 0
     )

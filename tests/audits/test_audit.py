@@ -16,7 +16,7 @@ from dcglearn.reading.read import read_preferences
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 
-FURTHER = ("systems", "survival", "people", "deciding a number", "next", "tools")
+FURTHER = ("systems", "survival", "people", "deciding", "next", "tools")
 NASTY = "<script>alert(1)</script>\"'&\x1b[31m"
 
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_decisions import next_section, systems_parts, tools_section
+from dcglearn.audits.of_decisions import deciding_parts, next_section, systems_parts, tools_section
 from dcglearn.audits.of_log import log_parts
 from dcglearn.audits.of_metric import curves_section, verdict_section
-from dcglearn.audits.of_verdicts import deciding_parts
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust import band_draws
@@ -52,27 +51,22 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
 
 
 def test_verdicts_that_decide_what_the_audit_says(steep):
-    curves, runs = curves_section(steep), {"one": ONE_BEST, "many": MANY_FAIR}
-    swaps = systems_parts(steep, QRELS, runs)["survival"].rows
-    parts = deciding_parts(steep, curves, swaps, QRELS, runs)
-    assert [*parts] == ["deciding", "deciding a number", "deciding a swap"]
-    followed, furthest, swap = parts.values()
-    assert followed.claim == "people follow the learned DCG rather than the metric used now"
-    assert furthest.claim.startswith(f"the {curves['furthest']['parameter']} is below that of")
-    assert swap.claim == "one is better than many by the learned DCG"
-    assert all(one.holds and one.n_total == 120 for one in parts.values())
-    assert len(followed.cells) > 1
+    curves = curves_section(steep)
+    (found,) = deciding_parts(steep, curves).values()
+    furthest = curves["furthest"]
+    assert found.claim == f"the {furthest['parameter']} is below {furthest['in_use']:g}"
+    assert found.holds and found.n_total == 120 and found.value == furthest["estimate"]
 
 
 def test_nothing_decides_where_nothing_is_concluded(steep):
     same = replace(steep, metric=STEEP, baseline=STEEP)
-    assert deciding_parts(same, curves_section(same), [], 0, 0) == {}
+    assert deciding_parts(same, curves_section(same)) == {}
     coins = Preferences(
         *(np.where(COINS[:, None], b, a) for a, b in (SIDES, SIDES[::-1])), n_grades=4
     )
     known = known_of(coins)
     assert known.tells_nothing
-    assert deciding_parts(known, curves_section(steep), [], 0, 0) == {}
+    assert deciding_parts(known, curves_section(steep)) == {}
 
 
 def test_means_of_systems_are_those_of_evaluate(steep):

@@ -27,12 +27,12 @@ def results():
         "discounts": np.array([[1, 0.4], [1, 0.6]]),
     }
     yield NAMED, str(NAMED), 2
-    yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 1
+    yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 0
     yield Bands(NAMED, level=0.9, by="pair", n_units=30, **draws), "discount at 2", 2
     yield evaluate(judgements, runs), "nDCG@10", 1
     yield comparison, "is worse than", 1
     yield comparison.gate(), "Fail: ", 1
-    yield coherence(STEEP, FLAT, names=(TAG, "flat")), "disagree", 2
+    yield coherence(STEEP, FLAT, names=(TAG, "flat")), "disagree", 0
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,10 @@ def test_a_value_of_another_kind_is_named_in_a_plain_sentence(misuse, words, ref
         ("convert log.jsonl --colums a=b", "No such option: --colums; the nearest is --columns\n"),
         ("learn log.jsonl --somehow", "No such option: --somehow\n"),
         ("learn log.csv --middle 4", "No such option: --middle; dcglearn convert has it\n"),
+        ("learn log.csv --llm a --llm b", "--llm is given twice, and takes one value\n"),
         ("audit log.jsonl --metric nDCG@10", "No such option: --metric\n"),
         ("learn log.jsonl --loss robus", "'logistic'; the nearest is robust.\n"),
-        ("train a.svm --folder m --objective approxndcg", "'ridge'; the nearest is approx-ndcg.\n"),
+        ("train a.svm -o m.json --objective approxndcg", "'ridge'; the nearest is approx-ndcg.\n"),
         ("learn log.jsonl --loss something", "'logistic'.\n"),
     ],
 )

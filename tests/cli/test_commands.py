@@ -16,6 +16,8 @@ from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from tests.makers import random_log, refused, simulated_log, write_lines, write_trec
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "side_by_side.jsonl"
+
 GOOD = (
     '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "a"}\n'
     '{"a": [0, 0, 1], "b": [2, 0, 0], "winner": "b"}\n'
@@ -113,7 +115,7 @@ def test_the_report_names_what_decides_a_conclusion(dcglearn, tmp_path):
     assert re.search(
         r"\nwhat if: .*\d of 120 verdicts .* that the gain of grade 3 is above 0.5", out
     )
-    assert re.search(r"\nwhat if, by rater: .* of 3; ", out)
+    assert re.search(r"\nwhat if, by rater: .* of 3 raters ", out)
     assert "| row | rater | preferred |" in page.read_text()
 
     # as numbers, and where it is false
@@ -248,10 +250,12 @@ def test_options_of_the_learner_reach_it(dcglearn, log):
 
     assert gains("--ridge", "1000") != gains()
     assert gains("--loss", "logistic") != gains()
+
+    # the nearer to a prior the stronger it is
     steep = DCG.standard(5, 10, "power5").normalised().gains
-    assert gains("--prior", "power5-flat", "--ridge", "1e6", "--loss", "robust") == pytest.approx(
-        steep, abs=1e-3
-    )
+    ridges = ([], ["--prior", "power5-flat"], ["--prior", "power5-flat", "--ridge", "1e6"])
+    off = [np.abs(np.subtract(gains(*options), steep)).max() for options in ridges]
+    assert off[0] > off[1] > off[2]
 
 
 def test_a_dry_run_writes_nothing(dcglearn, log, tmp_path):
@@ -350,7 +354,8 @@ OF_THE_LOG = (
     "prior has 5 grades and 3 positions",
     "no query",
     "margins or strengths",
-    "no '9' in",
+    'write "gain of 2 > 0.5"',
+    "with one of gain of grade 0, ",
     "nothing is left",
 )
 """Refusals that need what was read, which a terminal sees before."""
@@ -366,8 +371,7 @@ OF_THE_LOG = (
         (["learn", "LOG", "--C", "1"], "--C goes with --method qp"),
         (["learn", "LOG", "--margin", "log"], "--margin goes with --method qp"),
         (["learn", "LOG", "--what-if", "gian of 2 > 1"], 'write "gain of 2 > 0.5"'),
-        (["learn", "LOG", "--what-if", "a better than b"], "`dcglearn audit --runs`"),
-        (["learn", "LOG", "--what-if", "gain of 9 > 1"], "no '9' in"),
+        (["learn", "LOG", "--what-if", "gain of 9 > 1"], "with one of gain of grade 0, "),
         (["learn", "LOG", "--what-if", "gain of 2 > 1", "--method", "qp"], "--what-if goes with"),
         (["learn", "LOG", "--method", "qp", "--ridge", "1"], "--ridge goes with --method dcg"),
         (["learn", "LOG", "--method", "qp", "--bands", "9"], "--method dcg"),
@@ -407,13 +411,11 @@ def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(
     assert err.startswith(seen) and (err.count("\n") == 1 or not err.startswith("dcglearn: ")), err
 
 
-def test_few_judgements_are_not_held_out_and_shares_of_1_have_no_standard_error(dcglearn, tmp_path):
+def test_few_judgements_are_not_held_out(dcglearn, tmp_path):
     lines = ["a,b,winner", "3 0,0 0,a", "0 1,2 1,b", "1 0,2 0,b", "2 2,0 1,a", "3 1,1 1,a"]
     (tmp_path / "few.csv").write_text("\n".join(lines))
     command = ("learn", tmp_path / "few.csv", "-o", tmp_path / "few.json")
-    assert "new judgements: 5 pairs can be held out by pair, fewer than 30" in dcglearn(*command)[1]
-    out = dcglearn(*command, "--force", "-v")[1]
-    assert "orders 100.0% of held-out judgements as people did" in out and "± 0.0%" not in out
+    assert "new judgements: 5 pairs can be held out, fewer than 30" in dcglearn(*command)[1]
 
 
 def test_skip_bad_sets_rows_aside(dcglearn, misuse, log, tmp_path):
@@ -594,22 +596,17 @@ def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_pa
         tmp_path / "dcg.png",
     )
     status, report, out = dcglearn("learn", *options, "--json", "-v")
+    assert status == 0 and "oise ceiling, which people's disagreement sets: on the " in out
     assert (
-        status == 0
-        and "people's disagreement leaves to reach, on the 100.0% of the pairs between the" in out
-    )
-    assert (
-        "any function of the grades" in out
-        and "The learned DCG orders" in out
+        re.search(r"between the \d+ lists that recur, by \d+ ratings, the learned DCG orders", out)
+        and "no function of the grades more than" in out
         and "respect" not in out
     )
     held_out = json.loads(report)["held_out"]
-    ceiling = held_out["ceiling"]
-    low, high = ceiling["interval"]
-    assert (
-        low < ceiling["share"] < high and ceiling["lower"] <= ceiling["share"] <= ceiling["upper"]
-    )
-    assert ceiling["unit"] == "rating" and held_out["reached"] < 1 and not held_out["no_ceiling"]
+    ceiling, (learned, of_lists) = held_out["ceiling"], held_out["recurring"]
+    assert 0.5 < ceiling["below"] == of_lists["share"] < ceiling["above"] < 1
+    assert learned["share"] <= ceiling["above"]
+    assert ceiling["unit"] == "rating" and not held_out["no_ceiling"]
 
 
 JARGON = re.compile(
@@ -640,26 +637,29 @@ def test_learn_reports_without_jargon(dcglearn, log, tmp_path, monkeypatch, opti
     if "--method" not in options and not dry:
         assert "\n- Gains and discounts are learned from 300 judgements" in out
     if "--llm" in options:
-        assert (
-            "drawn to the LLM judge's DCG with strength 4, and orders" in out
-            and "of it is the LLM judge's DCG" in out
-        )
+        assert "the LLM judge's DCG" in out.partition("It is a mean")[2].partition("\n")[0]
 
 
-def test_learn_says_of_what_the_result_is_mixed_and_how_judges_err(dcglearn, log, tmp_path):
+def test_learn_says_of_what_the_result_is_mixed_and_how_judges_err(dcglearn, tmp_path):
+    log = tmp_path / "forty.jsonl"
+    dl.read_preferences(EXAMPLE)[:40].save(log)
     status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--json")
     members = json.loads(out)["members"]
     text = dcglearn("learn", log, "-v")[2]
-    rows = re.findall(
-        r"^- ([\d.]+)% of it is (.+), and orders ([\d.]+)% ±", text, flags=re.MULTILINE
-    )
     assert status == 0 and json.loads(out)["objective"] > 0
-    assert [row[0] for row in rows] == [f"{100 * member['weight']:.1f}" for member in members]
-    assert [row[2] for row in rows] == [f"{100 * member['share']:.1f}" for member in members]
-    assert rows[0][1].endswith("(robust)") and rows[1][1].endswith("(sigmoid)")
-    assert rows[2][1].startswith(f"textbook {members[2]['name']}: gain ")
+
+    # the largest first, and the small ones together
+    members.sort(key=lambda member: -member["weight"])
+    (mixed,) = re.findall(r"^- It is a mean.*?: (.*); this log cannot", text, flags=re.MULTILINE)
+    *named, others, _ = re.findall(r"(\d+)%", mixed)
+    assert [f"{x}%" for x in named] == [f"{m['weight']:.0%}" for m in members[: len(named)]]
+    assert members[len(named) - 1]["weight"] >= 0.05 > members[len(named)]["weight"]
+    rest = sum(member["weight"] for member in members[len(named) :])
+    assert mixed.endswith("others, each less than 5%") and f"{others}%" == f"{rest:.0%}"
+    assert "% learned from the judgements;" in mixed and "% textbook " in mixed
     assert all(
-        f"about {json.loads(out)[name]:.1%}" in text for name in ("wrong_share", "error_rate")
+        f"about {json.loads(out)[name]:.1%}" in text.lower()
+        for name in ("wrong_share", "error_rate")
     )
 
 

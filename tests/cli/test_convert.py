@@ -204,7 +204,6 @@ def test_thumbs_on_lists_of_documents_are_joined(dcglearn, tmp_path):
 
 
 def test_refusals_name_the_option(misuse, tmp_path):
-    rated = write(tmp_path, "rated.csv", "list,rating\n1 0,5\n0 0,3\n")
     sheet = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "winner"))
     for arguments, words in {
         (
@@ -215,9 +214,6 @@ def test_refusals_name_the_option(misuse, tmp_path):
         ("convert", sheet, "--ratings", "--sides", "shown"): "--winner-words and --sides are for",
         ("convert", sheet, "--ratings", "--middle", 4): "leave out --ratings",
         ("convert", sheet, "--winner-words", "x=a", "--middle", 4): "leave out --winner-words",
-        (
-            *("learn", rated, "--workers", 2, "--ratings"),
-        ): "dcglearn convert LOG --ratings -o FILE.parquet makes",
         ("convert", sheet, "--columns", "winner"): "give each usual name once",
         ("convert", sheet, "--equal-groups"): "--equal-groups goes with --ratings",
         ("convert", sheet, "-o", sheet, "--force", "--winner-words", WORDS): "sheet.csv",

@@ -11,10 +11,12 @@ from dcglearn.cli import learn_report
 from tests.makers import simulated_log
 from tests.test_matrix import LOGS
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "side_by_side.jsonl"
+
 
 def test_one_log_has_the_same_bands_and_sentences_in_both(dcglearn, tmp_path):
     log = tmp_path / "log.jsonl"
-    simulated_log(200).save(log)
+    simulated_log(80).save(log)
     learned = json.loads(dcglearn("learn", log, "--bands", 200, "--json")[1])
     audited = json.loads(dcglearn("audit", log, "--json")[1])
 
@@ -26,9 +28,32 @@ def test_one_log_has_the_same_bands_and_sentences_in_both(dcglearn, tmp_path):
     for name in ("learned", "left open"):
         assert audited[name]["sentence"] == learned["sentences"][name]
     assert {"gain", "discount"} < {*audited["learned"]["table"][0]}
-    shares = [note for note in audited["learned"]["notes"] if "of held-out judgements" in note]
-    assert len(shares) == len(learned["members"]) > 1
-    assert any("share of new judgements is measured by" in x for x in audited["learned"]["notes"])
+    (mixed,) = [note for note in audited["learned"]["notes"] if "it is a mean" in note]
+    largest = max(learned["members"], key=lambda member: member["weight"])
+    assert f"{largest['weight']:.0%}" in mixed and largest["weight"] < 0.99
+
+
+def test_verdicts_are_wrong_at_least_as_often_as_where_one_list_is_far_better(dcglearn, tmp_path):
+    log = tmp_path / "log.jsonl"
+    truth = dl.simulate.ground_truth("D1")
+    dl.simulate.preference_pairs(truth, 40, lists="free", n_flips=6, random_state=1).save(log)
+    learned = json.loads(dcglearn("learn", log, "--json")[1])
+    assert learned["members"][0]["weight"] < 0.9
+    assert learned["wrong_share"] > learned["error_rate"] > 0
+
+
+def test_the_seed_is_also_that_of_the_weights(dcglearn, tmp_path):
+    log = tmp_path / "log.jsonl"
+    dl.read_preferences(EXAMPLE)[:40].save(log)
+    weights = []
+    for seed in (0, 1):
+        learned = json.loads(dcglearn("learn", log, "--seed", seed, "--json")[1])
+        weights.append(learned["members"][0]["weight"])
+        fitted = dl.DCGLearner(random_state=seed).fit(dl.read_preferences(log))
+        assert fitted.members_[0].weight == pytest.approx(weights[-1], rel=1e-9)
+        audited = Inputs.of(dl.read_preferences(log), "exponential-log2", seed)
+        assert audited.fit.members[0].weight == pytest.approx(weights[-1], rel=1e-9)
+    assert abs(weights[0] - weights[1]) > 1e-3
 
 
 KINDS = ("plain", "ties", "weights", "one rater", "segments and times", "rated lists", "six pairs")
@@ -56,7 +81,7 @@ def test_the_same_held_out_judgements_are_told_of_in_both(dcglearn, tmp_path, ki
 
 @pytest.mark.parametrize("kind", ["example", "six pairs"])
 def test_shares_of_people_are_by_the_same_judges_in_both(dcglearn, tmp_path, kind):
-    log = Path(__file__).parents[2] / "examples" / "side_by_side.jsonl"
+    log = EXAMPLE
     n_drawn = 1000
     if kind == "six pairs":
         # too few to hold any out: the prior, and no draws
@@ -122,7 +147,7 @@ def test_of_fewer_judgements_than_numbers_no_share_is_told(dcglearn, here):
     for n in (5, 60):
         simulated_log(n, "permutations").save("log.jsonl", force=True)
         texts.append(dcglearn("learn", "log.jsonl", "-o", "dcg.json", "--force", "-v")[1])
-    for words in ("% of the verdicts name the worse list", "% of it is"):
+    for words in ("% of the verdicts name the worse list", "It is a mean"):
         assert [words in text for text in texts] == [False, True]
 
 

@@ -1,14 +1,11 @@
-"""``dcglearn learn`` on many files, and over processes."""
+"""``dcglearn learn`` on many files."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-import dcglearn as dl
 from tests.makers import random_log
 
 pytest.importorskip("pyarrow")
@@ -56,32 +53,6 @@ def test_parquet_files_that_name_systems_are_read(dcglearn, tmp_path):
         pl.DataFrame(table).write_parquet(tmp_path / f"{name}.parquet")
     status, out, err = dcglearn("learn", tmp_path, "--dry-run")
     assert status == 0 and "read: 80 pairs" in out, err
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--workers", 2, "--holdout", 0.3], "--holdout needs the whole log in memory"),
-        (["--workers", 2, "--ratings"], "--ratings needs the whole log in memory"),
-        (["--workers", 2, "--skip-bad", "bad.jsonl"], "--skip-bad needs the whole log in memory"),
-        (["--workers", 2, "--bands", 10], "--bands needs the whole log in memory"),
-        (["--workers", 0], "--workers 0: give at least 1"),
-    ],
-)
-def test_options_that_do_not_go_together(misuse, logs, options, words):
-    misuse(words, "learn", logs, *options)
-
-
-def test_local_workers_learn_the_same(logs, tmp_path):
-    pytest.importorskip("distributed")
-    code = "from dcglearn.cli.app import main\nif __name__ == '__main__':\n    main()\n"
-    program = tmp_path / "dcglearn_program.py"
-    program.write_text(code)
-    command = [sys.executable, program, "learn", logs, "--workers", "1", "--method", "qp", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    local = dl.UtilityLearner().fit(logs)
-    assert json.loads(done.stdout)["objective"] == pytest.approx(local.objective_, rel=1e-9)
 
 
 def test_several_files_of_other_formats_are_read_as_one_log(dcglearn, here):

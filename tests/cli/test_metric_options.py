@@ -36,8 +36,8 @@ COMMANDS = [
         "five.json",
         "--objective",
         "ridge",
-        "--folder",
-        "model",
+        "-o",
+        "model.json",
         "--dry-run",
     ),
     ("coherence", "five.json", "nDCG@2", "--documents", "2,1,0"),
@@ -61,7 +61,7 @@ def test_another_scale_is_one_warning_with_both_named(dcglearn, misuse, files, c
     assert (status, "warning" in err) == (0, False) and out
 
 
-def test_a_top_grade_that_does_not_occur_is_a_note_of_the_dry_run(dcglearn, files):
+def test_a_top_grade_that_does_not_occur_is_named_by_grades(dcglearn, files):
     command = (
         "train",
         "train.svm",
@@ -69,27 +69,25 @@ def test_a_top_grade_that_does_not_occur_is_a_note_of_the_dry_run(dcglearn, file
         "five.json",
         "--grades",
         5,
-        "--folder",
-        "model",
+        "-o",
+        "model.json",
         "--objective",
         "ridge",
     )
-    assert (
-        "note: grade 4, the top of the scale, does not occur; the largest is 2"
-        in dcglearn(*command, "--dry-run")[1]
-    )
     status, out, err = dcglearn(*command)
     assert status == 0 and "note" not in out + err
-    status, _, err = dcglearn("rank", "model", "train.svm")
+    status, _, err = dcglearn("rank", "model.json", "train.svm")
     assert (
         status == 0 and "warning" not in err
     )  # its gains are those of a textbook, which has no scale of its own
     DCG([0, 1, 2, 5, 9], [1, 0.5]).save("five.json")
     assert dcglearn(*command, "--force")[0] == 0
-    status, _, err = dcglearn("rank", "model", "train.svm")
+    status, _, err = dcglearn("rank", "model.json", "train.svm")
     assert (
         status == 0
-        and err.count("warning: the metric of model has gains for 5 grades (0..4), but train.svm")
+        and err.count(
+            "warning: the metric of model.json has gains for 5 grades (0..4), but train.svm"
+        )
         == 1
     )
 
@@ -102,7 +100,7 @@ def test_the_depth_used_is_printed(dcglearn, files):
         out, err = dcglearn("coherence", *both)[1:]
         assert "exponential-log2@2" in out and err == ""
     assert "exponential-log2@2\n" in dcglearn("show", "five.json", "exponential-log2")[1]
-    train = ("train", "train.svm", "--objective", "ridge", "--folder", "model", "--metric")
+    train = ("train", "train.svm", "--objective", "ridge", "-o", "model.json", "--metric")
     assert "trained for exponential-log2@4, " in dcglearn(*train, "exponential-log2")[1]
     assert "trained for nDCG@4, " in dcglearn(*train, "nDCG@4", "--force")[1]
 
@@ -119,7 +117,7 @@ def test_the_depth_used_is_printed(dcglearn, files):
             "; AP is a measure of ir_measures: evaluate and",
         ),
         (("learn", "log.jsonl", "--prior", "ndcg_cut_10"), "; here it is nDCG@10"),
-        (("rank", "model", "train.svm", "--metric", "P@10"), "'P@10' is neither a file nor"),
+        (("rank", "model.json", "train.svm", "--metric", "P@10"), "'P@10' is neither a file nor"),
         (("evaluate", "qrels.txt", "mine.txt", "--metric", "nothing"), "'nothing'"),
     ],
 )

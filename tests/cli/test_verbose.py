@@ -47,11 +47,9 @@ def test_a_service_collects_what_the_package_does(log, caplog, capfd, tmp_path):
     runs = {"x": {"1": {"a": 1.0}, "2": {"b": 1.0}}, "y": {"1": {"b": 1.0}, "2": {"b": 1.0}}}
     dl.compare_systems(judged, runs, n_resamples=100)
     names = [record.name.removeprefix("dcglearn.") for record in caplog.records]
-    assert {"reading.tables", "learning.fit_dcg", "trust.judge_draws", "foundation.files"} <= set(
-        names
-    )
+    assert {"reading.tables", "learning.fit", "trust.judge_draws", "foundation.files"} <= set(names)
     assert {"evaluation.run_values", "evaluation.system_tests"} <= set(names)
-    assert names.count("learning.fit_dcg") == 2  # not one for each bootstrap sample
+    assert names.count("learning.fit") == 2  # not one for each bootstrap sample
     assert capfd.readouterr() == ("", "")
 
 
